@@ -9,63 +9,65 @@ import type { SessionMethods } from "./methods/session.js";
 import { type AgentHandlers, type CallOptions, type KillableSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import type { Meta } from "./wire.js";
 
-/** What a host's session needs of the connection that carries it. */
+/** The connection, as a host's session uses it. */
 export interface Carrier {
-  /** Repeated over connections until it is answered. */
+  /** Calls a method; repeats the call over reconnections until there is a response. */
   call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown>;
   /**
-   * A call of the wire's own on the present link, or the next one when that ends first. `sentAt`: monotonic time when the one
-   * that was answered was sent.
+   * Calls a session method on the present link, or on the next one if that ends first. `sentAt` is the monotonic time at
+   * which the answered request was sent.
    */
   ask<M extends "host_lease" | "host_serve">(
     method: M,
     params: ParamsOf<SessionMethods, M>,
     options: { readonly meta: Meta; readonly ended: () => boolean },
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
-  /** A call of the wire's own that needs no answer when the present link ends: its end has the same effect. */
+  /** Calls a session method whose effect the end of the link also has, so that no response is needed then. */
   notify(
     method: "host_release" | "host_unserve" | "host_killed",
     meta: Meta & { readonly host: string },
   ): Promise<void>;
-  /** Something has changed among the host's guests. */
+  /** Reports a change among the host's guests. */
   guestsChanged(host: string): void;
-  /** Monotonic now. */
+  /** Returns the monotonic time. */
   now(): number;
   readonly leaseTtl: number;
-  /** The session of this connection that has the host. */
+  /** Returns the session of this connection that owns the host. */
   claim(session: AgentSession): AgentSession;
-  /** The session is at its end, and so is its boot of the host. */
+  /** Removes a session that has ended, and with it the boot of its host. */
   forget(session: AgentSession): void;
-  /** Boots of the host that have ended on this connection. */
+  /** Returns the boots of the host that have ended on this connection. */
   endedBoots(host: string): ReadonlySet<string>;
-  /** Forgets the calls of a boot that have no answer yet. */
+  /** Drops the pending calls of a boot. */
   dropCalls(boot: Pick<Meta, "host" | "boot">): void;
   readonly inbound: {
     serve(host: string, handlers: Partial<AgentHandlers>): void;
     stop(host: string): void;
     serves(host: string): boolean;
-    /** What comes next for the host is for another boot. */
+    /** Ends the present boot: later messages for the host belong to another boot. */
     end(host: string): void;
   };
 }
 
-/** One host on a connection; see {@link KillableSession}. */
+/** The session of one host on a connection; see {@link KillableSession}. */
 export class AgentSession implements KillableSession {
   readonly host: string;
   readonly #carrier: Carrier;
   readonly #lease: HostLease;
   readonly #fenced: boolean;
   readonly #boot: string | undefined;
-  /** By {@link kill}. */
+  /** Set by {@link kill}. */
   #killed = false;
-  /** It has handlers, or had some. */
+  /** Whether the session has, or has had, handlers. */
   #served = false;
   #stopping: Promise<void> = Promise.resolve();
   #closed = false;
-  /** It is at its end. */
+  /** Whether the session has ended. */
   #left = false;
 
-  /** @param options `fenced`: the host's lease is asked for and needed; `boot`: the host's own, undefined: the connection's. */
+  /**
+   * @param options `fenced`: the host's lease is required; `boot`: the host's own boot, or undefined for the connection's.
+   */
   constructor(
     host: string,
     carrier: Carrier,
@@ -91,7 +93,7 @@ export class AgentSession implements KillableSession {
     return this.#lease.epoch;
   }
 
-  /** The lease outlives a connection. */
+  /** Always settled, since the lease outlives a connection. */
   leaseSettled(): undefined {}
 
   get leaseLost(): Promise<string> {
@@ -119,7 +121,7 @@ export class AgentSession implements KillableSession {
     params: ParamsOf<ConductorMethods, M>,
     options: CallOptions = {},
   ): Promise<ResultOf<ConductorMethods, M>> {
-    // The result is what the method table says: both ends are compiled against it.
+    // The method table determines the result's type: both peers are compiled against it.
     return (await this.#call(method, params, this.#meta(options), options)) as ResultOf<ConductorMethods, M>;
   }
 
@@ -152,7 +154,7 @@ export class AgentSession implements KillableSession {
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
-    // Messages under way to the former handlers must arrive first, or they would be taken out of order.
+    // Messages already sent to the former handlers must arrive first, or they would be handled out of order.
     await this.#stopping;
     if (this.#ended) {
       return never();
@@ -215,7 +217,7 @@ export class AgentSession implements KillableSession {
     this.#carrier.forget(this);
   }
 
-  /** Takes the lease back and serves again on a new link. Any error but a lost lease ends the link. */
+  /** Re-acquires the lease and serves again on a new link. Any error but a lost lease ends the link. */
   async resume(link: Link, timeout: number): Promise<void> {
     if (this.#fenced && !this.#lease.claimed) {
       return;
@@ -224,7 +226,7 @@ export class AgentSession implements KillableSession {
     try {
       await this.#resume(link, timeout);
     } finally {
-      // Killed meanwhile, it has taken for the dead what nobody would give back.
+      // If the session was killed meanwhile, it has re-acquired a lease that nothing would release.
       if (this.#ended && link.open) {
         await link.request("host_killed", { host: this.host }, { timeout, meta });
       }
@@ -258,7 +260,10 @@ export class AgentSession implements KillableSession {
     }
   }
 
-  /** The conductor answered a ping that was sent at that monotonic time, on the link on which the lease was granted. */
+  /**
+   * Confirms the lease after the response to a ping on the link on which the lease was granted. @param sentAt monotonic time
+   * of the ping
+   */
   renewed(sentAt: number): void {
     if (this.#lease.claimed) {
       this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
@@ -291,7 +296,7 @@ export class AgentSession implements KillableSession {
     return this.#killed;
   }
 
-  /** What nobody hears of after the end, whatever becomes of it. */
+  /** Calls the conductor. After the session's end the promise never settles. */
   async #call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown> {
     return this.#ended ? never() : this.#carrier.call(method, params, meta, options);
   }

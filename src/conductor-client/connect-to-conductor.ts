@@ -15,24 +15,27 @@ import { UnansweredCalls } from "./unanswered-calls.js";
 import { conductorUrl, type Meta, openSocket, PROTOCOL_VERSION, type RequestFrame } from "./wire.js";
 
 export interface ConnectOptions {
-  /** The control plane: `http://host:port` (or `ws://`); the conductor's own path is added. */
+  /** URL of the control plane: `http://host:port` (or `ws://`); the conductor's own path is appended. */
   readonly url: string;
   readonly joinToken: string;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "sockets" | "logger">;
   /** The program's version, for the conductor's log. */
   readonly version?: string;
-  /** Milliseconds to wait after the failed try number `attempt` (from 1). Default: 250 ms doubled up to 5 s, with jitter. */
+  /**
+   * Returns the pause in milliseconds after failed attempt number `attempt` (from 1). Default: 250 ms, doubled up to 5 s,
+   * with jitter.
+   */
   readonly backoff?: (attempt: number) => number;
-  /** Milliseconds without a connection after which it gives up. Default: never. */
+  /** Milliseconds without a connection after which the connection fails. Default: never. */
   readonly giveUpAfter?: number;
 }
 
-/** Milliseconds that a connection, and each call of the wire's own, may take. */
+/** Timeout of connection attempts and of session methods, in milliseconds. */
 const LINK_TIMEOUT = 8_000;
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Connects, and keeps connected until it is closed. Returns at once; see `connected()`. */
+/** Connects, and reconnects until it is closed. Returns at once; see `connected()`. */
 export function connectToConductor(options: ConnectOptions): ConductorConnection {
   const connection = new Connection(options);
   connection.start();
@@ -47,7 +50,7 @@ class Connection implements ConductorConnection, Carrier {
   readonly #calls: UnansweredCalls;
   readonly #backoff: (attempt: number) => number;
   readonly #sessions = new Set<AgentSession>();
-  /** Which session of this connection has a host. */
+  /** The session of this connection that owns a host, by host. */
   readonly #claims = new Map<string, AgentSession>();
   /** The hosts that have had a session. */
   readonly #hosts = new Set<string>();
@@ -58,7 +61,7 @@ class Connection implements ConductorConnection, Carrier {
   readonly #stop = new AbortController();
   #waiters: { readonly resolve: (link: Link) => void; readonly reject: (error: Error) => void }[] = [];
   #state: ConnectionState = "connecting";
-  /** Set while calls may be sent: hosts are resumed. */
+  /** Set while calls may be sent, which includes the resumption of hosts. */
   #link: Link | undefined;
   #control: OfferedControl | undefined;
   #failure: Error | undefined;
@@ -93,7 +96,7 @@ class Connection implements ConductorConnection, Carrier {
 
   host(name: string, options: { readonly lease?: boolean } = {}): KillableSession {
     const { lease: fenced = true } = options;
-    // Calls that a former boot of the host has on the way are told from this one's by it.
+    // Its own boot id distinguishes this session's calls from those that a former session of the host has sent.
     const boot = fenced && this.#hosts.has(name) ? this.#options.runtime.random.uuid() : undefined;
     if (fenced) {
       this.#hosts.add(name);
@@ -122,7 +125,7 @@ class Connection implements ConductorConnection, Carrier {
     });
   }
 
-  // What its sessions ask of it.
+  // Methods for its sessions.
 
   now(): number {
     return this.#options.runtime.clock.monotonic();
@@ -157,7 +160,7 @@ class Connection implements ConductorConnection, Carrier {
       throw this.#failure;
     }
     const named = params as Readonly<Record<string, unknown>>;
-    // There is nobody to wait for on the connection of one host.
+    // A connection with one host has no other heartbeats to batch.
     if (method === "service_report_state" && options.lowPriority === true && this.#sessions.size > 1) {
       return this.#reports.add(Number(named.id), meta, options);
     }
@@ -208,7 +211,7 @@ class Connection implements ConductorConnection, Carrier {
     }
   }
 
-  // The life of the connection: one link after the other.
+  // Lifecycle of the connection: a sequence of links.
 
   async #run(): Promise<void> {
     const { timers, clock } = this.#options.runtime;
@@ -243,7 +246,7 @@ class Connection implements ConductorConnection, Carrier {
     }
   }
 
-  /** Opens a link, introduces this process, takes back its leases, and repeats the calls without an answer. */
+  /** Opens a link, sends hello, re-acquires the leases, and repeats pending calls. */
   async #open(): Promise<Link> {
     const { timers, processes, sockets } = this.#options.runtime;
     const { joinToken } = this.#options;
@@ -289,7 +292,7 @@ class Connection implements ConductorConnection, Carrier {
     }
   }
 
-  /** Pings until the link ends. Each answered one renews the leases of all hosts; one without answer ends the link. */
+  /** Sends pings until the link ends. Each response renews the leases of all hosts; a missing response ends the link. */
   #keepAlive(link: Link, every: number): void {
     const { timers } = this.#options.runtime;
     const ping = async () => {
@@ -361,7 +364,7 @@ class Connection implements ConductorConnection, Carrier {
   }
 }
 
-/** Whether trying again cannot help. */
+/** Whether a retry cannot help. */
 function isFinal(error: unknown): boolean {
   return error instanceof JoinTokenRejected || error instanceof UnsupportedProtocol;
 }

@@ -1,10 +1,10 @@
 import { PublicError } from "../runtime/error-messages.js";
 
-/** Base of the errors that cross the agent's wire: they arrive as the class they left as. */
+/** Base of the errors that cross the agent's wire: they are decoded to the class from which they were encoded. */
 export class ConductorError extends PublicError {
-  /** OpenStack's name of the error; also the class's. */
+  /** OpenStack's name of the error; the class's name as well. */
   override readonly name: string = "ConductorError";
-  /** What a program may want to read; JSON. */
+  /** Details for programs; JSON. */
   readonly data: Readonly<Record<string, unknown>>;
 
   constructor(message: string, data: Readonly<Record<string, unknown>> = {}) {
@@ -38,15 +38,15 @@ export class InvalidMigrationState extends ConductorError {
 export class MigrationPreCheckError extends ConductorError {
   override readonly name = "MigrationPreCheckError";
 }
-/** What was asked cannot be said of an instance in its state: `data` has `attr` and `state`. */
+/** The request is invalid for the instance's present state: `data` has `attr` and `state`. */
 export class InstanceInvalidState extends ConductorError {
   override readonly name = "InstanceInvalidState";
 }
-/** The driver of the host that was asked does not do that. */
+/** The driver of the requested host does not support the method. */
 export class NotImplementedError extends ConductorError {
   override readonly name = "NotImplementedError";
 }
-/** The guest's password was not set, or the guest cannot be told. */
+/** The guest's password was not set, or cannot be set. */
 export class InstancePasswordSetFailed extends ConductorError {
   override readonly name: string = "InstancePasswordSetFailed";
 }
@@ -71,7 +71,7 @@ export class ComputeHostNotFound extends ConductorError {
 export class DuplicateRecord extends ConductorError {
   override readonly name = "DuplicateRecord";
 }
-/** An attempt to change a compute node's uuid and the like (spec 1.3, 2.3). Not an InvalidConfiguration. */
+/** An attempt to change a compute node's identity, such as its uuid (spec 1.3, 2.3). Not an InvalidConfiguration. */
 export class InvalidNodeConfiguration extends ConductorError {
   override readonly name = "InvalidNodeConfiguration";
 }
@@ -84,19 +84,19 @@ export class ConductorUnreachable extends ConductorError {
 export class HostLeaseHeld extends ConductorError {
   override readonly name = "HostLeaseHeld";
 }
-/** The conductor refused the parameters: nothing was done. */
+/** The conductor rejected the parameters: nothing was done. */
 export class InvalidParameters extends ConductorError {
   override readonly name = "InvalidParameters";
 }
-/** The conductor refused the join token. Trying again cannot help. */
+/** The conductor rejected the join token. A retry cannot help. */
 export class JoinTokenRejected extends ConductorError {
   override readonly name = "JoinTokenRefused";
 }
-/** The conductor and this program speak different versions of the wire. */
+/** The conductor and this program use different versions of the wire protocol. */
 export class UnsupportedProtocol extends ConductorError {
   override readonly name = "UnsupportedProtocol";
 }
-/** Too many calls of one connection are under way. */
+/** One connection has too many pending calls. */
 export class OverLimit extends ConductorError {
   override readonly name = "OverLimit";
 }

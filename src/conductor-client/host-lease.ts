@@ -5,15 +5,15 @@ import { HostLeaseHeld } from "./errors.js";
 import type { GrantedLease, LeaseHolder } from "./methods/session.js";
 
 /**
- * The holder stops to act when this share of the lease's time has passed since the last renewal that was answered, counted
- * from when that was sent: strictly before the conductor, which counts from a later moment, gives the host away.
+ * The owner stops acting when this share of the lease's lifetime has passed since it sent the last successful renewal. This
+ * is strictly before the conductor, which counts from a later moment, gives the host to another agent.
  */
 const FENCE = 0.8;
 
-/** Longest wait between two looks at a lease that has to end first, ms. */
+/** Maximum poll interval in milliseconds while another lease must end first. */
 const LOOK_EVERY = 1_000;
 
-/** Wait for the end of the connection of a process that is dead, ms. */
+/** Poll interval in milliseconds while the connection of a dead process must end first. */
 const LOOK_AFTER_DEATH = 100;
 
 export interface LeaseDeps {
@@ -23,10 +23,10 @@ export interface LeaseDeps {
   readonly logger: Logger;
 }
 
-/** Asks the conductor for the lease. @throws {HostLeaseHeld} */
+/** Requests the lease from the conductor. @throws {HostLeaseHeld} */
 export type AskForLease = (holderIsDead?: string) => Promise<void>;
 
-/** One host's lease as its holder sees it (spec 2.4 G6). */
+/** One host's lease, from the owner's point of view (spec 2.4 G6). */
 export class HostLease {
   readonly #host: string;
   readonly #deps: LeaseDeps;
@@ -45,22 +45,25 @@ export class HostLease {
     this.#lose = resolve;
   }
 
-  /** By this process's own monotonic clock. */
+  /** Whether the lease is valid by this process's own monotonic clock. */
   get held(): boolean {
     return this.#state === "held" && this.#deps.clock.monotonic() < this.#confirmedAt + this.#ttl * FENCE;
   }
 
-  /** The epoch of the lease that was taken last, even if it is lost since. */
+  /** The epoch of the last acquired lease, even if that has since been lost. */
   get epoch(): number | null {
     return this.#epoch;
   }
 
-  /** Taken and not lost, though perhaps not renewed in time. */
+  /** Whether the lease was acquired and is not lost, although its renewal may be late. */
   get claimed(): boolean {
     return this.#state === "held";
   }
 
-  /** @param ended boots that are known to have ended, the last one at the end. @throws {HostLeaseHeld} another live agent has it. */
+  /**
+   * Acquires the lease. @param ended boots known to have ended, the latest last. @throws {HostLeaseHeld} another live agent
+   * has it.
+   */
   async acquire(ask: AskForLease, ended: ReadonlySet<string> = new Set()): Promise<void> {
     let dead = [...ended].at(-1);
     for (let before: LeaseHolder | undefined; ; ) {
@@ -85,13 +88,13 @@ export class HostLease {
     }
   }
 
-  /** @param granted null: the conductor is of a release that counts no epochs */
+  /** @param granted null if the conductor's release has no epochs */
   grant(sentAt: number, ttl: number, granted: GrantedLease | null): void {
     this.#epoch = granted?.epoch ?? null;
     this.confirm(sentAt, ttl);
   }
 
-  /** The conductor renewed it; `sentAt`: monotonic time when that was asked for. */
+  /** Records a renewal by the conductor. @param sentAt monotonic time of the request */
   confirm(sentAt: number, ttl: number): void {
     if (this.#state !== "lost") {
       this.#state = "held";
@@ -109,26 +112,32 @@ export class HostLease {
     this.#state = "none";
   }
 
-  /** Only where a pid means the same process; in another PID namespace it says nothing. This one's was that of a life before. */
+  /**
+   * Whether the owner's process is dead. Known only if both share a PID namespace. This process's own pid belonged to an
+   * earlier run.
+   */
   #isDead({ machine, pid, connected }: LeaseHolder): boolean {
     const { processes } = this.#deps;
     const isOwn = pid === processes.pid && !connected;
     return machine === processes.machine && (isOwn || !processes.isAlive(pid));
   }
 
-  /** Waits before the next look. @throws the refusal when the holder lives, so that a wait is of no use. */
+  /** Waits before the next poll. @throws the rejection if the owner is alive, so that waiting is useless */
   async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, rejection: HostLeaseHeld): Promise<void> {
     if (holder.connected && (!this.#isDead(holder) || hasBeenActive(holder, before))) {
       throw rejection;
     }
     this.#deps.logger.warn(`waiting for the lease of host ${this.#host}: ${rejection.message}`, { host: this.#host });
-    // The connection of a dead process ends when the conductor hears of it, or misses its pings.
+    // The connection of a dead process ends when the conductor detects its end, or misses its pings.
     const wait = holder.connected ? LOOK_AFTER_DEATH : (holder.freeIn ?? LOOK_EVERY);
     await this.#deps.timers.sleep(Math.min(wait, LOOK_EVERY));
   }
 }
 
-/** Whether the conductor heard of the holder between two looks: then it lives, even if this machine has no such pid. */
+/**
+ * Whether the conductor received a message from the owner between two polls: then it is alive, even if this machine has no
+ * such pid.
+ */
 function hasBeenActive(holder: LeaseHolder, before: LeaseHolder | undefined): boolean {
   return before?.bootId === holder.bootId && holder.seenAgo < before.seenAgo;
 }

@@ -9,36 +9,36 @@ import { encodeError, type Meta, type Outcome, type RequestFrame, RPC_CODES } fr
 
 type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 
-/** Calls that are kept without a look at whether they are over. */
+/** Number of saved calls below which expired ones are not searched. */
 const FEW = 64;
 
-/** What one boot of a host has taken. */
+/** The state of one boot of a host. */
 interface Inbox {
   handlers: Partial<AgentHandlers> | null;
-  /** The last cast; they come in order. */
+  /** Number of the last accepted cast; casts arrive in order. */
   taken: number;
-  /** What its handlers still answer is dropped. */
+  /** Whether later results of its handlers are dropped. */
   ended: boolean;
 }
 
 interface Call {
   readonly inbox: Inbox;
   readonly outcome: Promise<Outcome>;
-  /** Monotonic; the caller waits no longer, and will not ask again. */
+  /** Monotonic time after which the caller no longer waits or retries. */
   readonly deadline: number;
 }
 
 /**
- * Hands what the conductor asks to the handlers of the host that is meant: casts once, however often they are delivered, and
- * calls once, however often they are asked; a call that is repeated gets the answer of the first time, or waits for it.
+ * Dispatches the conductor's messages to the handlers of the host. Each cast and each call is handled once, even if it is
+ * delivered repeatedly; a repeated call gets the first result, or waits for it.
  */
 export class Inbound {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #inboxes = new Map<string, Inbox>();
-  /** By name; those that are under way, and those that may be asked again. */
+  /** Calls by name: pending ones, and those that may be repeated. */
   readonly #calls = new Map<string, Call>();
-  /** So many of them, and those that are over are forgotten. */
+  /** Number of saved calls at which the expired ones are removed. */
   #most = FEW;
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
@@ -66,7 +66,7 @@ export class Inbound {
     return (this.#inboxes.get(host)?.handlers ?? null) !== null;
   }
 
-  /** The boot that served the host is at its end: nothing of it is answered or remembered. */
+  /** Ends the boot that served the host: its results are dropped and its calls forgotten. */
   end(host: string): void {
     const inbox = this.#inboxes.get(host);
     if (inbox === undefined) {
@@ -100,7 +100,7 @@ export class Inbound {
       respond({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
       return;
     }
-    // Known ones only: the method is what somebody sent, and may be the name of what every object has.
+    // Looks up known methods only: the name is unverified, and could be that of an inherited property.
     const handler: AnyHandler | undefined = Object.hasOwn(AGENT_METHODS, method)
       ? handlers[method as AgentMethod]
       : undefined;
@@ -118,7 +118,7 @@ export class Inbound {
       inbox.taken = meta.message;
       this.#call(inbox, method, run);
     }
-    // A cast is acknowledged when it is taken; the agent finishes it, also over a restart.
+    // A cast is acknowledged when it is accepted; the agent completes it, even over a restart.
     respond({ result: null });
   }
 
@@ -146,7 +146,9 @@ export class Inbound {
     return outcome;
   }
 
-  /** Calls that nobody will ask again. A pool has thousands, and to look through them at each call would be most of its work. */
+  /**
+   * Removes expired calls. Not on every call, since a pool has thousands of calls and the search would dominate its work.
+   */
   #forget(now: number): void {
     for (const [name, { deadline }] of this.#calls) {
       if (deadline <= now) {
@@ -168,16 +170,16 @@ export class Inbound {
   }
 }
 
-/** Milliseconds that an announcement may take. */
+/** Timeout of an announcement in milliseconds. */
 const TIMEOUT = 8_000;
 
-/** Announces which hosts can be controlled over a connection, and hands what is asked to who controls them. */
+/** Announces the hosts that can be controlled over a connection, and passes requests to their controller. */
 export class OfferedControl {
   readonly #controller: HostController;
   readonly #logger: Logger;
-  /** By name, as they are now. */
+  /** Present state by host name. */
   readonly #hosts = new Map<string, ControlledHost>();
-  /** Changed since the last announcement. */
+  /** Hosts changed since the last announcement. */
   readonly #changed = new Set<string>();
 
   constructor(controller: HostController, logger: Logger) {
@@ -185,7 +187,7 @@ export class OfferedControl {
     this.#logger = logger;
   }
 
-  /** Notes a change; many of one turn are told together. @param link absent: it is told on the next one */
+  /** Announces a change; changes of one event-loop tick are sent as a batch. @param link absent: sent on the next link */
   notify(host: ControlledHost, link: Link | undefined): void {
     this.#hosts.set(host.host, host);
     const first = this.#changed.size === 0;
@@ -199,7 +201,7 @@ export class OfferedControl {
     }
   }
 
-  /** Tells all of them on a new link. */
+  /** Announces all hosts on a new link. */
   announce(link: Link): void {
     this.#send([...this.#hosts.values()], link);
   }
@@ -226,7 +228,7 @@ export class OfferedControl {
   #send(hosts: readonly ControlledHost[], link: Link | undefined): void {
     for (let from = 0; from < hosts.length; from += MAX_ANNOUNCED_HOSTS) {
       const part = hosts.slice(from, from + MAX_ANNOUNCED_HOSTS);
-      // One without an answer is made again on the next link; a conductor of an earlier release knows of no such thing.
+      // A lost announcement is repeated on the next link; a conductor of an earlier release does not know the method.
       link?.request("hosts_controlled", { hosts: part }, { timeout: TIMEOUT }).catch((err: unknown) => {
         this.#logger.debug("what hosts can be controlled was not taken", { err });
       });

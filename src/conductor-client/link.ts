@@ -5,20 +5,20 @@ import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
 import { decodeError, type Meta, type Outcome, type RequestFrame, type RpcId } from "./wire.js";
 
-/** A request as it goes over the wire. */
+/** A serialised request. */
 export interface RequestText {
   readonly method: string;
   readonly text: string;
 }
 
-/** Messages of one batch, and bytes that all of them together may have: the conductor's limits are far above these. */
+/** Maximum messages and bytes of one batch, far below the conductor's limits. */
 const MAX_BATCH_MESSAGES = 64;
 
 const BYTES = 48 * 1024;
 
 /**
- * Methods that wait for something, of the kinds `waits` and `asks`. They are sent alone: a batch is answered as a whole, so that
- * all others would wait with them.
+ * Methods that wait, of the kinds `waits` and `asks`. They are sent alone: the response to a batch is sent as one frame, so
+ * all other messages of the batch would wait as well.
  * @internal for tests
  */
 export const WAITING_METHODS: ReadonlySet<string> = new Set([
@@ -36,7 +36,7 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "take_recorded",
 ]);
 
-/** Messages on their way out: those of many hosts that are said at a time go as one frame. */
+/** Batches outgoing messages of many hosts into one frame per event-loop tick. */
 export class Outgoing {
   readonly #socket: Pick<Socket, "send" | "afterTurn">;
   readonly #gathered = new Gathered();
@@ -45,7 +45,7 @@ export class Outgoing {
     this.#socket = socket;
   }
 
-  /** Goes with all that is said in this turn of the event loop. */
+  /** Adds a message to the batch of this event-loop tick. */
   add(message: object): void {
     this.addRequest({ method: "method" in message ? String(message.method) : "", text: JSON.stringify(message) });
   }
@@ -62,7 +62,7 @@ export class Outgoing {
     }
   }
 
-  /** Sends what is there. */
+  /** Sends the batch. */
   end(): void {
     const frame = this.#gathered.frame();
     if (frame !== undefined) {
@@ -71,7 +71,7 @@ export class Outgoing {
   }
 }
 
-/** The texts of messages that go together. */
+/** The serialised messages of one batch. */
 class Gathered {
   #messages: string[] = [];
   #bytes = 0;
@@ -80,13 +80,13 @@ class Gathered {
     return this.#messages.length < MAX_BATCH_MESSAGES && this.#bytes + text.length <= BYTES;
   }
 
-  /** @returns how many there are now */
+  /** @returns the present number of messages */
   add(text: string): number {
     this.#bytes += text.length;
     return this.#messages.push(text);
   }
 
-  /** All of them, which are forgotten; undefined: there are none. */
+  /** Removes and returns all messages as one frame; undefined if there are none. */
   frame(): string | undefined {
     const messages = this.#messages;
     this.#messages = [];
@@ -95,7 +95,7 @@ class Gathered {
   }
 }
 
-/** Takes from a link the answers to calls that outlive it, and the requests of the conductor. */
+/** Receives the responses to calls that outlive a link, and the requests of the conductor. */
 export interface LinkListener {
   onResponse(id: number, outcome: Outcome): void;
   onRequest(request: RequestFrame, link: Link): void;
@@ -143,7 +143,7 @@ export class Link {
     return this.#ended;
   }
 
-  /** What is sent at a time goes as a batch. */
+  /** Sends a message, batched with others of the same event-loop tick. */
   send(message: object): void {
     this.#outgoing.add(message);
   }
@@ -153,8 +153,8 @@ export class Link {
   }
 
   /**
-   * A call of the wire's own, which means something on this socket only.
-   * @throws {MessagingTimeout} no answer within `timeout` ms, or the socket closed.
+   * Calls a session method, which is valid on this socket only.
+   * @throws {MessagingTimeout} there was no response within `timeout` ms, or the socket closed.
    */
   request<M extends keyof SessionMethods>(
     method: M,
@@ -163,7 +163,7 @@ export class Link {
   ): Promise<ResultOf<SessionMethods, M>> {
     const { timeout, meta = {} } = options;
     this.#lastId += 1;
-    // A text, so that it is never taken for the number of a call that is repeated on another socket.
+    // A string, so that it never equals the number of a call that is repeated on another socket.
     const id = `s${this.#lastId}`;
     return new Promise((resolve, reject) => {
       if (!this.#open) {
@@ -191,7 +191,7 @@ export class Link {
     this.#socket.close(1000, "the agent leaves");
   }
 
-  /** Cuts a connection that no longer answers. */
+  /** Closes a connection that no longer responds. */
   cut(): void {
     this.#socket.terminate();
     this.#end();
@@ -203,7 +203,7 @@ export class Link {
     }
     const message = parse(text);
     if (!message) {
-      // The other end is no conductor, or has lost its place in the stream.
+      // The peer is not a conductor, or the stream is corrupt.
       this.cut();
       return;
     }
@@ -240,7 +240,7 @@ export class Link {
   }
 }
 
-/** One message, or those of a batch. */
+/** Parses one message, or the messages of a batch. */
 function parse(text: string): Incoming | readonly Incoming[] | undefined {
   try {
     const message: unknown = JSON.parse(text);

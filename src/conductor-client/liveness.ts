@@ -1,6 +1,8 @@
 import type { Service } from "../records/index.js";
 
-/** Whether a service counts as alive (spec 1.2). `serviceDownTime` in milliseconds, see {@link effectiveDownTime}. */
+/**
+ * Returns whether a service counts as alive (spec 1.2). `serviceDownTime` in milliseconds, see {@link effectiveDownTime}.
+ */
 export function isUp(
   service: Pick<Service, "forcedDown" | "lastSeenUp" | "createdAt">,
   options: { readonly now: number; readonly serviceDownTime: number },
@@ -9,13 +11,15 @@ export function isUp(
   return !service.forcedDown && Math.abs(options.now - lastHeartbeat) <= options.serviceDownTime;
 }
 
-/** Milliseconds in which an agent that serves has sent its first heartbeat: it is due after five seconds (spec 2.1 row 7). */
+/**
+ * Milliseconds within which a serving agent has sent its first heartbeat, which is due after five seconds (spec 2.1 row 7).
+ */
 const FIRST_HEARTBEAT_WITHIN_MS = 7_000;
 
 /**
- * Whether the scheduler accepts the host of a service now, and goes on to do so while the host's agent serves. An agent that has
- * sent no heartbeat since its start leaves the host with the heartbeat of the agent before it, which must not become too old first.
- * @param startedAt when the agent that serves took the host, milliseconds since the epoch; null: not known
+ * Returns whether the scheduler accepts the service's host now, and will continue to while the host's agent serves. Until an
+ * agent has sent its first heartbeat, the host has the heartbeat of the previous agent, which must not expire before that.
+ * @param startedAt when the serving agent took the host, milliseconds since the epoch; null if unknown
  */
 export function isReady(
   service: Pick<Service, "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">,
@@ -31,8 +35,8 @@ export function isReady(
 }
 
 /**
- * `service_down_time`, but never so short that one late heartbeat fells a service (spec 2.5). All in seconds, as the
- * options are.
+ * Returns `service_down_time`, increased if one late heartbeat would already mark a service as down (spec 2.5). All values
+ * are in seconds, as in the options.
  */
 export function effectiveDownTime(serviceDownTime: number, reportInterval: number): number {
   return serviceDownTime <= reportInterval ? Math.trunc(2.5 * reportInterval) : serviceDownTime;

@@ -20,13 +20,13 @@ interface Waiting {
   readonly boot: string | undefined;
   readonly resolve: (nothing: null) => void;
   readonly reject: (error: unknown) => void;
-  /** Leaves its promise unsettled: nobody waits for it any more. */
+  /** Leaves the promise unsettled, since its caller has ended. */
   readonly drop: () => void;
 }
 
 /**
- * The heartbeats of hosts that share a connection: what half a second brings goes as one call, in which each heartbeat can fail by
- * itself. With thousands of hosts, a call for each would be most of the work of an idle cluster.
+ * Batches the heartbeats of hosts that share a connection: one call for half a second, in which each heartbeat can fail
+ * separately. With thousands of hosts, separate calls would be most of the work of an idle cluster.
  */
 export class StateReports {
   readonly #timers: Pick<Timers, "after">;
@@ -36,13 +36,13 @@ export class StateReports {
   #timeout: number | undefined;
   #cancel: CancelTimer | undefined;
 
-  /** @param send a call that is repeated until it is answered. */
+  /** @param send makes a call that is repeated until there is a response */
   constructor(timers: Pick<Timers, "after">, send: Send) {
     this.#timers = timers;
     this.#send = send;
   }
 
-  /** @throws what the host's report was refused with; the call's own failure; the signal's reason when it is aborted. */
+  /** @throws the rejection of the host's report; the call's own failure; the signal's reason when it is aborted */
   add(service: number, { host = "", boot, unfenced }: Meta, { timeout, signal }: CallOptions): Promise<null> {
     if (signal?.aborted === true) {
       return Promise.reject(signal.reason);
@@ -85,7 +85,7 @@ export class StateReports {
     });
   }
 
-  /** Forgets the heartbeats of one boot of a host, which will not hear how they end. */
+  /** Drops the heartbeats of one boot of a host; their promises never settle. */
   dropAll({ host, boot }: Pick<Meta, "host" | "boot">): void {
     for (const group of [this.#gathered, ...this.#underWay]) {
       for (const waiting of group) {
@@ -96,7 +96,7 @@ export class StateReports {
     }
   }
 
-  /** Sends the heartbeats that have come so far. */
+  /** Sends the present batch. */
   flush(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -143,16 +143,16 @@ export class StateReports {
   }
 }
 
-/** Milliseconds for which hosts are gathered: an operation changes a guest in several steps, and a process may have thousands of hosts. */
+/** Milliseconds of a batch: an operation changes a guest in several steps, and a process may have thousands of hosts. */
 const GATHERED = 50;
 
 type Sending = Pick<Link, "open" | "send">;
 
-/** Tells the conductor which hosts' guests have changed, for as long as it says that somebody looks. */
+/** Reports the hosts with changed guests to the conductor, while that watches the guests. */
 export class GuestReports {
   readonly #timers: Pick<Timers, "after">;
   readonly #changed = new Set<string>();
-  /** On which somebody looks. */
+  /** The link on which the guests are watched. */
   #link: Sending | undefined;
   #cancel: CancelTimer | undefined;
 
@@ -160,7 +160,7 @@ export class GuestReports {
     this.#timers = timers;
   }
 
-  /** What the conductor says on a link holds until the link ends. */
+  /** Applies the conductor's request, which is valid until the link ends. */
   watched(isWatched: boolean, link: Sending): void {
     this.#link = isWatched ? link : undefined;
   }
@@ -180,7 +180,7 @@ export class GuestReports {
       const params: ParamsOf<SessionMethods, "guests_changed"> = {
         hosts: hosts.slice(from, from + MAX_ANNOUNCED_HOSTS),
       };
-      // A notification: one that is lost is made good by the next, or by whoever looks at the host anew.
+      // A notification: a lost one is compensated by the next, or by the next complete read of the host.
       this.#link.send({ jsonrpc: "2.0", method: "guests_changed", params });
     }
   }

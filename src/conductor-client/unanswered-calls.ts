@@ -4,7 +4,9 @@ import type { RequestText } from "./link.js";
 import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import { decodeError, type Meta, type Outcome } from "./wire.js";
 
-/** Bytes of parameters. The conductor cuts a connection over a larger frame, and again each time that it is repeated. */
+/**
+ * Maximum bytes of parameters. The conductor closes a connection after a larger frame, and would again at each repetition.
+ */
 const LARGEST = 3.9 * 1024 * 1024;
 
 interface Call {
@@ -12,7 +14,7 @@ interface Call {
   /** JSON. */
   readonly params: string;
   readonly meta: Meta;
-  /** Monotonic; when it is given up. */
+  /** Monotonic time of the timeout. */
   readonly deadline: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -22,8 +24,8 @@ interface Call {
 }
 
 /**
- * Calls that have no answer yet, by number. They outlive a connection: sent again with the same number, they are carried out
- * once. Numbers grow and are never used again within a boot.
+ * Pending calls by number. They outlive a connection: sent again with the same number, they take effect once. Numbers
+ * increase and are never reused within a boot.
  */
 export class UnansweredCalls {
   readonly #clock: Clock;
@@ -36,17 +38,17 @@ export class UnansweredCalls {
     this.#timers = timers;
   }
 
-  /** Every call up to this number is answered or given up: the conductor may forget its answers to them. */
+  /** The highest number up to which all calls have ended: the conductor may delete its saved responses to them. */
   get acknowledged(): number {
-    // A Map keeps the order of insertion, which is that of the numbers.
+    // A Map preserves the order of insertion, which is that of the numbers.
     const [oldest] = this.#calls.keys();
     return (oldest ?? this.#lastId + 1) - 1;
   }
 
   /**
-   * Adds a call, hands its request to `send`, and settles as the answer does.
-   * @throws {MessagingTimeout} no answer in time.
-   * @throws {InvalidParameters} too large to be sent.
+   * Adds a call, passes its request to `send`, and settles with the response.
+   * @throws {MessagingTimeout} there was no response in time.
+   * @throws {InvalidParameters} the parameters are too large to be sent.
    * @throws the signal's reason when it is aborted.
    */
   add(
@@ -97,12 +99,12 @@ export class UnansweredCalls {
     }
   }
 
-  /** All of them, oldest first, to be sent on a new connection. */
+  /** Returns all requests, oldest first, for sending on a new connection. */
   requests(): RequestText[] {
     return [...this.#calls.keys()].map((id) => this.#request(id));
   }
 
-  /** Forgets what one boot of a host asked: it will not hear of it, and it is not sent again. */
+  /** Drops the calls of one boot of a host: they never settle and are not sent again. */
   dropAll({ host, boot }: Pick<Meta, "host" | "boot">): void {
     for (const [id, { meta }] of [...this.#calls]) {
       if (meta.host === host && meta.boot === boot) {
@@ -121,7 +123,7 @@ export class UnansweredCalls {
     this.#end(id)?.reject(error);
   }
 
-  /** Forgets the call, which is for the caller to settle. Undefined: it has ended before. */
+  /** Removes the call, which the caller must settle. Returns undefined if it has already ended. */
   #end(id: number): Call | undefined {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
@@ -133,7 +135,7 @@ export class UnansweredCalls {
   #request(id: number): RequestText {
     const { method, params, meta, deadline } = this.#calls.get(id) as Call;
     const ack = this.acknowledged;
-    // Another agent is not to begin work whose caller waits no longer.
+    // Tells the other agent how long the caller still waits, so that it does not begin the work after that.
     const fullMeta =
       method === "agent_call"
         ? { ...meta, ack, timeout: Math.max(0, Math.round(deadline - this.#clock.monotonic())) }

@@ -4,10 +4,10 @@ import type { Timers } from "../runtime/time.js";
 import * as errors from "./errors.js";
 import { ConductorUnreachable, JoinTokenRejected } from "./errors.js";
 
-/** JSON-RPC 2.0 as it goes over the agent's wire, in both directions. One text frame holds one message or a batch. */
+/** A JSON-RPC 2.0 request on the agent's wire, in either direction. One text frame contains one message or a batch. */
 export interface RequestFrame {
   readonly jsonrpc: "2.0";
-  /** Absent: a notification, which is never answered. */
+  /** Absent in a notification, which has no response. */
   readonly id?: RpcId;
   readonly method: string;
   /** By name only. */
@@ -17,23 +17,23 @@ export interface RequestFrame {
 
 export type RpcId = string | number | null;
 
-/** What travels beside the parameters: this wire's one addition to the standard. */
+/** Metadata next to the parameters: this wire's only extension of the standard. */
 export interface Meta {
-  /** The host for which the caller speaks; towards agents: the host that is meant. */
+  /** The host on whose behalf the caller acts; in messages to agents, the recipient host. */
   readonly host?: string;
-  /** The host's own boot; absent: the connection's. */
+  /** The host's own boot; absent for the connection's. */
   readonly boot?: string;
   /** `req-<uuid>` */
   readonly requestId?: string;
-  /** The caller has seen the answers of all its calls up to this id, or has given them up. */
+  /** All calls of the caller up to this id have ended. */
   readonly ack?: number;
-  /** The caller does not take part in host leases (quirk `no-host-lease`). */
+  /** Whether the caller does not take part in host leases (quirk `no-host-lease`). */
   readonly unfenced?: boolean;
-  /** The number of a cast, the same when it is delivered again. */
+  /** The number of a cast, equal when it is delivered again. */
   readonly message?: number;
-  /** The name of a call to an agent, the same when it is asked again. */
+  /** The name of a call to an agent, equal when it is repeated. */
   readonly call?: string;
-  /** Milliseconds that the caller of an agent still waits for the answer. */
+  /** Milliseconds that the caller of an agent still waits for the response. */
   readonly timeout?: number;
 }
 
@@ -61,7 +61,7 @@ export const RPC_CODES = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** An error of the application; `data.name` tells which. */
+  /** An error of the application, identified by `data.name`. */
   application: -32000,
 } as const;
 
@@ -69,21 +69,21 @@ export const RPC_CODES = {
 export const CONDUCTOR_PATH = "/conductor";
 
 /**
- * Version of this protocol, which a new method for agents to ask raises: an agent that asks it would not be understood by an older
- * conductor, and is refused by it. 2 has `hosts_report_state`, 3 has
- * `hosts_to_report`, and `startHosts` of `restore_cluster`.
+ * Version of this protocol. A new method for agents increases it: an older conductor does not know the method, and rejects
+ * an agent with a newer version. 2 adds `hosts_report_state`; 3 adds `hosts_to_report`, and `startHosts` of
+ * `restore_cluster`.
  */
 export const PROTOCOL_VERSION = 3;
 
-/** The oldest version whose agents a conductor understands. */
+/** The oldest version of an agent that a conductor supports. */
 export const OLDEST_PROTOCOL = 1;
 
 type ErrorClass = new (message: string, data?: Readonly<Record<string, unknown>>) => errors.ConductorError;
 
-/** Every class of `errors.ts` by its name, so that a new one cannot be forgotten here. */
+/** All classes of `errors.ts` by name, so that none can be forgotten here. */
 const CLASSES: ReadonlyMap<string, ErrorClass> = new Map(Object.entries(errors));
 
-/** An error as it is sent. Only errors that belong on the wire keep their text: others could show a person's data. */
+/** Encodes an error. Only ConductorErrors keep their message: others could contain a user's data. */
 export function encodeError(error: unknown): WireError {
   if (!(error instanceof errors.ConductorError)) {
     return {
@@ -95,7 +95,9 @@ export function encodeError(error: unknown): WireError {
   return { code, message: error.message, data: { name: error.name, details: error.data } };
 }
 
-/** The error as the class it left as; one of an unknown name as a plain {@link errors.ConductorError}. */
+/**
+ * Decodes an error to the class from which it was encoded; an unknown name becomes a plain {@link errors.ConductorError}.
+ */
 export function decodeError(error: WireError): errors.ConductorError {
   const known = CLASSES.get(error.data?.name ?? "");
   if (known) {
@@ -104,10 +106,10 @@ export function decodeError(error: WireError): errors.ConductorError {
   return new errors.ConductorError(error.message, { code: error.code, ...error.data?.details });
 }
 
-/** How a message begins when something answers, and TLS is what is wrong; it says what to do. */
+/** Prefix of the message for a server that responds without valid TLS; the message contains a hint. */
 export const NO_TLS = "no TLS with the control plane";
 
-/** `http://host:port` or `ws://…` as the address of the conductor's WebSocket there. */
+/** Converts `http://host:port` or `ws://…` to the URL of the conductor's WebSocket there. */
 export function conductorUrl(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   const scheme = protocol === "https:" || protocol === "wss:" ? "wss" : "ws";
@@ -117,8 +119,8 @@ export function conductorUrl(url: string): string {
 
 /**
  * Opens a socket to the conductor.
- * @throws {JoinTokenRejected} trying again cannot help.
- * @throws {ConductorUnreachable} anything else.
+ * @throws {JoinTokenRejected} a retry cannot help.
+ * @throws {ConductorUnreachable} any other failure.
  */
 export async function openSocket(
   url: string,

@@ -23,21 +23,21 @@ export interface NovaConnectOptions {
   readonly rabbit: RabbitOptions;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "logger">;
   readonly connectToBroker: (options: BrokerOptions) => MessageBroker;
-  /** A caller that only reads leaves nothing in the broker. Default false. */
+  /** For read-only callers: leaves nothing in the broker. Default false. */
   readonly lookOnly?: boolean;
-  /** Servers are built without the networks that are asked for. Default: they are not built. */
+  /** Builds servers without their requested networks. Default: such servers are not built. */
   readonly ignoreNetworks?: boolean;
-  /** Default: nothing is counted. */
+  /** Default: messages are not counted. */
   readonly observer?: MessageObserver;
 }
 
 /**
- * Milliseconds between two tries to connect at most, whatever `rabbit_interval_max` allows: the pauses of the library double, where
- * nova-compute's grow by two seconds, and a host would be away for much longer than its broker.
+ * Maximum pause between connection attempts in milliseconds, whatever `rabbit_interval_max` allows. The library doubles its
+ * pauses, while nova-compute's grow by two seconds; a host would be away for much longer than its broker.
  */
 const MAX_RECONNECT_PAUSE_MS = 5_000;
 
-/** Connects to a Nova's broker and conductor, and keeps connected until it is closed. Returns at once; see `connected()`. */
+/** Connects to Nova's broker and conductor, and reconnects until it is closed. Returns at once; see `connected()`. */
 export function connectToNova(options: NovaConnectOptions): NovaConnection {
   return new NovaConnection(options);
 }
@@ -93,7 +93,7 @@ export class NovaConnection implements ConductorConnection {
       ignoreNetworks,
     };
     broker.onState((state, detail) => {
-      // Connected is who has met a conductor.
+      // "connected" is reported only after a conductor has responded.
       if (state === "waiting" || state === "closed") {
         this.#enter(state, `RabbitMQ at ${withoutPasswords(address)}: ${detail}`);
       } else if (state === "connected" && this.#state === "waiting" && nova.isMet) {
@@ -112,7 +112,7 @@ export class NovaConnection implements ConductorConnection {
     return this.profile.serviceVersion;
   }
 
-  /** What the control plane is, once {@link connected}. */
+  /** The release of the control plane, known after {@link connected}. */
   get profile(): ReleaseProfile {
     return this.#parts.nova.profile;
   }

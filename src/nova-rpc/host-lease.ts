@@ -3,7 +3,7 @@ import { BrokerRejectedError, type Consumer, type MessageBroker } from "../runti
 import type { Runtime } from "../runtime/runtime.js";
 import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue, type Topology } from "./transport/topology.js";
 
-/** Milliseconds between two looks at a host that is held. */
+/** Poll interval in milliseconds while another agent has the host. */
 const LOOK_AGAIN = 1_000;
 
 interface Options {
@@ -11,13 +11,13 @@ interface Options {
   readonly broker: MessageBroker;
   readonly topology: Topology;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
-  /** Milliseconds after which the broker cuts a connection that gives no sign of life. */
+  /** Milliseconds without a heartbeat after which the broker closes a connection. */
   readonly heartbeatTimeoutMs: number;
 }
 
 /**
- * Returns the queue of the host that somebody reads; null: nobody reads any. A nova-compute of 2026.1 or later that shuts down
- * reads only that of the alternate topic.
+ * Returns the queue of the host that has a consumer; null if there is none. During its shutdown, a nova-compute of 2026.1 or
+ * later reads only the queue of the alternate topic.
  */
 export async function readQueue(broker: MessageBroker, host: string): Promise<string | null> {
   const queues = [hostQueue(COMPUTE_TOPIC, host), hostQueue(ALTERNATE_TOPIC, host)];
@@ -26,15 +26,15 @@ export async function readQueue(broker: MessageBroker, host: string): Promise<st
 }
 
 /**
- * A host for one agent, by what a broker enforces: nobody else reads the host's queue, and a queue that only its holder's
- * connection can have. Real nova-computes know of neither, but cannot read the queue beside us.
+ * Gives one agent exclusive use of a host, enforced by the broker: the host's queue has no other consumer, and a lease queue
+ * is exclusive to the owner's connection. Real nova-computes use neither, but cannot read the queue at the same time.
  */
 export class HostLease {
   readonly lost: Promise<string>;
   readonly #options: Options;
   #lose: (reason: string) => void = () => {};
   #holder: Consumer | null = null;
-  /** Monotonic; since when it is refused to come back. */
+  /** Monotonic time of the first rejected reconnection. */
   #rejectedSince: number | null = null;
   /** Each is called at the next change. */
   #waiting: (() => void)[] = [];
@@ -53,7 +53,7 @@ export class HostLease {
     return this.#holder?.active ?? false;
   }
 
-  /** Waits for the connection of a holder that has gone to be cut. @throws {HostLeaseHeld} */
+  /** Acquires the lease; waits until the connection of a previous owner that has ended is closed. @throws {HostLeaseHeld} */
   async acquire(): Promise<void> {
     const { runtime, heartbeatTimeoutMs } = this.#options;
     const { clock, timers } = runtime;
@@ -73,12 +73,12 @@ export class HostLease {
     }
   }
 
-  /** The broker did not let this agent come back to a queue of the host. */
+  /** Handles the broker's rejection of this agent's reconnection to a queue of the host. */
   rejected(error: BrokerRejectedError): void {
     const { runtime, heartbeatTimeoutMs, host } = this.#options;
     const now = runtime.clock.monotonic();
     this.#rejectedSince ??= now;
-    // At first it may be our own old connection that still has it.
+    // At first our own old connection may still have the queue.
     if (now - this.#rejectedSince >= heartbeatTimeoutMs) {
       this.#lose(`the broker has given host ${host} to another connection: ${error.message}`);
     }
@@ -89,7 +89,7 @@ export class HostLease {
     this.#changed();
   }
 
-  /** Resolves when a queue of the host is read again, or none will be. */
+  /** Resolves when a queue of the host is read again, or the lease has ended. */
   change(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -109,7 +109,7 @@ export class HostLease {
     }
   }
 
-  /** Returns why the host is not free; null: nobody reads its queues. */
+  /** Returns why the host is not free; null if no consumer reads its queues. */
   async #otherReader(): Promise<string | null> {
     const { broker, host } = this.#options;
     const queue = await readQueue(broker, host);

@@ -31,7 +31,7 @@ import { writeDiagnostics, writeLiveMigrateData } from "./objects/compute-rpc-ob
 import { objectOf, overlaid } from "./objects/primitive.js";
 import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue, type Topology } from "./transport/topology.js";
 
-/** Every method of the port. */
+/** All methods of the port. */
 const CONDUCTOR_CALLS: ConductorCalls<ConductorMethod> = {
   ...SERVICE_CALLS,
   ...COMPUTE_NODE_CALLS,
@@ -45,10 +45,10 @@ const CONDUCTOR_CALLS: ConductorCalls<ConductorMethod> = {
 
 const OPEN_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
-/** A source says how it has ended while its message to undo it is still on the way. */
+/** A source may report its end while its message to undo the migration is still on the way. */
 const UNDONE_STATUSES = [...OPEN_STATUSES, ...FINAL_MIGRATION_STATUSES.filter((status) => status !== "completed")];
 
-/** What the hosts of a connection share. */
+/** Components that the hosts of a connection share. */
 export interface NovaConnectionParts {
   readonly broker: MessageBroker;
   readonly topology: Topology;
@@ -59,32 +59,32 @@ export interface NovaConnectionParts {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
   readonly observer: MessageObserver;
   readonly ignoreNetworks: boolean;
-  /** Resolves when a conductor was met. */
+  /** Resolves when a conductor has responded. */
   readonly ready: () => Promise<void>;
 }
 
 /** The consumers of one topic. */
 interface TopicConsumers {
-  /** Reads the host's own queue, which nobody else may read. */
+  /** Consumes the host's own queue, exclusively. */
   readonly own: Consumer;
-  /** Read the queue of all hosts, and the host's queue of the fan-out. */
+  /** Consume the queue shared by all hosts, and the host's fanout queue. */
   readonly shared: readonly Consumer[];
 }
 
-/** One host of a real Nova; see {@link KillableSession}. */
+/** The session of one host with a real Nova; see {@link KillableSession}. */
 export class NovaSession implements KillableSession {
   readonly host: string;
-  /** Nova's brokers count no holders. */
+  /** Nova's broker has no epochs. */
   readonly leaseEpoch = null;
   readonly #parts: NovaConnectionParts;
   readonly #lease: HostLease | null;
-  /** By topic; empty: the host is not served. */
+  /** Consumers by topic; empty if the host is not served. */
   #consumers: ReadonlyMap<string, TopicConsumers> = new Map();
   readonly #life = new Life();
   #lost = false;
   #closed = false;
 
-  /** @param lease null: none is asked for, and none needed */
+  /** @param lease null if no lease is needed */
   constructor(host: string, parts: NovaConnectionParts, lease: HostLease | null) {
     this.host = host;
     this.#parts = parts;
@@ -120,7 +120,7 @@ export class NovaSession implements KillableSession {
     params: ParamsOf<ConductorMethods, M>,
     options: CallOptions = {},
   ): Promise<ResultOf<ConductorMethods, M>> {
-    // What waits for the connection must not go out later, for one that was killed.
+    // A call that waits for the connection must not be sent after its agent was killed.
     return this.#life.bounded(options.signal, async (signal) => {
       await this.#parts.ready();
       signal.throwIfAborted();
@@ -196,7 +196,7 @@ export class NovaSession implements KillableSession {
       },
       result: (method, value, request) => this.#resultFor(method, value, request),
     });
-    // Nova stops a nova-compute's topics in this order, and starts them in the same.
+    // Nova stops a nova-compute's topics in this order, and starts them in the same order.
     for (const topic of hasAlternateTopic(nova.profile) ? [COMPUTE_TOPIC, ALTERNATE_TOPIC] : [COMPUTE_TOPIC]) {
       await this.#consume(topic, {
         message: (body) => server.take(body),
@@ -243,7 +243,7 @@ export class NovaSession implements KillableSession {
       const consumer = await broker.consume(subscription, events);
       const { own, shared } = this.#consumers.get(topic) ?? {};
       if (own === undefined || shared === undefined) {
-        // Nothing is served any more: the lease was lost, or the host stopped.
+        // The lease was lost, or the host stopped.
         await consumer.close();
         return;
       }
@@ -273,7 +273,7 @@ export class NovaSession implements KillableSession {
       return;
     }
     this.#life.kill();
-    // The broker would do so when the connection ends.
+    // The broker would do the same when the connection ends.
     await this.close();
   }
 
@@ -287,7 +287,7 @@ export class NovaSession implements KillableSession {
     return { nova, rpc, rows, scopes, host: this.host, now: () => runtime.clock.monotonic(), options };
   }
 
-  /** The destination of a live migration has answered: it has the instance now, and nobody need be asked whose it is. */
+  /** Notes that the live migration's destination has taken over the instance, so that the owner need not be read. */
   #noteHandedOver(
     host: string,
     { instanceUuid, migrationId }: ParamsOf<AgentMethods, "post_live_migration_at_destination">,
@@ -302,7 +302,7 @@ export class NovaSession implements KillableSession {
     }
   }
 
-  /** The newest one; that of a deleted instance, too. */
+  /** Returns the newest live migration with one of these statuses, also of a deleted instance. */
   async #liveMigration(instanceUuid: string, statuses: readonly MigrationStatus[]): Promise<number | null> {
     const found = await this.call("migrations_by_filters", {
       filters: { instanceUuid, migrationTypes: ["live-migration"], host: this.host, readDeleted: true },
@@ -315,7 +315,7 @@ export class NovaSession implements KillableSession {
     return newest.id;
   }
 
-  /** With all that the claim of the node will say of it, which then says no more. */
+  /** Saves all fields that the later claim on the node would save, which then needs no save of its own. */
   async #setDestination(id: number, destNode: string): Promise<void> {
     const { rows, scopes } = this.#parts;
     const node = rows.node(this.host, destNode);

@@ -15,38 +15,38 @@ type Work<T> = (deps: CheckDeps, folder: string) => Promise<T>;
 
 const VIRTUAL_DAY = 86_400_000;
 
-/** `unreached`: it cannot be told, since what it needs failed in another rule already. */
+/** `unreached`: unknown, since an earlier rule has already failed by the same cause. */
 export type CaseOutcome = "passed" | "failed" | "skipped" | "waived" | "unreached";
 
-/** How a driver kept one rule. */
+/** The result of one rule for a driver. */
 export interface CaseResult {
   readonly code: string;
   readonly section: string;
   readonly rule: string;
   readonly outcome: CaseOutcome;
-  /** Why it failed, was skipped or waived. */
+  /** The reason of a failure, skip or waiver. */
   readonly message?: string;
-  /** How long it took, where that was measured. */
+  /** Duration, if it was measured. */
   readonly milliseconds?: number;
 }
 
-/** Machine-readable as it is: JSON. */
+/** The results of a check, ready to be written as JSON. */
 export interface DriverReport {
   readonly driver: string;
   readonly apiVersion: string;
   readonly results: readonly CaseResult[];
 }
 
-/** What a driver's method threw: rules that fail by the same cause need not be told apart. */
+/** An error of a driver's method. Rules that fail by the same cause are reported once. */
 export interface Cause {
   readonly method: string;
   readonly text: string;
 }
 
-/** How the attempt to show a rule ended. */
+/** The result of one attempt to check a rule. */
 export interface Attempt {
   readonly result: CaseResult;
-  /** null: it did not fail, or not by an error of the driver's. */
+  /** null if the rule did not fail, or not by an error of the driver. */
   readonly cause: Cause | null;
   /** See {@link DriverHarness.adapterCalls}. */
   readonly adapterCalls: number;
@@ -54,19 +54,19 @@ export interface Attempt {
 
 export interface AttemptOptions {
   readonly signal?: AbortSignal | undefined;
-  /** A folder of the real world, which is not removed. */
+  /** A folder in the real file system, which is not removed. */
   readonly folder?: string;
   readonly watch?: HarnessWatch;
 }
 
-/** What is not proved without an option of the check. */
+/** Reasons to skip a rule that needs an option of the check. */
 const NOT_PROVED: Readonly<Record<NonNullable<ContractCase["option"]>, string>> = {
   reshape: "option reshape is not given",
   canary: "option canary is not given: no data was put on a disk and looked for",
   "canary.memory": "option canary.memory is not given: no data was put into memory and looked for",
 };
 
-/** One rule, in a world of its own. Never rejects. */
+/** Checks one rule, in an environment of its own. Never rejects. */
 export async function attempt(
   definition: DriverDefinition,
   each: ContractCase,
@@ -98,8 +98,8 @@ export async function attempt(
 }
 
 /**
- * Begins what the process is to be killed in, and does it: whoever calls this kills the process, at the call that `strike` is
- * made for, or when this resolves with null. Real time. @returns the attempt, if it did not come so far.
+ * Starts the work during which the process is to be killed. The caller kills the process when `strike` is called, or when
+ * this resolves with null. Real time. @returns a failed or skipped attempt if the work could not be started
  */
 export async function beginKilled(
   definition: DriverDefinition,
@@ -136,7 +136,7 @@ export async function beginKilled(
   }, folder);
 }
 
-/** What must hold after the kill, in a process that knows nothing of it. Real time. */
+/** Checks the state after the kill, in a new process without any state of the killed one. Real time. */
 export async function lookAfterKill(
   definition: DriverDefinition,
   each: ContractCase,
@@ -153,7 +153,7 @@ export async function lookAfterKill(
   }, folder);
 }
 
-/** Destroys the guests that an ended process knew of, as far as the driver can, then sweeps. @returns what was swept. */
+/** Destroys the guests of an ended process as far as the driver can, then sweeps. @returns the swept items */
 export async function clearAway(
   definition: DriverDefinition,
   options: DriverCheckOptions,
@@ -170,7 +170,7 @@ export async function clearAway(
   }, folder);
 }
 
-/** Closes the lab, and sweeps after a failure. */
+/** Closes the harness, and sweeps after a failure. */
 async function ending(
   each: ContractCase,
   harness: DriverHarness,
@@ -207,7 +207,7 @@ function failure({ code, section, rule }: ContractCase, error: unknown, harness:
   const thrown = error instanceof ContractViolation ? error.cause : error;
   const method = harness?.blame(thrown);
   const text = textOf(thrown);
-  // What the check itself threw into the driver is no cause.
+  // An error injected by the check itself is no cause.
   const cause = method === undefined || text.includes("sabotage:") ? null : { method, text };
   const message =
     error instanceof ContractViolation
@@ -218,7 +218,7 @@ function failure({ code, section, rule }: ContractCase, error: unknown, harness:
   return { result: { code, section, rule, outcome: "failed", message }, cause, adapterCalls: 0 };
 }
 
-/** @throws the signal's reason, at once. */
+/** @throws the signal's reason, as soon as it is aborted */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) {
     return work;
@@ -233,13 +233,13 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): 
   });
 }
 
-/** Why the options do not do for the case; null: they do. */
+/** Returns why the case cannot run with these options; null if it can. */
 function withoutOption({ option }: ContractCase, { reshape, canary }: DriverCheckOptions): string | null {
   const provided = { reshape, canary, "canary.memory": canary?.memory };
   return option === undefined || provided[option] !== undefined ? null : NOT_PROVED[option];
 }
 
-/** Why a case does not concern the driver; null: it does. */
+/** Returns why a case does not apply to the driver; null if it does. */
 async function missingFor({ needs = [], capability }: ContractCase, harness: DriverHarness): Promise<string | null> {
   if (needs.length === 0 && capability === undefined) {
     return null;
@@ -256,7 +256,7 @@ export function countOf({ results }: DriverReport, outcome: CaseOutcome): number
   return results.filter((result) => result.outcome === outcome).length;
 }
 
-/** `24 passed, 1 failed, 3 skipped, 0 waived`, and how many rules were not reached, if any. */
+/** Returns, for example, `24 passed, 1 failed, 3 skipped, 0 waived`, and the number of rules not reached, if any. */
 export function summaryOf(report: DriverReport): string {
   const counts = (["passed", "failed", "skipped", "waived"] as const).map(
     (outcome) => `${countOf(report, outcome)} ${outcome}`,
@@ -265,7 +265,10 @@ export function summaryOf(report: DriverReport): string {
   return [...counts, ...(unreached === 0 ? [] : [`${unreached} not reached`])].join(", ");
 }
 
-/** A case's doors and folder. @param folder of the real world, which is left as it is; left out: one that is removed. */
+/**
+ * Runs the work with the interfaces and the folder of a case.
+ * @param folder in the real file system, not removed; by default a temporary folder that is removed
+ */
 async function inWorld<T>(
   { time = "real" }: DriverCheckOptions,
   work: Work<T>,
@@ -279,7 +282,7 @@ async function inWorld<T>(
   return inRealWorld(work, folder);
 }
 
-/** Not the whole runtime: who installs the package gets no package for servers and sockets. */
+/** Does not use the complete runtime, since its packages for servers and sockets are not installed with this package. */
 async function inRealWorld<T>(work: Work<T>, folder?: string): Promise<T> {
   const http = new UndiciHttpClient();
   const deps = {

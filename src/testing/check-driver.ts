@@ -4,15 +4,15 @@ import { CONTRACT_CASES } from "./cases/index.js";
 import type { ContractCase } from "./contract-case.js";
 import type { DriverCheckOptions } from "./options.js";
 
-/** A waiver that waives nothing. */
+/** A waiver for a rule that does not exist. */
 export class UnknownWaiver extends Error {
   override readonly name = "UnknownWaiver";
 }
 
 /**
- * Holds a driver against the whole contract, without any test runner.
+ * Checks a driver against the complete contract, without any test runner.
  * @param onResult is called with each case as it ends.
- * @param signal ends the check early, after its guests and folders are removed; the report lacks what was not tried.
+ * @param signal ends the check early, after its guests and folders are removed; the report lacks the cases not tried.
  * @throws {UnknownWaiver}
  */
 export async function checkDriver(
@@ -43,7 +43,7 @@ export function assertKnownWaivers({ waive = {} }: DriverCheckOptions): void {
   }
 }
 
-/** One rule, in a world of its own. Never rejects. */
+/** Checks one rule, in an environment of its own. Never rejects. */
 export async function checkCase(
   definition: DriverDefinition,
   each: ContractCase,

@@ -3,51 +3,51 @@ import type { DriverMethod } from "../virt/driver-methods.js";
 import { type Instance, POWER_STATES, type PowerState } from "../virt/index.js";
 import type { CheckedHost, DriverHarness } from "./driver-harness.js";
 
-/** The server that the work is about; on its new host too, if it moves. JSON. */
+/** The server that the work is about, and the same server on its new host if it moves. JSON. */
 export interface WorkSubject {
   readonly instance: Instance;
   readonly moved: Instance | null;
 }
 
-/** Work of a driver, about to begin. */
+/** Work of a driver that is ready to start. */
 interface BegunWork extends WorkSubject {
-  /** The host whose agent is killed in it. */
+  /** The host whose agent is killed during the work. */
   readonly on: CheckedHost;
   readonly work: () => Promise<unknown>;
 }
 
-/** Work that a driver may be killed in, and what the next one must be able to do. */
+/** Work during which a driver is killed, and the checks of the next driver. */
 export interface KilledWork {
-  /** undefined: nothing is under way when the agent is killed. */
+  /** undefined if no call is pending when the agent is killed. */
   readonly method?: DriverMethod;
   readonly begin: (harness: DriverHarness) => Promise<BegunWork>;
-  /** @param killed `when spawn was killed at call 3` */
+  /** @param killed for messages: `when spawn was killed at call 3` */
   readonly look: (harness: DriverHarness, subject: WorkSubject, killed: string) => Promise<void>;
 }
 
-/** How often work is broken off at most. */
+/** Maximum number of interruptions of one work. */
 const MANY = 60;
 
-/** One rule of the contract, with what shows whether a driver keeps it. */
+/** One rule of the contract, with its check. */
 export interface ContractCase {
-  /** Short and stable; what waivers and reports name. */
+  /** Short and stable code, for waivers and reports. */
   readonly code: string;
   /** Section of the contract. */
   readonly section: string;
   /** The rule, in one line. */
   readonly rule: string;
-  /** Left out by the driver: the case is skipped. Methods that every driver has need not be named. */
+  /** Methods without which the case is skipped. Required methods need not be named. */
   readonly needs?: readonly DriverMethod[];
-  /** The driver does not have it: the case is skipped. */
+  /** Capability without which the case is skipped. */
   readonly capability?: keyof Capabilities;
-  /** Only with an option of the check. */
+  /** Option of the check without which the case is skipped. */
   readonly option?: "reshape" | "canary" | "canary.memory";
   readonly run: (harness: DriverHarness) => Promise<void>;
-  /** Where the check can do that, the rule is shown with processes that are really killed, too. */
+  /** The variant with processes that are really killed, for checks that support it. */
   readonly killed?: KilledWork;
 }
 
-/** The driver breaks a rule; says which method, which rule, and what was found instead. */
+/** A violation of a rule by the driver. The message names the method, the rule, and the observed behaviour. */
 export class ContractViolation extends Error {
   override readonly name = "ContractViolation";
   readonly method: string;
@@ -65,7 +65,7 @@ export function must(holds: boolean, method: DriverMethod, rule: string, found: 
   }
 }
 
-/** The call succeeds. @throws {ContractViolation} */
+/** Asserts that the call succeeds. @throws {ContractViolation} */
 export async function succeeds<T>(work: Promise<T>, method: DriverMethod, rule: string): Promise<T> {
   try {
     return await work;
@@ -74,7 +74,7 @@ export async function succeeds<T>(work: Promise<T>, method: DriverMethod, rule: 
   }
 }
 
-/** The call fails with one of these errors, by name. @throws {ContractViolation} */
+/** Asserts that the call fails with one of these errors, by name. @throws {ContractViolation} */
 export async function failsWith(
   work: Promise<unknown>,
   names: readonly string[],
@@ -98,7 +98,7 @@ export function textOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** Breaks the work off at each call of its doors in turn, and looks each time. */
+/** Interrupts the work at each call of its interfaces in turn, and checks the state after each interruption. */
 export async function brokenOffEverywhere(harness: DriverHarness, { method, begin, look }: KilledWork): Promise<void> {
   for (let call = 1; call <= MANY; call += 1) {
     const { on, work, instance, moved } = await begin(harness);
@@ -115,12 +115,12 @@ export async function brokenOffEverywhere(harness: DriverHarness, { method, begi
   }
 }
 
-/** By name, for messages. */
+/** Returns the name of a power state, for messages. */
 function stateName(state: PowerState): string {
   return Object.entries(POWER_STATES).find(([, number]) => number === state)?.[0] ?? String(state);
 }
 
-/** What `getInfo` and the list of guests say together. */
+/** Combines `getInfo` and the list of guests. */
 export async function guestOn({ host }: CheckedHost, instance: Instance): Promise<PowerState | "absent"> {
   return (await host.listInstanceUuids()).includes(instance.uuid) ? host.powerState(instance) : "absent";
 }

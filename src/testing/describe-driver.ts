@@ -4,7 +4,7 @@ import { CONTRACT_CASES } from "./cases/index.js";
 import { assertKnownWaivers, checkCase } from "./check-driver.js";
 import type { DriverCheckOptions } from "./options.js";
 
-/** Declares one vitest test for each rule of the contract; it skips the rules that do not concern the driver. */
+/** Declares one vitest test for each rule of the contract. Rules that do not apply to the driver are skipped. */
 export function describeDriver(definition: DriverDefinition, options: DriverCheckOptions = {}): void {
   assertKnownWaivers(options);
   describe(`driver ${definition.name} keeps the contract`, () => {
@@ -22,7 +22,7 @@ export function describeDriver(definition: DriverDefinition, options: DriverChec
   });
 }
 
-/** A rule of the contract is not kept; the message names method and rule. */
+/** A violated rule of the contract; the message names the method and the rule. */
 class ContractBroken extends Error {
   override readonly name = "ContractBroken";
 }

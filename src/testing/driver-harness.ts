@@ -31,34 +31,34 @@ import type { CanaryGuest, CaseSetUp, CheckDeps, CheckPlace, DriverCheckOptions 
 
 const ADDRESSES: Readonly<Record<HostName, string>> = { "check-host-1": "192.0.2.1", "check-host-2": "192.0.2.2" };
 
-/** A driver on one host, as the agent has it, and bare. */
+/** A driver on one host, wrapped as in the agent, and unwrapped. */
 export interface CheckedHost {
   readonly name: HostName;
   readonly ip: string;
-  /** Wrapped as in the agent. */
+  /** The driver wrapped as in the agent. */
   readonly host: DriverHost;
-  /** What the author wrote. */
+  /** The driver's own object. */
   readonly bare: VirtDriver;
   readonly sabotage: Sabotage;
   readonly suspension: Suspension;
   readonly leftovers: Leftovers;
-  /** What it was given as its options. */
+  /** The driver's options on this host. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Watches a lab from outside. */
+/** Observers of a harness. */
 export interface HarnessWatch {
-  /** What an earlier process knew. */
+  /** The saved state of an earlier process. */
   readonly memory?: HarnessMemory;
-  /** Takes the author's driver, to hear of its calls. */
+  /** Wraps the driver's own object, to observe its calls. */
   readonly over?: (driver: VirtDriver) => VirtDriver;
   readonly onClose?: () => void;
-  /** A server is about to get a guest. */
+  /** Is called before a server gets a guest. */
   readonly onPlaced?: (memory: HarnessMemory) => void;
   readonly onLog?: (host: HostName, level: LogLevel, message: string) => void;
 }
 
-/** The world of one case: up to two hosts, and guests for them. */
+/** The environment of one case: up to two hosts, and guests for them. */
 export class DriverHarness {
   readonly options: DriverCheckOptions;
   readonly images: HarnessImages;
@@ -74,7 +74,7 @@ export class DriverHarness {
   readonly #servers: HarnessServers;
   readonly #setUp: Promise<CaseSetUp>;
   readonly #watch: HarnessWatch;
-  /** How many calls of its doors the last work made that was broken off everywhere. */
+  /** Number of interface calls of the last work that was interrupted at every call. */
   adapterCalls = 0;
 
   constructor(
@@ -92,17 +92,17 @@ export class DriverHarness {
     this.options = options;
     this.images = new HarnessImages(deps.files, `${folder}/image-service`);
     this.#setUp = (async () => {
-      // Where an earlier process was killed, it has done that.
+      // The earlier process has already done this.
       if (watch.memory === undefined) {
         await options.prepare?.(deps, folder);
       }
       return (await options.setUp?.(deps, folder)) ?? {};
     })();
-    // The failure is reported where the case waits for it.
+    // The error is reported when the case awaits it.
     this.#setUp.catch(() => {});
   }
 
-  /** A new driver on a host, past its `initHost`. @param epoch of its lease; null: the driver gets none. */
+  /** Connects a new driver to a host, including `initHost`. @param epoch of its lease; null: the driver gets none. */
   async connect(
     name: HostName = "check-host-1",
     config = this.options.config,
@@ -155,12 +155,12 @@ export class DriverHarness {
     return this.#servers.memory;
   }
 
-  /** The method that threw this error, if one did. */
+  /** Returns the method that threw this error, if one did. */
   blame(error: unknown): string | undefined {
     return this.#blame.of(error);
   }
 
-  /** Source and destination of a move. */
+  /** Connects the source and the destination of a move. */
   async connectBoth(): Promise<readonly [source: CheckedHost, destination: CheckedHost]> {
     return [await this.connect("check-host-1"), await this.connect("check-host-2")];
   }
@@ -179,7 +179,7 @@ export class DriverHarness {
     return frozen(imageOf(this.options.image));
   }
 
-  /** A server that was placed on the host but has no guest; each on a node of its own where the host has several. */
+  /** Creates a server that is placed on the host and has no guest. Servers are spread over the nodes of the host. */
   async instance({ name, host }: CheckedHost, changes: Partial<Instance> = {}): Promise<Instance> {
     const nodes = await host.getAvailableNodes();
     const instance = this.#servers.add(name, nodes, this.flavor, changes);
@@ -187,21 +187,21 @@ export class DriverHarness {
     return instance;
   }
 
-  /** The same server, placed on another host. */
+  /** Places the same server on another host. */
   async moved(instance: Instance, to: CheckedHost): Promise<Instance> {
     const nodes = await to.host.getAvailableNodes();
     this.#servers.place(instance.uuid, to.name);
     return frozen({ ...instance, host: to.name, node: nodes[0] ?? to.name });
   }
 
-  /** A server with its guest. */
+  /** Creates a server with its guest. */
   async spawned(on: CheckedHost, changes: Partial<Instance> = {}): Promise<Instance> {
     const instance = await this.instance(on, changes);
     await this.spawn(on, instance);
     return instance;
   }
 
-  /** Builds as the agent does: prepare, then spawn. */
+  /** Builds a guest as the agent does: prepare, then spawn. */
   async spawn(on: CheckedHost, instance: Instance, changes: Partial<WithoutBytes<SpawnOptions>> = {}): Promise<void> {
     await on.host.prepareForSpawn(instance);
     await on.host.spawn(instance, { ...(await this.spawnOptions(on, instance)), ...changes });
@@ -212,7 +212,7 @@ export class DriverHarness {
     return { ...DEVICES, image, allocations: await this.allocations(on, instance), powerOn: true };
   }
 
-  /** Rebuilds as the agent does with the same image. */
+  /** Rebuilds a guest with the same image, as the agent does. */
   async rebuild(on: CheckedHost, instance: Instance): Promise<void> {
     await on.host.rebuild(instance, await this.spawnOptions(on, instance));
   }
@@ -222,7 +222,7 @@ export class DriverHarness {
     return { ...place, instance, config, deps: this.#deps, doors: this.#deps };
   }
 
-  /** What the instance holds: its flavor's resources on the root of its node. */
+  /** Returns the instance's allocations: its flavor's resources on the root provider of its node. */
   async allocations({ host }: CheckedHost, { node, flavor }: Instance): Promise<Allocations> {
     const names = await host.getNodenamesByUuid();
     const root = [...names].find(([, name]) => name === node)?.[0];
@@ -234,7 +234,7 @@ export class DriverHarness {
     });
   }
 
-  /** A provider tree that has the roots of the host's nodes and nothing else, as at the first pass. */
+  /** Creates a provider tree with only the roots of the host's nodes, as at the first pass. */
   async emptyTree({ host }: CheckedHost): Promise<ProviderTree> {
     const tree = new ProviderTree();
     for (const [uuid, name] of await host.getNodenamesByUuid()) {
@@ -243,19 +243,19 @@ export class DriverHarness {
     return tree;
   }
 
-  /** Lets time pass: until events that a driver holds back must have come. */
+  /** Waits, for example until delayed events of a driver must have arrived. */
   async wait(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#deps.timers.after(milliseconds, resolve);
     });
   }
 
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   now(): number {
     return this.#deps.clock.now();
   }
 
-  /** The work ends within so many milliseconds, well or not. */
+  /** Returns whether the work settles within so many milliseconds. */
   settles(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
     return new Promise((resolve) => {
       const cancel = this.#deps.timers.after(milliseconds, () => resolve(false));
@@ -267,7 +267,7 @@ export class DriverHarness {
     });
   }
 
-  /** Leaves no guest that a case has made: where it makes many, not all of them run at once. Failures are not told. */
+  /** Destroys the guests of a case before the next iteration, so that they do not all run at once. Ignores failures. */
   async destroyGuests(): Promise<void> {
     const last = new Map(this.#connected.map((connected) => [connected.name, connected]));
     for (const { host } of last.values()) {
@@ -281,8 +281,8 @@ export class DriverHarness {
   }
 
   /**
-   * Removes the case's guests, which may be more than files, and ends what is still connected. Errors of a driver that is
-   * broken do not matter any more.
+   * Removes the case's guests, which may be more than files, and closes all connections. Errors of a broken driver no longer
+   * matter here.
    */
   async close(): Promise<void> {
     this.#watch.onClose?.();
@@ -296,7 +296,7 @@ export class DriverHarness {
     await (await this.#setUp).close?.();
   }
 
-  /** Removes what the driver itself does not. Errors do not matter any more. */
+  /** Removes what the driver itself does not remove. Ignores errors. */
   async sweep(): Promise<void> {
     await Promise.resolve(this.options.sweep?.({ folder: this.#folder, deps: this.#deps, doors: this.#deps })).catch(
       () => {},
@@ -334,7 +334,7 @@ export class DriverHarness {
     return `${this.#folder}/${name}`;
   }
 
-  /** What `localNodeUuid` answers on the host. */
+  /** Returns the value of `localNodeUuid` on the host. */
   nodeUuid(name: HostName): string {
     return this.#servers.nodeUuid(name);
   }

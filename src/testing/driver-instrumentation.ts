@@ -2,30 +2,33 @@ import type { DriverHost } from "../virt/driver-host.js";
 import { DriverMoves } from "../virt/driver-invoker.js";
 import type { CancelTimer, DriverContext, LifecycleEvent, Stream, Timers } from "../virt/index.js";
 
-/** What only looks: being killed before it is being killed after what came before. */
+/** Read-only methods: a kill before one equals a kill after the previous call. */
 const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set(["read", "readBytes", "readIfPresent", "list", "stat"]);
 
-/** The same of programs and of streams. */
+/** Read-only methods of programs. */
 const READ_ONLY_PROGRAM_METHODS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
 
 const READ_ONLY_STREAM_METHODS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
 
-/** How a door is broken. */
+/** Failure model of an interface. */
 interface Break {
   /** Methods that change nothing. */
   readonly readOnlyMethods: ReadonlySet<string | symbol>;
-  /** A call may break after it has done its work, too: the process runs, and nobody has heard of it. */
+  /** Whether a call may also fail after it took effect, for example if a program runs but its response is lost. */
   readonly losesResponses: boolean;
 }
 
-/** Lets a driver's way to the world break at a chosen call: as `kill -9` of the agent does, nothing after that gets out. */
+/** Cuts off a driver's interfaces at a chosen call: no later call takes effect, as after `kill -9` of the agent. */
 export class Sabotage {
-  /** Calls that may have changed something since it was armed; those whose answer may be lost count twice. */
+  /** Number of calls since {@link arm} that may have changed something. Calls whose response may be lost count twice. */
   calls = 0;
   #fatal = Number.POSITIVE_INFINITY;
   #die: () => void = () => {};
 
-  /** The call numbered `fatal` from now on, and all after it, fail. @param die is called at that call, and may not return. */
+  /**
+   * Fails the call numbered `fatal`, counted from now on, and all later ones. @param die is called at that call; it may not
+   * return.
+   */
   arm(fatal: number, die: () => void = () => {}): void {
     this.calls = 0;
     this.#fatal = fatal;
@@ -36,12 +39,12 @@ export class Sabotage {
     this.#fatal = Number.POSITIVE_INFINITY;
   }
 
-  /** The call was reached. */
+  /** Whether the fatal call was reached. */
   get struck(): boolean {
     return this.calls >= this.#fatal;
   }
 
-  /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
+  /** Wraps all interfaces that can change something: files, HTTP, programs, sockets, and the driver's own. */
   over(context: DriverContext): DriverContext {
     const { files, http, processes, sockets } = context;
     const guardAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
@@ -83,7 +86,7 @@ export class Sabotage {
     });
   }
 
-  /** @throws the agent is dead. */
+  /** @throws if the fatal call was reached */
   #strike(isReadOnly: boolean): void {
     if (!this.struck && !isReadOnly) {
       this.calls += 1;
@@ -95,17 +98,19 @@ export class Sabotage {
   }
 }
 
-/** Watching, and closing a stream, which the death of the agent does as well. */
+/** Watches, and the closing of a stream, which also happens when the agent is killed. */
 const SYNCHRONOUS_METHODS: ReadonlySet<string | symbol> = new Set(["watch", "close"]);
 
-/** Lets a driver be suspended at a chosen call of its doors: as by SIGSTOP, nothing goes on until it is resumed. */
+/** Suspends a driver at a chosen interface call, as SIGSTOP does, until it is resumed. */
 export class Suspension {
   #left = Number.POSITIVE_INFINITY;
   #resumed: Promise<void> = Promise.resolve();
   #resume: () => void = () => {};
   #reach: () => void = () => {};
 
-  /** The call numbered `call` from now on, of those that may change something, waits, and all after it. */
+  /**
+   * Suspends the call numbered `call`, counted from now on among the calls that may change something, and all later ones.
+   */
   arm(call: number): { readonly reached: Promise<void> } {
     this.#left = call;
     this.#resumed = new Promise((resolve) => {
@@ -123,7 +128,7 @@ export class Suspension {
     this.#resume();
   }
 
-  /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
+  /** Wraps all interfaces that can change something: files, HTTP, programs, sockets, and the driver's own. */
   over(context: DriverContext): DriverContext {
     const { files, http, processes, sockets } = context;
     const slowAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
@@ -167,16 +172,16 @@ export class Suspension {
   }
 }
 
-/** Notes which of a driver's methods threw what. */
+/** Records which method of a driver threw an error. */
 export class Blame {
   readonly #methods = new WeakMap<object, string>();
 
-  /** The method that threw this error, if one did. */
+  /** Returns the method that threw this error, if one did. */
   of(error: unknown): string | undefined {
     return typeof error === "object" && error !== null ? this.#methods.get(error) : undefined;
   }
 
-  /** @throws the error, of which the first method that it is noted for counts */
+  /** @throws the error; the first method recorded for it counts */
   note(method: string, error: unknown): never {
     if (typeof error === "object" && error !== null && !this.#methods.has(error)) {
       this.#methods.set(error, method);
@@ -205,11 +210,11 @@ export class Blame {
   }
 }
 
-/** What a driver still does after it was asked to end. */
+/** Activity of a driver after it was ended. */
 export class Leftovers {
-  /** Events that it emitted since {@link end}. */
+  /** Events that it emitted after {@link end}. */
   readonly events: LifecycleEvent[] = [];
-  /** Timers of its context that are under way. */
+  /** Number of pending timers of its context. */
   timers = 0;
   #ended = false;
 

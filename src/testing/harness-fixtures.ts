@@ -17,7 +17,7 @@ import {
 } from "../virt/index.js";
 import type { ImageService } from "../virt/types.js";
 
-/** Frozen to the bottom: a driver that writes to what it is given fails. */
+/** Freezes a value deeply, so that a driver that writes to its arguments fails. */
 export function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -48,7 +48,7 @@ export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {
   };
 }
 
-/** An active server of `flavor`, placed on `host` and `node`. @internal */
+/** Creates an active server of `flavor`, placed on `host` and `node`. @internal */
 export function instanceOf(
   place: { readonly uuid: string; readonly host: string; readonly node: string; readonly flavor: Flavor },
   changes: Partial<Instance> = {},
@@ -77,7 +77,7 @@ export function instanceOf(
   };
 }
 
-/** The instance with another flavor, as a resize leaves it. */
+/** Returns the instance with another flavor, as a resize leaves it. */
 export function resizedTo(instance: Instance, flavor: Flavor, changes: Partial<Instance> = {}): Instance {
   return frozen({ ...instance, oldFlavor: instance.flavor, ...flavorColumns(flavor), ...changes });
 }
@@ -107,10 +107,10 @@ export function migrationOf(
   });
 }
 
-/** No ports, local disks only. */
+/** No ports; local disks only. */
 export const DEVICES = frozen({ network: [], blockDevices: LOCAL_DISKS });
 
-/** An agent's options about its inventory: the defaults, with nothing reserved. */
+/** An agent's inventory options: the defaults, with nothing reserved. */
 export const INVENTORY: InventoryOptions = {
   cpuAllocationRatio: null,
   ramAllocationRatio: null,
@@ -123,15 +123,15 @@ export const INVENTORY: InventoryOptions = {
   reservedHostDiskMb: 0,
 };
 
-/** Bytes that come at a time, so that a break has a half-way. */
+/** Bytes per chunk, so that a transfer can break off in the middle. */
 const PART = 1024;
 
-/** The Image service of a case: what is stored outlives a driver that is killed. */
+/** The Image service of a case. Its data survives the kill of a driver. */
 export class HarnessImages implements ImageService {
-  /** How often a driver has asked for bytes, and sent some. */
+  /** Number of downloads and uploads by drivers. */
   downloaded = 0;
   uploaded = 0;
-  /** Whether streams break off half-way. */
+  /** Whether streams break off in the middle. */
   breaks = false;
   readonly #files: Files;
   readonly #folder: string;
@@ -141,13 +141,13 @@ export class HarnessImages implements ImageService {
     this.#folder = folder;
   }
 
-  /** Puts an image there. */
+  /** Stores an image. */
   async put(id: string, text: string, diskFormat = "raw"): Promise<void> {
     await this.upload(id, bytesOf(text), { diskFormat });
     this.uploaded = 0;
   }
 
-  /** Undefined: there are no bytes of it. */
+  /** Returns the size of the content; undefined if there is none. */
   async size(id: string): Promise<number | undefined> {
     return (await this.#files.stat(this.#file(id)))?.bytes;
   }
@@ -190,7 +190,7 @@ async function* partsOf(raw: Uint8Array, until: number): AsyncGenerator<Uint8Arr
 
 export type HostName = "check-host-1" | "check-host-2";
 
-/** What a lab knows of its servers: JSON, from which another process goes on where this one was killed. */
+/** The state of a harness about its servers as JSON, with which another process continues after this one was killed. */
 export interface HarnessMemory {
   readonly guests: number;
   readonly nodeUuids: readonly (readonly [HostName, string])[];
@@ -198,7 +198,7 @@ export interface HarnessMemory {
   readonly instances: readonly Instance[];
 }
 
-/** The servers of a case and the uuids of its hosts' nodes, as the state of record would have them. */
+/** The servers of a case and the uuids of its hosts' nodes, as the state of record has them. */
 export class HarnessServers {
   readonly #random: Pick<Random, "uuid">;
   readonly #nodeUuids: Map<HostName, string>;
@@ -223,7 +223,7 @@ export class HarnessServers {
     };
   }
 
-  /** A new server on the host; each on a node of its own where the host has several. */
+  /** Adds a server on the host. Servers are spread over the nodes of the host. */
   add(host: HostName, nodes: readonly string[], flavor: Flavor, changes: Partial<Instance>): Instance {
     const node = nodes[this.#count % Math.max(1, nodes.length)] ?? host;
     this.#count += 1;

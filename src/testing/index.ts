@@ -1,4 +1,4 @@
-/** Tests of the virt driver contract, for authors of drivers: published as `compute-agent/testing`. */
+/** Tests of the virt driver contract for authors of drivers, published as `compute-agent/testing`. */
 
 export {
   type CaseOutcome,

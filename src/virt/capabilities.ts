@@ -1,20 +1,20 @@
 import { describe, suggest } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
 
-/** What a driver can do (spec 8.4). All default to false. */
+/** Features that a driver supports (spec 8.4). All default to false. */
 export interface Capabilities {
-  /** Gates the clean-up of evacuated guests and being the target of an evacuation. */
+  /** Enables the cleanup of evacuated guests, and evacuations to this host. */
   readonly supportsEvacuate?: boolean;
   /**
-   * The hypervisor refuses late effects of an agent that has lost the host: from the moment at which `initHost` of a later
-   * agent, told by its greater `epoch`, has returned, it changes no guest for an earlier one, whenever that asked, and the
-   * earlier one's method throws {@link HostEpochOutdated}. Left out: an agent that was suspended in a method, and goes on when
-   * another has the host, may still finish it. Has no trait.
+   * The hypervisor rejects late changes of an agent that has lost the host. After `initHost` of a later agent with a greater
+   * `epoch` has returned, it changes no guest for an earlier agent, whenever that agent sent the request. The earlier
+   * agent's method throws {@link HostEpochOutdated}. Without this capability, an agent that was suspended inside a method
+   * may complete it after another agent has taken the host. Has no trait.
    */
   readonly supportsFencing?: boolean;
   /**
-   * Nodes have uuids of their own, which `getNodenamesByUuid` and `getAvailableResource` give, so that the host needs no
-   * `compute_id`. Left out: a host without that file is refused from its second start on. Has no trait.
+   * Nodes have their own uuids, returned by `getNodenamesByUuid` and `getAvailableResource`, so the host needs no
+   * `compute_id`. Without this capability, a host without that file fails to start from its second start on. Has no trait.
    */
   readonly hasNodeIdentities?: boolean;
   readonly hasImagecache?: boolean;
@@ -54,7 +54,7 @@ export interface Capabilities {
   readonly supportsImageTypePloop?: boolean;
 }
 
-/** The trait of each capability that has one; the tracker sets and removes them on the root provider. */
+/** The trait of each capability that has one. The tracker sets and removes these traits on the root provider. */
 export const CAPABILITY_TRAITS = {
   supportsAttachInterface: "COMPUTE_NET_ATTACH_INTERFACE",
   supportsTaggedAttachInterface: "COMPUTE_NET_ATTACH_INTERFACE_WITH_TAG",
@@ -90,7 +90,7 @@ export const CAPABILITY_TRAITS = {
   supportsImageTypePloop: "COMPUTE_IMAGE_TYPE_PLOOP",
 } as const satisfies Partial<Record<keyof Capabilities, string>>;
 
-/** Trait → supported. Image types of `[compute] image_type_exclude_list` count as unsupported. */
+/** Maps each trait to whether it is supported. Image types in `[compute] image_type_exclude_list` count as unsupported. */
 export function capabilitiesAsTraits(
   capabilities: Capabilities,
   excludedImageTypes: readonly string[] = [],
@@ -104,7 +104,7 @@ export function capabilitiesAsTraits(
   return traits;
 }
 
-/** Kept: hosts of a process mostly have the same ones. */
+/** Cached, since most hosts of a process have the same capabilities. */
 const TRAITS = new WeakMap<
   Capabilities,
   { readonly excluded: readonly string[]; readonly traits: ReadonlyMap<string, boolean> }
@@ -133,12 +133,12 @@ const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
   supportsVtpm: false,
 });
 
-/** By what is frozen, and so the same for each host of the process. */
+/** Cached by frozen declaration, which all hosts of the process share. */
 const COMPLETE = new WeakMap<Capabilities, Readonly<Required<Capabilities>>>();
 
 /**
- * What a driver of this name says of itself, with the default for what it leaves out.
- * @throws {InvalidDriver} for an unknown capability, which is most often a misspelt one, or one that is no boolean.
+ * Returns the capabilities that the driver declares, with defaults for the others.
+ * @throws {InvalidDriver} a capability is unknown (mostly a misspelt name) or is not a boolean.
  */
 export function completeCapabilities(
   driver: string,

@@ -1,14 +1,14 @@
 import type { Instance } from "./types.js";
 
-/** A file of a config drive, by its path on it. */
+/** A file of a config drive, with its path on the drive. */
 export interface ConfigDriveFile {
   readonly path: string;
   readonly bytes: Uint8Array;
 }
 
 /**
- * What OpenStack's `meta_data.json` says of the instance: on config drives, and in what bare-metal services make one of. Files that
- * the guest begins with are not in it.
+ * Returns the content of OpenStack's `meta_data.json`, for config drives and for bare-metal services that build one. It does
+ * not list injected files.
  */
 export function configDriveMetadata(instance: Instance): Readonly<Record<string, unknown>> {
   const { keyName, keyData } = instance;
@@ -26,7 +26,7 @@ export function configDriveMetadata(instance: Instance): Readonly<Record<string,
   };
 }
 
-/** The files of the instance's config drive, as cloud-init reads them: metadata, user data, and the files that the guest begins with. */
+/** Returns the files of the instance's config drive, as cloud-init reads them: metadata, user data, and injected files. */
 export function configDriveFiles(instance: Instance): readonly ConfigDriveFile[] {
   const { userData, injectedFiles } = instance;
   const contents = injectedFiles.map(({ path, contents: encoded }, index) => ({

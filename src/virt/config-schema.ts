@@ -2,7 +2,7 @@ import { describe } from "./driver-error.js";
 import { InvalidConfiguration } from "./errors.js";
 
 interface OptionBase {
-  /** One sentence or more, for `--show-config` and the reference. */
+  /** One or more sentences for `--show-config` and the reference. */
   readonly help: string;
 }
 interface NumberOption<D extends number | null> extends OptionBase {
@@ -16,7 +16,7 @@ interface BooleanOption extends OptionBase {
   readonly default: boolean;
 }
 interface TextOption<D extends string | null> extends OptionBase {
-  /** Never shown. Default false. */
+  /** Whether the value is hidden in all output. Default false. */
   readonly secret?: boolean;
   readonly type: "text";
   readonly default: D;
@@ -26,14 +26,14 @@ interface ListOption extends OptionBase {
   readonly type: "list";
   readonly default: readonly string[];
 }
-/** One option of a driver. A default of null: unset. */
+/** One option of a driver. A default of null means unset. */
 export type DriverOption = NumberOption<number | null> | BooleanOption | TextOption<string | null> | ListOption;
 
-/** The options of a driver: its own section of nova.conf. */
+/** The options of a driver, in its own section of nova.conf. */
 export interface DriverConfigSchema {
-  /** The section's name: `fake_libvirt`. */
+  /** The section's name, such as `fake_libvirt`. */
   readonly section: string;
-  /** By the name that nova.conf has, in snake_case. */
+  /** Options by their names in nova.conf, in snake_case. */
   readonly options: Readonly<Record<string, DriverOption>>;
 }
 
@@ -47,15 +47,15 @@ type ValueOf<O extends DriverOption> = O extends { readonly type: "integer" | "n
       ? readonly string[]
       : string | Unset<O>;
 
-/** The compiled options of a schema, names in camelCase. */
+/** The compiled options of a schema, with names in camelCase. */
 export type DriverConfig<S extends DriverConfigSchema> = {
   readonly [K in keyof S["options"] & string as Camel<K>]: ValueOf<S["options"][K]>;
 };
 
 /**
- * Options as the driver uses them: checked, and defaulted where `given` lacks one or has null. Values may be of their
- * type already or text as in nova.conf.
- * @throws {InvalidConfiguration} naming section, option, what was found and what is allowed.
+ * Compiles the options of a driver: checks them, and sets defaults where `values` lacks an option or has null. Values may
+ * already have their type, or be strings as in nova.conf.
+ * @throws {InvalidConfiguration} with the section, the option, the found value and the allowed values.
  */
 export function compileDriverConfig<const S extends DriverConfigSchema>(
   schema: S,
@@ -70,7 +70,7 @@ export function compileDriverConfig<const S extends DriverConfigSchema>(
       ];
     }),
   );
-  // What the agent has compiled by the same schema is not kept twice.
+  // Values that the agent has already compiled with the same schema are returned as they are, to save memory.
   return (isSame(compiled, values) ? values : Object.freeze(compiled)) as DriverConfig<S>;
 }
 
@@ -80,10 +80,10 @@ function isSame(compiled: Readonly<Record<string, unknown>>, values: Readonly<Re
   return equal && Object.isFrozen(values);
 }
 
-/** Kept: a process compiles the options of a driver for each of its hosts. */
+/** Cached, since a process compiles the options of a driver for each of its hosts. */
 const NAMES = new WeakMap<DriverConfigSchema, readonly (readonly [string, string, DriverOption])[]>();
 
-/** The options with their names in nova.conf and in the compiled options. */
+/** Returns the options with their names in nova.conf and in the compiled options. */
 function namesOf(schema: DriverConfigSchema): readonly (readonly [string, string, DriverOption])[] {
   let names = NAMES.get(schema);
   if (names === undefined) {
@@ -139,7 +139,7 @@ function compile(section: string, name: string, option: DriverOption, value: unk
       return items.includes("") ? items.filter((item) => item !== "") : items;
     }
     default: {
-      // Nobody checks the types of a driver in plain JavaScript.
+      // The types of a driver in plain JavaScript are not checked at compile time.
       const { type } = option satisfies never as { readonly type: unknown };
       const types = "integer, number, boolean, text or list";
       throw new InvalidConfiguration(`[${section}] ${name}: its schema has type ${describe(type)}, expected ${types}`);

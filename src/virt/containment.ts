@@ -10,25 +10,27 @@ import { driverLogger } from "./driver-output.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { CallOptions } from "./types.js";
 
-/** How a driver is told to stop, and waited for. */
+/** The means to stop a driver and to wait for it. */
 interface Stopping {
   readonly stop: AbortController;
   readonly timers: Timers;
 }
 
-/** A call of a driver that something else of the driver's can fail: it is told to stop, and given up if it goes on. */
+/**
+ * A pending driver call that fails if other code of the driver fails: it is stopped, and abandoned if it does not settle.
+ */
 class UnderWay {
   readonly #stopping: Stopping | undefined;
   #failure: Error | undefined;
   #giveUp: (reason: Error) => void = () => {};
   #cancel = () => {};
 
-  /** @param stopping left out: it cannot be told, and is given up at once */
+  /** @param stopping if absent, the call cannot be stopped and is abandoned at once */
   constructor(stopping?: Stopping) {
     this.#stopping = stopping;
   }
 
-  /** The first reason counts. */
+  /** Fails the call; only the first reason counts. */
   fail(reason: Error): void {
     if (this.#failure !== undefined) {
       return;
@@ -43,7 +45,7 @@ class UnderWay {
     stop.abort(reason);
   }
 
-  /** The answer, unless the call has failed meanwhile. @param end is called when it has settled */
+  /** Settles with `promise`, or rejects if the call has failed meanwhile. @param end is called when the call has settled */
   until<T>(promise: PromiseLike<T>, end: () => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#giveUp = (reason) => {
@@ -70,36 +72,36 @@ class UnderWay {
   }
 }
 
-/** The method of a call that is not known. */
+/** The method name for an unidentified call. */
 const UNKNOWN_METHOD = "one of its calls";
 
-/** One entry of the core into a driver's code. */
+/** A call from the core into a driver's code. */
 export interface ContainedCall {
   readonly driver: string;
-  /** A method of the contract, or `import` or `create`. */
+  /** A method of the contract, `import`, or `create`. */
   readonly method: string;
-  /** Uuid of the instance that it is about. */
+  /** Uuid of the instance that the call is about. */
   readonly instance?: string;
   readonly requestId?: string;
-  /** The doors that the driver was given: those of one host, in one life of its agent. Absent for `import`. */
+  /** The context of the driver, which belongs to one host during one run of its agent. Absent for `import`. */
   readonly context?: DriverContext;
   /** Milliseconds since the epoch. */
   readonly began: number;
 }
 
-/** What a driver threw where no call of it could catch it. */
+/** An error of a driver outside every promise or stack of its calls. */
 export interface UnhandledError {
   readonly call: ContainedCall;
-  /** `rejection`: of a promise that nobody handles. `exception`: in a callback, as of a timer. */
+  /** `rejection`: an unhandled promise rejection. `exception`: an error in a callback, such as a timer's. */
   readonly kind: "rejection" | "exception";
   readonly error: unknown;
-  /** The call was under way, and fails. */
+  /** Whether the call was still pending, and therefore fails. */
   readonly failsCall: boolean;
 }
 
 /**
- * Knows of all code that runs whether it is a driver's, and of which call: also in its timers, promises and listeners. What
- * goes wrong there fails the call while that is under way.
+ * Identifies the driver call to which running code belongs, also in the driver's timers, promises and listeners. An error
+ * there fails the call if it is still pending.
  */
 export class Containment {
   readonly #scope: Scope<ContainedCall>;
@@ -114,22 +116,22 @@ export class Containment {
     this.#clock = clock;
   }
 
-  /** The driver's call whose code runs now; undefined: it is the core's own. */
+  /** The driver call whose code is running; undefined in the core's own code. */
   get current(): ContainedCall | undefined {
     return this.#scope.current;
   }
 
-  /** Hears of each call before it is made. */
+  /** Sets a listener that is notified before each call. */
   onCall(listener: (call: ContainedCall) => void): void {
     this.#onCall = listener;
   }
 
-  /** Loads a driver's module, which runs its code. @param name as it was asked for */
+  /** Loads a driver's module, which runs its code. @param name the value of `compute_driver` */
   async load<T>(name: string, load: () => Promise<T>): Promise<T> {
     return this.#enter({ driver: name, method: "import" }, new UnderWay(), load);
   }
 
-  /** The same driver, contained. @param file its module; null: not known */
+  /** Returns the same definition with a contained driver. @param file the module's path; null: unknown */
   over(definition: DriverDefinition, file: string | null = null): DriverDefinition {
     const { name: driver } = definition;
     if (file !== null) {
@@ -143,9 +145,9 @@ export class Containment {
     return { ...definition, create };
   }
 
-  /** Notes what nobody caught; null: it is not a driver's. */
+  /** Records an uncaught error; returns null if it is not a driver's. */
   recordUnhandled(kind: UnhandledError["kind"], error: unknown): UnhandledError | null {
-    // A microtask of Node 20 knows of no scope. A rejection ends nothing, and must be a driver's for certain.
+    // Microtasks in Node 20 have no scope. A rejection does not end the process, so only a certain attribution counts.
     const call = this.#scope.current ?? (kind === "exception" ? this.#thrownIn(error) : undefined);
     if (call === undefined) {
       return null;
@@ -155,7 +157,7 @@ export class Containment {
     return { call, kind, error, failsCall: underWay !== undefined };
   }
 
-  /** The call of the driver whose code threw it, by its file; undefined: it is no driver's. */
+  /** Attributes the error by the file of the driver's module; undefined if no driver matches. */
   #thrownIn(error: unknown): ContainedCall | undefined {
     const place = placeOf(error);
     const driver = [...this.#homes].find(([, home]) => place !== undefined && isOwn(relative(home, place)))?.[0];
@@ -188,12 +190,12 @@ export class Containment {
     }
   }
 
-  /** What the driver is given runs as the core's own; timers are the driver's. */
+  /** Runs the functions of the context outside the driver's scope, except timers, which belong to the driver. */
   #wrapContext(driver: string, context: DriverContext): DriverContext {
     const { virtApi, timers, clock } = context;
     const after = (milliseconds: number, action: () => void): CancelTimer => {
       const call = this.#scope.current;
-      // Timers of a simulated world know of no scope.
+      // Timers in a simulation do not preserve the scope.
       return timers.after(milliseconds, call === undefined ? action : () => this.#scope.run(call, action));
     };
     const fields = () => fieldsOf(this.#scope.current ?? { driver });
@@ -207,14 +209,14 @@ export class Containment {
         instanceUuidsOfHost: this.#leaving((options?: CallOptions) => virtApi.instanceUuidsOfHost(options)),
         liveHosts: this.#leaving((type: string, options?: CallOptions) => virtApi.liveHosts(type, options)),
         instanceStates: this.#leaving((uuid: string, options?: CallOptions) => virtApi.instanceStates(uuid, options)),
-        // The driver's own part of it runs in the scope of its call.
+        // The driver's own callback runs in the scope of its call.
         waitForVifs: (...waiting: Parameters<VirtApi["waitForVifs"]>) => virtApi.waitForVifs(...waiting),
       },
     });
   }
 
   #contained(driverName: string, driver: VirtDriver, context: DriverContext): VirtDriver {
-    // The check of what create returned names what it found.
+    // The check of the result of create reports the value that it found.
     if (typeof driver !== "object" || driver === null) {
       return driver;
     }
@@ -269,7 +271,7 @@ export class Containment {
     );
   }
 
-  /** A function of the core's as a driver may call it: a failure that the driver does not handle is the driver's. */
+  /** Wraps a function of the core for drivers: a rejection that the driver does not handle is attributed to the driver. */
   #leaving<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
     return (...args) => {
       const result = this.#scope.leave(() => work(...args));
@@ -278,12 +280,12 @@ export class Containment {
   }
 }
 
-/** A path from a module's folder to a file of the same package. */
+/** Whether a path, relative to a module's folder, is a file of the same package. */
 function isOwn(path: string): boolean {
   return !path.startsWith("..") && !path.split("/").includes("node_modules");
 }
 
-/** `spawn of driver mine, of host devstack1, for instance …, on behalf of req-…, since 08:15:03` */
+/** Returns, for example, `spawn of driver mine, of host devstack1, for instance …, on behalf of req-…, begun at 2026-…`. */
 export function titleOf({ driver, method, instance, requestId, context, began }: ContainedCall): string {
   return [
     `${method} of driver ${driver}`,
@@ -294,7 +296,7 @@ export function titleOf({ driver, method, instance, requestId, context, began }:
   ].join(", ");
 }
 
-/** The call as fields of the log. */
+/** Returns the log fields of a call. */
 export function fieldsOf({
   driver,
   method,

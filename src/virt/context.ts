@@ -8,31 +8,31 @@ import type { Streams } from "../runtime/streams.js";
 import type { Clock, Timers } from "../runtime/time.js";
 import type { CallOptions, ImageService, Instance, NetworkInfo } from "./types.js";
 
-/** What the core knows of the network of a host's guests; it gives drivers their guests' ports. */
+/** The core's view of the guests' ports on a host; provides drivers with the ports of their guests. */
 export interface GuestPorts {
-  /** The instance's ports, as they are now. */
+  /** Returns the current ports of the instance. */
   of(instance: Instance, options?: CallOptions): Promise<readonly NetworkInfo[]>;
-  /** The ports are connected here; what a driver has said of them itself is not said again. */
+  /** Reports these ports as connected on this host. Ports that the driver itself has reported are not reported again. */
   connected(instanceUuid: string, ports: readonly NetworkInfo[]): Promise<void>;
 }
 
 /**
- * What a driver may ask of the state of record (spec 8.6). Each call asks anew: nothing is remembered, so the order of
- * calls is the order in which the world was looked at. Calls fail when the conductor cannot be asked.
+ * Read access to the state of record for a driver (spec 8.6). Every call queries the conductor; nothing is cached, so the
+ * order of the calls is the order of the observations. A call fails if the conductor cannot be reached.
  */
 export interface VirtApi {
-  /** Uuids of the instances that this host has, deleted ones left out. */
+  /** Returns the uuids of the instances on this host, without deleted ones. */
   instanceUuidsOfHost(options?: CallOptions): Promise<readonly string[]>;
-  /** Hosts of the compute services that are enabled and up and have a compute node of this `hypervisorType`. */
+  /** Returns the hosts whose compute service is enabled and up and has a compute node of this `hypervisorType`. */
   liveHosts(hypervisorType: string, options?: CallOptions): Promise<readonly string[]>;
-  /** What other requests may have changed of an instance meanwhile; null: it is not there, or deleted. */
+  /** Returns the states of an instance, which other requests may have changed; null if it does not exist or is deleted. */
   instanceStates(uuid: string, options?: CallOptions): Promise<InstanceStates | null>;
   /**
-   * Nova's `wait_for_instance_event`, for the ports of a guest that is being made: registers for `network-vif-plugged` of those
-   * that are not active, runs `plug`, says that they are connected here, as the agent of a host's bridges does, and waits
-   * until the network service has said so of each.
-   * @throws {VirtualInterfaceCreateException} it says that one failed, or says nothing for `vif_plugging_timeout` seconds while
-   * `vif_plugging_is_fatal`
+   * Connects the ports of a guest that is being built, as Nova's `wait_for_instance_event` does. Registers for
+   * `network-vif-plugged` events of the ports that are not active and runs `plug`. Then reports the ports as connected here,
+   * as the agent of a host's bridges does, and waits until the network service has confirmed each of them.
+   * @throws {VirtualInterfaceCreateException} the network service reports a failed port, or does not report a port within
+   * `vif_plugging_timeout` seconds while `vif_plugging_is_fatal` is set.
    */
   waitForVifs(
     uuid: string,
@@ -49,7 +49,7 @@ export interface InstanceStates {
 
 export type LifecycleTransition = (typeof LIFECYCLE_TRANSITIONS)[number];
 
-/** Something happened to a guest outside of the agent (spec 8.5). */
+/** A change of a guest that was made outside the agent (spec 8.5). */
 export interface LifecycleEvent {
   /** Milliseconds since the epoch. */
   readonly timestamp: number;
@@ -69,8 +69,8 @@ export const LIFECYCLE_TRANSITIONS = [
 ] as const;
 
 /**
- * A driver's doors to the world: it uses no others, so that it runs in virtual time too. Each door is an object: call its methods on it
- * (`context.timers.sleep(100)`), and do not take them off it.
+ * The interfaces through which a driver reaches the outside world. It must use no others, so that it also runs in virtual
+ * time. Each interface is an object: call its methods on it (`context.timers.sleep(100)`), do not detach them.
  */
 export interface DriverContext {
   /** `--host` */
@@ -80,51 +80,51 @@ export interface DriverContext {
   readonly random: Random;
   readonly http: HttpClient;
   readonly files: Files;
-  /** Programs of the machine: what is started here outlives the agent. */
+  /** Runs programs on this machine. Programs started here outlive the agent. */
   readonly processes: Programs;
-  /** Unix and TCP sockets that speak no HTTP. */
+  /** Unix and TCP sockets for protocols other than HTTP. */
   readonly sockets: Streams;
   readonly logger: Logger;
-  /** The driver's own section of nova.conf, validated by its schema, names in camelCase. */
+  /** The driver's own section of nova.conf, validated by its schema, with names in camelCase. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Options of the agent that inventories depend on (spec 4.7). */
   readonly inventory: InventoryOptions;
-  /** `[workarounds]` that concern drivers. */
+  /** Options of `[workarounds]` that concern drivers. */
   readonly workarounds: DriverWorkarounds;
   /**
-   * Absolute folder of this host that is the driver's own, for what must outlive the agent; made when a file is first
-   * written into it.
+   * Absolute path of the driver's own folder on this host, for data that must outlive the agent. It is created when the
+   * first file is written into it.
    */
   readonly stateFolder: string;
   /** `my_ip` */
   readonly myIp: string;
-  /** Reads the host's stable uuid, making the `compute_id` file when there is none (spec 2.3). */
+  /** Reads the host's stable uuid; creates the `compute_id` file if there is none (spec 2.3). */
   localNodeUuid(): Promise<string>;
-  /** What the driver may read of the state of record. */
+  /** Read access to the state of record. */
   readonly virtApi: VirtApi;
   /**
-   * Registers a door of the driver's own (a library that speaks to its hypervisor): the driver uses what is returned. In an
-   * agent that is the door itself; the contract's tests break it and suspend it as they do the others. All of its methods
-   * return promises.
+   * Registers an interface of the driver's own, such as a client library of its hypervisor. The driver must use the returned
+   * object. In an agent that is `adapter` itself; the contract tests inject failures and suspensions into it as they do for
+   * the other interfaces. All methods of the adapter must return promises.
    * @param readOnlyMethods names of methods that change nothing.
    */
   ownAdapter<Adapter extends object>(adapter: Adapter, readOnlyMethods?: readonly (keyof Adapter & string)[]): Adapter;
   /** @deprecated The name of `ownAdapter` until release 0.2. */
   readonly ownDoor: DriverContext["ownAdapter"];
-  /** Tells the agent what happened to a guest. Never throws. */
+  /** Notifies the agent of a guest's change. Never throws. */
   emitEvent(event: LifecycleEvent): void;
 }
 
-/** What a driver's context is made of, before the driver is. */
+/** The inputs from which a driver's context is created. */
 export type DriverHostDeps = Omit<DriverContext, "emitEvent" | "ownAdapter" | "ownDoor"> & {
-  /** What calls about images are lent; left out: there is no Image service. */
+  /** The Image service for calls that need images. Without it, those calls throw {@link ImageServiceNotFound}. */
   readonly images?: ImageService;
-  /** Where guests' ports are found; left out: no guest has any. */
+  /** The source of guests' ports. Without it, guests have no ports. */
   readonly ports?: GuestPorts;
 };
 
 export interface DriverWorkarounds {
-  /** Names of upstream's defects that are to be followed; a driver looks for its own. */
+  /** Names of upstream defects to reproduce; a driver checks for its own. */
   readonly upstreamQuirks: ReadonlySet<string>;
   readonly skipReserveInUseIronicNodes: boolean;
 }

@@ -8,7 +8,10 @@ import { DRIVER_METHODS, membersOf, REQUIRED_METHODS } from "./driver-methods.js
 import { LifecycleEvents } from "./driver-output.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
 
-/** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
+/**
+ * Creates the driver of a definition for one host.
+ * @throws the error of `create`, or {@link VirtDriverMisbehaved}
+ */
 export async function createDriverHost(
   definition: DriverDefinition,
   context: DriverHostDeps,
@@ -30,7 +33,7 @@ export async function createDriverHost(
   return new DriverHost(name, driver, events, context, options);
 }
 
-/** An error that the contract does not know, as one whose message names the driver. It keeps the name, which decides the exit code. */
+/** Adds the driver's name to the message of an error outside the contract. Preserves `name`, which decides the exit code. */
 function namingDriver(error: Error, driver: string): Error {
   if (error instanceof VirtError) {
     return error;
@@ -40,7 +43,7 @@ function namingDriver(error: Error, driver: string): Error {
   return Object.assign(new Error(text, { cause: error }), { name: error.name });
 }
 
-/** Doors are as they are where nobody watches the driver. */
+/** Returns the adapter unchanged: only the contract tests instrument adapters. */
 function asIs<T>(adapter: T): T {
   return adapter;
 }
@@ -79,7 +82,10 @@ function assertComplete(name: string, driver: unknown): void {
   }
 }
 
-/** A method that is nearly one which the driver lacks would never be called. */
+/**
+ * Rejects misspelt method names: the agent would never call such a method.
+ * @throws {VirtDriverMisbehaved}
+ */
 function assertMethodNames(name: string, driver: object): void {
   const has = (method: string): boolean => typeof Reflect.get(driver, method) === "function";
   const lacking = Object.keys(DRIVER_METHODS).filter((method) => !has(method));

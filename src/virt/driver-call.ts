@@ -8,31 +8,31 @@ import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js"
 import type { CallOptions } from "./types.js";
 
 interface Wait {
-  /** Milliseconds that are waited at most; 0: for ever. */
+  /** Milliseconds; 0: no limit. */
   readonly limit: number;
-  /** Is called every 10 s with the milliseconds that have passed. */
+  /** Is called every 10 s with the elapsed milliseconds. */
   readonly onProgress: (passed: number) => void;
   readonly tooLong: () => void;
 }
 
-/** What a driver is waited for. */
+/** Description of a pending driver call. */
 interface Awaited {
   readonly driver: string;
   readonly method: string;
   readonly instanceUuid?: string | undefined;
   readonly requestId?: string | undefined;
-  /** Milliseconds that it may take; 0: any time. */
+  /** Milliseconds; 0: no limit. */
   readonly limit: number;
 }
 
-/** Milliseconds after which, again and again, it is said what is waited for. */
+/** Interval of the progress reports, in milliseconds. */
 const PERIOD = 10_000;
 
-/** Which request of the API the agent is carrying out for an instance; the newest, where there are several. */
+/** The API request on whose behalf the agent acts for each instance; the newest if there are several. */
 class RequestsUnderWay {
   readonly #byInstance = new SparseMap<string, string[]>();
 
-  /** Until `work` ends, the agent acts on this instance for this request. */
+  /** Associates the instance with the request until `work` settles. */
   async during<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
     const requests = this.#byInstance.get(instanceUuid) ?? [];
     this.#byInstance.set(instanceUuid, [...requests, requestId]);
@@ -60,7 +60,7 @@ export const DEFAULT_GRACE = 5_000;
 /** Milliseconds that a driver's `create` may take. */
 export const CREATE_TIMEOUT = 60_000;
 
-/** How a call of a driver ended, for metrics. `refused`: never made, the permit threw. */
+/** Result of a driver call, for metrics. `refused`: the call was not made, since the permit threw. */
 export type DriverOutcome = "success" | "error" | "timeout" | "misbehaved" | "aborted" | "refused";
 
 export interface DriverCallOptions {
@@ -70,13 +70,13 @@ export interface DriverCallOptions {
   readonly createTimeout?: number;
   /** Milliseconds that a driver has to settle after its signal was aborted; default {@link DEFAULT_GRACE}. */
   readonly grace?: number;
-  /** Called before each method that changes guests; throws when the host lease is not held. */
+  /** Is called before each method that changes guests; throws if the agent does not own the host lease. */
   readonly permit?: (method: DriverMethod, instanceUuid: string | undefined) => void | Promise<void>;
-  /** The epoch of the host's lease; null: there is none. Asked before each call. */
+  /** Returns the epoch of the host lease, before each call; null if there is no lease. */
   readonly epoch?: () => number | null;
-  /** Fault points, within the call's time-out: an error takes the driver's place, waiting is the driver's delay. */
+  /** Fault points within the call's timeout: an error replaces the driver's call, a delay counts as the driver's. */
   readonly point?: (method: DriverMethod, when: "before" | "after", signal: AbortSignal) => void | Promise<void>;
-  /** Hears how each call ended, after how many milliseconds, and which guest it was about, if any. */
+  /** Receives the outcome of each call, its duration, and the uuid of its guest, if any. */
   readonly observe?: (
     method: DriverMethod,
     milliseconds: number,
@@ -92,11 +92,11 @@ export interface DriverCallDeps {
   readonly ports?: GuestPorts;
 }
 
-/** One call: the author's method, and the check of what it returned. */
+/** A call of a driver's method, with the check of its result. */
 export interface DriverCall<R> {
   readonly method: DriverMethod;
   readonly instanceUuid?: string | undefined;
-  /** The request that the call is made for; undefined: the agent calls by itself. */
+  /** The API request on whose behalf the call is made; undefined for calls of the agent itself. */
   readonly requestId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly invoke: (signal: AbortSignal) => unknown;
@@ -104,12 +104,12 @@ export interface DriverCall<R> {
   readonly check: (value: unknown) => R;
 }
 
-/** Makes calls of one driver: permit, fault points, time-out, normal errors, checked results, metrics. */
+/** Makes the calls of one driver, with permit, fault points, timeout, normalised errors, checked results and metrics. */
 export class DriverCaller {
   readonly #driver: string;
   readonly #deps: DriverCallDeps;
   readonly #options: DriverCallOptions;
-  /** Since when each is under way, on the monotonic clock. */
+  /** Pending calls, with their start on the monotonic clock. */
   readonly #calls = new SparseMap<DriverCall<unknown>, number>();
   readonly requests = new RequestsUnderWay();
 
@@ -119,7 +119,7 @@ export class DriverCaller {
     this.#options = options;
   }
 
-  /** What every call's options say besides: for whom, and under which lease. */
+  /** Returns the options that every call gets: the API request and the epoch of the host lease. */
   behalfOf(instanceUuid: string | undefined): Pick<CallOptions, "requestId" | "epoch"> {
     const requestId = this.requests.of(instanceUuid);
     const epoch = this.#options.epoch?.() ?? null;
@@ -127,8 +127,8 @@ export class DriverCaller {
   }
 
   /**
-   * @throws what the driver throws, {@link VirtDriverMisbehaved}, {@link VirtDriverTimeout}, the reason of the caller's
-   * signal, or what `permit` and `point` throw.
+   * @throws the driver's error, {@link VirtDriverMisbehaved}, {@link VirtDriverTimeout}, the reason of the caller's signal,
+   * or an error of `permit` or `point`.
    */
   async call<R>(call: DriverCall<R>): Promise<R> {
     const { method, signal } = call;
@@ -159,7 +159,7 @@ export class DriverCaller {
     }
   }
 
-  /** What is waited for now, call by call, in words. */
+  /** Descriptions of the pending calls. */
   get waitedFor(): ReadonlyMap<object, string> {
     const now = this.#deps.clock.monotonic();
     return new Map([...this.#calls].map(([call, began]) => [call, waitText(this.#awaited(call), now - began)]));
@@ -179,10 +179,10 @@ export class DriverCaller {
     return { driver: this.#driver, method, instanceUuid, requestId, limit };
   }
 
-  /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
+  /** Runs the driver's method until it settles, or until its signal was aborted and the grace period is over. */
   #bounded<R>(call: DriverCall<R>): Promise<unknown> {
     const { method, signal, invoke } = call;
-    // The caller may have aborted it while it waited for the permit.
+    // The caller may have aborted the signal while the permit was pending.
     signal?.throwIfAborted();
     const { timers } = this.#deps;
     const awaited = this.#awaited(call);
@@ -230,7 +230,7 @@ export class DriverCaller {
           if (abandoned) {
             this.#logLateResult(call, "failed", error);
           }
-          // A driver that heeds its signal fails with the reason, or with an error of its own that came of it.
+          // A driver that observes its signal rejects with the reason, or with an error of its own caused by it.
           finish(() => reject(controller.signal.aborted ? controller.signal.reason : error));
         },
       );
@@ -249,7 +249,10 @@ export class DriverCaller {
     }
   }
 
-  /** The operation that fails by it may log only what was thrown; the driver's author needs the method, too. */
+  /**
+   * Logs the method with the error: the operation that fails may log only the error, which does not help the driver's
+   * author.
+   */
   #logForeignError(call: DriverCall<unknown>, error: unknown): void {
     this.#deps.logger.warn(
       `driver ${this.#driver}: ${call.method} threw ${textOf(error)}, which is none of the contract's errors`,
@@ -286,7 +289,7 @@ export class DriverCaller {
   }
 }
 
-/** Watches over something that is waited for. @returns what ends the watch: it has come */
+/** Reports progress until the limit is reached. @returns a function that ends the watch */
 export function waitFor(timers: Timers, { limit, onProgress, tooLong }: Wait): CancelTimer {
   let cancel: CancelTimer = () => {};
   const wait = (passed: number): void => {
@@ -304,7 +307,7 @@ export function waitFor(timers: Timers, { limit, onProgress, tooLong }: Wait): C
   return () => cancel();
 }
 
-/** `spawn of driver mine, for instance …, on behalf of req-…, for 20 s now, at most 3600 s` */
+/** Returns, for example, `spawn of driver mine, for instance …, on behalf of req-…, for 20 s now, at most 3600 s`. */
 export function waitText({ driver, method, instanceUuid, requestId, limit }: Awaited, passed: number): string {
   return [
     `${method} of driver ${driver}`,

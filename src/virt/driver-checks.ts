@@ -25,14 +25,17 @@ import {
 
 const BY_DRIVER = new Map<string, DriverChecks>();
 
-/** The same for all hosts of the process that have the driver. */
+/** Returns the checks of a driver, shared by all hosts of the process that use it. */
 export function checksOf(driver: string): DriverChecks {
   const checks = BY_DRIVER.get(driver) ?? new DriverChecks(driver);
   BY_DRIVER.set(driver, checks);
   return checks;
 }
 
-/** Checks of what the methods of one driver return. Each returns the value, or throws naming method and rule. */
+/**
+ * Checks of the return values of one driver's methods. Each returns the value, or throws an error with the method and the
+ * rule.
+ */
 export class DriverChecks {
   readonly #driver: string;
 
@@ -40,7 +43,7 @@ export class DriverChecks {
     this.#driver = driver;
   }
 
-  /** Accepts the answer of methods that return nothing, whatever it is. */
+  /** Accepts any return value of methods that return nothing. */
   readonly nothing = (): void => {};
 
   readonly boolean = (method: DriverMethod, value: unknown): boolean =>
@@ -49,13 +52,13 @@ export class DriverChecks {
   readonly text = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" && value !== "" ? value : this.#fail(method, "return a text that is not empty", value);
 
-  /** Any text, the empty one included. */
+  /** Any string, including the empty one. */
   readonly anyText = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" ? value : this.#fail(method, "return a text", value);
 
   /**
-   * What the driver has set in the tree, and in the allocations of a reshape, is what Placement can take; the root that the
-   * tree had for the node before the call is in it after the call, under that name.
+   * Returns a check that the driver's changes of the tree, and of a reshape's allocations, are valid in Placement. The
+   * node's root provider must still be in the tree after the call, under the same name.
    */
   editedTree(tree: ProviderTree, node: string, allocations?: ReshapeAllocations): (method: DriverMethod) => void {
     const root = tree.find(node)?.uuid;
@@ -84,7 +87,7 @@ export class DriverChecks {
   readonly names = (method: DriverMethod, value: unknown): readonly string[] =>
     this.#uniqueStrings(method, "names", value);
 
-  /** uuid → name, as a Map. */
+  /** Map of uuid → name. */
   readonly namesByUuid = (method: DriverMethod, value: unknown): ReadonlyMap<string, string> => {
     if (!(value instanceof Map)) {
       return this.#fail(method, "return a Map of uuid to node name", value);
@@ -121,7 +124,7 @@ export class DriverChecks {
     return this.#fail(method, "return a text as internalId, if any", internalId);
   };
 
-  /** Numbers and texts by names of the driver's own. */
+  /** Numbers and strings by names of the driver's own. */
   readonly diagnostics = (method: DriverMethod, value: unknown): Readonly<Record<string, number | string>> => {
     if (!isObject(value)) {
       return this.#fail(method, "return an object of numbers and texts", value);
@@ -167,7 +170,7 @@ export class DriverChecks {
     return this.#plain(method, "data", value);
   };
 
-  /** Some of `given`, by their uuids. */
+  /** Accepts a subset of `candidates`, matched by uuid. */
   someOf<T extends { readonly uuid: string }>(
     method: DriverMethod,
     value: unknown,
@@ -208,7 +211,7 @@ export class DriverChecks {
     return value as unknown as AvailableResource;
   };
 
-  /** The form in which it arrives on another host. */
+  /** Converts the value to plain JSON, which is the form in which it arrives on another host. */
   #plain<T>(method: DriverMethod, what: string, value: unknown): T {
     try {
       return JSON.parse(JSON.stringify(value));
@@ -270,7 +273,7 @@ const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
         (item: unknown) => Array.isArray(item) && item.length === 3 && item.every((part) => typeof part === "string"),
       ),
   ],
-  // May be negative, when disks may grow to more than there is.
+  // Negative if the disks may grow beyond the capacity.
   diskAvailableLeast: [
     "a whole number or null",
     (value) => value === null || (Number.isSafeInteger(value) && Math.abs(Number(value)) <= MAX_INTEGER),

@@ -4,7 +4,7 @@ import { POWER_STATES, type PowerState } from "./types.js";
 
 type VirtErrorClass = new (message: string, options?: ErrorOptions) => errors.VirtError;
 
-/** Errors that a driver may raise on purpose, by name: a plugin may come with its own copy of this package, or be plain. */
+/** Errors of the contract by name, since a plugin may bring its own copy of this package, or be plain JavaScript. */
 const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorClass>([
   ["VirtDriverNotReady", errors.VirtDriverNotReady],
   ["NotImplementedError", errors.NotImplemented],
@@ -35,7 +35,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
 /** The names of the errors that the contract allows. */
 export const DRIVER_ERRORS: readonly string[] = [...BY_NAME.keys()];
 
-/** What a driver threw as an error that the core knows: the contract's own by class or by name, others as they are. */
+/** Converts a thrown value to an error that the core knows: the contract's error by class or name; others unchanged. */
 export function asDriverError(thrown: unknown, driver: string, method: string): Error {
   if (thrown instanceof errors.VirtError) {
     return thrown;
@@ -49,7 +49,7 @@ export function asDriverError(thrown: unknown, driver: string, method: string): 
   return known ? new known(thrown.message, { cause: thrown }) : thrown;
 }
 
-/** The state of a guest that is not there. @throws any other error */
+/** Returns `nostate` for a missing guest. @throws any other error */
 export function nostateWithoutGuest(error: unknown): PowerState {
   if (error instanceof errors.GuestNotFound) {
     return POWER_STATES.nostate;
@@ -57,13 +57,13 @@ export function nostateWithoutGuest(error: unknown): PowerState {
   throw error;
 }
 
-/** A value in a message: short, and never throws. */
+/** Formats a value for a message, shortened. Never throws. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) {
     return String(value);
   }
   if (typeof value === "number") {
-    // JSON says null for NaN and infinity.
+    // JSON renders NaN and Infinity as null.
     return String(value);
   }
   if (typeof value === "function") {
@@ -80,18 +80,18 @@ export function describe(value: unknown): string {
   }
 }
 
-/** What was thrown, as a line. */
+/** Formats a thrown value as one line. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : describe(error);
 }
 
-/** `: did you mean suspend?`, or nothing when no name is near. */
+/** Returns `: did you mean suspend?`, or an empty string if no known name is similar. */
 export function suggest(name: string, known: Iterable<string>): string {
   const nearest = didYouMean(name, known);
   return nearest === undefined ? "" : `: did you mean ${nearest}?`;
 }
 
-/** File, line and column of the first of these frames that is neither Node's nor of a built program: `/x/index.js:3:5`. */
+/** Returns `/x/index.js:3:5` for the first frame with a path, outside of `node:` modules. */
 export function firstPlace(frames: readonly string[]): string | undefined {
   for (const frame of frames) {
     const place = frame.includes("node:") ? null : /[\s(](?:file:\/\/)?(\/[^()]+:\d+:\d+)\)?$/.exec(frame);
@@ -102,7 +102,7 @@ export function firstPlace(frames: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Where an error was made. */
+/** Returns the location at which an error was created. */
 export function placeOf(error: unknown): string | undefined {
   return error instanceof Error ? firstPlace((error.stack ?? "").split("\n").slice(1)) : undefined;
 }

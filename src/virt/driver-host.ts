@@ -27,12 +27,12 @@ import type {
   WithoutBytes,
 } from "./types.js";
 
-/** What one call of a driver may do with the Image service. What is still open when the call has ended is cut. */
+/** The Image service for one call of a driver. When the call ends, open transfers are aborted. */
 class ScopedImages {
   readonly #service: ImageService | undefined;
   readonly #over = new AbortController();
 
-  /** @param service undefined: there is none */
+  /** @param service undefined if this host has no Image service */
   constructor(service: ImageService | undefined) {
     this.#service = service;
   }
@@ -66,13 +66,13 @@ type RefreshOptions = Options & { readonly refresh?: boolean };
 
 export type DriverHostOptions = DriverCallOptions;
 
-/** Characters of a console that anybody is shown; Nova's limit. */
+/** Maximum length of console output in characters, as in Nova. */
 const MAX_CONSOLE_CHARS = 100 * 1024;
 
 /**
- * The only way in which the core calls a driver. Offers every method of the contract with the contract's default where
- * the author left it out, and survives authors who throw, hang or return rubbish: what comes out is a checked value, an
- * error of the contract, {@link VirtDriverMisbehaved} or {@link VirtDriverTimeout}.
+ * The only interface through which the core calls a driver. Offers every method of the contract, with the contract's default
+ * for methods that the driver does not implement. Handles drivers that throw, hang or return invalid values: the result is a
+ * checked value, an error of the contract, {@link VirtDriverMisbehaved} or {@link VirtDriverTimeout}.
  */
 export class DriverHost {
   readonly name: string;
@@ -108,17 +108,17 @@ export class DriverHost {
     return this.#invoker.supports(method);
   }
 
-  /** The calls that are under way, each in words. */
+  /** Descriptions of the pending calls. */
   get waitedFor(): ReadonlyMap<object, string> {
     return this.#invoker.waitedFor;
   }
 
-  /** Until `work` ends, calls about this instance carry this request's id, to the driver and into the log. */
+  /** Passes the request's id to the driver and the log in calls about this instance, until `work` settles. */
   onBehalf<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
     return this.#invoker.onBehalf(instanceUuid, requestId, work);
   }
 
-  /** The listener of the guests' events. There is one; null drops them. */
+  /** Replaces the listener of guests' events. There is one; null drops events. */
   setLifecycleListener(listener: LifecycleListener | null): void {
     this.#events.setListener(listener);
   }
@@ -127,7 +127,7 @@ export class DriverHost {
     return this.#invoker.run("initHost", options);
   }
 
-  /** Does nothing the second time. No event comes after it. */
+  /** Calls the driver's method once; further calls do nothing. Afterwards no events are delivered. */
   async cleanupHost(options?: Options): Promise<void> {
     if (this.#cleanedUp) {
       return;
@@ -154,8 +154,8 @@ export class DriverHost {
   }
 
   /**
-   * Whether the list of nodes, if need be a fresh one, has the node (spec 8.1 `node_is_available`). @throws
-   * {VirtDriverNotReady}
+   * Returns whether the node is listed, if necessary after a refresh (spec 8.1 `node_is_available`).
+   * @throws {VirtDriverNotReady}
    */
   async nodeIsAvailable(node: string, options?: Options): Promise<boolean> {
     if ((await this.getAvailableNodes(options)).includes(node)) {
@@ -209,7 +209,7 @@ export class DriverHost {
     return this.#invoker.ask("getInfo", this.#checks.guestInfo, instance, options);
   }
 
-  /** The state in {@link getInfo}; `nostate` for a guest that is not there. */
+  /** Returns the state in {@link getInfo}; `nostate` for a missing guest. */
   powerState(instance: Instance, options?: Options): Promise<PowerState> {
     return this.getInfo(instance, options).then(({ state }) => state, nostateWithoutGuest);
   }
@@ -261,7 +261,7 @@ export class DriverHost {
     return this.#invoker.runNeeded("powerUpdateEvent", instance, target, options);
   }
 
-  /** @throws {NotImplemented} as the three that follow. */
+  /** @throws {NotImplemented} like the next three methods */
   pause(instance: Instance, options?: Options): Promise<void> {
     return this.#invoker.runNeeded("pause", instance, options);
   }
@@ -278,7 +278,7 @@ export class DriverHost {
     return this.#invoker.runNeeded("resume", instance, options);
   }
 
-  /** @throws {NotImplemented} as the two that follow. {@link GuestNotFound} */
+  /** @throws {NotImplemented} like the next two methods. {@link GuestNotFound} */
   rescue(instance: Instance, options: WithoutBytes<RescueOptions>): Promise<void> {
     return lendingImages(this.#context.images, (images) =>
       this.#invoker.runNeeded("rescue", instance, images.with(options)),
@@ -301,18 +301,18 @@ export class DriverHost {
     );
   }
 
-  /** @throws {NotImplemented} as the three that follow. */
+  /** @throws {NotImplemented} like the next three methods */
   getHostUptime(options?: Options): Promise<string> {
     return this.#invoker.askNeeded("getHostUptime", this.#checks.text, options);
   }
 
-  /** The last {@link MAX_CONSOLE_CHARS} characters. @throws {GuestNotFound} */
+  /** Returns the last {@link MAX_CONSOLE_CHARS} characters. @throws {GuestNotFound} */
   async getConsoleOutput(instance: Instance, options?: Options): Promise<string> {
     const output = await this.#invoker.askNeeded("getConsoleOutput", this.#checks.anyText, instance, options);
     return output.slice(-MAX_CONSOLE_CHARS);
   }
 
-  /** @throws {GuestNotFound} as the one that follows. */
+  /** @throws {GuestNotFound} like the next method */
   getDiagnostics(instance: Instance, options?: Options): Promise<Readonly<Record<string, number | string>>> {
     return this.#invoker.askNeeded("getDiagnostics", this.#checks.diagnostics, instance, options);
   }
@@ -345,7 +345,7 @@ export class DriverHost {
     return this.#invoker.askOr(true, "cleanupLingeringInstanceResources", this.#checks.boolean, instance, options);
   }
 
-  /** @throws {NotImplemented} storage counts as not shared (spec 3.3). */
+  /** @throws {NotImplemented} storage counts as not shared (spec 3.3) */
   checkInstanceSharedStorageLocal(instance: Instance, options?: Options): Promise<SharedStorageToken | null> {
     return this.#invoker.askNeeded("checkInstanceSharedStorageLocal", this.#checks.token, instance, options);
   }
@@ -372,5 +372,5 @@ async function lendingImages<T>(
   }
 }
 
-/** The devices of an instance whose disks are all local: volumes are out of scope. */
+/** The block devices of an instance with local disks only; volumes are out of scope. */
 export const LOCAL_DISKS: BlockDeviceInfo = Object.freeze({ rootDeviceName: "/dev/vda", blockDeviceMapping: [] });

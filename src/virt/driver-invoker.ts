@@ -18,13 +18,13 @@ import type {
 } from "./move-methods.js";
 import type { DestroyOptions, Instance, Migration } from "./types.js";
 
-/** What a method of the contract is given, its options last. */
+/** The arguments of a contract method, with its options last. */
 export type DriverArguments<M extends DriverMethod> =
   Required<Parameters<NonNullable<VirtDriver[M]>>> extends readonly [...infer Subject, infer Last]
     ? [...Subject, Last | undefined]
     : [];
 
-/** Methods after which a guest's ports are connected. */
+/** Methods that leave the guest's ports connected. */
 const CONNECTING: readonly DriverMethod[] = [
   "spawn",
   "rebuild",
@@ -34,14 +34,14 @@ const CONNECTING: readonly DriverMethod[] = [
   "plugVifs",
 ];
 
-/** Calls the methods of one author's driver. */
+/** Calls the methods of one driver. */
 export class DriverInvoker {
   readonly name: string;
   readonly checks: DriverChecks;
   readonly #driver: VirtDriver;
   readonly #caller: DriverCaller;
   readonly #deps: DriverCallDeps;
-  /** Milliseconds that a driver has to return from a live migration after its call-back. */
+  /** Milliseconds that a driver has to return from a live migration after its callback. */
   readonly #grace: number;
 
   constructor(name: string, driver: VirtDriver, deps: DriverCallDeps, options: DriverCallOptions) {
@@ -53,7 +53,7 @@ export class DriverInvoker {
     this.#grace = options.grace ?? DEFAULT_GRACE;
   }
 
-  /** The author wrote this method; where it matters which default applies. */
+  /** Returns whether the driver implements the method, for decisions about defaults. */
   supports(method: DriverMethod): boolean {
     return typeof this.#driver[method] === "function";
   }
@@ -67,17 +67,17 @@ export class DriverInvoker {
     );
   }
 
-  /** The calls that are under way, each in words. */
+  /** Descriptions of the pending calls. */
   get waitedFor(): ReadonlyMap<object, string> {
     return this.#caller.waitedFor;
   }
 
-  /** Until `work` ends, calls about this instance are made for this request. */
+  /** Makes calls about this instance on behalf of this request until `work` settles. */
   onBehalf<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
     return this.#caller.requests.during(instanceUuid, requestId, work);
   }
 
-  /** For methods that return nothing. */
+  /** Calls a method that returns nothing. */
   run<M extends DriverMethod>(method: M, ...args: DriverArguments<M>): Promise<void> {
     return this.ask(method, this.checks.nothing, ...args);
   }
@@ -88,7 +88,7 @@ export class DriverInvoker {
     await this.run(method, ...args);
   }
 
-  /** Does nothing where the author left the method out. */
+  /** Calls the method if the driver implements it. */
   async runIfThere<M extends DriverMethod>(method: M, ...args: DriverArguments<M>): Promise<void> {
     if (this.supports(method)) {
       await this.run(method, ...args);
@@ -105,7 +105,7 @@ export class DriverInvoker {
     return this.ask(method, check, ...args);
   }
 
-  /** Answers `otherwise` where the author left the method out. */
+  /** Returns `otherwise` if the driver does not implement the method. */
   async askOr<M extends DriverMethod, R>(
     otherwise: R,
     method: M,
@@ -115,7 +115,7 @@ export class DriverInvoker {
     return this.supports(method) ? this.ask(method, check, ...args) : otherwise;
   }
 
-  /** Calls the author's method. What makes a guest, or connects it, is given the ports that it has now. */
+  /** Calls the method. A method that builds or connects a guest gets the guest's current ports. */
   async ask<M extends DriverMethod, R>(
     method: M,
     check: (method: DriverMethod, value: unknown) => R,
@@ -133,7 +133,7 @@ export class DriverInvoker {
     return result;
   }
 
-  /** The last argument is always the options, which get the signal of the time-out too. */
+  /** Adds the signal of the timeout to the options, which are always the last argument. */
   #ask<M extends DriverMethod, R>(
     method: M,
     check: (method: DriverMethod, value: unknown) => R,
@@ -156,7 +156,7 @@ export class DriverInvoker {
     });
   }
 
-  /** Returns when what the core does in the driver's call-back has ended. @throws {NotImplemented} */
+  /** Returns when the core's work in the driver's callback has ended. @throws {NotImplemented} */
   async liveMigration(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void> {
     this.#need("liveMigration");
     const handover = new LiveMigrationHandover(this.name, options, this.#grace, this.#deps);
@@ -192,7 +192,7 @@ function signalIn(args: readonly unknown[]): { readonly signal?: AbortSignal } {
 
 type Options = DriverOperationOptions;
 
-/** How the core moves a driver's guests, with the contract's default where the author left a method out. */
+/** Calls the methods for moves, with the contract's default for methods that the driver does not implement. */
 export class DriverMoves {
   readonly #invoker: DriverInvoker;
 
@@ -220,7 +220,7 @@ export class DriverMoves {
     return this.#invoker.runNeeded("confirmMigration", migration, instance, options);
   }
 
-  /** A driver without it is only told to power on, if that is wanted. */
+  /** Calls `powerOn`, if the guest should run, on drivers that do not implement the method. */
   async finishRevertMigration(instance: Instance, options: FinishRevertOptions): Promise<void> {
     if (this.#invoker.supports("finishRevertMigration")) {
       await this.#invoker.run("finishRevertMigration", instance, options);
@@ -260,9 +260,10 @@ export class DriverMoves {
   }
 
   /**
-   * Settles when the driver's call-back has. Its time-out, and the caller's signal, hold until the driver calls back; a
-   * call-back after that, or a second one, is refused and logged.
-   * @throws what the call-back throws, or the driver before it. {@link VirtDriverMisbehaved} it called neither.
+   * Settles when the driver's callback has settled. The timeout and the caller's signal apply until the driver calls back. A
+   * second callback, or one after the timeout, is rejected and logged.
+   * @throws the error of the callback, or the driver's error before it; {@link VirtDriverMisbehaved} if there was no
+   * callback.
    */
   liveMigration(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void> {
     return this.#invoker.liveMigration(instance, dest, options);

@@ -6,11 +6,11 @@ export type DriverMethod = Exclude<keyof VirtDriver, "capabilities" | "rebalance
 const MINUTE = 60_000;
 
 interface MethodRule {
-  /** A driver without it is refused. */
+  /** A driver without the method is rejected. */
   readonly required: boolean;
-  /** It changes a guest or its files, so it needs the host lease (spec V1, V6). */
+  /** The method changes a guest or its files, so it needs the host lease (spec V1, V6). */
   readonly changesGuests: boolean;
-  /** Default time-out in milliseconds. */
+  /** Default timeout in milliseconds. */
   readonly timeout: number;
 }
 
@@ -22,7 +22,7 @@ function rule(required: boolean, changesGuests: boolean, timeout: number): Metho
   };
 }
 
-/** What the core must know of each method before it calls it. */
+/** Properties of each method that the core needs before a call. */
 export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   initHost: rule(true, false, 5 * MINUTE),
   cleanupHost: rule(true, false, MINUTE),
@@ -75,7 +75,8 @@ export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   checkCanLiveMigrateSource: rule(false, false, 2 * MINUTE),
   cleanupLiveMigrationDestinationCheck: rule(false, false, MINUTE),
   preLiveMigration: rule(false, true, 10 * MINUTE),
-  // Counts until the driver calls back; the driver itself gives up a guest that writes faster than can be copied.
+  // The timeout ends at the driver's first callback. The driver itself must give up on a guest that writes faster than it
+  // copies.
   liveMigration: rule(false, true, 8 * 60 * MINUTE),
   liveMigrationForceComplete: rule(false, true, 5 * MINUTE),
   liveMigrationAbort: rule(false, true, 5 * MINUTE),
@@ -93,16 +94,16 @@ export const REQUIRED_METHODS: readonly DriverMethod[] = (
   .filter(([, { required }]) => required)
   .map(([method]) => method);
 
-/** Methods whose first argument is the migration. */
+/** Methods with the migration as first argument. */
 const INSTANCE_SECOND: ReadonlySet<string> = new Set<DriverMethod>(["finishMigration", "confirmMigration"]);
 
-/** The uuid of the instance that a call is about; undefined: it is about the host, or about several. */
+/** Returns the uuid of the call's instance; undefined if the call is about the host or about several instances. */
 export function subjectOf(method: string, args: readonly unknown[]): string | undefined {
   const subject = args[INSTANCE_SECOND.has(method) ? 1 : 0];
   return typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
 }
 
-/** The names of what a driver has, those of its classes too, and of what it may be asked for. */
+/** Returns the names of all members of a driver, including inherited ones, and of all methods of the contract. */
 export function membersOf(driver: object): readonly string[] {
   const names = new Set(Object.keys(DRIVER_METHODS));
   for (

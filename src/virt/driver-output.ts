@@ -4,32 +4,34 @@ import { LIFECYCLE_TRANSITIONS, type LifecycleEvent } from "./context.js";
 import { describe } from "./driver-error.js";
 import { UUID_PATTERN } from "./value-checks.js";
 
-/** Lines that a driver may log at once. */
+/** Maximum number of lines in one burst. */
 const LINE_BUCKET_CAPACITY = 200;
 
-/** Lines a second after that. */
+/** Lines per second that refill the bucket. */
 const RATE = 50;
 
-/** Milliseconds after which what was dropped is said. */
+/** Delay until the number of dropped lines is logged. */
 const DROP_REPORT_DELAY_MS = 1_000;
 
 export interface DriverLoggerOptions {
   readonly driver: string;
   readonly clock: Pick<Clock, "monotonic">;
   readonly timers: Pick<Timers, "after">;
-  /** Which call of the driver logs now. */
+  /** Returns the fields that identify the driver call that logs. */
   readonly fields: () => LogFields;
 }
 
 /**
- * The log as a driver has it: each line says which call of the driver logs it, and one that logs without end does not fill the
- * disk or hold the loop; how many lines were dropped is said.
+ * Returns a driver's logger. Each line names the driver call that wrote it. The rate is limited, so that a driver that logs
+ * without end neither fills the disk nor blocks the event loop; the number of dropped lines is logged.
  */
 export function driverLogger(logger: Logger, options: DriverLoggerOptions): Logger {
   return limited(logger, { ...options, loud: new LineBudget(options, logger), quiet: new LineBudget(options, logger) });
 }
 
-/** `quiet`: of trace and debug, which are mostly not written, and must not keep others from being so. */
+/**
+ * `quiet` is the budget of trace and debug lines, so that these, which are rarely written, do not use up the other budget.
+ */
 interface Budgets extends Pick<DriverLoggerOptions, "fields"> {
   readonly loud: LineBudget;
   readonly quiet: LineBudget;
@@ -55,7 +57,7 @@ function limited(logger: Logger, budgets: Budgets): Logger {
   };
 }
 
-/** A bucket of lines that fills again as time passes. */
+/** A token bucket for log lines. */
 class LineBudget {
   readonly #options: Omit<DriverLoggerOptions, "fields">;
   readonly #logger: Logger;
@@ -95,8 +97,8 @@ class LineBudget {
 export type LifecycleListener = (event: LifecycleEvent) => void | Promise<void>;
 
 /**
- * The way of events from a driver to the agent (spec 8.5). Delivered in the order they came, never while the driver is
- * still in `emitEvent`. Without a listener they are dropped.
+ * Delivers events of a driver to the agent (spec 8.5), in order and never while the driver is still inside `emitEvent`.
+ * Without a listener, events are dropped.
  */
 export class LifecycleEvents {
   readonly #driver: string;
@@ -108,12 +110,12 @@ export class LifecycleEvents {
     this.#logger = logger;
   }
 
-  /** There is one listener; a new one takes its place, null drops what comes. */
+  /** Replaces the listener; there is only one. Null drops events. */
   setListener(listener: LifecycleListener | null): void {
     this.#listener = listener;
   }
 
-  /** What `context.emitEvent` is. Never throws. */
+  /** Implements `context.emitEvent`. Never throws. */
   readonly emit = (event: LifecycleEvent): void => {
     const broken = brokenRule(event);
     if (broken) {
@@ -128,7 +130,7 @@ export class LifecycleEvents {
   };
 
   async #deliver(event: LifecycleEvent): Promise<void> {
-    // The driver may be in the middle of something.
+    // Leave the driver's call stack first: the driver may be in the middle of an operation.
     await null;
     try {
       await this.#listener?.(event);
@@ -141,7 +143,7 @@ export class LifecycleEvents {
   }
 }
 
-/** Takes anything, since drivers may be plain JavaScript. */
+/** Accepts any value, since drivers may be plain JavaScript. */
 function brokenRule(event: unknown): string | undefined {
   if (typeof event !== "object" || event === null) {
     return "a lifecycle event";

@@ -3,7 +3,7 @@ import { boolean, choice, float, integer, list, text } from "../config/value-typ
 import type { DriverOption } from "./config-schema.js";
 import type { DriverDefinition } from "./driver.js";
 
-/** A driver's options as nova.conf's compiler takes them: its own section, or none. */
+/** Converts a driver's options to the format of nova.conf's compiler: one section, or none. */
 export function driverSections({ configSchema }: Pick<DriverDefinition, "configSchema">): SectionTable {
   return configSchema
     ? {

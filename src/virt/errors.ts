@@ -1,19 +1,20 @@
 import { PublicError } from "../runtime/error-messages.js";
 
 /**
- * Base of the errors that a driver may raise on purpose; anything else counts as a bug or a broken hypervisor. The users of a server
- * may read its message in the server's fault. Of any other error they see the name of its class, and administrators the rest.
+ * Base of the errors that a driver may throw deliberately; any other error counts as a bug or a broken hypervisor. Users of
+ * a server may read its message in the server's fault. Of any other error they see the class name, and administrators the
+ * rest.
  */
 export class VirtError extends PublicError {
-  /** OpenStack's name of the error; also the class's. */
+  /** OpenStack's name of the error; the class's name as well. */
   override readonly name: string = "VirtError";
 }
 
-/** The hypervisor cannot answer yet: passes are skipped, nothing is concluded. */
+/** The hypervisor is not reachable yet: passes are skipped, and no conclusions are drawn. */
 export class VirtDriverNotReady extends VirtError {
   override readonly name = "VirtDriverNotReady";
 }
-/** The driver lacks this; where the contract says what is done instead, that is done. */
+/** The driver does not support this method; where the contract defines a default, that applies. */
 export class NotImplemented extends VirtError {
   override readonly name = "NotImplementedError";
 }
@@ -26,41 +27,41 @@ export class InstanceExists extends VirtError {
 export class InstanceNotRunning extends VirtError {
   override readonly name = "InstanceNotRunning";
 }
-/** Nobody can set the password of a guest like this. */
+/** The password of such a guest cannot be set. */
 export class SetAdminPasswdNotSupported extends VirtError {
   override readonly name = "SetAdminPasswdNotSupported";
 }
-/** The agent in the guest, which would do it, is not enabled. */
+/** The agent in the guest, which would set the password, is not enabled. */
 export class InstanceAgentNotEnabled extends VirtError {
   override readonly name = "InstanceAgentNotEnabled";
 }
 export class InstancePowerOffFailure extends VirtError {
   override readonly name = "InstancePowerOffFailure";
 }
-/** The host does not fit: the build is rescheduled. */
+/** The host has not enough resources: the build is rescheduled. */
 export class ComputeResourcesUnavailable extends VirtError {
   override readonly name = "ComputeResourcesUnavailable";
 }
-/** Building is hopeless on every host: not rescheduled. */
+/** The build would fail on every host: it is not rescheduled. */
 export class BuildAbortException extends VirtError {
   override readonly name = "BuildAbortException";
 }
 export class ImageNotFound extends VirtError {
   override readonly name = "ImageNotFound";
 }
-/** The image has not all its bytes yet. No host could build from it. */
+/** The image does not have all its bytes yet. The build would fail on every host. */
 export class ImageNotActive extends VirtError {
   override readonly name = "ImageNotActive";
 }
-/** The bytes are not what was stored, or nothing that this host could use. No host could build from it. */
+/** The content differs from the stored one, or is unusable on this host. The build would fail on every host. */
 export class ImageUnacceptable extends VirtError {
   override readonly name = "ImageUnacceptable";
 }
-/** The Image service does not answer, refuses, or broke off. */
+/** The Image service does not respond, responds with an error, or closed the connection. */
 export class GlanceConnectionFailed extends VirtError {
   override readonly name = "GlanceConnectionFailed";
 }
-/** The cloud has no Image service, or nobody says where it is. */
+/** The cloud has no Image service, or its endpoint is unknown. */
 export class ImageServiceNotFound extends VirtError {
   override readonly name = "EndpointNotFound";
 }
@@ -68,7 +69,7 @@ export class ImageServiceNotFound extends VirtError {
 export class VirtualInterfacePlugException extends VirtError {
   override readonly name = "VirtualInterfacePlugException";
 }
-/** The network service did not say that the guest's ports are connected. */
+/** The network service did not confirm that the guest's ports are connected. */
 export class VirtualInterfaceCreateException extends VirtError {
   override readonly name = "VirtualInterfaceCreateException";
 }
@@ -76,22 +77,22 @@ export class VirtualInterfaceCreateException extends VirtError {
 export class PciDeviceNotFound extends VirtError {
   override readonly name = "PciDeviceNotFoundById";
 }
-/** Nothing happened; the instance keeps its vm_state. `cause` holds the reason. */
+/** The operation had no effect; the instance keeps its vm_state. `cause` has the reason. */
 export class InstanceFaultRollback extends VirtError {
   override readonly name = "InstanceFaultRollback";
 }
-/** This host cannot take, or give, a live migration: another one is tried. */
+/** This host cannot receive, or send, the live migration: another one is tried. */
 export class MigrationPreCheckError extends VirtError {
   override readonly name = "MigrationPreCheckError";
 }
-/** Another agent has taken the host since: the hypervisor does nothing more for this one (`supportsFencing`). */
+/** Another agent has since taken the host: the hypervisor rejects further requests of this one (`supportsFencing`). */
 export class HostEpochOutdated extends VirtError {
   override readonly name = "HostEpochOutdated";
 }
 export class InvalidConfiguration extends VirtError {
   override readonly name = "InvalidConfiguration";
 }
-/** Inventory must move between providers: call again with the allocations (spec 4.7, 8.7). */
+/** Inventory must move between providers: the core calls again with the allocations (spec 4.7, 8.7). */
 export class ReshapeNeeded extends VirtError {
   override readonly name = "ReshapeNeeded";
 }
@@ -99,12 +100,12 @@ export class ReshapeFailed extends VirtError {
   override readonly name = "ReshapeFailed";
 }
 
-/** The driver broke a rule of the contract: rubbish returned, or something thrown that is no Error. */
+/** The driver violated a rule of the contract: an invalid return value, or a thrown value that is not an Error. */
 export class VirtDriverMisbehaved extends VirtError {
   override readonly name = "VirtDriverMisbehaved";
   readonly driver: string;
   readonly method: string;
-  /** The rule, as the message says it. */
+  /** The rule, as in the message. */
   readonly rule: string;
 
   constructor(driver: string, method: string, rule: string, found: string, options?: ErrorOptions) {
@@ -114,12 +115,12 @@ export class VirtDriverMisbehaved extends VirtError {
     this.rule = rule;
   }
 
-  /** The message quotes values of the driver. */
+  /** The name only, since the message contains values of the driver. */
   override get publicMessage(): string {
     return this.name;
   }
 
-  /** One value of many is wrong. @param found as it is to be shown */
+  /** Creates the error for one invalid value. @param found the value, formatted for the message */
   static ofValue(
     driver: string,
     method: string,
@@ -131,7 +132,7 @@ export class VirtDriverMisbehaved extends VirtError {
   }
 }
 
-/** The driver did not answer in time and was told to stop; it may still run, and what it has changed is unknown. */
+/** The driver did not settle within its timeout and was aborted; it may still run, and its effects are unknown. */
 export class VirtDriverTimeout extends VirtError {
   override readonly name = "VirtDriverTimeout";
   readonly driver: string;
@@ -149,7 +150,7 @@ export class VirtDriverTimeout extends VirtError {
   }
 }
 
-/** The driver threw where nothing could catch it: what it was in the middle of is unknown. */
+/** The driver threw outside its calls' promises and stacks; the state of the interrupted operation is unknown. */
 export class VirtDriverCrashed extends VirtError {
   override readonly name = "VirtDriverCrashed";
   readonly driver: string;
@@ -162,7 +163,7 @@ export class VirtDriverCrashed extends VirtError {
   }
 }
 
-/** The plugin cannot be loaded: not found, no definition in it, or written for another contract. */
+/** The plugin cannot be loaded: not found, without a definition, or written for another version of the contract. */
 export class InvalidDriver extends VirtError {
   override readonly name = "InvalidDriver";
 }

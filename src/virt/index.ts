@@ -1,4 +1,4 @@
-/** The public contract of virt drivers. Drivers import from here and from nowhere else. */
+/** The public contract of virt drivers. Drivers must import from this module only. */
 
 export { SparseMap, SparseSet } from "../runtime/collections.js";
 export type { Random } from "../runtime/cryptography.js";

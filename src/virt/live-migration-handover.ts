@@ -14,8 +14,8 @@ export interface HandoverDeps {
 }
 
 /**
- * The end of one live migration: lets through the driver's first call-back and no other, and none once the driver was
- * given up, so that what was decided then stays decided.
+ * Controls the end of one live migration. Admits only the driver's first callback, and none after the driver was abandoned,
+ * so that the decision made then is final.
  */
 export class LiveMigrationHandover {
   readonly #driver: string;
@@ -28,10 +28,10 @@ export class LiveMigrationHandover {
   readonly #called = new Promise<void>((resolve) => {
     this.#resolveCalled = resolve;
   });
-  /** The driver's method; never rejects. */
+  /** Settles with the driver's method; never rejects. */
   #driverDone: Promise<void> = Promise.resolve();
 
-  /** @param grace milliseconds that the driver has to return after its call-back. */
+  /** @param grace milliseconds that the driver has to return after its callback */
   constructor(driver: string, options: LiveMigrationOptions, grace: number, deps: HandoverDeps) {
     this.#driver = driver;
     this.#options = options;
@@ -39,7 +39,7 @@ export class LiveMigrationHandover {
     this.#deps = deps;
   }
 
-  /** What the driver is given. */
+  /** Returns the options that are passed to the driver. */
   optionsFor(signal: AbortSignal): LiveMigrationOptions {
     return {
       ...this.#options,
@@ -51,8 +51,8 @@ export class LiveMigrationHandover {
   }
 
   /**
-   * Resolves as soon as the driver has called back: from then on the time is the core's own.
-   * @throws what the driver throws before that. {@link VirtDriverMisbehaved} it returned and had called neither.
+   * Resolves when the driver calls back; the timeout no longer applies from then on.
+   * @throws the driver's error before that; {@link VirtDriverMisbehaved} if it returned without a callback.
    */
   async called(work: Promise<unknown>): Promise<void> {
     const done = work.then(
@@ -73,7 +73,7 @@ export class LiveMigrationHandover {
     await Promise.race([this.#called, done]);
   }
 
-  /** Resolves when the call-back and the driver are through. @throws what the call-back throws. */
+  /** Resolves when the callback and the driver have finished. @throws the error of the callback */
   async finished(): Promise<void> {
     try {
       await this.#first?.outcome;
@@ -82,7 +82,7 @@ export class LiveMigrationHandover {
     }
   }
 
-  /** No call-back is let through any more. */
+  /** Rejects all further callbacks. */
   close(): void {
     this.#closed = true;
   }
@@ -94,7 +94,7 @@ export class LiveMigrationHandover {
     if (this.#closed) {
       throw this.#reject(`it called ${name} after it had been given up`);
     }
-    // The driver alone may be waiting when it rejects: without this, Node would report an unhandled rejection.
+    // The driver may not await the callback. Without this handler, Node would report an unhandled rejection.
     const outcome = Promise.resolve().then(call);
     outcome.catch(() => {});
     this.#first = { name, outcome };

@@ -6,7 +6,7 @@ import { type DriverDefinition, VIRT_API_VERSION } from "./driver.js";
 import { describe, placeOf, suggest } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
 
-/** What a default has to be, where there is one. */
+/** Validity of default values by option type. */
 const DEFAULTS: Readonly<
   Record<DriverOption["type"], { readonly what: string; readonly fits: (value: unknown) => boolean }>
 > = {
@@ -34,30 +34,30 @@ const COMPARATORS: Readonly<Record<string, Comparator>> = {
   "=": (compared) => compared === 0,
 };
 
-/** Modules that come with the product, by driver name, loaded when asked for: `() => import("…")`. */
+/** Modules of this package by driver name, loaded on demand: `() => import("…")`. */
 export type BuiltInDrivers = Readonly<Record<string, () => Promise<unknown>>>;
 
 export interface LoadDriverOptions {
   readonly builtIns: BuiltInDrivers;
-  /** Absolute folder that paths and installed packages are looked up from. */
+  /** Absolute folder for the resolution of paths and installed packages. */
   readonly cwd: string;
-  /** By names of drivers of nova-compute, what to use in their place. */
+  /** Replacements for drivers of nova-compute, by the Python class name. */
   readonly novaDrivers?: Readonly<Record<string, string>>;
 }
 
-/** What a driver's module exports. */
+/** The exports of a driver's module. */
 export interface LoadedDriver {
   readonly driver: DriverDefinition;
-  /** How it is to be checked, as it stands there; undefined: the module does not say. */
+  /** The export `check`, unvalidated: the settings for contract tests of the driver; undefined if there is none. */
   readonly check: unknown;
-  /** Absolute path of the module; null: it is built in, or was found by its package's name alone. */
+  /** Absolute path of the module; null for a built-in driver, or for a package that was imported by name. */
   readonly file: string | null;
 }
 
 /**
- * Finds a driver by the value of `compute_driver`: a built-in name, a path (`./x`, `../x`, `/x`), or an npm package.
- * The module exports its definition as `driver`.
- * @throws {InvalidDriver} saying what was tried, or which rule of the contract the module breaks.
+ * Finds a driver by the value of `compute_driver`: a built-in name, a path (`./x`, `../x`, `/x`), or an npm package. The
+ * module exports its definition as `driver`.
+ * @throws {InvalidDriver} with the attempted locations, or with the rule of the contract that the module violates.
  */
 export async function loadDriver(name: string, options: LoadDriverOptions): Promise<LoadedDriver> {
   assertNotNovaDriver(name, options.novaDrivers ?? {});
@@ -87,7 +87,9 @@ export async function loadDriver(name: string, options: LoadDriverOptions): Prom
   );
 }
 
-/** @throws {InvalidDriver} the name is that of a Python class, as `libvirt.LibvirtDriver` or `nova.virt.libvirt.LibvirtDriver`. */
+/**
+ * @throws {InvalidDriver} the name is a Python class such as `libvirt.LibvirtDriver` or `nova.virt.libvirt.LibvirtDriver`
+ */
 function assertNotNovaDriver(name: string, novaDrivers: Readonly<Record<string, string>>): void {
   const short = name.replace(/^nova\.virt\./, "").replace(/\.driver\.(?=\w+$)/, ".");
   if (Object.hasOwn(novaDrivers, short)) {
@@ -97,7 +99,7 @@ function assertNotNovaDriver(name: string, novaDrivers: Readonly<Record<string, 
   }
 }
 
-/** Finds the file of a module, or what loads one that is built in. */
+/** Returns the file of a module, or a loader of a built-in module. */
 type Way = readonly [what: string, find: () => string | (() => Promise<unknown>)];
 
 function ways(name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[] {
@@ -112,7 +114,7 @@ function ways(name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[
   }
   return [
     [`npm package ${name} as seen from ${cwd}`, () => here.resolve(name)],
-    // Packages that can only be imported, not required, are found when they are installed beside this one.
+    // A package with only an `import` entry cannot be resolved; it is found if it is installed next to this package.
     [`npm package ${name} as seen from compute-agent`, () => () => import(name)],
   ];
 }
@@ -129,7 +131,7 @@ function definitionIn(loaded: unknown, where: string): DriverDefinition {
   return found;
 }
 
-/** A CommonJS module may hide its names behind `default`. */
+/** Reads an export. A CommonJS module may have its exports on `default`. */
 function exported(loaded: unknown, name: string): unknown {
   if (typeof loaded !== "object" || loaded === null) {
     return undefined;
@@ -163,14 +165,14 @@ function assertContractVersion({ name, apiVersion }: DriverDefinition, where: st
   }
 }
 
-/** A driver that passes for another would take its section and its host. */
+/** Rejects the name of a built-in driver: the plugin would use that driver's section and its host. */
 function assertNotBuiltInName({ name }: DriverDefinition, where: string, builtIns: BuiltInDrivers): void {
   if (Object.hasOwn(builtIns, name)) {
     throw new InvalidDriver(`${where}: its name ${name} is a built-in driver's; give it one of its own`);
   }
 }
 
-/** What went wrong, and where in the plugin, if that is known. */
+/** Describes a load error, with its location in the plugin if known. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) {
     return describe(error);
@@ -179,7 +181,7 @@ function reasonOf(error: unknown): string {
   if (/^Cannot find /.test(message)) {
     return /'[^']*\bdist\b[^']*'/.test(message) ? `${message}; has it been built? (npm run build)` : message;
   }
-  // Node keeps the line of a syntax error to itself.
+  // Node does not include the line of a syntax error.
   if (error instanceof SyntaxError) {
     return `SyntaxError: ${message} (node --check FILE shows the line)`;
   }
@@ -187,7 +189,10 @@ function reasonOf(error: unknown): string {
   return place === undefined ? message : `${message} (${place})`;
 }
 
-/** Why a host with this version of the contract cannot run a driver of that `apiVersion`; null: it can. @internal */
+/**
+ * Returns why a host with contract version `offered` cannot run a driver with `apiVersion` `required`; null if it can.
+ * @internal
+ */
 export function whyNotApi(required: string, offered: string = VIRT_API_VERSION): string | null {
   const host = parse(offered) ?? [0, 0];
   const exact = parse(required);
@@ -226,7 +231,10 @@ function parse(version: string): Version | null {
   return major === undefined || minor === undefined ? null : [Number(major), Number(minor)];
 }
 
-/** A plugin may be plain JavaScript: what its schema says is checked before nova.conf is read by it. @throws {InvalidDriver} */
+/**
+ * Validates a plugin's schema before nova.conf is parsed with it, since a plugin may be plain JavaScript.
+ * @throws {InvalidDriver}
+ */
 function assertValidSchema({ name, configSchema }: DriverDefinition, where: string): void {
   if (configSchema === undefined) {
     return;

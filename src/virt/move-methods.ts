@@ -10,165 +10,165 @@ import type {
   NetworkInfo,
 } from "./types.js";
 
-/** How a guest leaves its source in a cold move. */
+/** Options of the first step of a cold move, at the source. */
 export interface MigrateDiskOptions extends CallOptions {
   /** IP address of the destination (`migration.dest_host`); the driver's own address in a same-host resize. */
   readonly destIp: string;
-  /** The flavor that the guest will have; equal to the instance's own in a cold migration. */
+  /** The new flavor; equal to the instance's own in a cold migration. */
   readonly flavor: Flavor;
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** Seconds that the guest has to shut down before its plug is pulled. */
+  /** Seconds that the guest has to shut down before it is powered off. */
   readonly timeout?: number;
 }
 
-/** How a guest is made at the destination of a cold move. */
+/** Options of the second step of a cold move, at the destination. */
 export interface FinishMigrationOptions extends CallOptions {
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** What it was made of; its bytes are what the source left. */
+  /** The image from which the guest was built; the bytes come from the source. */
   readonly image: ImageMeta;
-  /** What the instance holds on D, for nested providers. Left out: the guest gets no devices but those that it has. */
+  /** The instance's allocations on D, for nested providers. If absent, the guest gets no devices but those that it has. */
   readonly allocations?: Allocations;
-  /** A disk changes its size. */
+  /** Whether a disk changes its size. */
   readonly resizeInstance: boolean;
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** False: the guest is defined and left shut down. */
+  /** If false, the guest is defined and left shut down. */
   readonly powerOn: boolean;
 }
 
-/** How the source lets go of a guest that has moved. */
+/** Options of the removal of a moved guest at the source. */
 export interface ConfirmMigrationOptions extends CallOptions {
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
 }
 
-/** How a guest comes back to the source. */
+/** Options of a guest's return to the source. */
 export interface FinishRevertOptions extends CallOptions {
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** What the instance holds on S again. Left out: the guest gets the devices that its definition still names. */
+  /** The instance's allocations on S. If absent, the guest gets the devices that its definition still names. */
   readonly allocations?: Allocations;
-  /** Null at start-up, when no record of the move is left. */
+  /** Null at start-up, if no record of the move is left. */
   readonly migration: Migration | null;
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** False: the guest is left shut down. */
+  /** If false, the guest is left shut down. */
   readonly powerOn: boolean;
 }
 
-/** What drivers of both hosts tell each other of a live migration, by way of the agents: plain JSON. */
+/** Data of a live migration that the drivers of both hosts exchange through the agents: plain JSON. */
 export interface LiveMigrateData {
-  /** Local disks are copied too. */
+  /** Whether local disks are copied as well. */
   readonly blockMigration: boolean;
-  /** Both hosts see the same files of the instance: neither may remove them. */
+  /** Whether both hosts access the same files of the instance: neither may remove them. */
   readonly sharedInstanceFiles: boolean;
   /**
-   * The other host's hypervisor hands no guest over, and takes none: the source's guest goes when it would have been copied, and
-   * the destination makes its own when that is said to have happened. Absent: one of the same kind is there.
+   * The other host's hypervisor neither sends nor receives guests. The source removes its guest when it would have been
+   * copied, and the destination creates its own after that was reported. Absent if the other hypervisor is of the same kind.
    */
   readonly guestMadeAnew?: boolean;
-  /** The driver's own. */
+  /** Fields of the driver's own. */
   readonly [key: string]: unknown;
 }
 
-/** What a live migration is asked to be. */
+/** Parameters of a requested live migration. */
 export interface LiveMigrationCheckOptions extends CallOptions {
-  /** As the API was asked; null: as the storage needs. */
+  /** The value of the API request; null: chosen by the kind of storage. */
   readonly blockMigration: boolean | null;
-  /** Count disks by what they take, not by what they may grow to. */
+  /** Whether disks count with their actual size, not with the size to which they may grow. */
   readonly diskOverCommit: boolean;
 }
 
-/** What the destination makes ready for. */
+/** Options of the preparation of a live migration at the destination. */
 export interface PreLiveMigrationOptions extends CallOptions {
-  /** Disks of the guest. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** The source's disks, in the form of the driver. */
+  /** The source's disks, in a format of the driver's own. */
   readonly diskInfo?: string;
-  /** What the checks of both hosts said. */
+  /** The result of the checks of both hosts. */
   readonly data: LiveMigrateData;
 }
 
-/** Bytes, as the migration record has them. */
+/** Progress of a live migration in bytes, as in the migration record. */
 export interface LiveMigrationProgress {
-  /** Memory of the guest. */
+  /** Size of the guest's memory. */
   readonly memoryTotal: number;
-  /** Memory that was copied. */
+  /** Memory that has been copied. */
   readonly memoryProcessed: number;
-  /** Memory that is to be copied, what the guest wrote meanwhile included. */
+  /** Memory still to be copied, including memory that the guest wrote meanwhile. */
   readonly memoryRemaining: number;
-  /** Disks that are copied too; 0 where storage is shared. */
+  /** Size of the disks to copy; 0 if storage is shared. */
   readonly diskTotal: number;
-  /** Disks that were copied. */
+  /** Disk bytes that have been copied. */
   readonly diskProcessed: number;
-  /** Disks that are to be copied. */
+  /** Disk bytes still to be copied. */
   readonly diskRemaining: number;
 }
 
-/** Why a live migration did not come about. `cancelled`: it was aborted. */
+/** Why a live migration did not happen. `cancelled`: it was aborted. */
 export type LiveMigrationFailure = "failed" | "cancelled";
 
-/** How a guest is moved while it runs, and whom its driver tells of that. */
+/** Options of a live migration, with the callbacks of its driver. */
 export interface LiveMigrationOptions extends CallOptions {
-  /** Local disks are copied too. */
+  /** Whether local disks are copied as well. */
   readonly blockMigration: boolean;
-  /** What `preLiveMigration` said. */
+  /** The result of `preLiveMigration`. */
   readonly data: LiveMigrateData;
-  /** May be called at any time until a call-back is; errors of it never reach the driver. */
+  /** May be called at any time until a callback is called; its errors never reach the driver. */
   readonly onProgress: (progress: LiveMigrationProgress) => void;
-  /** The guest runs on the destination and no longer here. Rejects when what follows went wrong. */
+  /** Must be called when the guest runs on the destination and no longer here. Rejects if a later step failed. */
   readonly postMethod: () => Promise<void>;
-  /** The guest still runs here and nowhere else. */
+  /** Must be called when the guest still runs here and nowhere else. */
   readonly recoverMethod: (outcome: { readonly status: LiveMigrationFailure }) => Promise<void>;
 }
 
-/** What was moved, or was not, for those that clean up after it. */
+/** Options of the cleanup steps after a live migration, successful or not. */
 export interface PostLiveMigrationOptions extends CallOptions {
-  /** Ports of the guest. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** What both drivers have said of it. */
+  /** The data of both drivers. */
   readonly data: LiveMigrateData;
 }
 
-/** What the destination made ready in vain. */
+/** Options of the rollback of the destination's preparation. */
 export interface RollbackAtDestinationOptions extends CallOptions {
-  /** Ports of the guest. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** False: the files are shared with the source. */
+  /** If false, the files are shared with the source. */
   readonly destroyDisks: boolean;
-  /** What both drivers have said of it. */
+  /** The data of both drivers. */
   readonly data: LiveMigrateData;
 }
 
 /**
- * What moves guests between hosts (spec 8.3). S is the source, D the destination; in a same-host resize both are one
- * driver. All are called outside the tracker's lock and, but for {@link liveMigration} and what forces or aborts it, under
- * the instance's. Each must be safe to repeat after an agent was killed in it. Left out, unless said otherwise:
- * NotImplemented, and the move is refused or rolled back.
+ * Methods that move guests between hosts (spec 8.3). S is the source, D the destination; in a same-host resize both are one
+ * driver. All are called outside the tracker's lock and under the instance's lock, except {@link liveMigration} and the
+ * methods that force or abort it. Each must be safe to repeat after an agent was killed inside it. Unless stated otherwise,
+ * a call without the method fails with NotImplemented, and the move is rejected or rolled back.
  */
 export interface MoveMethods {
   /**
-   * S, first step of a cold migration or resize: stops the guest and makes its disks ready for D. Returns what D's
-   * {@link finishMigration} needs, in a form of the driver's own. Must be undoable by {@link finishRevertMigration} from
-   * wherever it stopped.
-   * @throws {InstanceFaultRollback} it cannot be done and nothing happened: the instance keeps its vm_state. So does
-   * {@link NotImplemented}; any other error sets the instance to error.
+   * S, first step of a cold migration or resize: stops the guest and prepares its disks for D. Returns data for D's
+   * {@link finishMigration}, in a format of the driver's own. {@link finishRevertMigration} must be able to undo it from any
+   * intermediate state. An error other than the following sets the instance to error.
+   * @throws {InstanceFaultRollback} the step is impossible and nothing happened: the instance keeps its vm_state, as after
+   * {@link NotImplemented}.
    * @calledBy the source of a cold migration or resize (6.3). The instance's lock.
    */
   migrateDiskAndPowerOff?(instance: Instance, options: MigrateDiskOptions): Promise<string>;
   /**
-   * D, second step: makes the guest, whose flavor is the new one already, of what S left. Any error sets the instance to
-   * error on D.
+   * D, second step: creates the guest from the files that S left. The guest already has the new flavor. Any error sets the
+   * instance to error on D.
    * @calledBy the destination of a cold migration or resize (6.3). The instance's lock.
    */
   finishMigration?(
@@ -178,33 +178,32 @@ export interface MoveMethods {
     options: FinishMigrationOptions,
   ): Promise<void>;
   /**
-   * S, when the move was confirmed: removes what S still has. Nothing left is success. With
-   * `migration.sourceCompute === migration.destCompute` the guest itself must live on. Any error sets the instance to
-   * error; its allocations of the source are dropped all the same.
+   * S, after the move was confirmed: removes what S still has. Nothing left is success. With `migration.sourceCompute ===
+   * migration.destCompute` the guest itself must stay. Any error sets the instance to error; the source allocations are
+   * removed in any case.
    * @calledBy the source, when the move is confirmed (6.3). The instance's lock.
    */
   confirmMigration?(migration: Migration, instance: Instance, options: ConfirmMigrationOptions): Promise<void>;
   /**
-   * S, when the move was reverted (D's guest was destroyed before, with `destroyDisks` false where S sees the same files, as
-   * it does on the same host), and at start-up after an interrupted
-   * {@link migrateDiskAndPowerOff} (spec 2.6): brings back the guest, whose flavor is the old one again, from any
-   * half-done step. Default: power on, if that is wanted.
-   * @calledBy the source, when the move is reverted or a soft delete has overtaken it (6.3), and start-up after an
-   * interruption (2.6). The instance's lock.
+   * S, after the move was reverted, and at start-up after an interrupted {@link migrateDiskAndPowerOff} (spec 2.6): restores
+   * the guest from any intermediate state. The guest has the old flavor again. D's guest was destroyed before, with
+   * `destroyDisks` false if S accesses the same files, as on the same host. Default: powers the guest on if it should run.
+   * @calledBy the source, when the move is reverted or superseded by a soft delete (6.3), and start-up after an interruption
+   * (2.6). The instance's lock.
    */
   finishRevertMigration?(instance: Instance, options: FinishRevertOptions): Promise<void>;
 
   /**
-   * D, before the move is chosen: can it take the guest? The answer is given to S's check; what was made for the checks
-   * is taken away by {@link cleanupLiveMigrationDestinationCheck}.
-   * @throws {MigrationPreCheckError} as does any other error: another host is tried.
-   * @calledBy the destination, asked by the conductor (6.5). No lock.
+   * D, before the move is scheduled: checks whether D can take the guest. The result is passed to S's check.
+   * {@link cleanupLiveMigrationDestinationCheck} removes what was created for the checks.
+   * @throws {MigrationPreCheckError} another host is tried, as after any other error.
+   * @calledBy the destination, on request of the conductor (6.5). No lock.
    */
   checkCanLiveMigrateDestination?(instance: Instance, options: LiveMigrationCheckOptions): Promise<LiveMigrateData>;
   /**
-   * S, called by way of D: can the guest leave? Returns `data` with what S adds.
+   * S, called through D: checks whether the guest can leave. Returns `data` with the additions of S.
    * @throws {MigrationPreCheckError}
-   * @calledBy the source, asked by the destination (6.5). No lock.
+   * @calledBy the source, on request of the destination (6.5). No lock.
    */
   checkCanLiveMigrateSource?(
     instance: Instance,
@@ -212,63 +211,64 @@ export interface MoveMethods {
     options?: CallOptions,
   ): Promise<LiveMigrateData>;
   /**
-   * D, always after the checks, also when they failed. Errors are logged. Default: nothing.
+   * D, always after the checks, even if they failed. Errors are logged. Default: nothing.
    * @calledBy the destination, after its check (6.5). No lock.
    */
   cleanupLiveMigrationDestinationCheck?(data: LiveMigrateData, options?: CallOptions): Promise<void>;
   /**
-   * D: makes ready what the guest will need. Returns `data` with what D adds. Any error makes S roll back.
-   * @calledBy the destination, asked by the source (6.5). No lock.
+   * D: prepares for the guest. Returns `data` with the additions of D. Any error makes S roll back.
+   * @calledBy the destination, on request of the source (6.5). No lock.
    */
   preLiveMigration?(instance: Instance, options: PreLiveMigrationOptions): Promise<LiveMigrateData>;
   /**
-   * S: moves the running guest to `dest`, the name of the host. Calls exactly one of `postMethod` and `recoverMethod`,
-   * exactly once, awaits it, and lets its error pass. An error before that means that nothing is known of the guest: the
+   * S: moves the running guest to `dest`, the name of the host. Must call exactly one of `postMethod` and `recoverMethod`,
+   * exactly once, await it, and let its error propagate. An error before that means that the guest's state is unknown: the
    * instance is set to error and nothing is rolled back. At no moment may the guest run on both hosts.
-   * @calledBy the source, when its turn in the queue has come (6.5). No lock: it takes long.
+   * @calledBy the source, when the migration reaches the head of the queue (6.5). No lock, since it takes long.
    */
   liveMigration?(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void>;
   /**
-   * S: ends a running {@link liveMigration} soon, at the guest's expense (post-copy). Errors become a fault, the
-   * migration goes on.
+   * S: completes a running {@link liveMigration} soon, at the guest's expense (post-copy). Errors become a fault, and the
+   * migration continues.
    * @calledBy the API (6.5). No lock.
    */
   liveMigrationForceComplete?(instance: Instance, options?: CallOptions): Promise<void>;
   /**
-   * S: stops a running {@link liveMigration}, which then calls `recoverMethod` with `cancelled`. Errors become a fault,
-   * the migration goes on. At start-up (spec 2.6): stops what an earlier process left running; nothing to stop is
-   * success.
+   * S: stops a running {@link liveMigration}, which then calls `recoverMethod` with `cancelled`. Errors become a fault, and
+   * the migration continues. At start-up (spec 2.6): stops a migration that an earlier process left running; nothing to stop
+   * is success.
    * @calledBy the API, shutdown, and start-up after an interruption (2.6, 6.5). No lock.
    */
   liveMigrationAbort?(instance: Instance, options?: CallOptions): Promise<void>;
   /**
-   * S, in `postMethod`: lets go of the guest's volumes. Default: nothing.
+   * S, in `postMethod`: releases the guest's volumes. Default: nothing.
    * @calledBy the source, in postMethod (6.5). No lock.
    */
   postLiveMigration?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
   /**
-   * S, after that: unplugs the guest's networks. Default: nothing.
+   * S, after {@link postLiveMigration}: unplugs the guest's networks. Default: nothing.
    * @calledBy the source, in postMethod (6.5). No lock.
    */
   postLiveMigrationAtSource?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
   /**
-   * D, after S let go: makes the guest's definition last. S finishes whatever this does. Default: nothing.
-   * @calledBy the destination, asked by the source (6.5). No lock.
+   * D, after S has released the guest: makes the guest's definition persistent. S finishes the migration whether this
+   * succeeds or not. Default: nothing.
+   * @calledBy the destination, on request of the source (6.5). No lock.
    */
   postLiveMigrationAtDestination?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
   /**
-   * S, in `recoverMethod`. Default: nothing.
+   * S, in `recoverMethod`: undoes the steps of the source. Default: nothing.
    * @calledBy the source, in recoverMethod (6.5). No lock.
    */
   rollbackLiveMigrationAtSource?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
   /**
-   * D, only when something was made there: removes it. Nothing left is success. Default: {@link cleanup}.
-   * @calledBy the destination, asked by the source (6.5). No lock.
+   * D, only if something was created there: removes it. Nothing left is success. Default: {@link cleanup}.
+   * @calledBy the destination, on request of the source (6.5). No lock.
    */
   rollbackLiveMigrationAtDestination?(instance: Instance, options: RollbackAtDestinationOptions): Promise<void>;
   /**
-   * S, last step of a live migration: removes what a guest that runs elsewhere left. Absent is success. Default:
-   * `destroy`.
+   * S, last step of a live migration: removes what a guest that runs elsewhere left here. A missing guest is success.
+   * Default: `destroy`.
    * @throws {InstanceExists} the guest still runs here: nothing is removed.
    * @calledBy the source, at the end of a live migration (6.5). No lock.
    */

@@ -1,7 +1,7 @@
 import type { InventoryOptions } from "./context.js";
 import type { InventoryRecord } from "./provider-tree.js";
 
-/** What a node offers; memory in MiB, disk in GiB. Zero amounts are left out of the inventory. */
+/** The total resources of a node; memory in MiB, disk in GiB. Zero amounts are omitted from the inventory. */
 export interface NodeTotals {
   readonly vcpus: number;
   readonly memoryMb: number;
@@ -9,9 +9,9 @@ export interface NodeTotals {
 }
 
 /**
- * VCPU, MEMORY_MB and DISK_GB of a node by the rules for ratios and reserved amounts (spec 4.7): the ratio that is set,
- * else the initial one if the class has no inventory yet, else the one that Placement has.
- * @param current the provider's inventory now.
+ * Returns VCPU, MEMORY_MB and DISK_GB of a node by the rules for ratios and reserved amounts (spec 4.7). The ratio is the
+ * configured one; else the initial one if the class has no inventory yet; else Placement's.
+ * @param current the provider's present inventory.
  */
 export function nodeInventory(
   options: InventoryOptions,

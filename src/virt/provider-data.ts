@@ -1,32 +1,32 @@
 import { VirtError } from "./errors.js";
 import type { Inventory } from "./types.js";
 
-/** An inventory to be set: what is left out is Placement's default (reserved 0, min_unit 1, step_size 1, ratio 1.0). */
+/** An inventory to set. Omitted fields have Placement's defaults (reserved 0, min_unit 1, step_size 1, ratio 1.0). */
 export type InventoryRecord = Pick<Inventory, "total"> & Partial<Omit<Inventory, "total">>;
 
-/** One provider of a tree. Never changes: every update makes a new one. */
+/** One provider of a tree. Immutable: every update creates a new object. */
 export interface ProviderData {
-  /** The provider's uuid in Placement; a node's provider has the node's. */
+  /** The provider's uuid in Placement; equal to the node's uuid for a node's provider. */
   readonly uuid: string;
-  /** Unique in the whole Placement. */
+  /** Unique in all of Placement. */
   readonly name: string;
   /** Null for a root. */
   readonly parentUuid: string | null;
-  /** The root of its tree; its own for a root. */
+  /** The uuid of the tree's root; a root's own uuid. */
   readonly rootUuid: string;
-  /** Placement's generation of the provider; null until it is made there. */
+  /** The provider's generation in Placement; null until it exists there. */
   readonly generation: number | null;
   /** Inventories by resource class. */
   readonly inventory: Readonly<Record<string, InventoryRecord>>;
-  /** Names, those of others included. */
+  /** Names of all traits, including those set by others than the driver. */
   readonly traits: ReadonlySet<string>;
   /** Uuids of Placement aggregates. */
   readonly aggregates: ReadonlySet<string>;
-  /** Discrete resources: identifiers by resource class. They stay in the agent. */
+  /** Discrete resources: identifiers by resource class. Not sent to Placement. */
   readonly resources: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The name or uuid is not in the tree. */
+/** The tree has no provider with this name or uuid. */
 export class NoSuchProvider extends VirtError {
   override readonly name = "NoSuchProvider";
 
@@ -35,7 +35,7 @@ export class NoSuchProvider extends VirtError {
   }
 }
 
-/** The name or uuid is in the tree already. */
+/** The tree already has a provider with this name or uuid. */
 export class ProviderExists extends VirtError {
   override readonly name = "ProviderExists";
 
@@ -47,7 +47,7 @@ export class ProviderExists extends VirtError {
   }
 }
 
-/** One provider as Placement lists it. */
+/** A provider in a listing of Placement. */
 export interface ListedProvider {
   readonly uuid: string;
   readonly name: string;

@@ -17,25 +17,27 @@ const EMPTY_SET: ReadonlySet<string> = new Set();
 const EMPTY_RECORD = Object.freeze({});
 
 /**
- * Resource providers as trees under several roots (spec 5.1, 8.7): a node of the hypervisor and what is below it, and
- * sharing providers as further roots. `driver.updateProviderTree` gets one and edits it in place; what differs afterwards
- * is written to Placement. Wherever a provider is asked for, its name and its uuid are both good.
- *
- * Copies share their records until one of them changes, so a copy costs a reference a provider.
+ * Resource providers as trees with several roots (spec 5.1, 8.7): the hypervisor's nodes with the providers below them, and
+ * sharing providers as further roots. `driver.updateProviderTree` edits one in place; the differences are then written to
+ * Placement. Every method accepts a provider's name or its uuid.
+ *  Copies share records until one of them changes, so a copy costs one reference per provider.
  */
 export class ProviderTree {
-  /** By uuid, and by name: no name is another provider's uuid. One map, since each host of a process keeps two of these trees. */
+  /**
+   * Providers by uuid and by name; no name equals another provider's uuid. One map saves memory: each host has two such
+   * trees.
+   */
   readonly #nodes = new Map<string, Node>();
 
-  /** @throws {ProviderExists} */
+  /** Adds a provider without a parent. @throws {ProviderExists} */
   newRoot(name: string, uuid: string, generation: number | null = null): void {
     this.#insert(name, uuid, null, uuid, generation);
   }
 
   /**
-   * Adds a provider below `parent`. Names must be unique in all of Placement: prefix them with the node's. Make the uuid
-   * once (`context.random.uuid()`) and find the child by its name in later passes.
-   * @throws {NoSuchProvider} the parent is not here. {@link ProviderExists}
+   * Adds a provider below `parent`. Names must be unique in all of Placement: prefix them with the node's name. Generate the
+   * uuid once (`context.random.uuid()`) and find the child by its name in later passes.
+   * @throws {NoSuchProvider} the parent is not in the tree. {@link ProviderExists}
    */
   newChild(name: string, parent: string, uuid: string, generation: number | null = null): void {
     const above = this.#find(parent);
@@ -57,17 +59,17 @@ export class ProviderTree {
     }
   }
 
-  /** By name or uuid, as in all of these. */
+  /** Returns whether the tree has the provider, by name or uuid. */
   exists(provider: string): boolean {
     return this.#nodes.has(provider);
   }
 
-  /** Name, uuids, inventory, traits and aggregates, as they are now. @throws {NoSuchProvider} */
+  /** Returns the current name, uuids, inventory, traits and aggregates of a provider. @throws {NoSuchProvider} */
   data(provider: string): ProviderData {
     return this.#find(provider);
   }
 
-  /** As {@link data}; undefined when it is not here. */
+  /** Returns the same as {@link data}; undefined if the provider is not in the tree. */
   find(provider: string): ProviderData | undefined {
     return this.#nodes.get(provider);
   }
@@ -78,7 +80,9 @@ export class ProviderTree {
       .map(([uuid]) => uuid);
   }
 
-  /** Uuids of the provider and all below it, or of all trees, parents before their children. @throws {NoSuchProvider} */
+  /**
+   * Returns the uuids of the provider and all below it, or of all trees, parents before children. @throws {NoSuchProvider}
+   */
   providerUuids(provider?: string): readonly string[] {
     if (provider !== undefined) {
       return this.#below(this.#find(provider).uuid);
@@ -86,17 +90,17 @@ export class ProviderTree {
     return this.roots.flatMap((root) => this.#below(root));
   }
 
-  /** As {@link providerUuids}, children before their parents. */
+  /** Returns the same as {@link providerUuids}, children before parents. */
   providerUuidsBottomUp(provider?: string): readonly string[] {
     return this.providerUuids(provider).toReversed();
   }
 
-  /** Uuids of the whole tree that holds the provider, parents first. @throws {NoSuchProvider} */
+  /** Returns the uuids of the complete tree that contains the provider, parents first. @throws {NoSuchProvider} */
   providerUuidsInTree(provider: string): readonly string[] {
     return this.#below(this.#find(provider).rootUuid);
   }
 
-  /** Whether the set of classes differs, or a value that `inventory` gives; values that it leaves out are not compared. */
+  /** Compares the set of classes, and the values that `inventory` sets; values that it omits are not compared. */
   hasInventoryChanged(provider: string, inventory: Readonly<Record<string, InventoryRecord>>): boolean {
     const known = this.#find(provider).inventory;
     if (known === inventory) {
@@ -122,8 +126,8 @@ export class ProviderTree {
   }
 
   /**
-   * Replaces all inventory of the provider: classes left out are removed from Placement, which it refuses while they are
-   * in use. Leave out classes with total 0. True when it differs from what was there. @throws {NoSuchProvider}
+   * Replaces the complete inventory of the provider. Omitted classes are removed from Placement, which rejects that while
+   * they are in use. Omit classes with total 0. Returns true if the inventory has changed. @throws {NoSuchProvider}
    */
   updateInventory(
     provider: string,
@@ -135,7 +139,11 @@ export class ProviderTree {
     return changed;
   }
 
-  /** Replaces all traits; drivers add and remove their own instead. True when they differ. @throws {NoSuchProvider} */
+  /**
+   * Replaces all traits; drivers use {@link addTraits} and {@link removeTraits} instead. Returns true if the traits have
+   * changed.
+   * @throws {NoSuchProvider}
+   */
   updateTraits(provider: string, traits: Iterable<string>, generation?: number | null): boolean {
     const after = shared(new Set(traits));
     const changed = this.haveTraitsChanged(provider, after);
@@ -143,17 +151,17 @@ export class ProviderTree {
     return changed;
   }
 
-  /** True when one was missing. @throws {NoSuchProvider} */
+  /** Adds traits. Returns true if one was missing. @throws {NoSuchProvider} */
   addTraits(provider: string, ...traits: readonly string[]): boolean {
     return this.updateTraits(provider, [...this.#find(provider).traits, ...traits]);
   }
 
-  /** True when one was there. @throws {NoSuchProvider} */
+  /** Removes traits. Returns true if one was present. @throws {NoSuchProvider} */
   removeTraits(provider: string, ...traits: readonly string[]): boolean {
     return this.updateTraits(provider, without(this.#find(provider).traits, traits));
   }
 
-  /** Replaces all aggregates. True when they differ. @throws {NoSuchProvider} */
+  /** Replaces all aggregates. Returns true if they have changed. @throws {NoSuchProvider} */
   updateAggregates(provider: string, aggregates: Iterable<string>, generation?: number | null): boolean {
     const after = new Set(aggregates);
     const changed = this.haveAggregatesChanged(provider, after);
@@ -161,12 +169,12 @@ export class ProviderTree {
     return changed;
   }
 
-  /** True when one was missing. @throws {NoSuchProvider} */
+  /** Adds aggregates. Returns true if one was missing. @throws {NoSuchProvider} */
   addAggregates(provider: string, ...aggregates: readonly string[]): boolean {
     return this.updateAggregates(provider, [...this.#find(provider).aggregates, ...aggregates]);
   }
 
-  /** True when one was there. @throws {NoSuchProvider} */
+  /** Removes aggregates. Returns true if one was present. @throws {NoSuchProvider} */
   removeAggregates(provider: string, ...aggregates: readonly string[]): boolean {
     return this.updateAggregates(provider, without(this.#find(provider).aggregates, aggregates));
   }
@@ -176,14 +184,14 @@ export class ProviderTree {
     this.#update(provider, { resources: frozen(resources) });
   }
 
-  /** Notes the generation that Placement answered. @throws {NoSuchProvider} */
+  /** Sets the generation that Placement returned. @throws {NoSuchProvider} */
   updateGeneration(provider: string, generation: number): void {
     this.#update(provider, { generation });
   }
 
   /**
-   * Takes over what Placement lists of whole trees: members that are no longer listed go, those that are keep their
-   * inventory, aggregates, traits and resources. Providers of other trees are left alone.
+   * Adopts Placement's listing of complete trees. Removes members that are no longer listed; the others keep their
+   * inventory, aggregates, traits and resources. Providers of other trees are not changed.
    */
   populate(listed: readonly ListedProvider[]): void {
     const known = new Map<string, Node>();
@@ -198,7 +206,7 @@ export class ProviderTree {
       this.remove(node.rootUuid);
     }
     for (const { uuid, name, parentUuid, generation } of parentsFirst(listed)) {
-      // A name that a provider outside of these trees had is this one's now: Placement never has it twice.
+      // Placement's names are unique, so a provider of another tree with this name is outdated.
       const namesake = this.#nodes.get(name);
       if (namesake?.name === name) {
         this.remove(namesake.uuid);
@@ -216,7 +224,7 @@ export class ProviderTree {
     }
   }
 
-  /** A copy of the whole trees that hold these providers, and of nothing else. @throws {NoSuchProvider} */
+  /** Copies only the complete trees that contain these providers. @throws {NoSuchProvider} */
   subtree(...providers: readonly string[]): ProviderTree {
     const copy = new ProviderTree();
     for (const provider of providers) {
@@ -228,7 +236,7 @@ export class ProviderTree {
     return copy;
   }
 
-  /** A copy of all trees. */
+  /** Copies all trees. */
   copy(): ProviderTree {
     const copy = new ProviderTree();
     for (const node of this.#nodes.values()) {
@@ -297,11 +305,11 @@ export class ProviderTree {
   }
 }
 
-/** The sets of traits that were met last: providers of a process mostly have equal ones, and thousands of them. */
+/** Recently used sets of traits: a process has thousands of providers, most of them with equal sets. */
 const MET: ReadonlySet<string>[] = [];
 const MAX_SHARED_SETS = 16;
 
-/** One that is equal, if there was one of late. */
+/** Returns an equal set that was used recently, or adds this one. */
 function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
   const known = MET.find((each) => equalSets(each, traits));
   if (known !== undefined) {
@@ -312,7 +320,7 @@ function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
   return traits;
 }
 
-/** Keeps the inventories that were met last, as {@link MET} does the sets of traits. */
+/** Recently used inventories, shared as {@link MET} shares traits. */
 const INVENTORIES = new EqualValues<ProviderData["inventory"]>();
 
 const frozen = <T extends object>(values: T): T => Object.freeze({ ...values });

@@ -1,49 +1,56 @@
 import type { PowerState, Resources } from "../records/index.js";
 import type { Bytes } from "../runtime/http.js";
 
-/** What the Image service says of an image. */
+/** The metadata of an image, from the Image service. */
 export interface ImageMeta {
   /** Uuid. */
   readonly id: string;
-  /** For people. */
+  /** Display name. */
   readonly name: string;
   /** `qcow2`, `raw` … */
   readonly diskFormat: string;
   /** `bare` … */
   readonly containerFormat: string;
-  /** GiB that a root disk must have. */
+  /** Minimum size of a root disk in GiB. */
   readonly minDisk: number;
-  /** MiB that a guest must have. */
+  /** Minimum memory of a guest in MiB. */
   readonly minRam: number;
-  /** The image's own: `hw_disk_bus` … */
+  /** The image's own properties, such as `hw_disk_bus`. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** What the Image service has of an image. */
+/** The data of an image, from the Image service. */
 export interface ImageData {
   /** Bytes. */
   readonly size: number;
   /** `qcow2`, `raw` … */
   readonly diskFormat: string;
-  /** SHA-512 in hex; null: the service has none. */
+  /** SHA-512 in hex; null if the service has none. */
   readonly hash: string | null;
   /**
-   * All of them, once, at the reader's pace. After the last one they are held against what the service says of them.
-   * @throws {ImageUnacceptable} they are not what was stored. {@link GlanceConnectionFailed} they broke off.
+   * The complete content, readable once, at the reader's pace. After the last byte it is verified against the service's
+   * hash.
+   * @throws {ImageUnacceptable} the content differs from the stored one. {@link GlanceConnectionFailed} the transfer broke
+   * off.
    */
   readonly bytes: Bytes;
 }
 
-/** An image, with the way to its bytes as long as the call takes that it is given to. */
+/** An image whose content can be read during the call that gets it. */
 export interface Image extends ImageMeta {
   /**
-   * Null: the service has the image and no bytes of it.
-   * @throws {ImageNotFound} {@link ImageNotActive} {@link GlanceConnectionFailed} {@link ImageServiceNotFound}
+   * Opens the content; null if the image has no data.
+   * @throws {ImageNotFound}
+   * @throws {ImageNotActive}
+   * @throws {GlanceConnectionFailed}
+   * @throws {ImageServiceNotFound}
    */
   readonly open: () => Promise<ImageData | null>;
 }
 
-/** What the bytes of a snapshot are. Left out: as the image says already, which is what the guest's own image was. */
+/**
+ * The format of a snapshot's content. Omitted fields keep the image's present values, which are those of the guest's image.
+ */
 export interface UploadOptions {
   /** `qcow2`, `raw` … */
   readonly diskFormat?: string;
@@ -51,7 +58,7 @@ export interface UploadOptions {
   readonly containerFormat?: string;
 }
 
-/** The Image service, as an agent reaches it for its driver. */
+/** Access to the Image service for a driver. */
 export interface ImageService {
   open(id: string, signal: AbortSignal): Promise<ImageData | null>;
   upload(id: string, bytes: Bytes, options: UploadOptions, signal: AbortSignal): Promise<void>;
@@ -73,41 +80,41 @@ export type {
 
 export { POWER_STATES } from "../records/index.js";
 
-/** What the driver reports of one node; spec 4.4 step 1. Sizes: MiB for memory, GiB for disk. */
+/** A driver's report about one node; spec 4.4 step 1. Sizes are in MiB for memory and GiB for disk. */
 export interface AvailableResource {
-  /** Processors of the node, those in use included, as in all totals here. */
+  /** Processors of the node, including those in use, as in all totals here. */
   readonly vcpus: number;
   /** MiB */
   readonly memoryMb: number;
   /** GiB of disk for guests. */
   readonly localGb: number;
-  /** Processors that guests have. */
+  /** Processors in use by guests. */
   readonly vcpusUsed: number;
-  /** MiB that guests have. */
+  /** MiB in use by guests. */
   readonly memoryMbUsed: number;
-  /** GiB that guests have. */
+  /** GiB in use by guests. */
   readonly localGbUsed: number;
-  /** JSON text, or null. */
+  /** JSON string, or null. */
   readonly cpuInfo: string | null;
-  /** JSON text, or null: the node has no cells that matter. */
+  /** JSON string; null if the node has no relevant NUMA cells. */
   readonly numaTopology: string | null;
   /** `QEMU`, `ironic` … */
   readonly hypervisorType: string;
-  /** As Nova numbers it: 8.2.1 is 8002001. */
+  /** Nova's encoding: 8.2.1 is 8002001. */
   readonly hypervisorVersion: number;
   /** Name of the node, as `getAvailableNodes` lists it. */
   readonly hypervisorHostname: string;
-  /** What guests can be: `["x86_64", "qemu", "hvm"]`. */
+  /** Supported kinds of guests: `["x86_64", "qemu", "hvm"]`. */
   readonly supportedInstances: readonly (readonly [arch: string, hypervisor: string, vmMode: string])[];
-  /** GiB that are left if all disks grow to their full sizes, negative if they cannot; null: not known. */
+  /** Free GiB if all disks grow to their full sizes; may be negative. Null if unknown. */
   readonly diskAvailableLeast: number | null;
-  /** Given by drivers whose nodes have identities of their own (ironic); else the host's `compute_id` is used. */
+  /** Set by drivers whose nodes have their own identities (ironic); otherwise the host's `compute_id` is used. */
   readonly uuid?: string;
-  /** More about the node, by name, for the scheduler and for people. */
+  /** Further properties of the node by name, for the scheduler and for users. */
   readonly stats?: Readonly<Record<string, string>>;
 }
 
-/** What a guest does now. */
+/** The state of a guest. */
 export interface GuestInfo {
   /** `POWER_STATES.running` … */
   readonly state: PowerState;
@@ -115,7 +122,10 @@ export interface GuestInfo {
   readonly internalId?: string;
 }
 
-/** One virtual interface of a guest. A server that is created with `networks: none` has none, as has each under a real Nova. */
+/**
+ * A virtual interface of a guest. There is none for servers created with `networks: none`, nor for any server under a real
+ * Nova.
+ */
 export interface NetworkInfo {
   /** Uuid of the port. */
   readonly id: string;
@@ -123,11 +133,11 @@ export interface NetworkInfo {
   readonly address: string;
   /** Uuid of the network. */
   readonly network: string;
-  /** The network service knows already that it is connected here: it says nothing when it is connected again. */
+  /** Whether the network service already has the port as connected here: it reports nothing when it is connected again. */
   readonly active: boolean;
 }
 
-/** The guest's block devices; volumes are out of scope for now, so the list holds local disks only. */
+/** The guest's block devices; volumes are out of scope for now, so the list contains local disks only. */
 export interface BlockDeviceInfo {
   /** `/dev/vda` */
   readonly rootDeviceName: string;
@@ -135,90 +145,95 @@ export interface BlockDeviceInfo {
   readonly blockDeviceMapping: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What the instance holds: provider uuid → amounts; for mapping nested providers to real devices. */
+/** The instance's allocations: provider uuid → amounts; for mapping nested providers to real devices. */
 export type Allocations = Readonly<Record<string, { readonly resources: Resources }>>;
 
-/** What every call of a driver is given. */
+/** Options of every driver call. */
 export interface CallOptions {
-  /** Aborted when the caller gives up, or when the method's time is over. */
+  /** Aborted by the caller, or at the method's timeout. */
   readonly signal?: AbortSignal;
-  /** `req-…` of the API's request that the agent acts for; left out where it acts by itself. */
+  /** `req-…` of the API request on whose behalf the agent acts; absent if it acts by itself. */
   readonly requestId?: string;
   /**
-   * Number of the host's lease under which the agent acts, greater than that of every agent that had the host before. It does
-   * not change in an agent's life, and `initHost` is the first to be given it. Left out where the agent has no lease (quirk
-   * `no-host-lease`, dry runs). What a driver does with it: see `supportsFencing`.
+   * Number of the host lease under which the agent acts; greater than that of every earlier agent of the host. Constant
+   * during an agent's run; `initHost` is the first call that gets it. Absent if the agent has no lease (quirk
+   * `no-host-lease`, dry runs). See `supportsFencing` for its use.
    */
   readonly epoch?: number;
 }
 
-/** How a guest is made. */
+/** Options of building a guest. */
 export interface SpawnOptions extends CallOptions {
-  /** What its root disk is made of. */
+  /** The image of the root disk. */
   readonly image: Image;
-  /** What it holds in Placement. */
+  /** The instance's allocations in Placement. */
   readonly allocations: Allocations;
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** False: the guest is defined and left shut down. */
+  /** If false, the guest is defined and left shut down. */
   readonly powerOn: boolean;
 }
 
-/** How a guest is removed. */
+/** Options of removing a guest. */
 export interface DestroyOptions extends CallOptions {
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** Its disks. */
+  /** The guest's disks. */
   readonly blockDevices: BlockDeviceInfo;
-  /** False: local files stay (shared storage). */
+  /** If false, local files are preserved (shared storage). */
   readonly destroyDisks: boolean;
 }
 
-/** How a guest is rescued. */
+/** Options of rescuing a guest. */
 export interface RescueOptions extends CallOptions {
-  /** What it is booted from. */
+  /** The image from which the guest boots. */
   readonly image: Image;
-  /** Its ports. */
+  /** The guest's ports. */
   readonly network: readonly NetworkInfo[];
-  /** Its disks, which stay as they are. */
+  /** The guest's disks, which remain unchanged. */
   readonly blockDevices: BlockDeviceInfo;
 }
 
-/** What a snapshot is doing; a shelving instance has task states of its own for these. */
+/** Stage of a snapshot; a shelving instance has its own task states for these. */
 export type SnapshotStage = "image_pending_upload" | "image_uploading";
 
-/** What a snapshot tells the agent, and where its bytes go. */
+/** Callbacks of a snapshot, and the upload of its content. */
 export interface SnapshotOptions extends CallOptions {
-  /** Rejects when the instance's task state is no longer what it was: the snapshot must stop. */
+  /** Rejects if another request has changed the instance's task state: the snapshot must stop. */
   readonly updateTaskState: (stage: SnapshotStage) => Promise<void>;
   /**
-   * Sends the image's bytes to the Image service, once, at its pace, and resolves when it has stored all of them and says that they
-   * are what was sent. What the stream throws is thrown, and the image is not active.
-   * @throws {GlanceConnectionFailed} {@link ImageNotFound} {@link ImageUnacceptable} {@link ImageServiceNotFound}
+   * Sends the image's content to the Image service, once, at the service's pace. Resolves when the service has stored and
+   * verified all of it. If the stream fails, its error is thrown and the image does not become active.
+   * @throws {GlanceConnectionFailed}
+   * @throws {ImageNotFound}
+   * @throws {ImageUnacceptable}
+   * @throws {ImageServiceNotFound}
    */
   readonly upload: (bytes: Bytes, options?: UploadOptions) => Promise<void>;
 }
 
-/** As the core gives them: without the way to the image's bytes, which is lent for the call. */
+/**
+ * The options as the core passes them: without access to the image's content, which is added for the duration of the call.
+ */
 export type WithoutBytes<O extends { readonly image: Image }> = Omit<O, "image"> & { readonly image: ImageMeta };
 
 /** Placement's inventory record of one class. */
 export interface Inventory {
-  /** Amount that there is. */
+  /** Total amount. */
   readonly total: number;
-  /** Part of it that no server gets. */
+  /** Amount that is not available to servers. */
   readonly reserved: number;
-  /** Least that one server may ask for. */
+  /** Minimum amount per server. */
   readonly minUnit: number;
-  /** Most that one server may ask for. */
+  /** Maximum amount per server. */
   readonly maxUnit: number;
-  /** What is asked for has to be a multiple of this. */
+  /** Requested amounts must be a multiple of this. */
   readonly stepSize: number;
-  /** How often what is not reserved may be given away. */
+  /** Overcommit factor of the amount that is not reserved. */
   readonly allocationRatio: number;
 }
 
-/** Opaque token that one host's storage probe makes and another host's recognises (spec 3.3). */
+/** Opaque token that one host's storage probe creates and another host's recognises (spec 3.3). */
 export type SharedStorageToken = Readonly<Record<string, unknown>>;

@@ -10,12 +10,12 @@ import type { ReshapeAllocations } from "./driver.js";
 import type { ProviderData } from "./provider-data.js";
 import type { ProviderTree } from "./provider-tree.js";
 
-/** What a value must be, in words, and whether one is. */
+/** A description of valid values, and a predicate for them. */
 export type Rule = readonly [expected: string, holds: (value: unknown) => boolean];
 
-/** A value that breaks its rule. */
+/** A value that violates its rule. */
 interface WrongValue {
-  /** Where it is in what the driver gave: `inventory VCPU.total`. */
+  /** Path in the driver's data, such as `inventory VCPU.total`. */
   readonly path: string;
   readonly found: unknown;
   readonly expected: string;
@@ -29,13 +29,13 @@ function integerFrom(least: number, most = MAX_INTEGER): Rule {
   ];
 }
 
-/** A ratio is a fraction, and never 0 (bug 1789654). */
+/** A ratio may be a fraction, but never 0 (bug 1789654). */
 const RATIO: Rule = [
   "a number greater than 0",
   (value) => Number.isFinite(value) && Number(value) > 0 && Number(value) <= LARGEST_RATIO,
 ];
 
-/** What Placement's column takes. */
+/** Limit of Placement's column. */
 const LARGEST_RATIO = 3.40282e38;
 
 function matching(expected: string, pattern: RegExp, longest = 255): Rule {
@@ -75,7 +75,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   configDrive: FLAG,
 };
 
-/** The first value of a guest's diagnostics that is none; undefined: all are right. */
+/** Returns the first invalid value of a guest's diagnostics; undefined if all are valid. */
 export function wrongInDiagnostics(value: Readonly<Record<string, unknown>>): WrongValue | undefined {
   const own = wrongInRecord(value, "", RULES);
   if (own) {
@@ -120,7 +120,7 @@ function wrongInRecord(
   return undefined;
 }
 
-/** Placement's limits of an inventory. */
+/** Placement's limits for an inventory. */
 const INVENTORY_RULES: Readonly<Record<string, Rule>> = {
   total: integerFrom(1),
   reserved: integerFrom(0),
@@ -140,13 +140,13 @@ const NAME = matching("a name of 1 to 200 letters", /^[\s\S]+$/, 200);
 
 const AMOUNT = integerFrom(1);
 
-/** The tree of a node before a driver edits it: what it leaves alone is not looked at again. */
+/** Returns the node's providers before the driver edits them; unchanged providers are not checked again. */
 export function providersOf(tree: ProviderTree, node: string): ReadonlyMap<string, ProviderData> {
   const uuids = tree.exists(node) ? tree.providerUuidsInTree(node) : [];
   return new Map(uuids.map((uuid) => [uuid, tree.data(uuid)]));
 }
 
-/** The first value that the driver has set in the tree and that Placement cannot take. */
+/** Returns the first value set by the driver that Placement would reject. */
 export function wrongInTree(
   tree: ProviderTree,
   node: string,
@@ -164,7 +164,7 @@ export function wrongInTree(
   return undefined;
 }
 
-/** The first amount of a reshape that Placement cannot take. */
+/** Returns the first amount of a reshape that Placement would reject. */
 export function wrongInAllocations(allocations: ReshapeAllocations | undefined): WrongValue | undefined {
   for (const [consumer, byProvider] of allocations ?? []) {
     for (const [provider, amounts] of byProvider) {
@@ -209,7 +209,7 @@ function wrongInInventory(resourceClass: string, record: unknown): readonly Wron
   return [...broken(CLASS, "a resource class", resourceClass), ...wrong, ...units];
 }
 
-/** What Placement refuses although each value is good. */
+/** Checks combinations that Placement rejects although each value is valid. */
 function checkCombination(path: string, { total, reserved }: Readonly<Record<string, unknown>>): readonly WrongValue[] {
   return broken(integerFrom(0, Number(total)), `${path}.reserved`, reserved ?? 0);
 }

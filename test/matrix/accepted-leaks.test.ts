@@ -6,17 +6,17 @@ import { CONTROL_PLANE } from "../fixtures/fault-matrix/matrix-control-plane.js"
 import { type Host, MatrixHarness } from "../fixtures/fault-matrix/matrix-harness.js";
 import { nodes } from "../fixtures/fault-matrix/server.js";
 
-/** Table 9.3: exactly that leak from upstream's agents, and none from repairing ones. */
+/** A row of table 9.3: exactly this leak with upstream's agents, and none with repairing ones. */
 interface Leak {
   readonly row: string;
-  /** The operation that is begun. */
+  /** The operation that is started. */
   readonly flow: string;
-  /** What goes wrong; resolves when it has. */
+  /** Makes the operation fail; resolves after the failure. */
   readonly happens: (matrix: MatrixHarness, begin: () => void | Promise<void>) => Promise<void>;
-  /** Consumers' allocations by host: the instance's, and the last migration's. */
+  /** Allocations by consumer and host: the instance's, and the last migration's. */
   readonly leaks: Held;
   readonly repaired: Held;
-  /** Invariants that upstream breaks on the way. */
+  /** Invariants that upstream violates during the operation. */
   readonly breaks?: readonly string[];
 }
 
@@ -25,7 +25,7 @@ interface Held {
   readonly M?: Readonly<Record<string, unknown>>;
 }
 
-/** Refuses every write of allocations by one process, until it is lifted. */
+/** Rejects every write of allocations by one process; returns a function that stops this. */
 function conflicts({ harness }: MatrixHarness, process: string): () => void {
   return harness.world.network.inject({
     fault: { kind: "answer", response: CONFLICT },

@@ -5,7 +5,7 @@ import { Harness } from "../unit/agent/support/harness.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
 import { AMOUNTS, addInstance, placed, uuidOf } from "../unit/agent/support/records.js";
 
-/** Kills devstack1 at every step of its start in turn, starts it again, and looks at the end. */
+/** Kills devstack1 at every step of its start in sequence, starts it again, and checks the result. */
 async function killEverywhere(
   prepare: (harness: Harness) => Promise<() => Promise<void>>,
   expectation: (harness: Harness, struck: string) => Promise<void>,
@@ -82,7 +82,7 @@ test("3.4, 9.4 a pending evacuation: the source killed at any step keeps the gue
 test("6.7, 9.4 an interrupted evacuation: the destination killed at any step of undoing it ends clean at the next", async () => {
   await killEverywhere(
     async (harness) => {
-      // Mirrored: here devstack1 is the destination that died.
+      // Mirrored: here devstack1 is the destination that was killed.
       const { node: d } = await harness.seed("devstack1");
       const { node: s } = await harness.seed("devstack2");
       addInstance(harness.store, VM, { ...placed(s), taskState: "rebuild_spawning" });

@@ -21,7 +21,7 @@ interface Case {
   readonly ending: "moves" | "recovers";
 }
 
-/** Kills the victim at one of its steps and starts it again. Null: it got through. */
+/** Kills the victim at one of its steps and starts it again. Returns null if the migration has no such step. */
 async function killedAt({ victim, ending }: Case, at: number): Promise<{ step: string; move: LiveMove } | null> {
   const harness = await Harness.create();
   const live = new LiveHypervisors(harness);
@@ -46,7 +46,7 @@ async function killedAt({ victim, ending }: Case, at: number): Promise<{ step: s
   return { step: point.struck, move };
 }
 
-/** What is at rest, in words; V4, V11, V12, V31. */
+/** Describes the final state, and checks V4, V11, V12, V31. */
 async function restOf(move: LiveMove, step: string): Promise<string> {
   const { harness } = move;
   const instance = harness.instance(VM);
@@ -59,7 +59,7 @@ async function restOf(move: LiveMove, step: string): Promise<string> {
   return `${statusOf(move)}, ${instance.vmState} on ${here}`;
 }
 
-/** By what happened, how it may end. */
+/** Allowed final states of each case. */
 const CASES: readonly (readonly [Case, readonly string[]])[] = [
   [{ victim: "devstack1", ending: "moves" }, ["completed, active on devstack2", "error, active on devstack1"]],
   [{ victim: "devstack1", ending: "recovers" }, ["error, active on devstack1", "failed, active on devstack1"]],

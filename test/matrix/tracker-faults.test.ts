@@ -7,7 +7,7 @@ import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const pass = (agent: TestAgent, startup = false) => agent.tracker.updateAvailableResource({ startup });
 
-/** What each kind of pass asks of Placement, so that a fault can be put at every request of it. */
+/** Each kind of pass, so that a fault can be injected at each of its requests to Placement. */
 const PASSES = {
   "the first pass": async (world: TrackerWorld) => {
     const hypervisor = new StubHypervisor("n1");
@@ -46,7 +46,7 @@ const FAULTS: Readonly<Record<string, { readonly fault: RequestFault; readonly t
   "answer lost after commit": { fault: "answer lost", times: 1 },
 };
 
-/** How many requests the pass sends without a fault. */
+/** Returns the number of requests that the pass sends without a fault. */
 async function requestsOf(kind: keyof typeof PASSES): Promise<number> {
   const { agent, run } = await PASSES[kind](await TrackerWorld.create());
   await run();
@@ -71,7 +71,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
           return fault;
         };
         await run();
-        // V30: four tries of an update at most, each of no more requests than a first pass has.
+        // V30: at most four attempts of an update, each with no more requests than a first pass.
         expect(agent.http.requests.length, `requests with the fault at ${at}`).toBeLessThanOrEqual(4 * 8 + 4);
         checkUsage(world, agent);
         agent.http.fault = () => undefined;
@@ -81,7 +81,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
   );
 });
 
-/** Two passes after the trouble. */
+/** Checks that two passes after the fault everything is consistent. */
 async function isRight(world: TrackerWorld, agent: TestAgent, step: string): Promise<void> {
   await pass(agent);
   await pass(agent);
@@ -93,7 +93,7 @@ async function isRight(world: TrackerWorld, agent: TestAgent, step: string): Pro
   world.admin.clearProviderCache();
 }
 
-/** What happens before one step of a pass: of its requests, its calls to the conductor and to the driver. */
+/** External changes before one step of a pass: a request, or a call to the conductor or to the driver. */
 const MEDDLING: Readonly<Record<string, (world: TrackerWorld, agent: TestAgent) => void | Promise<void>>> = {
   "the node's row is deleted": (world, { host }) => {
     for (const { id } of world.store.computeNodes.byHost(host)) {

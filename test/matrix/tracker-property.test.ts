@@ -8,7 +8,7 @@ import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT, type RequestFault } from "../fixtures/tracker-http.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
-/** What happens to Placement's requests during one step; `every` counts the requests between two faults. */
+/** Faults of Placement's requests during one step; `every` is the number of requests between two faults. */
 interface Weather {
   readonly fault: RequestFault;
   readonly every: number;
@@ -69,7 +69,7 @@ class Run {
         await this.delete(vm).catch(() => undefined);
       }
     } else if (kind === "local delete") {
-      // As the API with the host down and Placement gone: the row goes, the allocation leaks until 4.6 row 4.
+      // As the API does when the host and Placement are down: the row is deleted, and the allocation leaks until 4.6 row 4.
       const vm = this.#alive(choice);
       if (vm) {
         world.store.instances.destroy(vm.uuid);
@@ -85,7 +85,7 @@ class Run {
     }
   }
 
-  /** As the API has it done. */
+  /** Deletes an instance as the API does. */
   async delete({ uuid }: Instance): Promise<void> {
     const vm = this.world.store.instances.save(uuid, { taskState: "deleting" });
     await this.agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-d" });
@@ -98,7 +98,7 @@ class Run {
     return vm;
   }
 
-  /** One that no claim is being held for: nothing else would be in its place. */
+  /** Returns an instance without an open claim; nothing else can be done to one with a claim. */
   #alive(choice: number): Instance | undefined {
     const claimed = new Set(this.claims.map(({ instance }) => instance.uuid));
     const alive = this.instances.filter(({ uuid }) => this.world.store.instances.get(uuid) && !claimed.has(uuid));
@@ -132,13 +132,14 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
       await run.agent.tracker.updateAvailableResource({ startup: false });
       await run.agent.tracker.updateAvailableResource({ startup: false });
       checkPersistedUsage(world, run.agent);
-      // Claims that nobody finished keep what the scheduler claimed, until the user's delete.
+      // Unfinished claims keep the scheduler's allocations until the user deletes the instance.
       for (const { instance } of run.claims) {
         await run.delete(instance);
       }
       const settled = run.instances.filter(({ uuid }) => {
         const { deleted, host, vmState } = world.stored(uuid);
-        // A delete that Placement refused leaves an instance in error, one that it did not answer a row that may hold nothing.
+        // A delete that Placement rejected leaves an instance in error; one without a response leaves a row with unknown
+        // allocations.
         return deleted !== 0 || (host !== null && vmState !== "error" && vmState !== "deleted");
       });
       await checkAllocations(world, settled);

@@ -7,11 +7,13 @@ import type { Flow } from "../fixtures/fault-matrix/flows.js";
 import { sampleOf, stepOf } from "../fixtures/fault-matrix/sample.js";
 
 const release = adapterRelease() ?? "";
-/** Each release has other cases. */
+/** A different seed for each release, so that each runs other cases. */
 const SEEDS: Readonly<Record<string, number>> = { zed: 5, "2025.1": 8, "2026.2": 13 };
 const seed = Number(process.env.MATRIX_SEED ?? SEEDS[release]);
 
-/** A Nova old enough to account for moves twice is not spoken to; a Zed has no word for a server that is evacuated and left stopped. */
+/**
+ * Releases so old that they account for moves twice are not supported; Zed has no evacuation that leaves a server stopped.
+ */
 function isSupported({ name }: Flow): boolean {
   return !name.endsWith(", doubled") && !(release === "zed" && name === "evacuate");
 }

@@ -5,7 +5,7 @@ const isSet = (value: unknown): boolean => value !== null;
 
 const MOVES = ["resize, split", "resize, doubled", "same-host resize, split", "migration, split"];
 
-/** The destination of a move. */
+/** Returns the destination of a move. */
 const destinationOf = (move: string) => (move.startsWith("same-host") ? "devstack1" : "devstack2");
 
 const SPLIT_SAVES: readonly SplitSave[] = [

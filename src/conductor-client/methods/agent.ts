@@ -27,35 +27,43 @@ import {
 } from "../../records/index.js";
 import { call, cast, castOrCall, type MethodsOf, type NamesOfKind, nothing } from "./method.js";
 
-/** What the two drivers of a live migration tell each other; JSON that only they read (spec 6.5 row 4). */
+/** Data that the two drivers of a live migration exchange; JSON that only they interpret (spec 6.5 row 4). */
 export type LiveMigrateData = Readonly<Record<string, unknown>>;
 
 const ofInstance = { instanceUuid: uuid, requestId: name };
-/** A message of a move; everything else is in the state of record. */
+/** Parameters of a message about a move; everything else is in the state of record. */
 const ofMove = { ...ofInstance, migrationId: id };
 
-/** One message about an instance. */
+/** Parameters of a message about an instance. */
 export type InstanceParams = RecordOf<typeof ofInstance>;
 
 const flavor = object(FLAVOR);
 const alternates = listOf(object(SELECTION));
 /** Absent: no reschedule. */
 const retry = optional(object(RETRY_INFO));
-/** Null: the sender does not know them, and the agent asks Placement. */
+/** Null: the sender does not have them, and the agent reads them from Placement. */
 const allocations = nullable(ALLOCATIONS_BY_PROVIDER as unknown as Field<AllocationsByProvider>);
-/** Null: the destination finds out. */
+/** Null: the destination decides. */
 const blockMigration = nullable(flag);
 const liveMigrateData = anyObject;
 
-/** What the instance needs that this host does not have, for people: it does not come here. Absent: nothing. */
+/**
+ * Requirements of the instance that this host cannot provide, as text for users: it is rejected here. Absent if there are
+ * none.
+ */
 const unservable = optional(text());
 
-/** The server group of the instance, whose policy the destination holds when it has claimed (spec 6.9). Absent: none. */
+/**
+ * The server group of the instance, whose policy the destination checks after its claim (spec 6.9). Absent if there is none.
+ */
 const serverGroup = optional(uuid);
 
-/** What an agent may be asked, by the conductor or (through it) by another agent. Names are Nova's. */
+/** Methods of an agent, called by the conductor or (through it) by another agent. Names are Nova's. */
 export const AGENT_METHODS = {
-  /** Spec 6.1 rows 4-7. `allocations`: what the instance holds in Placement; `node`: the destination that was claimed for it. */
+  /**
+   * Spec 6.1 rows 4-7. `allocations`: the instance's allocations in Placement; `node`: the destination that was claimed for
+   * it.
+   */
   build_and_run_instance: cast({
     ...ofInstance,
     allocations,
@@ -63,7 +71,7 @@ export const AGENT_METHODS = {
     alternates,
     retry,
     serverGroup,
-    /** It is not built on another host either. */
+    /** If present, the instance is not built on another host either. */
     unservable,
   }),
   /** Spec 6.2. */
@@ -72,7 +80,7 @@ export const AGENT_METHODS = {
   rebuild_instance: cast({
     ...ofInstance,
     migrationId: nullable(id),
-    /** Given by APIs before 2.14 only. */
+    /** Set by APIs before 2.14 only. */
     onSharedStorage: nullable(flag),
     recreate: flag,
     node: name,
@@ -84,9 +92,9 @@ export const AGENT_METHODS = {
   }),
   /** Spec 2.5. */
   set_host_enabled: call({ enabled: flag }, oneOf(["enabled", "disabled"])),
-  /** For people: what the host's driver has, of which not every hypervisor can be looked at from outside. */
+  /** For users: the guests of the host's driver, since not every hypervisor can be inspected externally. */
   list_guests: call({}, listOf(hypervisorGuest)),
-  /** For people, of the host and of a guest that is on it (spec 6.10): each changes nothing. */
+  /** For users: read-only reports about the host and about a guest on it (spec 6.10). */
   get_host_uptime: call({}, text()),
   /** `tailLength`: lines from the end; null: all of them. */
   get_console_output: call({ ...ofInstance, tailLength: nullable(integer(-MAX_INTEGER, MAX_INTEGER)) }, text(LONGEST)),
@@ -98,15 +106,13 @@ export const AGENT_METHODS = {
   stop_instance: cast(ofInstance),
   reboot_instance: cast({ ...ofInstance, type: oneOf(["SOFT", "HARD"]) }),
 
-  /**
-   * To the destination (spec 6.3 row 4), which is `node`. `flavor`: the new one; a cold migration's is the instance's own.
-   */
+  /** To the destination (spec 6.3 row 4), which is `node`. `flavor`: the new one; in a cold migration the instance's own. */
   prep_resize: cast({ ...ofMove, flavor, node: name, alternates, retry, serverGroup, unservable }),
   /** To the source (spec 6.3 rows 5, 6). */
   resize_instance: cast(ofMove),
-  /** To the destination (spec 6.3 row 7). `diskInfo`: the answer of the source's driver. */
+  /** To the destination (spec 6.3 row 7). `diskInfo`: the result of the source's driver. */
   finish_resize: cast({ ...ofMove, diskInfo: text(LONGEST) }),
-  /** To the source: cast, or called by a task that deletes the server afterwards and must know whether it failed (spec 6.2). */
+  /** To the source: cast, or called by a task that then deletes the server and must know whether it failed (spec 6.2). */
   confirm_resize: castOrCall(ofMove),
   /** To the destination, which casts finish_revert_resize to the source. */
   revert_resize: cast(ofMove),
@@ -124,7 +130,10 @@ export const AGENT_METHODS = {
   pre_live_migration: call({ ...ofMove, blockMigration, data: liveMigrateData }, liveMigrateData),
   /** To the destination (spec 6.5 row 8). */
   post_live_migration_at_destination: call(ofMove, nothing),
-  /** `guestGoes`: the guest goes, too, although it runs there: the instance has been made anew elsewhere, or runs on the source. */
+  /**
+   * `guestGoes`: also removes a guest that is running there, since the instance was rebuilt elsewhere, or runs on the
+   * source.
+   */
   rollback_live_migration_at_destination: castOrCall({
     ...ofMove,
     destroyDisks: flag,
@@ -132,11 +141,11 @@ export const AGENT_METHODS = {
     guestGoes: optional(flag),
   }),
   /**
-   * From the conductor to the destination of a resize, cold or live migration: its status is final, or its instance is
-   * deleted, so that nobody waits for the guest any more (spec 2.8).
+   * From the conductor to the destination of a resize, cold or live migration: the migration's status is final, or its
+   * instance is deleted, so the guest is no longer needed (spec 2.8).
    */
   migration_ended: call({ instanceUuid: uuid, migrationId: id }, nothing),
-  /** What a network service says of an instance, to each host that has a part in it (spec 8.6). */
+  /** An event of the network service about an instance, sent to each host that is involved (spec 8.6). */
   external_instance_event: cast({
     instanceUuid: uuid,
     events: listOf(object({ name: text(), tag: nullable(text()), status: text() })),
@@ -150,14 +159,14 @@ export const AGENT_METHODS = {
   unpause_instance: cast(ofInstance),
   suspend_instance: cast(ofInstance),
   resume_instance: cast(ofInstance),
-  /** `rescueImageRef`: absent: the instance's own image. */
+  /** `rescueImageRef`: absent for the instance's own image. */
   rescue_instance: cast({ ...ofInstance, rescueImageRef: optional(text()) }),
   unrescue_instance: cast(ofInstance),
-  /** `newPass`: what the guest's administrator is to log in with; it is kept nowhere. */
+  /** `newPass`: the new password of the guest's administrator; it is never saved. */
   set_admin_password: call({ ...ofInstance, newPass: text() }, nothing),
   soft_delete_instance: cast(ofInstance),
   restore_instance: cast(ofInstance),
-  /** `imageId`: where the snapshot goes. */
+  /** `imageId`: the image in which the snapshot is stored. */
   snapshot_instance: cast({ ...ofInstance, imageId: text() }),
   shelve_instance: cast({ ...ofInstance, imageId: text() }),
   shelve_offload_instance: cast(ofInstance),
@@ -167,7 +176,7 @@ export const AGENT_METHODS = {
 
 export type AgentMethods = MethodsOf<typeof AGENT_METHODS>;
 export type AgentMethod = keyof AgentMethods;
-/** Methods that a caller need not wait for. */
+/** Methods without a result that a caller must wait for. */
 export type AgentCast = NamesOfKind<typeof AGENT_METHODS, "cast" | "castOrCall">;
-/** Methods that answer. */
+/** Methods with a result. */
 export type AgentCall = NamesOfKind<typeof AGENT_METHODS, "call" | "castOrCall">;

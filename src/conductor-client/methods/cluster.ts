@@ -4,13 +4,13 @@ import { trusted, waits } from "./method.js";
 
 export type RecordedCaller = RecordOf<{ readonly caller: typeof recordedCaller }>["caller"];
 
-/** Somebody of another cluster in this one. */
+/** A substitute in this cluster for a user of another one. */
 export interface StandIn {
-  /** Null: they may have none, as of a user who is disabled here. */
+  /** Null if no token can be issued, for example because the user is disabled here. */
   readonly token: string | null;
-  /** The same people and things with the ids that they have here. */
+  /** The same user, project and roles, with their ids in this cluster. */
   readonly caller: RecordedCaller;
-  /** What was not there, and was made for it. */
+  /** Objects that were missing and have been created. */
   readonly made: readonly string[];
 }
 
@@ -20,19 +20,19 @@ const domain = object(named);
 
 const inDomain = object({ ...named, domain });
 
-/** Most of a kind that somebody has: far more than anybody does. */
+/** Maximum number of a caller's items of one kind; far more than ever occurs. */
 const MAX_ITEMS = 1_000;
 
-/** A caller without any secret: what another cluster needs to let the same user ask the same. */
+/** A caller without any secret: the data with which another cluster can repeat the user's request. */
 export const recordedCaller = object({
   user: inDomain,
-  /** What their token counts for: at most one of the three. */
+  /** Scope of the token: at most one of the next three is set. */
   project: nullable(inDomain),
   domain: nullable(domain),
   system: flag,
-  /** Names of the roles that it has there. */
+  /** Names of the roles in that scope. */
   roles: listOf(name, MAX_ITEMS),
-  /** What it was got with, if not with a password. */
+  /** The application credential of the token, unless it was issued for a password. */
   applicationCredential: nullable(
     object({
       ...named,
@@ -44,40 +44,43 @@ export const recordedCaller = object({
 
 const DEFAULT_DOMAIN = { id: "default", name: "Default" };
 
-/** What `compute-cluster down` and `wait` ask: the cluster as a whole. */
+/** Methods of `compute-cluster down` and `wait` about the complete cluster. */
 export const CLUSTER_METHODS = {
   /**
-   * Stops everything that `compute-cluster up` has started, and then `up` itself, which is told before it is answered.
-   * @throws ConductorError no `up` has started this control plane.
+   * Stops everything that `compute-cluster up` has started, and then `up` itself, which is notified before the response.
+   * @throws ConductorError this control plane was not started by `up`.
    */
   stop_cluster: waits({}, trusted<{ readonly pid: number }>()),
   /**
-   * Has everything that `compute-cluster up` has started end as by `kill -9`, puts a saved state in its place, and starts it again; it is
-   * answered before, with the pid of `up`. What is asked of `up` after that answer is answered by what comes up then. Null: the state
-   * after its start. `startHosts`: hosts are started, too, that were down when the state was saved.
-   * @throws ConductorError there is no such snapshot, or no `up` has started this control plane.
+   * Kills everything that `compute-cluster up` has started as `kill -9` does, replaces its state with a saved one, and
+   * starts it again. The response, with the pid of `up`, is sent before; later requests are handled by the restarted
+   * processes. Null: the state after its start. `startHosts`: also starts hosts that were down when the state was saved.
+   * @throws ConductorError there is no such snapshot, or this control plane was not started by `up`.
    */
   restore_cluster: waits({ snapshot: nullable(name), startHosts: optional(flag) }, trusted<{ readonly pid: number }>()),
-  /** What is still being done, as far as the state of record knows it. */
+  /** Returns the pending work, as far as the state of record contains it. */
   cluster_work: waits({}, trusted<ClusterWork>()),
-  /** What clients have asked of the services, and operators have done to hosts, since the last time; kept while somebody asks. */
+  /**
+   * Returns clients' requests and operators' actions since the last call; recorded only while this method is called
+   * regularly.
+   */
   take_recorded: waits({}, trusted<Recorded>()),
   /**
-   * A token for somebody as a recording of another cluster knows them, without that they log in: users, projects, roles and
-   * application credentials that are not there are made. `placing`: the token has the role `admin` besides, to say on which host a
-   * server is built. Who has the join token is given an administrator's tokens anyway.
+   * Issues a token for a caller from a recording of another cluster, without a login. Missing users, projects, roles and
+   * application credentials are created. `placing`: the token also has the role `admin`, to choose the host of a new server.
+   * The join token alone already gives access to an administrator's tokens.
    */
   stand_in: waits({ caller: recordedCaller, placing: optional(flag) }, trusted<StandIn>()),
 };
 
-/** Levels of arrays and objects of a body or an answer that is kept. */
+/** Maximum nesting depth of a recorded request or response body. */
 export const RECORDED_DEPTH = 64;
 
-/** What was asked of a service. */
+/** A recorded request to a service. */
 export interface RecordedRequest {
-  /** When it came, milliseconds since the epoch. */
+  /** Time of the request, milliseconds since the epoch. */
   readonly at: number;
-  /** Null: nobody; it was asked without a token that was valid. */
+  /** Null if the request had no valid token. */
   readonly caller: RecordedCaller | null;
   readonly method: string;
   /** With the service's mount point and the query: `/compute/v2.1/servers?limit=1`. */
@@ -85,18 +88,18 @@ export interface RecordedRequest {
   /** `compute 2.79` */
   readonly version?: string;
   readonly contentType?: string;
-  /** JSON; null: none. */
+  /** JSON; null if there is none. */
   readonly body?: unknown;
-  /** Bytes of a body that is none of JSON, as an image's: they are not kept. */
+  /** Size in bytes of a body that is not JSON, such as an image's content; the body is not recorded. */
   readonly bytes?: number;
-  /** Why the request cannot be made again. */
+  /** The reason why the request cannot be repeated. */
   readonly left?: string;
   readonly status: number;
-  /** JSON; null: none, or too long. */
+  /** JSON; null if there is none, or it is too long. */
   readonly answer: unknown;
 }
 
-/** What an operator has done by a command: its words, without the program. */
+/** A command of an operator, with its arguments and without the program. */
 export interface RecordedCommand {
   readonly at: number;
   readonly run: readonly string[];
@@ -106,24 +109,24 @@ export type RecordedEvent = RecordedRequest | RecordedCommand;
 
 export interface Recorded {
   readonly events: readonly RecordedEvent[];
-  /** Events that there was no room for. */
+  /** Number of events dropped for lack of space. */
   readonly lost: number;
-  /** There are some left already. */
+  /** Whether further events are available already. */
   readonly more: boolean;
 }
 
 export interface ClusterWork {
-  /** What the conductor has to do yet. */
+  /** Number of pending tasks of the conductor. */
   readonly tasks: number;
-  /** Messages that an agent that is there has not taken yet. */
+  /** Number of messages that connected agents have not accepted yet. */
   readonly messages: number;
-  /** The first servers that something is being done to. */
+  /** The first servers with an operation in progress. */
   readonly servers: readonly (Pick<Instance, "uuid" | "displayName"> & { readonly taskState: string })[];
   /** The first moves that have neither ended nor wait for their confirmation, with their server. */
   readonly moves: readonly { readonly type: string; readonly status: string; readonly instanceUuid: string }[];
 }
 
-/** The administrator of every cluster. @param project by its name */
+/** Returns the administrator of every cluster. @param project the project's name */
 export function administratorIn(project: string): RecordedCaller {
   return {
     user: { id: "admin", name: "admin", domain: DEFAULT_DOMAIN },

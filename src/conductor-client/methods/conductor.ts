@@ -11,28 +11,30 @@ export interface HostAggregate {
   readonly hosts: readonly string[];
 }
 
-/** Consumers that `consumers_under_way` takes at a time. */
+/** Maximum number of consumers per call of `consumers_under_way`. */
 export const MAX_CONSUMERS = 5_000;
 
-/** What `compute-cluster manage` asks besides: what nova-manage reads and writes in Nova's databases (spec 7.3 to 7.6). */
+/** Methods of `compute-cluster manage`: what nova-manage reads and writes in Nova's databases (spec 7.3 to 7.6). */
 export const OPERATOR_METHODS = {
-  /** The cell of an instance, also of a deleted one; null: it is mapped to none. */
+  /** Returns the cell of an instance, even of a deleted one; null if it has none. */
   instance_mapping: reads({ uuid: name }, trusted<"cell0" | "cell1" | null>()),
-  /** Uuids of those that are not deleted and in cell1, oldest first. */
+  /** Returns the uuids of all instances in cell1 that are not deleted, oldest first. */
   instances_of_cell: reads({}, trusted<string[]>()),
   /**
-   * Which of these consumers are instances that are being built, moved or changed, or migrations that run or have just ended:
-   * what they hold is about to fit (7.4 OPT).
+   * Returns those of the consumers that are instances being built, moved or changed, or migrations that run or have just
+   * ended: their allocations are expected to become consistent (7.4 OPT).
    */
   consumers_under_way: reads({ uuids: listOf(name, MAX_CONSUMERS) }, trusted<string[]>()),
   host_aggregates: reads({}, trusted<HostAggregate[]>()),
-  /** Whether the host is mapped to a cell. */
+  /** Returns whether the host is mapped to a cell. */
   host_mapping: reads({ host: hostName }, trusted<boolean>()),
-  /** Gives a node, and its instance, to another service (7.6). @throws ComputeHostNotFound, ServiceNotFound, ConductorError */
+  /**
+   * Moves a node, with its instance, to another service (7.6). @throws ComputeHostNotFound, ServiceNotFound, ConductorError
+   */
   ironic_compute_node_move: writes({ node: name, host: hostName }, nothing),
 };
 
-/** One kind of migration: how many records needed it, and how many have been migrated now. */
+/** One kind of migration: the number of records that needed it, and the number migrated by this call. */
 export interface OnlineDataMigration {
   readonly name: string;
   readonly needed: number;
@@ -46,7 +48,7 @@ export interface NetworkPort {
   readonly address: string;
   /** Uuid. */
   readonly network: string;
-  /** Connected on the host that asks. */
+  /** Whether the port is connected on the calling host. */
   readonly active: boolean;
 }
 
@@ -56,21 +58,21 @@ export interface PlacementAccess {
   readonly expiresAt: number;
 }
 
-/** Where it may still be tried. */
+/** Hosts that may still be tried. */
 const alternates = listOf(object(SELECTION));
 
-/** Where it was tried. */
+/** Hosts that have been tried. */
 const retry = object(RETRY_INFO);
 
-/** The methods that hand work to the conductor, or ask it for something that is not a record. */
+/** Methods that give work to the conductor, or return something other than records. */
 export const WORK_METHODS = {
   /** An agent could not build: the conductor tries the next alternate, or sets the instance to error (spec 6.1). */
   build_instances: writes({ instanceUuid: uuid, alternates, retry, reason: text(LONG), requestId: name }, nothing),
-  /** A delete that reached a host which has not got the instance: it is carried out where that is now, or without any host. */
+  /** Handles a delete that reached a host without the instance: performed on the present host, or without any host. */
   delete_instance: writes({ instanceUuid: uuid }, nothing),
   /**
-   * A destination could not prepare a resize and has given its claim back: the next alternate (spec 6.3 row 4). `flavor`: the
-   * new one.
+   * A destination could not prepare a resize and has released its claim: tries the next alternate (spec 6.3 row 4).
+   * `flavor`: the new one.
    */
   migrate_server: writes(
     {
@@ -84,25 +86,30 @@ export const WORK_METHODS = {
     },
     nothing,
   ),
-  /** Gives records of older releases what newer ones need, at most `limit` of each kind. */
+  /** Migrates records of older releases, at most `limit` of each kind. */
   online_data_migrations: writes({ limit: id }, trusted<OnlineDataMigration[]>()),
   /** The operator's stop and start, for power-state sync and lifecycle (spec 4.10). */
   stop_instance: writes({ instanceUuid: uuid }, nothing),
-  /** The ports of an instance that this control plane has bound, as seen from the host. */
+  /** Returns the ports of an instance that this control plane has bound, from the point of view of the host. */
   instance_ports: reads({ uuid, host: hostName }, trusted<NetworkPort[]>()),
-  /** These ports are connected on the host: they become active there, and who waits for that is told (spec 8.6). */
+  /** Marks these ports as connected and active on the host, and notifies the waiters (spec 8.6). */
   vifs_plugged: writes({ host: hostName, instanceUuid: uuid, ports: listOf(uuid) }, nothing),
-  /** Tells the scheduler which instances a host has. */
+  /** Sends the scheduler the list of a host's instances. */
   sync_instance_info: sets({ host: hostName, instanceUuids: listOf(uuid) }, nothing),
-  /** The holder of a host's lease (spec 2.4 G6); null: nobody, or a boot that is gone and whose lease has run out. */
+  /**
+   * Returns the owner of a host's lease (spec 2.4 G6); null if there is none, or its boot has ended and the lease has
+   * expired.
+   */
   host_lease_holder: reads({ host: hostName }, trusted<LeaseHolder | null>()),
-  /** A token with role `service` for Placement, and where that is; for agents without a `[placement]` section of their own. */
+  /**
+   * Returns a token with role `service` for Placement, and its endpoint, for agents without their own `[placement]` section.
+   */
   placement_access: waits({}, trusted<PlacementAccess>()),
-  /** The same for the Image service. */
+  /** Returns a token and endpoint for the Image service. */
   image_access: waits({}, trusted<PlacementAccess>()),
 };
 
-/** What an agent, or an operator's command, may ask of the conductor. Names are Nova's. */
+/** Methods of the conductor, called by an agent or by an operator's command. Names are Nova's. */
 export const CONDUCTOR_METHODS = {
   ...RECORD_METHODS,
   ...WORK_METHODS,

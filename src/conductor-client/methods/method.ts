@@ -11,29 +11,27 @@ export type ParamsOf<T, M extends keyof T> = T[M] extends Method<infer P, unknow
 export type ResultOf<T, M extends keyof T> = T[M] extends Method<unknown, infer R> ? R : never;
 
 /**
- * How a method is carried out, and what becomes of it when it is sent again because its answer was lost.
- *
- * The conductor's:
- * - `reads`: from the records. Sent again, it reads again.
- * - `sets`: what the conductor holds of a connection or a host, to what the caller says. Sent again, it does so again.
- * - `writes`: effect and answer are stored in one transaction. Sent again, it gets the answer of the first time.
- * - `waits`: for something outside of the records, and counts as under way meanwhile. Sent again, it is done again.
- * - `asks`: another agent, and waits for it. Sent again, it gets the answer of the first time, or waits for that.
- *
- * The agent's:
- * - `cast`: the conductor stores it until the agent has taken it; the agent carries it out once. Nobody waits for its end.
- * - `call`: needs an agent that serves the host. Sent again, it gets the answer of the first time, or waits for that.
- * - `castOrCall`: either, as the caller likes.
+ * How a method is performed, and how it is handled when it is sent again because its response was lost.
+ *  The conductor's:
+ * - `reads`: reads the records. Sent again, it reads again.
+ * - `sets`: sets the conductor's state of a connection or a host. Sent again, it sets it again.
+ * - `writes`: stores effect and response in one transaction. Sent again, it returns the first response.
+ * - `waits`: waits for something other than records; pending meanwhile. Sent again, it is performed again.
+ * - `asks`: calls another agent and waits for it. Sent again, it returns the first response, or waits for it.
+ *  The agent's:
+ * - `cast`: the conductor stores it until the agent has accepted it; the agent performs it once. Its end is not awaited.
+ * - `call`: needs an agent that serves the host. Sent again, it returns the first response, or waits for it.
+ * - `castOrCall`: either, as the caller chooses.
  */
 export type MethodKind = "reads" | "sets" | "writes" | "waits" | "asks" | "cast" | "call" | "castOrCall";
 
 /**
- * One remote method in the table of the peer that carries it out. The types of both ends, the check of the wire and the
- * dispatch come from it.
+ * One remote method in the table of the peer that implements it. The types of both peers, the validation and the dispatch
+ * are derived from it.
  */
 export interface RemoteMethod<K extends MethodKind, F extends FieldMap, R extends TSchema> {
   readonly kind: K;
-  /** By name: these fields and no others. */
+  /** Parameters by name: exactly these fields. */
   readonly params: F;
   readonly result: R;
 }
@@ -45,15 +43,15 @@ export type MethodsOf<T extends RemoteMethods> = {
   readonly [M in keyof T]: Method<Static<TObject<T[M]["params"]>>, Static<T[M]["result"]>>;
 };
 
-/** The names of a table's methods that are of one of these kinds. */
+/** The names of a table's methods of one of these kinds. */
 export type NamesOfKind<T extends RemoteMethods, K extends MethodKind> = {
   [M in keyof T]: T[M]["kind"] extends K ? M : never;
 }[keyof T];
 
-/** The result of a method that answers null. */
+/** The result of a method that returns null. */
 export const nothing = Null();
 
-/** A result whose sender is trusted: it has a type, and is not checked. */
+/** A result from a trusted sender: it has a type, and is not validated. */
 export function trusted<R>(): TUnsafe<R> {
   return Unsafe<R>({});
 }

@@ -42,7 +42,7 @@ const instanceFilters = object({
   node: optional(name),
   launchedOn: optional(name),
   deleted: optional(flag),
-  /** With `deleted: true`: false leaves out rows in vm_state soft-delete. */
+  /** With `deleted: true`: false excludes rows in vm_state soft-delete. */
   softDeleted: optional(flag),
   cleaned: optional(flag),
   vmStates: optional(listOf(INSTANCE.vmState)),
@@ -58,7 +58,7 @@ const migrationFilters = object({
   uuids: optional(listOf(uuid)),
   migrationTypes: optional(listOf(MIGRATION.migrationType)),
   statuses: optional(listOf(MIGRATION.status)),
-  /** Rows of deleted instances too. Default false. */
+  /** Includes rows of deleted instances. Default false. */
   readDeleted: optional(flag),
   /** Only rows updated (else created) before this time. */
   updatedBefore: optional(time),
@@ -82,52 +82,54 @@ const expectedStatus = optional(listOf(status));
 
 const period = { begin: time, end: time };
 
-/** A server group as one host sees it that has claimed a member. */
+/** A server group from the point of view of a host that has claimed a member. */
 export interface GroupOnHost extends Pick<ServerGroup, "uuid" | "policy" | "maxServerPerHost"> {
-  /** Other members that are on the host, or that an unfinished move brings to its node or takes from there. */
+  /** Other members that are on the host, or that an unfinished move brings to its node or removes from it. */
   readonly here: readonly string[];
-  /** Hosts that other members are on, of an affinity group. */
+  /** Hosts of other members of an affinity group. */
   readonly hosts: readonly string[];
 }
 
-/** The methods that read and write records. */
+/** Methods that read and write records. */
 export const RECORD_METHODS = {
   // services
   service_get_by_host: reads({ host: hostName, binary: name }, trusted<Service | null>()),
-  /** @throws ServiceTooOld, ServiceBinaryExists (then re-read: a sibling made it) */
+  /** @throws ServiceTooOld, ServiceBinaryExists (then re-read: another process has created it) */
   service_create: writes(
     { host: hostName, binary: name, topic: name, version: amount, enableNewServices: flag },
     trusted<Service>(),
   ),
   /** @throws ServiceTooOld, ServiceNotFound */
   service_update_version: writes({ id, version: amount }, trusted<Service>()),
-  /** A heartbeat: reportCount + 1, lastSeenUp = now. @throws ServiceNotFound */
+  /** Stores a heartbeat: reportCount + 1, lastSeenUp = now. @throws ServiceNotFound */
   service_report_state: writes({ id }, nothing),
-  /** Disables it with this reason; one that is disabled keeps its own. @throws ServiceNotFound */
+  /** Disables the service with this reason; a disabled service keeps its own. @throws ServiceNotFound */
   service_disable: writes({ id, reason: text() }, trusted<Service>()),
-  /** Lowest version of all nova-compute services; 0 when there is none. */
+  /** Returns the lowest version of all services of this binary; 0 if there is none. */
   service_minimum_version: reads({ binary: name }, trusted<number>()),
-  /** nova-compute services, by id, that have an alive compute node of this type: for the hash ring of ironic. */
+  /** Returns the nova-compute services that have a compute node of this type, by id, for the hash ring of ironic. */
   services_by_hypervisor_type: reads({ hypervisorType: name }, trusted<Service[]>()),
 
   // audits of usage
-  /** How many instances the host's audit of the period is of, whose beginning is noted; null: it has been done. */
+  /**
+   * Records the beginning of the host's audit of the period; returns its number of instances, or null if it is already done.
+   */
   usage_audit_begin: writes({ host: hostName, ...period }, trusted<number | null>()),
   usage_audit_end: writes({ host: hostName, ...period, errors: amount, message: text() }, nothing),
 
   // compute nodes
   compute_nodes_by_host: reads({ host: hostName }, trusted<ComputeNode[]>()),
-  /** Alive ones only. */
+  /** Excludes deleted rows. */
   compute_nodes_by_uuids: reads({ uuids: listOf(uuid) }, trusted<ComputeNode[]>()),
-  /** Alive ones of any host; for the ownership guard (spec 2.4 e, f). */
+  /** Excludes deleted rows; includes all hosts. For the ownership guard (spec 2.4 e, f). */
   compute_nodes_by_hypervisor_hostname: reads({ hypervisorHostname: name }, trusted<ComputeNode[]>()),
-  /** Deleted rows included. */
+  /** Includes deleted rows. */
   compute_node_get_by_uuid: reads({ uuid }, trusted<ComputeNode | null>()),
   compute_node_get_by_host_and_node: reads({ host: hostName, node: name }, trusted<ComputeNode | null>()),
   /**
-   * A row of the same uuid, even deleted, is updated and un-deleted. `exclusive`: refused too when another host has a node of
-   * that name (spec 2.4 f, also for hosts that start at the same moment).
-   * @throws DuplicateRecord on (host, hypervisorHostname); of an exclusive name with the other host as `takenBy`
+   * Updates and un-deletes a row of the same uuid, even a deleted one. `exclusive`: also rejected if another host has a node
+   * of that name (spec 2.4 f), even if both hosts start at the same moment.
+   * @throws DuplicateRecord on (host, hypervisorHostname); for an exclusive name with the other host as `takenBy`
    */
   compute_node_create: writes(
     {
@@ -140,7 +142,7 @@ export const RECORD_METHODS = {
     },
     trusted<ComputeNode>(),
   ),
-  /** Un-deletes too, when `undelete`. @throws ComputeHostNotFound */
+  /** Also un-deletes the row if `undelete` is set. @throws ComputeHostNotFound */
   compute_node_save: writes(
     {
       id,
@@ -149,18 +151,21 @@ export const RECORD_METHODS = {
     },
     trusted<ComputeNode>(),
   ),
-  /** Guarded: only where the stored host still is `host`. False: it changed, or the row is gone; nothing was done. */
+  /**
+   * Destroys the row only while its stored host is `host`. Returns false, without effect, if the host changed or the row is
+   * gone.
+   */
   compute_node_destroy: writes({ id, host: hostName }, trusted<boolean>()),
 
   // instances
   instance_get: reads({ uuid, readDeleted: optional(flag) }, trusted<Instance | null>()),
-  /** Not deleted, host equal. */
+  /** Excludes deleted rows. */
   instances_by_host: reads({ host: hostName }, trusted<Instance[]>()),
   instances_by_host_and_node: reads({ host: hostName, node: name }, trusted<Instance[]>()),
-  /** Deleted rows too unless `deleted: false` is given (spec 1.1). */
+  /** Includes deleted rows unless `deleted: false` is set (spec 1.1). */
   instances_by_filters: reads({ filters: instanceFilters }, trusted<Instance[]>()),
   /**
-   * `ofRequest`: refused when another request has set the present task_state.
+   * `ofRequest`: rejected if another request has set the present task_state.
    * @throws UnexpectedTaskState, UnexpectedDeletingTaskState, UnexpectedVmState, InstanceNotFound, ObjectActionError with
    * `reason: "host changed"` in its data
    */
@@ -175,13 +180,15 @@ export const RECORD_METHODS = {
     },
     trusted<Instance>(),
   ),
-  /** Soft-deletes the row, and its migrations and request spec. `guardHostIsNull`: @throws ObjectActionError (`host changed`) */
+  /**
+   * Soft-deletes the row, and its migrations and request spec. `guardHostIsNull`: @throws ObjectActionError (`host changed`)
+   */
   instance_destroy: writes({ uuid, guardHostIsNull: optional(flag) }, trusted<Instance>()),
   instance_add_fault: writes(
     { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: hostName },
     nothing,
   ),
-  /** Null when the instance has no action: after a restart the event joins the newest one. */
+  /** Returns null if the instance has no action. After a restart, the event joins the newest action. */
   instance_action_event_start: writes(
     { instanceUuid: uuid, event: name, host: hostName, requestId: name },
     trusted<number | null>(),
@@ -197,18 +204,20 @@ export const RECORD_METHODS = {
   ),
   instance_actions: reads({ instanceUuid: uuid }, trusted<InstanceAction[]>()),
   /**
-   * Whether a task of the conductor's, or a message that the host has not taken yet, is about the instance; with `requestId`: such
-   * a message of that request.
+   * Returns whether a task of the conductor, or a message that the host has not accepted yet, is about the instance. With
+   * `requestId`: whether there is such a message of that request.
    */
   instance_in_hand: reads({ uuid, host: hostName, requestId: optional(name) }, trusted<boolean>()),
 
-  /** The instance's server group, and which of its other members share a host with it (spec 6.9); null: it is in none. */
+  /**
+   * Returns the instance's server group, and its other members that share a host with it (spec 6.9); null if it has none.
+   */
   server_group_on_host: reads({ instanceUuid: uuid, host: hostName, node: name }, trusted<GroupOnHost | null>()),
 
   // migrations
   migration_get: reads({ id }, trusted<Migration | null>()),
   migrations_by_filters: reads({ filters: migrationFilters }, trusted<Migration[]>()),
-  /** In progress on (host, node), and with `includeError` those in status `error` too (spec 1.5). */
+  /** In progress on (host, node); with `includeError` also those in status `error` (spec 1.5). */
   migrations_in_progress: reads({ host: hostName, node: name, includeError: optional(flag) }, trusted<Migration[]>()),
   migration_create: writes(
     { instanceUuid: uuid, migrationType, status, changes: migrationChanges },
@@ -217,9 +226,9 @@ export const RECORD_METHODS = {
   /** @throws MigrationNotFound, InvalidMigrationState */
   migration_save: writes({ id, changes: migrationChanges, expectedStatus }, trusted<Migration>()),
   /**
-   * Writes that belong together (spec V20, V28, 6.3 row 6): all or none, in this order. `expectedHost` is looked at first: an
-   * instance that is elsewhere is not the caller's, whatever its task state. `ofRequest`: as above.
-   * @throws ObjectActionError (`host changed`), and what the single methods throw
+   * Saves an instance and a migration (spec V20, V28, 6.3 row 6): all or nothing, in this order. `expectedHost` is checked
+   * first: an instance on another host is not the caller's, whatever its task state. `ofRequest`: as in `instance_save`.
+   * @throws ObjectActionError (`host changed`), and the errors of the single methods
    */
   save_together: writes(
     {

@@ -18,12 +18,12 @@ import type { ReleaseProfile } from "../objects/profile.js";
 import type { InboundTools } from "./parameters.js";
 import { type Inbound, SERVED, UNSERVED } from "./served-methods.js";
 
-/** Most ids that are remembered, and for how many milliseconds. */
+/** Maximum number of saved ids, and their lifetime in milliseconds. */
 const MAX_IDS = 1_000;
 
 const ID_TTL_MS = 600_000;
 
-/** The messages that have come lately: a broker may deliver one again when a connection is lost. */
+/** Ids of recent messages: a broker may redeliver a message after a lost connection. */
 class RecentIds {
   readonly #clock: Clock;
   readonly #receivedAt = new Map<string, number>();
@@ -32,7 +32,7 @@ class RecentIds {
     this.#clock = clock;
   }
 
-  /** Whether this one is new; it is remembered. One without an id is. */
+  /** Returns whether the id is new, and saves it. An empty id always counts as new. */
   isNew(id: string): boolean {
     const now = this.#clock.monotonic();
     for (const [oldest, at] of this.#receivedAt) {
@@ -50,20 +50,22 @@ class RecentIds {
   }
 }
 
-/** Most moves that are remembered. */
+/** Maximum number of saved moves. */
 const MAX_PREPARED_MOVES = 1_000;
 
-/** Milliseconds for which a move is remembered: less than a host is silent before Nova calls it down. */
+/** Lifetime of a saved move in milliseconds: shorter than the silence after which Nova considers a host down. */
 const PREPARED_TTL_MS = 30_000;
 
 /**
- * Messages that are judged by the records in them, without a second look. Their sender has read these for them, and what comes next
- * looks again: the checks of a live migration change nothing, and are judged anew when it begins; its preparation reads the
- * migration, which only the source moves on; a build and a finish begin with a save that is refused when the instance has another
- * task. A finish that comes late, as to an agent that was suspended, is looked into.
+ * Decides which messages' records are trusted without a second read. Their sender has read the records for the message, and
+ * the next step reads them again:
+ * - the checks of a live migration change nothing, and are repeated when it begins;
+ * - the preparation of a live migration reads the migration, which only the source advances;
+ * - a build and a finish begin with a save that is rejected if the instance has another task.
+ *  The records of a late finish, for example at an agent that was suspended, are read again.
  */
 export class TrustedMessages {
-  /** When this process has prepared which moves; each comes back once: a repeated message is looked into. */
+  /** Time of preparation by migration id. Each entry is used once, so the records of a repeated message are read again. */
   readonly #prepared = new Map<number, number>();
   readonly #now: () => number;
 
@@ -76,7 +78,7 @@ export class TrustedMessages {
     const { instance, migration, node } = args;
     const uuid = dataOf(instance).uuid;
     const id = dataOf(migration).id;
-    // The message by which a move's destination prepares for it, and no other, names the node that it is claimed on.
+    // Only the message with which a destination prepares a move contains the node of the claim.
     if (migration !== undefined && node !== undefined) {
       this.#prepare(Number(id));
       return;
@@ -111,10 +113,10 @@ export class TrustedMessages {
   }
 }
 
-/** Fields that senders leave to be saved by the receiver's first save. Others are the sender's own concern. */
+/** Fields that senders leave for the receiver's first save. Other unsaved fields are the sender's own. */
 const LEFT_TO_SAVE = ["availability_zone", "old_flavor", "new_flavor"];
 
-/** What may be asked. */
+/** All methods that are served or rejected by name. */
 const KNOWN: ReadonlySet<string> = new Set([
   "ping",
   "get_backdoor_port",
@@ -122,10 +124,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...Object.keys(UNSERVED),
 ]);
 
-/** What all else is counted as: names that anybody may choose would make any number of series. */
+/** Metric label of all other methods, since arbitrary names would create any number of time series. */
 const OTHER = "other";
 
-/** Milliseconds; a caller that gives up sooner without a sign of life gets signs as if it waited this long. */
+/** Milliseconds; lower bound for the caller's timeout without a sign of life. */
 const SHORTEST_SILENCE = 1_000;
 
 export interface ComputeServerOptions {
@@ -137,13 +139,13 @@ export interface ComputeServerOptions {
   readonly profile: () => ReleaseProfile;
   readonly handlers: Partial<AgentHandlers>;
   readonly records: Omit<InboundTools, "host" | "requestId">;
-  /** What a handler answered, in Nova's words. */
+  /** Converts the result of a handler to Nova's format. */
   readonly result: (method: AgentMethod, value: unknown, request: OsloRequest) => unknown;
 }
 
 type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 
-/** What a nova-compute is asked, by the conductor, the API and other computes. Messages are acknowledged before they come here. */
+/** Serves a nova-compute's RPC methods, for the conductor, the API and other computes. Messages are acknowledged before. */
 export class ComputeServer {
   readonly #options: ComputeServerOptions;
   readonly #recent: RecentIds;
@@ -158,7 +160,7 @@ export class ComputeServer {
     }
   }
 
-  /** Whether a message can be handled now: a method of the agent's that has no handler waits for the next process of the host. */
+  /** Returns whether a message can be handled now. A request without a handler waits for the next process of the host. */
   takes(body: string): boolean {
     const { handlers } = this.#options;
     try {
@@ -170,7 +172,7 @@ export class ComputeServer {
     }
   }
 
-  /** @param body of a message, whoever sent it: nothing of it makes this throw */
+  /** Handles a message. @param body unverified content; never makes this throw */
   take(body: string): void {
     const { logger } = this.#options.runtime;
     let request: ReturnType<typeof openMessage>;
@@ -253,7 +255,7 @@ export class ComputeServer {
 
   #contextOf({ context, method, reply }: OsloRequest): RequestContext {
     const { clock } = this.#options.runtime;
-    // A caller that gets signs of life waits on.
+    // A caller that receives signs of life keeps waiting.
     const waitsOn = reply === null || reply.monitorTimeout !== null;
     const deadline = waitsOn ? Number.POSITIVE_INFINITY : clock.monotonic() + RPC_RESPONSE_TIMEOUT;
     return {
@@ -266,7 +268,7 @@ export class ComputeServer {
     };
   }
 
-  /** While a call is under way, twice as often as its caller wants to hear. */
+  /** Sends signs of life while a call is pending, twice per interval of the caller's timeout. */
   #giveSigns(reply: ReplyAddress, logger: Logger): () => void {
     const { rpc, runtime } = this.#options;
     const { monitorTimeout } = reply;
@@ -285,7 +287,7 @@ export class ComputeServer {
   }
 }
 
-/** The agent's method that carries a request out; null: none, so that {@link ComputeServer} answers by itself. */
+/** Returns the agent's method for a request; null if there is none, so that {@link ComputeServer} itself responds. */
 function handlerOf({ method, namespace }: OsloRequest): AgentMethod | null {
   if (namespace !== null) {
     return null;

@@ -17,36 +17,36 @@ type CheckedArguments = Readonly<Record<string, unknown>>;
 
 interface MoveTools {
   readonly ignoreNetworks: boolean;
-  /** The BlockDeviceMappingList of an instance: not every message has one. */
+  /** Reads the BlockDeviceMappingList of an instance, for messages without one. */
   blockDevices(instanceUuid: string): Promise<unknown>;
 }
 
 /** The arguments of one of Nova's messages. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** What parameters are made of besides the arguments. */
+/** Inputs of the parameters besides the message's arguments. */
 export interface InboundTools {
   readonly host: string;
   readonly requestId: string;
   /** `[compute_agent] ignore_networks` */
   readonly ignoreNetworks: boolean;
-  /** The volumes and disks of an instance: a BlockDeviceMappingList. */
+  /** Reads the volumes and disks of an instance: a BlockDeviceMappingList. */
   blockDevices(instanceUuid: string): Promise<unknown>;
-  /** Takes from an instance the task state of what is not done. */
+  /** Clears the task state of an instance for an operation that is not performed. */
   endTask(instanceUuid: string): Promise<void>;
   /** Records a host and its node as the destination of a migration. */
   setDestination(migrationId: number, node: string): Promise<void>;
-  /** The service is not as it was read. */
+  /** Invalidates what is known of the host's service. */
   hostChanges(): void;
-  /** The last live migration of an instance, if it is not at an end; null: there is none. */
+  /** Returns the last live migration of an instance if it has not ended; otherwise null. */
   liveMigration(instanceUuid: string): Promise<number | null>;
-  /** The same, if it has not moved the instance. */
+  /** Returns the last live migration of an instance if it has not moved the instance; otherwise null. */
   undoneLiveMigration(instanceUuid: string): Promise<number | null>;
   /** Records a share mapping (a ShareMapping of Nova) as failed. */
   failShare(mapping: unknown): Promise<void>;
 }
 
-/** Methods about an instance; a rebuild's parameters depend on one another. */
+/** Methods about an instance, except rebuild, whose parameters depend on one another. */
 export type PlainMethod = Exclude<
   { [M in AgentMethod]: ParamsOf<AgentMethods, M> extends InstanceParams ? M : never }[AgentMethod],
   "rebuild_instance"
@@ -69,19 +69,19 @@ type ValueOf<P, M = PlainMethod> = M extends PlainMethod
     : never
   : never;
 
-/** Undefined: the parameter is left out. */
+/** Returns undefined if the parameter is to be omitted. */
 type Reader<T> = (args: Arguments, tools: InboundTools) => T | undefined | Promise<T | undefined>;
 
-/** How each parameter is read from Nova's arguments, whatever the method. */
+/** Readers of each parameter from Nova's arguments, for all methods. */
 const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   instanceUuid: (args) => uuidOf(args.instance),
   requestId: (_args, { requestId }) => requestId,
   migrationId: (args) => idOf(args.migration, "Migration"),
   node: (args, { host }) => textOr(args.node, host),
-  // They are in Placement alone.
+  // Nova has the allocations in Placement only.
   allocations: () => null,
   alternates: (args) => readSelections(args.host_list),
-  // Without other hosts in the message nobody can be asked to try one.
+  // Without other hosts in the message, a reschedule is impossible.
   retry: (args) => (args.host_list === null ? undefined : (readRetry(args.filter_properties) ?? undefined)),
   unservable: async (args, tools) => (await unservableMove(args, tools)) ?? undefined,
   serverGroup: (args) => serverGroupOf(args),
@@ -100,12 +100,12 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   guestGoes: () => undefined,
 };
 
-/** Undefined: the parameter is left out. */
+/** undefined: the parameter is omitted. */
 type ParameterOverrides<M extends PlainMethod> = {
   readonly [P in keyof ParamsOf<AgentMethods, M>]?: ParamsOf<AgentMethods, M>[P] | undefined;
 };
 
-/** @param overrides parameters that this method's arguments have in another way */
+/** @param overrides parameters that this method's arguments contain in another form */
 export async function readParameters<M extends PlainMethod>(
   method: M,
   args: Arguments,
@@ -138,14 +138,16 @@ export function idOf(object: unknown, name: string): number {
   return id;
 }
 
-/** The server group by which the conductor has scheduled; undefined: none, or the message does not say. */
+/**
+ * Returns the server group that the conductor scheduled by; undefined if there is none, or the message does not contain it.
+ */
 export function serverGroupOf({ request_spec: spec }: Arguments): string | undefined {
   const { instance_group: group } = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
   const { uuid } = isObject(group) ? objectOf(group, "InstanceGroup")["nova_object.data"] : {};
   return typeof uuid === "string" ? uuid : undefined;
 }
 
-/** A name without which the message says nothing. */
+/** Returns a mandatory name. @throws {MalformedObject} */
 function named(args: Arguments, name: string): string {
   const value = textOr(args[name], "");
   if (value === "") {
@@ -162,7 +164,7 @@ function flagOrNull(value: unknown): boolean | null {
   return typeof value === "boolean" ? value : null;
 }
 
-/** As Nova reads it: what is no number counts as none. */
+/** Parses a number of lines as Nova does: any other value counts as 0. */
 function lineCount(length: unknown): number | null {
   if (length === null || length === undefined) {
     return null;
@@ -171,7 +173,7 @@ function lineCount(length: unknown): number | null {
   return Number.isSafeInteger(lines) && Math.abs(lines) <= MAX_INTEGER ? lines : 0;
 }
 
-/** What is asked for a new server that the agent cannot give it, and what to do; null: nothing. */
+/** Returns what the agent cannot provide for a new server, and what to do; null if it can be built. */
 export function unservable(
   args: CheckedArguments,
   { ignoreNetworks }: { readonly ignoreNetworks: boolean },
@@ -184,7 +186,7 @@ export function unservable(
   return wants.length === 0 ? null : wants.join("; ");
 }
 
-/** What a server that is to come from another host has that the agent cannot give it; null: nothing. */
+/** Returns what the agent cannot provide for a server that would move here; null if it can move. */
 export async function unservableMove(
   args: CheckedArguments,
   { ignoreNetworks, blockDevices }: MoveTools,
@@ -221,7 +223,7 @@ function networks(requested: unknown): readonly string[] {
   const names = requestedNetworks.map(({ network, port }) =>
     typeof port === "string" ? `port ${port}` : network === "auto" ? "any network" : `network ${String(network)}`,
   );
-  // What to do comes first: the fault of an instance is cut at 255 characters.
+  // The hint comes first, since the fault of an instance is truncated to 255 characters.
   return names.length === 0
     ? []
     : [
@@ -243,7 +245,7 @@ function volumesIn(mapping: unknown): readonly unknown[] {
   return objectsIn(mapping, "BlockDeviceMappingList").filter(({ destination_type: type }) => type === "volume");
 }
 
-/** All else that a flavor or an image may ask for; what is not loaded in the instance is in what it was scheduled by. */
+/** Returns all other requirements of a flavor or an image. Fields not loaded in the instance are in the request spec. */
 function devices({ instance, request_spec: spec, accel_uuids: accelerators }: CheckedArguments): readonly string[] {
   const specData = isObject(spec) ? objectOf(spec)["nova_object.data"] : {};
   const { pci_requests: pci, numa_topology: numa } = {

@@ -18,18 +18,21 @@ import {
   uuidOf,
 } from "./parameters.js";
 
-/** A message in the agent's words. */
+/** A message converted to the agent's methods. */
 export interface Inbound<M extends AgentMethod> {
   readonly method: M;
   readonly params: ParamsOf<AgentMethods, M>;
 }
 
-/** One message of Nova's may be several of the agent's. Null: there is nothing to be done. */
+/** One message of Nova may be several calls of the agent. Null: there is nothing to do. */
 type Translated = Inbound<AgentMethod> | readonly Inbound<AgentMethod>[] | null;
 
 type Translate = (args: Arguments, tools: InboundTools) => Translated | Promise<Translated>;
 
-/** Methods that need more than each parameter read from the arguments, and those that the agent has under another name or not at all. */
+/**
+ * Methods that need more than the parameters read from the arguments, and methods that the agent has under another name or
+ * not at all.
+ */
 const OTHERWISE = {
   build_and_run_instance: async (args, tools) => {
     const overrides = { unservable: unservable(args, tools) ?? undefined };
@@ -60,7 +63,7 @@ const OTHERWISE = {
     });
   },
 
-  // These do not say which migration they are of.
+  // These messages do not contain their migration.
   pre_live_migration: ofLiveMigration("pre_live_migration"),
   post_live_migration_at_destination: ofLiveMigration("post_live_migration_at_destination"),
   live_migration_force_complete: ofLiveMigration("live_migration_force_complete"),
@@ -87,7 +90,8 @@ const OTHERWISE = {
     return inbound("live_migration_abort", await readParameters("live_migration_abort", args, tools, { migrationId }));
   },
 
-  // One message has events of several instances. Other events concern networks and volumes, which guests under a Nova do not have.
+  // One message has events of several instances. Other events concern networks and volumes, which guests under Nova do not
+  // have.
   external_instance_event: ({ events }) =>
     (Array.isArray(events) ? events : [])
       .map((event) => objectOf(event, "InstanceExternalEvent")["nova_object.data"])
@@ -97,11 +101,11 @@ const OTHERWISE = {
         return inbound("external_instance_event", { instanceUuid: String(uuid), events: [event] });
       }),
 
-  // Casts: without a status that ends the request, the API would show the share as attaching or detaching for ever.
+  // Casts: unless their status shows the end of the request, the API shows the share as attaching or detaching for ever.
   allow_share: noShare,
   deny_share: noShare,
 
-  // Backups are not rotated: the image of the request stays as the API has made it.
+  // Backups are not rotated: the requested image stays as the API has created it.
   backup_instance: notDone,
 
   set_host_enabled: (args, tools) => {
@@ -115,7 +119,7 @@ const OTHERWISE = {
   },
 } satisfies Readonly<Record<string, Translate>>;
 
-/** Compute RPC 6.x: each method that the agent has, from Nova's arguments to ours. */
+/** The served methods of compute RPC 6.x, with the conversion from Nova's arguments to the agent's. */
 export const SERVED: Readonly<Record<string, Translate>> = {
   ...Object.fromEntries(PLAIN_METHODS.map((method) => [method, plain(method)])),
   ...OTHERWISE,
@@ -124,7 +128,7 @@ export const SERVED: Readonly<Record<string, Translate>> = {
 function plain(method: PlainMethod): Translate {
   return async (args, tools) => {
     const params = await readParameters(method, args, tools);
-    // The conductor leaves it to the destination of a move to say so; only the destination's message names a node.
+    // The conductor leaves this to the destination of a move; only the destination's message contains a node.
     if ("migrationId" in params && "node" in params) {
       await tools.setDestination(params.migrationId, params.node);
     }
@@ -141,13 +145,13 @@ function ofLiveMigration(
   };
 }
 
-/** Without it the server could not be used until somebody reset its state. */
+/** Clears the task state: otherwise the server would be unusable until an administrator resets its state. */
 async function notDone(args: Arguments, { endTask }: InboundTools): Promise<null> {
   await endTask(uuidOf(args.instance));
   return null;
 }
 
-/** @throws {NotImplementedHere} always, once the request is over */
+/** @throws {NotImplementedHere} always, after the request's mapping was set to failed */
 async function noShare({ share_mapping: mapping }: Arguments, { failShare }: InboundTools): Promise<never> {
   await failShare(mapping);
   throw new NotImplementedHere("guests of this host mount no shares: the share's mapping is in error");
@@ -157,12 +161,12 @@ function inbound<M extends AgentMethod>(method: M, params: ParamsOf<AgentMethods
   return { method, params };
 }
 
-/** The API tells it from others. */
+/** The API handles this class specially. */
 class ConsoleTypeUnavailable extends Error {
   override readonly name = "ConsoleTypeUnavailable";
 }
 
-/** Answers to what the agent does not do. Every call has one: without, the API would answer 500 to everybody. */
+/** Responses to methods that the agent does not implement. Every call has one; otherwise the API would return 500. */
 export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = {
   host_power_action: notImplemented,
   host_maintenance_mode: notImplemented,
@@ -185,7 +189,7 @@ export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = 
   confirm_snapshot_based_resize_at_source: notImplemented,
   revert_snapshot_based_resize_at_dest: notImplemented,
   finish_revert_snapshot_based_resize_at_source: notImplemented,
-  // Casts: nobody waits, and there is nothing to do for them.
+  // Casts: no caller waits, and there is nothing to do.
   inject_network_info: ignored,
   reset_network: ignored,
   trigger_crash_dump: ignored,

@@ -31,7 +31,7 @@ const ACTION_OBJECT: RecordObject<InstanceAction> = {
 export const ACTION_CALLS: ConductorCalls<
   "instance_action_event_start" | "instance_action_event_finish" | "instance_actions"
 > = {
-  // No number of the event comes back: it is told from others by instance, request and name.
+  // Nova returns no event id: the event is identified by instance, request and name.
   instance_action_event_start: async ({ instanceUuid, event, host, requestId }, { nova, rows, options }) => {
     const started = await nullIf(
       nova
@@ -47,7 +47,7 @@ export const ACTION_CALLS: ConductorCalls<
     );
     return started === null ? null : rows.openEvent({ instanceUuid, event, requestId });
   },
-  // With neither text it has succeeded.
+  // Without details and traceback, the event has succeeded.
   instance_action_event_finish: async ({ eventId, result, details, traceback }, { nova, rows, options }) => {
     const open = rows.closeEvent(eventId);
     if (open !== undefined) {
@@ -71,7 +71,7 @@ async function actionsOf(uuid: string, { nova, options }: CallTools): Promise<In
   return listedObjects(list, "InstanceActionList").map((action) => readRecord(ACTION_OBJECT, action));
 }
 
-/** Actions that take no task_state. */
+/** Actions that do not set a task_state. */
 const WITHOUT_TASK: ReadonlySet<string> = new Set([
   "lock",
   "unlock",
@@ -88,8 +88,9 @@ const WITHOUT_TASK: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A task_state does not say which request has set it, but the actions of an instance say what was asked for since. It is looked
- * at before the save. What no user has asked for is no action, and is not refused.
+ * Rejects a save that a later user request has superseded. A task_state does not contain its request, but the instance's
+ * actions show later requests. They are read before the save. Requests that are not from a user have no action and are
+ * always accepted.
  * @throws {UnexpectedTaskState}
  */
 export async function assertNotSuperseded(uuid: string, requestId: string, tools: CallTools): Promise<void> {

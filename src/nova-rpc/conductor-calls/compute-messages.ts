@@ -8,7 +8,7 @@ import { type NovaObject, novaObject, type ObjectData, objectOf } from "../objec
 import { builtObject } from "../objects/record-object.js";
 import type { CallTools } from "./nova-conductor.js";
 
-/** All that a real nova-compute expects to be loaded in an instance that it is sent. */
+/** The fields that a real nova-compute expects to be loaded in a received instance. */
 const FULL_INSTANCE_ATTRS = {
   expected_attrs: [
     "metadata",
@@ -25,17 +25,17 @@ const FULL_INSTANCE_ATTRS = {
   ],
 };
 
-/** A message must have these of them to be handed on. */
+/** The fields without which a received instance cannot be forwarded. */
 const NEEDED = ["flavor", "metadata", "system_metadata", "info_cache"];
 
 const IMAGE = "image_";
 
-/** What of an image is not among its properties. */
+/** Fields of an image that are not among its properties. */
 const IMAGE_NUMBERS = ["min_ram", "min_disk", "size"];
 
 const IMAGE_STRINGS = ["disk_format", "container_format", "id", "name", "status", "checksum"];
 
-/** The instance as the conductor has it now, for another host. @param deleted one that is deleted, too */
+/** Reads the instance from the conductor, for another host. @param deleted whether to include a deleted instance */
 export async function instanceToSend(
   uuid: string,
   { nova, options }: CallTools,
@@ -49,8 +49,8 @@ export async function instanceToSend(
 }
 
 /**
- * As it came in the message that is being worked on, with all that was said of it since; without a message, or with one that says
- * less than a nova-compute needs, as {@link instanceToSend}.
+ * Returns the instance of the current message, with all later updates. Without a current message, or if its instance lacks
+ * fields that a nova-compute needs, returns {@link instanceToSend}.
  */
 async function instanceInHand(
   uuid: string,
@@ -67,7 +67,7 @@ async function instanceInHand(
   return novaObject(name, version, { ...withoutDevices(uuid, tools), ...data, ...unsaved }, Object.keys(unsaved));
 }
 
-/** What a conductor does not load, and a server on a host of ours never has: with these in the object, nothing asks for them. */
+/** Fields that a conductor does not load, and that are always empty on this host: their presence avoids a lazy load. */
 function withoutDevices(uuid: string, { nova: { profile } }: CallTools): ObjectData {
   return {
     numa_topology: null,
@@ -77,7 +77,7 @@ function withoutDevices(uuid: string, { nova: { profile } }: CallTools): ObjectD
   };
 }
 
-/** As {@link instanceInHand}. */
+/** Returns the migration of the current message, like {@link instanceInHand}. */
 async function migrationInHand(id: number, tools: CallTools): Promise<NovaObject> {
   const known = tools.scopes.current?.rows.latest("Migration", id);
   return known === undefined || known["nova_object.data"].uuid === undefined
@@ -93,12 +93,12 @@ async function migrationToSend(id: number, { nova, options }: CallTools): Promis
   return objectOf(migration, "Migration");
 }
 
-/** An argument of the message that is being worked on, to be handed on; null: there is none, as after a restart. */
+/** Returns an argument of the current message, for forwarding; null if there is none, as after a restart. */
 export function getMessageArgument(name: string, { scopes }: CallTools): unknown {
   return scopes.current?.args[name] ?? null;
 }
 
-/** The image of the message, or as much of it as the instance has kept. */
+/** Returns the image of the message, or the image fields saved in the instance. */
 export function imageToSend(instance: NovaObject, tools: CallTools): unknown {
   const image = getMessageArgument("image", tools);
   if (image !== null) {
@@ -116,16 +116,16 @@ export function imageToSend(instance: NovaObject, tools: CallTools): unknown {
   };
 }
 
-/** A message to another nova-compute, real or ours. */
+/** A message to another nova-compute, real or emulated. */
 interface PeerMessage {
   readonly args: Readonly<Record<string, unknown>>;
-  /** It takes long: the other side gives signs of life. */
+  /** Whether the call takes long, so that the other host must send signs of life. */
   readonly long?: boolean;
 }
 
 type Write<M extends AgentMethod> = (params: ParamsOf<AgentMethods, M>, tools: CallTools) => Promise<PeerMessage>;
 
-/** What one agent asks of another, in Nova's words. The objects have what was saved since they came. */
+/** Messages between agents in Nova's format. The objects include all updates since they were received. */
 const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   resize_instance: async ({ instanceUuid, migrationId }, tools) => {
     const move = await ofMove(instanceUuid, migrationId, tools);
@@ -175,7 +175,8 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
     },
     long: true,
   }),
-  // The destination takes back its preparations for a deleted instance, too. `guestGoes` is in our own data: Nova has no word for it.
+  // The destination also removes its preparations for a deleted instance. `guestGoes` is in our own data, since Nova lacks
+  // it.
   rollback_live_migration_at_destination: async ({ instanceUuid, destroyDisks, data, guestGoes = false }, tools) => ({
     args: {
       instance: await instanceInHand(instanceUuid, tools, { deleted: true }),
@@ -192,7 +193,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   }),
 };
 
-/** @throws {NotImplementedHere} agents do not ask each other for that */
+/** @throws {NotImplementedHere} agents do not send this method to each other */
 export function peerMessage<M extends AgentMethod>(
   method: M,
   params: ParamsOf<AgentMethods, M>,
@@ -205,7 +206,7 @@ export function peerMessage<M extends AgentMethod>(
   return write(params, tools);
 }
 
-/** What the other one has answered, in our words. */
+/** Converts another nova-compute's result to the agent's format. */
 export function peerResult(method: AgentMethod, result: unknown): unknown {
   switch (method) {
     case "check_can_live_migrate_source":

@@ -20,7 +20,7 @@ import {
 } from "../objects/record-object.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
-/** Lists of [arch, hypervisor, vm_mode] of the record; a list of objects, not a list object, in Nova. */
+/** The record's list of [arch, hypervisor, vm_mode]. Nova has a plain list of objects here, not a list object. */
 const hypervisorSpecs: FieldCodec<ComputeNode["supportedHvSpecs"]> = {
   read: (value) => {
     if (value === undefined || value === null) {
@@ -34,7 +34,7 @@ const hypervisorSpecs: FieldCodec<ComputeNode["supportedHvSpecs"]> = {
       return [String(arch), String(hv_type), String(vm_mode)] as const;
     });
   },
-  // The conductor refuses a whole node for one word that is not Nova's.
+  // The conductor rejects the complete node for one unknown enumeration value.
   write: (value, profile) =>
     value
       .filter(([, hypervisor, vmMode]) => HYPERVISOR_TYPES.has(hypervisor) && VM_MODES.has(vmMode))
@@ -48,7 +48,7 @@ const HYPERVISOR_TYPES: ReadonlySet<string> = new Set(
   ),
 );
 
-/** VMMode there. */
+/** nova/objects/fields.py, VMMode. */
 const VM_MODES: ReadonlySet<string> = new Set(["hvm", "xen", "uml", "exe"]);
 
 /** @internal */
@@ -80,14 +80,14 @@ export const COMPUTE_NODE_OBJECT: RecordObject<ComputeNode> = {
     hypervisorVersion: number(0),
     cpuInfo: text(""),
     supportedHvSpecs: hypervisorSpecs,
-    // A conductor replaces 0 and null by its own configuration.
+    // A conductor replaces 0 and null with its own configuration.
     cpuAllocationRatio: number(0),
     ramAllocationRatio: number(0),
     diskAllocationRatio: number(0),
     stats: stringRecord,
     metrics: text(""),
     numaTopology: nullable(text()),
-    // Devices are counted in Placement alone.
+    // Devices are counted in Placement only.
     pciDevicePools: unknownToNova<ComputeNode["pciDevicePools"]>(() => []),
   },
 };
@@ -102,13 +102,13 @@ type ComputeNodeMethod =
   | "compute_node_save"
   | "compute_node_destroy";
 
-/** What Nova says instead of an empty list, too. */
+/** Nova also raises this instead of returning an empty list. */
 const ABSENT = "ComputeHostNotFound";
 
 export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
   compute_nodes_by_host: ({ host }, tools) => listed(tools, "get_all_by_host", host),
   compute_nodes_by_uuids: ({ uuids }, tools) => listed(tools, "get_all_by_uuids", uuids),
-  // The database is asked for names that contain it.
+  // Nova's query also returns names that contain the requested one.
   compute_nodes_by_hypervisor_hostname: async ({ hypervisorHostname }, tools) => sharers(hypervisorHostname, tools),
   compute_node_get_by_uuid: ({ uuid }, tools) => found(tools, "get_by_uuid", [uuid], { deleted: true }),
   compute_node_get_by_host_and_node: ({ host, node }, tools) => found(tools, "get_by_host_and_nodename", [host, node]),
@@ -124,7 +124,7 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
     const values = { host, serviceId, uuid, hypervisorHostname, mapped: 0, ...resources };
     const node = writeRecord(COMPUTE_NODE_OBJECT, values, tools.nova.profile);
     const made = record((await tools.nova.act(node, "create", {}, tools.options)).object, tools);
-    // Two hosts that start at the same moment both find nobody before: the later one goes.
+    // If two hosts start at the same moment, neither finds the other's node; the later node is removed.
     const older = exclusive
       ? (await sharers(hypervisorHostname, tools)).find((other) => isOther(other) && other.id < made.id)
       : undefined;

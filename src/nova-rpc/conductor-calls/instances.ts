@@ -9,7 +9,7 @@ import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/recor
 import { assertNotSuperseded } from "./actions.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
-/** Nova's fields, and what the record calls them. */
+/** The flavor fields of Nova, and their names in the record. */
 const FLAVORS = { flavor: "flavor", old_flavor: "oldFlavor", new_flavor: "newFlavor" } as const;
 
 const FLAVOR_FIELDS = Object.keys(FLAVORS);
@@ -25,10 +25,10 @@ type InstanceCall =
 
 const JOINED = { expected_attrs: JOINED_FIELDS };
 
-/** Without these, an instance that came in a message is no record. */
+/** Fields without which a received instance is no complete record. */
 const REQUIRED = ["flavor", "metadata", "system_metadata"];
 
-/** Longest message of a fault. */
+/** Maximum length of a fault's message. */
 const LONGEST_FAULT = 255;
 
 export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
@@ -61,7 +61,7 @@ export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
     return record(await saveInstance(save, tools), tools);
   },
   instance_destroy: async ({ uuid, guardHostIsNull = false }, tools) => {
-    // It is destroyed only where it is said to be.
+    // The save condition includes the host that was read.
     const row = tools.scopes.current?.rows.fresh("Instance", uuid) ?? (await readInstance(uuid, tools));
     const { id, host } = row["nova_object.data"];
     const named = builtObject("Instance", { id, uuid, ...(guardHostIsNull ? {} : { host }) }, tools.nova.profile, []);
@@ -89,11 +89,11 @@ export interface InstanceSave {
   readonly expectedHost?: string | null | undefined;
 }
 
-/** Saves these fields alone, and those that the sender of the message has left for the first who saves. */
+/** Saves only these fields, and the fields that the sender of the message left for the first save. */
 export async function saveInstance(save: InstanceSave, tools: CallTools): Promise<NovaObject> {
   const { uuid, changes, expectedTaskState, expectedVmState, expectedHost } = save;
   if (expectedHost !== undefined) {
-    // A save that is refused when the instance has another task needs only the host that the message had.
+    // A save with an expected task state is rejected if the task has changed, so the message's host is recent enough.
     const freshInstance =
       expectedTaskState === undefined ? undefined : tools.scopes.current?.rows.fresh("Instance", uuid);
     assertExpectedHost(freshInstance ?? (await readInstance(uuid, tools)), expectedHost);
@@ -109,7 +109,7 @@ export async function saveInstance(save: InstanceSave, tools: CallTools): Promis
   };
   const { object } = await tools.nova.act(instance, "save", expected, tools.options);
   tools.scopes.current?.unsaved.delete(uuid);
-  // A save of other tables' fields alone is answered without the row.
+  // After a save of other tables' fields only, the response does not contain the row.
   const known = object["nova_object.data"].id === undefined ? null : tools.rows.completed(object);
   const complete = known ?? overlaid(await rowOf(uuid, tools), object["nova_object.data"]);
   tools.rows.noteInstance(complete);
@@ -117,7 +117,7 @@ export async function saveInstance(save: InstanceSave, tools: CallTools): Promis
   return complete;
 }
 
-/** The row, with all that the record has; null: there is none. */
+/** Reads the row with all fields of the record; null if there is none. */
 async function instanceObject(uuid: string, tools: CallTools, deleted = false): Promise<NovaObject | null> {
   const { nova, options, rows, scopes } = tools;
   const read = nova.ask("Instance", "get_by_uuid", [uuid], JOINED, { ...options, deleted });
@@ -140,7 +140,7 @@ async function readInstance(uuid: string, tools: CallTools): Promise<NovaObject>
   return instance;
 }
 
-/** As it was told last, with the fields of other tables. @throws {InstanceNotFound} */
+/** Returns the last known row, with the fields of other tables. @throws {InstanceNotFound} */
 async function rowOf(uuid: string, tools: CallTools): Promise<NovaObject> {
   const freshInstance = tools.scopes.current?.rows.fresh("Instance", uuid);
   return (freshInstance && tools.rows.completed(freshInstance)) ?? readInstance(uuid, tools);
@@ -159,7 +159,7 @@ async function allFlavors(
 
 const named = (uuid: string, { nova }: CallTools): NovaObject => builtObject("Instance", { uuid }, nova.profile, []);
 
-/** Nova knows no such condition of a save: it is looked at before. */
+/** Checks the host before the save, since Nova's save has no such condition. */
 function assertExpectedHost({ "nova_object.data": { host } }: NovaObject, expected: string | null): void {
   if ((host ?? null) !== expected) {
     throw new ObjectActionError(`Object action save failed because: host changed`, { reason: "host changed" });
@@ -180,9 +180,9 @@ async function listed(
   return instances.map((instance) => readRecord(INSTANCE_OBJECT, instance));
 }
 
-/** None: nothing fits. Two: a list of task states with null among them matches nothing in SQL. */
+/** Returns no filters if nothing can match. Returns two for task states that include null, which SQL's IN never matches. */
 function novaFilters({ uuids, taskStates, ...filters }: InstanceFilters): readonly ObjectData[] {
-  // An empty list of uuids would be no filter.
+  // Nova ignores an empty list of uuids.
   if (uuids?.length === 0 || filters.vmStates?.length === 0 || taskStates?.length === 0) {
     return [];
   }
@@ -206,23 +206,23 @@ function novaFilters({ uuids, taskStates, ...filters }: InstanceFilters): readon
   ];
 }
 
-/** Nova compares columns for which it has no filter of their own with a regular expression, in its database's dialect. */
+/** Returns a regular expression. Nova matches columns without their own filter with one, in its database's dialect. */
 const exactly = (text: string): string => `^${text.replaceAll(/[^\w-]/g, "[$&]")}$`;
 
 function record(instance: NovaObject, { rows }: CallTools): Instance {
   return readRecord(INSTANCE_OBJECT, rows.completed(instance) ?? instance);
 }
 
-/** Whether a save changes one of the three. @param left what the sender of a message has left to be saved with it @internal */
+/** Returns whether a save changes a flavor field. @param left the unsaved fields of the message's sender @internal */
 export function changesFlavors(changes: InstanceChanges, left: ObjectData): boolean {
   return Object.entries(FLAVORS).some(([name, field]) => changes[field] !== undefined || left[name] !== undefined);
 }
 
 /**
- * All three flavors of an instance. They are one column: a conductor that gets only some of them reads the others, and thereby
- * overwrites what it got with what it had.
- * @param known the instance's, as it was read last
- * @param messageFlavors flavors that came as Nova has them, with fields that the record does not have
+ * Returns all three flavors of an instance. They share one column: a conductor that gets only some of them reads the others,
+ * and thereby overwrites the new values with the old ones.
+ * @param known the instance's data, as last read
+ * @param messageFlavors flavors from the message in Nova's format, with fields that the record does not have
  * @internal
  */
 export function flavorsToSave(

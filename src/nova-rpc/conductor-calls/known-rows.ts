@@ -1,21 +1,21 @@
 import { JOINED_FIELDS } from "../objects/instance.js";
 import { type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
 
-/** Most instances whose joined fields are remembered. */
+/** Maximum number of instances whose joined fields are cached. */
 const MAX_INSTANCES = 2_000;
-/** Milliseconds for which a service is as it was last told: somewhat longer than from one heartbeat to the next. */
+/** Lifetime of a cached service in milliseconds: somewhat longer than the interval between heartbeats. */
 const SERVICE_TTL_MS = 15_000;
-/** Beside the others, `flavor` brings these. */
+/** `flavor` also loads the two others. */
 const JOINED: readonly string[] = [...JOINED_FIELDS, "old_flavor", "new_flavor"];
 
-/** An action's event that is under way. */
+/** A pending event of an action. */
 export interface OpenEvent {
   readonly instanceUuid: string;
   readonly event: string;
   readonly requestId: string;
 }
 
-/** What a compute node's row says of it that its moves say, too. */
+/** Fields of a compute node that are also part of its moves. */
 export interface KnownNode {
   readonly id: number;
   readonly hostIp: string | null;
@@ -28,18 +28,18 @@ interface NodeKey {
 
 interface KnownService {
   readonly service: NovaObject;
-  /** When the conductor was asked; monotonic milliseconds. */
+  /** Time of the request to the conductor, in monotonic milliseconds. */
   readonly requestedAt: number;
 }
 
 /**
- * What a conductor has said and does not repeat: a save is answered without the fields of other tables, a service is saved whole,
- * and an event has no number.
+ * Caches data that the conductor does not repeat. The response to a save lacks the fields of other tables; a service must be
+ * saved with all its fields; and an event has no id.
  */
 export class KnownRows {
   readonly #now: () => number;
   readonly #services = new Map<number, KnownService>();
-  /** By host: until then nothing that is known of its service counts. */
+  /** Time by host before which cached data of its service is invalid. */
   readonly #doubtedAt = new Map<string, number>();
   readonly #nodes = new Map<string, KnownNode>();
   readonly #joined = new Map<string, ObjectData>();
@@ -55,7 +55,10 @@ export class KnownRows {
     return this.#services.get(id)?.service;
   }
 
-  /** Each heartbeat is answered with what has changed, so that a service that beats need not be read. */
+  /**
+   * Returns the service if its cached row is fresh. Each heartbeat returns the changed row, so an active service is not
+   * read.
+   */
   freshService(host: string, binary: string): NovaObject | undefined {
     const since = Math.max(this.#now() - SERVICE_TTL_MS, this.#doubtedAt.get(host) ?? Number.NEGATIVE_INFINITY);
     return [...this.#services.values()].find(
@@ -71,7 +74,7 @@ export class KnownRows {
     }
   }
 
-  /** It is said to have changed. */
+  /** Invalidates the cached service of the host. */
   doubtService(host: string): void {
     this.#doubtedAt.set(host, this.#now());
   }
@@ -84,13 +87,13 @@ export class KnownRows {
     this.#nodes.set(`${host} ${hypervisorHostname}`, { id, hostIp });
   }
 
-  /** Remembers what came of other tables; what did not come is kept as it was. */
+  /** Caches the fields of other tables; fields absent from the response keep their values. */
   noteInstance(instance: NovaObject): void {
     const { "nova_object.data": data } = instance;
     const uuid = String(data.uuid);
     const came = Object.fromEntries(Object.entries(data).filter(([field]) => JOINED.includes(field)));
     const known = this.#joined.get(uuid);
-    // The latest is the last to be forgotten.
+    // Re-inserted, so that the oldest entry is evicted first.
     this.#joined.delete(uuid);
     this.#joined.set(uuid, { ...known, ...came });
     const [oldest] = this.#joined.keys();
@@ -99,7 +102,7 @@ export class KnownRows {
     }
   }
 
-  /** The instance with what is remembered where it has nothing itself; null: nothing is. */
+  /** Adds cached fields that the instance lacks; null if none are cached. */
   completed(instance: NovaObject): NovaObject | null {
     const data = instance["nova_object.data"];
     const known = this.#joined.get(String(data.uuid));

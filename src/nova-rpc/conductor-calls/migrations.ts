@@ -40,7 +40,7 @@ export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
     return readRecord(MIGRATION_OBJECT, object);
   },
   migration_save: (params, tools) => saveMigration(params, tools),
-  // Two saves: what is left when the second is not made, recoveries find.
+  // Nova needs two saves. If the second one fails, recovery handles the remainder.
   save_together: async ({ instance, migration }, tools) => {
     if (instance?.ofRequest !== undefined) {
       await assertNotSuperseded(instance.uuid, instance.ofRequest, tools);
@@ -48,7 +48,7 @@ export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
     const before = migration === undefined ? undefined : await expectStatus(migration, tools);
     const saveMove = async () =>
       migration === undefined ? null : writeMigration(migration.id, migration.changes, before, tools);
-    // A user who sees the resized instance may confirm or delete it at once: the API then looks for the finished move.
+    // A user who sees the resized instance may confirm or delete it at once: the API then requires the finished migration.
     const finished = migration?.changes.status === "finished" ? await saveMove() : null;
     const savedInstance = instance === undefined ? null : await saveInstance(instance, tools);
     const savedMigration = finished ?? (await saveMove());
@@ -70,7 +70,7 @@ async function saveMigration(save: MigrationSave, tools: CallTools): Promise<Mig
   return writeMigration(save.id, save.changes, before, tools);
 }
 
-/** Nova knows no such condition of a save: it is looked at before. @returns the row, when it was looked at */
+/** Checks the status before the save, since Nova's save has no such condition. @returns the row, if it was read */
 async function expectStatus({ id, expectedStatus }: MigrationSave, tools: CallTools): Promise<Migration | undefined> {
   if (expectedStatus === undefined) {
     return undefined;
@@ -111,7 +111,7 @@ async function writeMigration(
   return readRecord(MIGRATION_OBJECT, complete);
 }
 
-/** Null: there is none. */
+/** Reads a migration; null if there is none. */
 async function migrationById(id: number, { nova, options, scopes }: CallTools): Promise<Migration | null> {
   const read = nova.ask("Migration", "get_by_id", [id], {}, { ...options, deleted: true });
   const found = await nullIf(read, "MigrationNotFound");
@@ -123,7 +123,10 @@ async function migrationById(id: number, { nova, options, scopes }: CallTools): 
   return readRecord(MIGRATION_OBJECT, object);
 }
 
-/** As much of them as Nova filters by; the rest is {@link fits}. A list of types it does not take, and dest_compute it ignores. */
+/**
+ * Returns the filters that Nova supports; {@link fits} applies the rest. Nova accepts no list of types, and ignores
+ * dest_compute.
+ */
 function novaFilters({ statuses, migrationTypes, sourceCompute, destCompute, host, ...filters }: MigrationFilters) {
   const [type] = migrationTypes ?? [];
   return {

@@ -51,7 +51,7 @@ const INSTANCE = [
   "TrustedCerts",
 ];
 
-/** What an answer can have in it, by the object that is asked. */
+/** Objects that a response may contain, by the requested object. */
 const NESTED: Readonly<Record<string, readonly string[]>> = {
   Service: SERVICE,
   ServiceList: ["ServiceList", ...SERVICE],
@@ -66,30 +66,33 @@ const NESTED: Readonly<Record<string, readonly string[]>> = {
 
 const TOPIC = "conductor";
 
-/** The version of object methods: all releases have the same. */
+/** The version of object methods, which is equal in all releases. */
 const VERSION = "3.0";
 
-/** Milliseconds that each of the first tries to reach a conductor takes, and how many there are. */
+/** Timeout of each of the first attempts to reach a conductor, in milliseconds, and their number. */
 const FIRST_TRY = 10_000;
 
 const FIRST_TRIES = 10;
 
-/** Nova's own cache of the oldest nova-compute lasts for a process's life; an upgrade is noticed within this time here. */
+/**
+ * Lifetime of the oldest nova-compute's version in milliseconds. Nova caches it until the process ends; here an upgrade is
+ * noticed within an hour.
+ */
 const OLDEST_COMPUTE_TTL_MS = 3_600_000;
 
 export interface AskOptions {
-  /** Deleted rows are found, too. */
+  /** Whether deleted rows are included. */
   readonly deleted?: boolean;
-  /** It changes something, and is not to be asked again when its fate is unknown. */
+  /** Whether the call changes data, so that it must not be repeated if its outcome is unknown. */
   readonly writes?: boolean;
-  /** On behalf of another request than the message's that is being worked on. */
+  /** The API request, if it differs from the current message's. */
   readonly requestId?: string;
   readonly limits?: Pick<CallLimits, "timeout" | "signal">;
 }
 
-/** What a method of an object has done. */
+/** The result of an object's method. */
 export interface Acted {
-  /** The object with everything that the conductor has said of it; nothing of it is unsaved. */
+  /** The object with all values of the response, without unsaved fields. */
   readonly object: NovaObject;
   readonly result: unknown;
 }
@@ -100,29 +103,31 @@ interface Options {
   readonly runtime: Pick<Runtime, "clock" | "random" | "logger">;
 }
 
-/** nova-conductor, as nova-compute asks it: methods of Nova's objects that it carries out on the database. */
+/** A client of nova-conductor: calls methods of Nova's objects, which it executes on the database. */
 export class NovaConductor {
   readonly #options: Options;
   #profile: ReleaseProfile = OLDEST_PROFILE;
   #isMet = false;
-  /** The lowest service version of a nova-compute; null: not asked yet. `askedAt` is in monotonic milliseconds. */
+  /** The lowest service version of a nova-compute; null if unknown. `requestedAt` is in monotonic milliseconds. */
   #oldestCompute: { readonly version: number; readonly requestedAt: number } | null = null;
 
   constructor(options: Options) {
     this.#options = options;
   }
 
-  /** What it understands; the oldest release's until it has been met. */
+  /** The release of the conductor; the oldest release until a conductor has responded. */
   get profile(): ReleaseProfile {
     return this.#profile;
   }
 
-  /** Whether one has answered. */
+  /** Whether a conductor has responded. */
   get isMet(): boolean {
     return this.#isMet;
   }
 
-  /** Waits until one says what it understands. @param onWaiting called once, when none has answered yet */
+  /**
+   * Waits until a conductor has reported its version. @param onWaiting called once, if the first attempt gets no response
+   */
   async meet(onWaiting: (reason: string) => void, signal?: AbortSignal): Promise<ReleaseProfile> {
     for (let tries = 1; ; tries += 1) {
       const limits = { ...(tries <= FIRST_TRIES ? { timeout: FIRST_TRY } : {}), ...(signal ? { signal } : {}) };
@@ -143,8 +148,9 @@ export class NovaConductor {
   }
 
   /**
-   * Whether all nova-computes read the alternate topic of compute RPC 6.5. The answer is an hour old at most: a nova-compute of
-   * an earlier release cannot join those of this one, and a later answer only moves requests to a topic that all read.
+   * Returns whether all nova-computes read the alternate topic of compute RPC 6.5. The value may be one hour old: a
+   * nova-compute of an earlier release cannot join computes of this one, and a later change only moves requests to a topic
+   * that all read.
    */
   async hasAlternateTopic(options: AskOptions = {}): Promise<boolean> {
     if (!hasAlternateTopic(this.#profile)) {
@@ -158,7 +164,7 @@ export class NovaConductor {
     return this.#oldestCompute.version >= ALTERNATE_TOPIC_SERVICE_VERSION;
   }
 
-  /** A method of an object's class. @returns an object, a list object or a plain value */
+  /** Calls a class method of an object. @returns an object, a list object or a plain value */
   async ask(
     name: string,
     method: string,
@@ -177,7 +183,7 @@ export class NovaConductor {
     try {
       return await ask();
     } catch (error) {
-      // It is older than it was: another one has taken its place.
+      // The conductor was replaced by one of an earlier release.
       if (!isFailure(error, "IncompatibleObjectVersion") || this.#profile === OLDEST_PROFILE) {
         throw error;
       }
@@ -189,7 +195,7 @@ export class NovaConductor {
     }
   }
 
-  /** A method of an object, with its unsaved fields. */
+  /** Calls a method of an object, and sends its unsaved fields. */
   async act(
     object: NovaObject,
     method: string,
@@ -208,7 +214,7 @@ export class NovaConductor {
     return { object: saved(object, updates), result: reply[1] };
   }
 
-  /** Hands over work, and waits for nothing (`compute_task`). */
+  /** Sends a task without waiting for a result (`compute_task`). */
   async castTask(method: string, version: string, args: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#options.rpc.cast({
       topic: TOPIC,
@@ -220,7 +226,7 @@ export class NovaConductor {
     });
   }
 
-  /** As {@link castTask}, and waits for its end. */
+  /** Sends a task like {@link castTask}, and waits for its end. */
   callTask(
     method: string,
     version: string,
@@ -231,7 +237,7 @@ export class NovaConductor {
     return this.#options.rpc.call(request, limits);
   }
 
-  /** The context of the message that is being worked on; without one, an administrator's own. */
+  /** Returns the context of the current message; without a message, a context with administrator rights. */
   context(requestId?: string): NovaContext {
     const { scopes, runtime } = this.#options;
     const { current } = scopes;
@@ -258,7 +264,7 @@ function saved(object: NovaObject, updates: ObjectData): NovaObject {
   return overlaid({ ...object, "nova_object.changes": [] }, updates);
 }
 
-/** A method that the conductor says is not for a row that is not there. */
+/** Returns null if the conductor reports one of these exceptions, such as a missing row. */
 export async function nullIf<T>(read: Promise<T>, ...classes: readonly string[]): Promise<T | null> {
   try {
     return await read;
@@ -270,7 +276,10 @@ export async function nullIf<T>(read: Promise<T>, ...classes: readonly string[])
   }
 }
 
-/** Which versions an answer may have, as `object_versions` says it to a conductor, which backports to them. */
+/**
+ * Returns the supported versions of a response's objects. The conductor gets them as `object_versions`, and backports to
+ * them.
+ */
 function manifest(name: string, profile: ReleaseProfile): Readonly<Record<string, string>> {
   const entries = (NESTED[name] ?? [name]).flatMap((nested) => {
     const version = profile.objects.get(nested);
@@ -279,21 +288,21 @@ function manifest(name: string, profile: ReleaseProfile): Readonly<Record<string
   return Object.fromEntries(entries);
 }
 
-/** What a call of the port is carried out with. */
+/** Inputs of every call of the port. */
 export interface CallTools {
   readonly nova: NovaConductor;
   readonly rpc: Rpc;
   readonly rows: KnownRows;
   readonly scopes: MessageScopes;
-  /** The host that calls. */
+  /** The calling host. */
   readonly host: string;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** What the caller of the port asked for. */
+  /** Options of the port's caller. */
   readonly options: AskOptions;
 }
 
-/** How methods of the port are asked of a real Nova. */
+/** Implementations of the port's methods with calls to a real Nova. */
 export type ConductorCalls<M extends ConductorMethod> = {
   readonly [N in M]: (
     params: ParamsOf<ConductorMethods, N>,

@@ -6,7 +6,7 @@ import { INSTANCE_CALLS } from "./instances.js";
 import { MIGRATION_CALLS } from "./migrations.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
-/** What Nova's computes find out themselves, by several questions. */
+/** Nova's computes determine this themselves, with several calls. */
 export const SERVER_GROUP_CALLS: ConductorCalls<"server_group_on_host"> = {
   server_group_on_host: async ({ instanceUuid, host, node }, tools) => {
     const pendingGroup = tools.nova.ask("InstanceGroup", "get_by_instance_uuid", [instanceUuid], {}, tools.options);
@@ -29,7 +29,7 @@ interface Group extends Omit<GroupOnHost, "here" | "hosts"> {
   readonly members: readonly string[];
 }
 
-/** Null: it has a policy that nobody holds servers to, as groups of old releases may. */
+/** Returns null for a policy that is not enforced, as in groups of old releases. */
 function readGroup({ uuid, policy, _rules: rules, members }: ObjectData): Group | null {
   const known = SERVER_GROUP_POLICIES.find((name) => name === policy);
   if (known === undefined || typeof uuid !== "string" || !Array.isArray(members)) {

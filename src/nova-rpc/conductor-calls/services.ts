@@ -31,7 +31,7 @@ export const SERVICE_OBJECT: RecordObject<Service> = {
     disabledReason: readOnly(nullable(text())),
     forcedDown: readOnly(flag(false)),
     version: number(0),
-    // The API works it out of the aggregates; an agent does not read it.
+    // The API derives it from the aggregates; the agent does not use it.
     availabilityZone: readOnly(text("")),
     createdAt: rowTime,
     updatedAt: readOnly(nullable(timestamp)),
@@ -57,7 +57,7 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
     const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
     return found === null ? null : noted(objectOf(found, "Service"), tools, requestedAt);
   },
-  // Without a version the row would say 0, and the whole cloud would take its oldest compute for one of 0.
+  // Without a version the row would have version 0, and the cloud would consider its oldest compute to be of version 0.
   service_create: async ({ host, binary, topic, version }, tools) => {
     const values = { host, binary, topic, reportCount: 0, version };
     const service = writeRecord(SERVICE_OBJECT, values, tools.nova.profile);
@@ -65,7 +65,7 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
     return noted((await tools.nova.act(service, "create", {}, tools.options)).object, tools, requestedAt);
   },
   service_update_version: ({ id, version }, tools) => saved(id, () => ({ version }), tools),
-  // Only a greater count moves the time of the last sign of life.
+  // Only a greater count updates the time of the last heartbeat.
   service_report_state: async ({ id }, tools) => {
     await saved(
       id,
@@ -75,7 +75,7 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
     return null;
   },
   service_disable: async ({ id, reason }, tools) => {
-    // Read again: an operator may have disabled it since, whose reason stays.
+    // Read again: an operator may have disabled the service since, with a reason that must be preserved.
     const { host, binary } = tools.rows.service(id)?.["nova_object.data"] ?? {};
     const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
     if (found === null) {
@@ -96,7 +96,7 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
   },
 };
 
-/** Whole, with its version: one that is saved in part would lose that. */
+/** Saves the complete object with its version, which a partial save would reset. */
 async function saved(
   id: number,
   changesOf: (data: NovaObject["nova_object.data"]) => Readonly<Record<string, unknown>>,
@@ -109,13 +109,13 @@ async function saved(
   const requestedAt = tools.now();
   const changes = changesOf(known["nova_object.data"]);
   const changed = overlaid(known, changes);
-  // Counted even if the answer is lost: the row may have it.
+  // Cached even if the response is lost, since the row may have the value.
   tools.rows.noteService(changed);
   const unsaved = { ...changed, "nova_object.changes": Object.keys(changes) };
   return noted((await tools.nova.act(unsaved, "save", {}, tools.options)).object, tools, requestedAt);
 }
 
-/** @param requestedAt default: it says nothing of how the row is later */
+/** @param requestedAt default: the row is not used as a fresh one */
 function noted(service: NovaObject, { rows }: CallTools, requestedAt?: number): Service {
   rows.noteService(service, requestedAt);
   return readRecord(SERVICE_OBJECT, service);
@@ -127,7 +127,7 @@ interface Audit {
   readonly end: number;
 }
 
-/** What Nova's computes do by themselves; it keeps no place for one that has not come to its end. */
+/** Nova's computes do this themselves. Nova saves no progress of an audit that did not finish. */
 export const USAGE_AUDIT_CALLS: ConductorCalls<"usage_audit_begin" | "usage_audit_end"> = {
   usage_audit_begin: async (audit, tools) => {
     const { nova, options } = tools;

@@ -31,17 +31,17 @@ type WorkMethod =
   | keyof typeof HOST_METHODS
   | keyof typeof CLUSTER_METHODS;
 
-/** `long_rpc_timeout`, and how long a call under way may be silent. */
+/** `long_rpc_timeout` in milliseconds, and the maximum silence of a pending call in seconds. */
 export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
 
-/** An administrator calls these, and no agent. */
+/** Methods called by administrators, never by an agent. */
 function operatorOnly(method: string): () => Promise<never> {
   return () => Promise.reject(new ConductorError(`${method}: a real Nova is asked with its own nova-manage`));
 }
 
 export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   build_instances: async ({ instanceUuid, alternates, retry, reason }, tools) => {
-    // The conductor that finds no further host takes the cause from the fault.
+    // A conductor that finds no further host takes the cause from the fault.
     await addFault(instanceUuid, reason, tools);
     await saveInstance({ uuid: instanceUuid, changes: { launchedOn: null } }, tools);
     const instance = await instanceToSend(instanceUuid, tools);
@@ -90,7 +90,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     }
     return null;
   },
-  // Where the instance is now, as if its user had asked there.
+  // Sends the deletion to the instance's present host, as the API would.
   delete_instance: async ({ instanceUuid }, tools) => {
     const instance = await instanceToSend(instanceUuid, tools);
     const { host } = instance["nova_object.data"];
@@ -101,7 +101,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     return null;
   },
   online_data_migrations: async () => [],
-  // A broker does not tell what waits in its queues. Nobody but an operator ends what is accepted.
+  // A broker does not reveal the messages in its queues. Only an operator ends an accepted operation.
   instance_in_hand: async () => true,
   stop_instance: async ({ instanceUuid }, tools) => {
     const save = { uuid: instanceUuid, changes: { taskState: "powering-off", progress: 0 } as const };
@@ -119,7 +119,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     await tools.rpc.cast(await computeMessage(host, "stop_instance", { instance, clean_shutdown: true }, tools));
     return null;
   },
-  // Networks are not attached under a Nova: a server that has any is not built here.
+  // No networks are attached under Nova: a server with networks is not built here.
   instance_ports: async () => [],
   vifs_plugged: async () => null,
   sync_instance_info: async ({ host, instanceUuids }, { rpc, nova }) => {
@@ -132,7 +132,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     });
     return null;
   },
-  // Nobody keeps them but the broker, which does not say.
+  // Only the broker has the leases, and it does not reveal them.
   host_lease_holder: async () => null,
   placement_access: () =>
     Promise.reject(new ConductorError("a real Nova gives no access to Placement: set [placement] auth_type")),
@@ -156,7 +156,7 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   restore_cluster: operatorOnly("restore_cluster"),
 };
 
-/** Returns a message to the nova-compute of a host, to the topic that all nova-computes of the deployment read. */
+/** Creates a message to the nova-compute of a host, on the topic that all nova-computes of the deployment read. */
 export async function computeMessage(
   host: string,
   method: string,
@@ -173,14 +173,14 @@ async function addFault(uuid: string, message: string, tools: CallTools): Promis
   await INSTANCE_CALLS.instance_add_fault({ uuid, code: 500, message, host: tools.host }, tools);
 }
 
-/** As they came, with where it was tried and why it failed there. */
+/** Returns the filter properties of the message, with the attempted hosts and the reason of the failure. */
 function filterProperties(retry: RetryInfo, reason: string, tools: CallTools): Readonly<Record<string, unknown>> {
   const came = getMessageArgument("filter_properties", tools);
   const { numAttempts, hosts } = retry;
   return { ...(isObject(came) ? came : {}), retry: { num_attempts: numAttempts, hosts, exc: [reason] } };
 }
 
-/** What is left of the hosts that came, as they came. */
+/** Returns the remaining host selections of the message, unchanged. */
 function left(alternates: readonly Selection[], tools: CallTools): readonly unknown[] {
   const uuids = new Set(alternates.map(({ computeNodeUuid }) => computeNodeUuid));
   return toSelectionObjects(getMessageArgument("host_list", tools)).filter(({ "nova_object.data": data }) =>

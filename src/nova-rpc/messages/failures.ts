@@ -2,7 +2,7 @@ import * as errors from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 
-/** An exception of Python as oslo.messaging sends it. */
+/** A Python exception, as serialised by oslo.messaging. */
 interface Failure {
   readonly class: string;
   readonly module: string;
@@ -14,22 +14,22 @@ interface Failure {
 
 type ErrorClass = new (message: string, data?: Readonly<Record<string, unknown>>) => errors.ConductorError;
 
-/** Classes of Nova that the agent tells apart, where the names differ. */
+/** The agent's error classes of Nova's exceptions that have other names. */
 const INBOUND: Readonly<Record<string, ErrorClass>> = {
   UnexpectedTaskStateError: errors.UnexpectedTaskState,
   UnexpectedDeletingTaskStateError: errors.UnexpectedDeletingTaskState,
   UnexpectedVMStateError: errors.UnexpectedVmState,
-  // A save whose expected vm_state did not hold, when nobody can say which one did.
+  // A save with an unexpected vm_state whose actual value is unknown.
   InstanceUpdateConflict: errors.UnexpectedVmState,
   ServiceTopicExists: errors.ServiceBinaryExists,
   DBDuplicateEntry: errors.DuplicateRecord,
-  // By id, where it is found by host elsewhere.
+  // Nova raises this by id, and the other class by host.
   ComputeServiceNotFound: errors.ServiceNotFound,
 };
 
 const SAME_NAME: ReadonlyMap<string, ErrorClass> = new Map(Object.entries(errors));
 
-/** Names that a caller's own oslo.messaging can make an exception of; of all others it makes a RemoteError. */
+/** Names that a caller's oslo.messaging converts to exceptions; all others become a RemoteError. */
 const OUTBOUND: Readonly<Record<string, string>> = {
   UnexpectedTaskState: "UnexpectedTaskStateError",
   UnexpectedDeletingTaskState: "UnexpectedDeletingTaskStateError",
@@ -48,15 +48,15 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   SetAdminPasswdNotSupported: "SetAdminPasswdNotSupported",
 };
 
-/** HTTP codes that the API answers with. */
+/** HTTP status codes of the API's response. */
 const CODES: Readonly<Record<string, number>> = { InstanceNotFound: 404, MigrationNotFound: 404 };
 
-/** What cannot be asked of this agent; the API says 501, or 409. */
+/** An operation that this agent does not implement; the API responds with 501 or 409. */
 export class NotImplementedHere extends Error {
   override readonly name = "NotImplementedHere";
 }
 
-/** A method or version that nobody should ask for. */
+/** An unknown method or version. */
 export class UnsupportedRequest extends Error {
   override readonly name = "UnsupportedRequest";
   readonly novaClass: "NoSuchMethod" | "UnsupportedVersion";
@@ -67,7 +67,9 @@ export class UnsupportedRequest extends Error {
   }
 }
 
-/** The failure of a reply as the class that the agent knows; any other as a ConductorError that says which it was. */
+/**
+ * Converts the failure of a reply to the agent's error class; any other exception to a ConductorError with its class name.
+ */
 export function errorOf(failure: string): errors.ConductorError {
   const { class: name, module, message, kwargs } = readFailure(failure);
   const knownFields = Object.entries(kwargs).flatMap(([key, value]) =>
@@ -83,22 +85,25 @@ export function errorOf(failure: string): errors.ConductorError {
     : new known(message, data);
 }
 
-/** Whether a reply's failure is of this class of Nova. */
+/** Returns whether a reply's failure has this class of Nova. */
 export function isFailure(error: unknown, name: string): boolean {
   return error instanceof errors.ConductorError && error.data.class === name;
 }
 
-/** What of an exception the agent reads. All else may be anything, and errors go to the log. */
+/** Fields of an exception that are preserved. All others may contain anything, and errors are logged. */
 const ERROR_FIELDS = ["instance_uuid", "expected", "actual", "reason"];
 
 const STATES = ["expected", "actual"];
 
-/** `{"vm_state": "error", "task_state": "deleting"}`: the state that the exception is of, by its class; the others did not fit either. */
+/**
+ * Extracts the state that belongs to the exception's class, for example from `{"vm_state": "error", "task_state":
+ * "deleting"}`.
+ */
 function stateIn(value: unknown, exception: string): unknown {
   return isObject(value) ? value[exception === "UnexpectedVMStateError" ? "vm_state" : "task_state"] : value;
 }
 
-/** Without the statement that a database error quotes, with the values in it, and without passwords of addresses. */
+/** Removes the SQL statement of a database error with its values, and passwords in URLs. */
 function withoutSecrets(message: string): string {
   return withoutUserInfo(message.replace(/\s*\[SQL:[\s\S]*$/, ""));
 }
@@ -122,7 +127,7 @@ function readFailure(text: string): Failure {
   };
 }
 
-/** What is answered to a call that failed: JSON text. */
+/** Serialises the failure of a call as JSON. */
 export function failureOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const stack =
@@ -140,7 +145,7 @@ export function failureOf(error: unknown): string {
   return JSON.stringify(failure);
 }
 
-/** By which the caller tells one refusal of an action from another. */
+/** Returns the fields by which the caller distinguishes the rejections of an action. */
 function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
   if (error instanceof errors.InstanceInvalidState) {
     return error.data;

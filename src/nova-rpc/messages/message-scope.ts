@@ -5,17 +5,17 @@ import type { NovaContext } from "./oslo-message.js";
 
 type RowName = "Instance" | "Migration";
 
-/** Milliseconds for which what was just said of a row is not asked again. */
+/** Milliseconds for which a row counts as fresh. */
 const JUST_NOW = 1_000;
 
 /**
- * The rows that a message is about, as this process knows them while it works on it: as they came, with all that the conductor has
- * said of them since. What is old by more than a moment is good to be handed on, and to judge nothing by.
+ * The rows of the message that this process is handling: as received, with all later updates from the conductor. A row that
+ * is not fresh may be forwarded, but no decision may depend on it.
  */
 export class RowsInHand {
   readonly #now: () => number;
   readonly #rows = new Map<string, NovaObject>();
-  /** When somebody spoke of each who knows. */
+  /** Time of the last update from the conductor, by row. */
   readonly #notedAt = new Map<string, number>();
   readonly #offeredAt = new Map<string, number>();
 
@@ -28,7 +28,7 @@ export class RowsInHand {
     }
   }
 
-  /** What the conductor, or who has just written it, has answered of a row; fields that are left out stay. */
+  /** Adds an update from the conductor, or from the writer of the row; absent fields keep their values. */
   note(update: NovaObject): void {
     const key = keyOf(update);
     const known = this.#rows.get(key);
@@ -36,23 +36,23 @@ export class RowsInHand {
     this.#notedAt.set(key, this.#now());
   }
 
-  /** However old. */
+  /** Returns the row, whatever its age. */
   latest(name: RowName, id: string | number): NovaObject | undefined {
     return this.#rows.get(`${name} ${id}`);
   }
 
-  /** Only if that was said just now. */
+  /** Returns the row only if it was updated recently. */
   fresh(name: RowName, id: string | number): NovaObject | undefined {
     const at = this.#notedAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
     return this.#now() - at <= JUST_NOW ? this.latest(name, id) : undefined;
   }
 
-  /** The next who reads the row is given it as it is in hand, if that is soon. */
+  /** Lets the next reader use the row as it is, if that happens soon. */
   offer(name: RowName, id: string | number): void {
     this.#offeredAt.set(`${name} ${id}`, this.#now());
   }
 
-  /** What was offered, once. */
+  /** Returns an offered row, once. */
   accept(name: RowName, id: string | number): NovaObject | undefined {
     const at = this.#offeredAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
     this.#offeredAt.delete(`${name} ${id}`);
@@ -60,19 +60,19 @@ export class RowsInHand {
   }
 }
 
-/** A message that this process works on: what is done on its behalf carries its context, and hands its arguments on. */
+/** A message that this process is handling. Calls made for it use its context, and forward its arguments. */
 export interface MessageScope {
   readonly context: NovaContext;
   readonly method: string;
-  /** As they came. */
+  /** The arguments as received. */
   readonly args: Readonly<Record<string, unknown>>;
-  /** Fields that the sender has set and not saved, by instance: the first save takes them along. */
+  /** Fields that the sender has set and not saved, by instance uuid: the first save includes them. */
   readonly unsaved: Map<string, ObjectData>;
-  /** Rows as the conductor has them, without what is unsaved. */
+  /** Rows as the conductor has them, without unsaved fields. */
   readonly rows: RowsInHand;
 }
 
-/** Which message the code that runs now was called for. */
+/** Identifies the message on whose behalf the running code was called. */
 export class MessageScopes {
   readonly #storage = new AsyncLocalStorage<MessageScope>();
 
@@ -84,7 +84,7 @@ export class MessageScopes {
     return this.#storage.run(scope, action);
   }
 
-  /** Until then, every promise of the process carries the scope (Node 20 and 22), and is slower for it. */
+  /** Releases the AsyncLocalStorage, which slows all promises of the process (Node 20 and 22). */
   close(): void {
     this.#storage.disable();
   }
@@ -94,7 +94,9 @@ function keyOf({ "nova_object.name": name, "nova_object.data": { uuid, id } }: N
   return `${name} ${name === "Instance" ? uuid : id}`;
 }
 
-/** At the newer of their versions: what leaves the process is brought down to the control plane's with all that belongs to it. */
+/**
+ * Merges at the newer version; outgoing objects are later converted to the control plane's version with all nested objects.
+ */
 function merged(known: NovaObject, update: NovaObject): NovaObject {
   const { "nova_object.name": name, "nova_object.version": version, "nova_object.data": data } = update;
   const { "nova_object.version": other, "nova_object.data": knownData } = known;

@@ -3,10 +3,10 @@ import { capToProfile } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { isoSeconds } from "../objects/record-object.js";
 
-/** Nova's RequestContext as it travels: who asks, and for which request. By Nova's names, without `_context_`. */
+/** Nova's RequestContext: the requesting user and the request, by Nova's names without `_context_`. */
 export type NovaContext = Readonly<Record<string, unknown>>;
 
-/** What one service asks of another (oslo.messaging's envelope 2.0). */
+/** A request to a service (oslo.messaging's envelope 2.0). */
 export interface OsloRequest {
   readonly kind: "request";
   readonly method: string;
@@ -15,34 +15,34 @@ export interface OsloRequest {
   readonly version: string;
   readonly namespace: string | null;
   readonly context: NovaContext;
-  /** Null: a cast. */
+  /** Null for a cast. */
   readonly reply: ReplyAddress | null;
   readonly uniqueId: string;
 }
 
-/** Where the answer to a call goes. */
+/** The return address of a call. */
 export interface ReplyAddress {
   readonly messageId: string;
   readonly queue: string;
-  /** Seconds of silence that the caller takes, when it wants to hear that the call is still under way. */
+  /** Maximum seconds of silence of a pending call, if the caller wants signs of life; otherwise null. */
   readonly monitorTimeout: number | null;
 }
 
-/** The answer to a call, or a sign of life of it. */
+/** The reply to a call, or a sign of life of a pending call. */
 export interface OsloReply {
   readonly kind: "reply";
   readonly messageId: string;
   readonly result: unknown;
-  /** JSON text, see `failures.ts`. */
+  /** JSON string, see `failures.ts`. */
   readonly failure: string | null;
-  /** False: the call is still under way. */
+  /** If false, the call is still pending. */
   readonly ending: boolean;
   readonly uniqueId: string;
 }
 
 declare const sealed: unique symbol;
 
-/** A message that may leave the process: nothing in it is newer than the control plane. Only {@link seal} makes one. */
+/** A message that may leave the process: it contains nothing newer than the control plane. Only {@link seal} creates one. */
 export type SealedMessage = string & { readonly [sealed]: true };
 
 class MalformedMessage extends Error {
@@ -53,7 +53,7 @@ const VERSION = "2.0";
 
 const CONTEXT = "_context_";
 
-/** The one way from a message to what is published. @throws {ObjectTooNew} */
+/** Converts a message for publishing; there is no other way. @throws {ObjectTooNew} */
 export function seal(message: OsloRequest | OsloReply, profile: ReleaseProfile): SealedMessage {
   const plain = message.kind === "request" ? requestFields(message) : replyFields(message);
   const text = JSON.stringify(capToProfile(plain, profile));
@@ -79,7 +79,7 @@ function replyFields({ messageId, result, failure, ending, uniqueId }: OsloReply
   return { result, failure, ending, _msg_id: messageId, _unique_id: uniqueId };
 }
 
-/** @throws {MalformedMessage} whose text has nothing of the message: it may hold passwords */
+/** @throws {MalformedMessage} without any content of the message, which may contain passwords */
 export function openMessage(body: string): OsloRequest | OsloReply {
   const envelope = parsed(body, "the envelope");
   const text = envelope["oslo.message"];
@@ -90,8 +90,8 @@ export function openMessage(body: string): OsloRequest | OsloReply {
 }
 
 /**
- * The message that these fields of `oslo.message` are.
- * @internal for tests, besides
+ * Parses the fields of `oslo.message`.
+ * @internal exported for tests
  */
 export function messageOf(fields: Readonly<Record<string, unknown>>): OsloRequest | OsloReply {
   const { _unique_id: unique = "", _msg_id: messageId } = fields;
@@ -151,7 +151,9 @@ function parsed(text: string, what: string): Readonly<Record<string, unknown>> {
   return value;
 }
 
-/** The context of what an agent does by itself. Of all this a conductor reads `is_admin`, `request_id` and `read_deleted`. */
+/**
+ * Returns the context of the agent's own calls. A conductor reads only `is_admin`, `request_id` and `read_deleted` of it.
+ */
 export function adminContext(requestId: string, now: number): NovaContext {
   return {
     user: null,
@@ -182,12 +184,12 @@ export function adminContext(requestId: string, now: number): NovaContext {
   };
 }
 
-/** Deleted rows are found, too. */
+/** Returns a context whose queries include deleted rows. */
 export function readingDeleted(context: NovaContext): NovaContext {
   return { ...context, read_deleted: "yes" };
 }
 
-/** `req-<uuid>`; empty where there is none. */
+/** Returns `req-<uuid>`; an empty string if there is none. */
 export function requestIdOf({ request_id: id }: NovaContext): string {
   return typeof id === "string" ? id : "";
 }

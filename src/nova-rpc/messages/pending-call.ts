@@ -4,18 +4,18 @@ import { errorOf } from "./failures.js";
 import type { OsloReply } from "./oslo-message.js";
 
 export interface CallTimeouts {
-  /** Milliseconds for the whole call, however often it is sent. */
+  /** Milliseconds for the call, including all attempts. */
   readonly total: number;
-  /** How many of them are left. */
+  /** Milliseconds left of the total. */
   readonly left: number;
-  /** Milliseconds without a sign of life; null: none are asked for. */
+  /** Maximum milliseconds without a sign of life; null if none are requested. */
   readonly silence: number | null;
 }
 
-/** A call that is waited for. */
+/** A call that awaits its reply. */
 export class PendingCall {
   readonly reply: Promise<unknown>;
-  /** What it asks may be asked again. */
+  /** Whether the request may be repeated. */
   readonly repeatable: boolean;
   readonly #what: string;
   readonly #timeouts: CallTimeouts;
@@ -34,7 +34,7 @@ export class PendingCall {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Its failure may come before anybody waits for it.
+    // The call may fail before its reply is awaited.
     this.reply.catch(() => {});
     this.#cancelTotal = timers.after(Math.max(0, timeouts.left), () => this.#expire(`in ${timeouts.total / 1000} s`));
     this.#awaitSign();

@@ -10,15 +10,15 @@ import { failureOf } from "./failures.js";
 import { type NovaContext, type OsloRequest, openMessage, type ReplyAddress, seal } from "./oslo-message.js";
 import { type CallTimeouts, PendingCall } from "./pending-call.js";
 
-/** Milliseconds until what no queue took is sent again. */
+/** Milliseconds until an unroutable message is sent again. */
 const TRY_AGAIN = 250;
-/** Milliseconds that an answer is tried for (`kombu_missing_consumer_retry_timeout`). */
+/** Milliseconds during which a reply is retried (`kombu_missing_consumer_retry_timeout`). */
 const REPLY_TIMEOUT_MS = 60_000;
 
-/** What answers and signs of life are counted as. */
+/** Metric label of replies and signs of life. */
 const REPLY = "reply";
 
-/** What is asked, and of whom. */
+/** A request and its recipient. */
 export interface RpcRequest {
   /** `conductor`, `compute.host`. */
   readonly topic: string;
@@ -32,9 +32,9 @@ export interface RpcRequest {
 export interface CallLimits {
   /** Milliseconds; default {@link RPC_RESPONSE_TIMEOUT}. */
   readonly timeout?: number;
-  /** Seconds of silence after which it is given up, for calls that take long; the other side then gives signs of life. */
+  /** Maximum seconds of silence, for long calls; the recipient then sends signs of life. */
   readonly monitor?: number;
-  /** It only reads: sent again when the connection was lost. */
+  /** Whether the call is read-only, so that it is repeated after a lost connection. */
   readonly repeatable?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -43,14 +43,14 @@ export interface RpcOptions {
   readonly broker: MessageBroker;
   readonly topology: Topology;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
-  /** What the control plane understands, as far as that is known. */
+  /** The release of the control plane, as far as known. */
   readonly profile: () => ReleaseProfile;
-  /** Nothing is left in the broker when the connection has ended, and nothing made that others use. */
+  /** If set, the connection leaves nothing in the broker, and creates nothing that others use. */
   readonly lookOnly: boolean;
   readonly observer: MessageObserver;
 }
 
-/** oslo.messaging's calls, casts and answers over a broker. The one place that publishes. */
+/** Calls, casts and replies of oslo.messaging over a broker. All publishing happens here. */
 export class Rpc {
   readonly #options: RpcOptions;
   readonly #replyQueue: string;
@@ -61,7 +61,7 @@ export class Rpc {
     this.#replyQueue = `reply_${this.#id()}`;
   }
 
-  /** Begins to read answers. @throws {RefusedByBroker} */
+  /** Starts to consume replies. @throws {BrokerRejectedError} */
   async start(): Promise<void> {
     const { broker, topology, lookOnly } = this.#options;
     await broker.connected();
@@ -78,8 +78,9 @@ export class Rpc {
   }
 
   /**
-   * Sent until a queue takes it. One whose fate is unknown is sent again only if it reads.
-   * @throws {MessagingTimeout} not answered, or not known whether it arrived; and what the other side answers
+   * Calls a method; retries until a queue accepts the request. A request with an unknown outcome is repeated only if it is
+   * read-only.
+   * @throws {MessagingTimeout} no reply, or an unknown delivery; and errors of the recipient
    */
   async call(request: RpcRequest, limits: CallLimits = {}): Promise<unknown> {
     const { timers, clock } = this.#options.runtime;
@@ -105,8 +106,9 @@ export class Rpc {
   }
 
   /**
-   * Resolves when a queue has it. A broker that was restarted has a host's queue again only once that host is back.
-   * @throws {MessagingTimeout} nobody will get it, or that is not known
+   * Casts a request; resolves when a queue has accepted it. After a restart of the broker, a host's queue exists again only
+   * when that host has reconnected.
+   * @throws {MessagingTimeout} the request cannot be delivered, or its delivery is unknown
    */
   async cast(request: RpcRequest): Promise<void> {
     const { timers, clock } = this.#options.runtime;
@@ -128,7 +130,7 @@ export class Rpc {
     }
   }
 
-  /** To all servers of the topic. Nobody may be there. */
+  /** Sends a request to all servers of the topic, if any. */
   async fanout(request: RpcRequest): Promise<void> {
     const { broker, topology } = this.#options;
     const exchange = topology.fanout(request.topic);
@@ -140,7 +142,7 @@ export class Rpc {
     });
   }
 
-  /** Answers a call. An answer that nobody takes is tried for a while, and then dropped. */
+  /** Replies to a call. A reply without a consumer is retried for a while, and then dropped. */
   async sendReply(
     to: ReplyAddress,
     outcome: { readonly result: unknown } | { readonly error: unknown },
@@ -156,7 +158,7 @@ export class Rpc {
         return;
       } catch (error) {
         if (!isUndelivered(error)) {
-          // It cannot be said in words that the control plane understands.
+          // The result cannot be expressed at the control plane's version.
           await this.#reply(to, { result: null, failure: failureOf(error), ending: true });
           return;
         }
@@ -170,7 +172,7 @@ export class Rpc {
     }
   }
 
-  /** Tells a caller that its call is under way. One that does not take this does not need it. */
+  /** Sends a sign of life for a pending call. Undeliverable ones are ignored. */
   async giveSign(to: ReplyAddress): Promise<void> {
     await this.#reply(to, { result: null, failure: null, ending: false }).catch((error: unknown) => {
       if (!isUndelivered(error)) {
@@ -199,7 +201,7 @@ export class Rpc {
     observer.waitedFor(labelOf(request), 1);
     try {
       const replyTo = { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null };
-      // The answer may be faster than the broker's confirmation.
+      // The reply may arrive before the broker's confirmation.
       await Promise.race([pending.reply, this.#send(REQUESTS, request, replyTo, timeouts.left)]);
       return await pending.reply;
     } catch (error) {
@@ -244,7 +246,7 @@ export class Rpc {
     const { broker, profile, observer } = this.#options;
     const body = seal(content, profile());
     observer.message("out", label);
-    // They start at 0, so that the first one shows as a rise.
+    // Counters start at 0, so that the first increment is visible as a rate.
     observer.message("returned", label, 0);
     observer.message("retried", label, 0);
     try {
@@ -267,7 +269,7 @@ export class Rpc {
     }
   }
 
-  /** The broker may have been restarted, and what was asked with it. */
+  /** Repeats pending reads: the broker may have been restarted, and the requests lost. */
   #repeatReads(): void {
     for (const pending of this.#pending.values()) {
       if (pending.repeatable) {
@@ -276,13 +278,13 @@ export class Rpc {
     }
   }
 
-  /** 32 hexadecimal digits. */
+  /** Returns 32 hexadecimal digits. */
   #id(): string {
     return this.#options.runtime.random.uuid().replaceAll("-", "");
   }
 }
 
-/** `Instance.save` for a method of an object: by its own name alone, all of them go by two. */
+/** Returns, for example, `Instance.save` for an object's method, since all of these share two RPC methods. */
 function labelOf({ method, args }: RpcRequest): string {
   const { objname, objmethod, objinst } = args;
   const name = isObject(objinst) ? objectOf(objinst)["nova_object.name"] : objname;
@@ -293,7 +295,7 @@ function silenceOf({ monitor }: CallLimits): number | null {
   return monitor === undefined ? null : monitor * 1000;
 }
 
-/** Nobody has it. */
+/** Whether the message has certainly not been delivered. */
 function isNowhere(error: unknown): error is Unroutable | Unsent {
   return error instanceof Unroutable || error instanceof Unsent;
 }

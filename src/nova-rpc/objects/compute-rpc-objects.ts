@@ -5,19 +5,19 @@ import { type NovaObject, novaObject, objectOf, overlaid } from "./primitive.js"
 import type { ReleaseProfile } from "./profile.js";
 import { builtObject } from "./record-object.js";
 
-/** The one kind of the object that every release's conductor can read. */
+/** The only subclass that the conductors of all releases can read. */
 const NAME = "LibvirtLiveMigrateData";
 
-/** What our data stands under, in the field in which a real hypervisor has the name of a file. */
+/** The key of our data, within the field in which real hypervisors have a file name. */
 const OURS = "compute_agent";
 
-/** Beside it: an agent on the source has looked at it, too. A nova-compute hands on what it does not know. */
+/** A key next to it: an agent on the source has processed the data. A nova-compute forwards unknown data unchanged. */
 const SOURCE_CHECKED = "seen_by_source";
 
-/** What nova's fake drivers have in that field. They take no guest over: each makes its own when one arrives. */
+/** The value of that field with nova's fake drivers. These do not take over guests: each creates its own on arrival. */
 const NOVAS_FAKE = "fake";
 
-/** What a real conductor and API read of it. */
+/** Fields that a real conductor and API read. */
 const DEFAULTS = {
   image_type: "raw",
   disk_available_mb: 0,
@@ -30,7 +30,7 @@ const DEFAULTS = {
   vifs: [],
 };
 
-/** @param received what the other host has sent, to be kept where we say nothing */
+/** @param received the object from the other host, whose values are preserved where we set none */
 export function writeLiveMigrateData(
   data: LiveMigrateData,
   received: unknown,
@@ -43,21 +43,21 @@ export function writeLiveMigrateData(
     : builtObject(NAME, { filename, ...DEFAULTS, ...storageOf(data) }, profile);
 }
 
-/** By which a nova-compute on the source knows whether there is something to be removed here when it fails. */
+/** Returns the fields by which a nova-compute on the source decides whether to clean up here after a failure. */
 function storageOf({ sharedInstanceFiles }: LiveMigrateData) {
   return typeof sharedInstanceFiles === "boolean"
     ? { is_shared_instance_path: sharedInstanceFiles, is_shared_block_storage: sharedInstanceFiles }
     : {};
 }
 
-/** What our driver on the other host has said; of a foreign one only what nova's own fakes need. */
+/** Reads the data of our driver on the other host; for another driver, only the fields that nova's fakes need. */
 export function readLiveMigrateData(value: unknown): LiveMigrateData {
   const filename = filenameIn(value);
   const ours = wordsIn(filename)[OURS];
   return isObject(ours) ? ours : filename === NOVAS_FAKE ? { guestMadeAnew: true } : {};
 }
 
-/** The same as the source has answered it: one that has not read it will hand no guest over. */
+/** Reads the data from the source's response. A source that has not processed the data does not hand over the guest. */
 export function readSourceCheck(value: unknown): LiveMigrateData {
   const data = readLiveMigrateData(value);
   return wordsIn(filenameIn(value))[SOURCE_CHECKED] === true ? data : { ...data, guestMadeAnew: true };
@@ -80,12 +80,12 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The one version of these objects, in every release. */
+/** The only version of these objects, in all releases. */
 const VERSION = "1.0";
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** What a guest uses, as the API's Diagnostics object. */
+/** Converts a guest's resource usage to the API's Diagnostics object. */
 export function writeDiagnostics(found: ResultOf<AgentMethods, "get_instance_diagnostics">): NovaObject {
   const { memoryDetails, cpuDetails, nicDetails, diskDetails, ...own } = found;
   return object("Diagnostics", {

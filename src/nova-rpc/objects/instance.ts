@@ -30,15 +30,15 @@ import {
   writeRecord,
 } from "./record-object.js";
 
-/** Characters that a value has at most: its column's length in Nova's database. */
+/** Maximum characters of a value: the column length in Nova's database. */
 const LONGEST = 255;
 
-/** `resize_disk_info`, `resize_disk_info.1`, `resize_disk_info.2` … */
+/** Returns `resize_disk_info`, `resize_disk_info.1`, `resize_disk_info.2` … */
 const keyOf = (index: number): string => (index === 0 ? DISK_INFO : `${DISK_INFO}.${index}`);
 
 /**
- * Nova's metadata of the system. What a driver says about a guest's disks may have any length, andis split over keys. All other
- * values come from an API, and are as short as Nova wants them.
+ * Nova's system metadata. A driver's disk info may have any length, and is split over several keys. All other values come
+ * from an API, and are within Nova's limits.
  * @internal
  */
 export const systemMetadata: FieldCodec<Readonly<Record<string, string>>> = {
@@ -83,7 +83,7 @@ const flavor: FieldCodec<Flavor> = {
 
 const name = nullable(text());
 
-/** The fields of an object that come only when they are asked for, and that the record has. `flavor` brings all three flavors. */
+/** Fields of the record that are loaded only on request. `flavor` loads all three flavors. */
 export const JOINED_FIELDS = ["flavor", "metadata", "system_metadata", "migration_context", "tags"] as const;
 
 export const INSTANCE_OBJECT: RecordObject<Instance> = {
@@ -106,7 +106,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     availabilityZone: name,
     vmState: word<VmState>("building"),
     taskState: nullable(word()),
-    // Nova does not say who has set a task state, nor that a delete was asked for.
+    // Nova does not save the request that set a task state or requested a delete.
     taskRequestId: unknownToNova<string | null>(() => null),
     deleteRequestId: unknownToNova<string | null>(() => null),
     powerState: code<PowerState>(0),
@@ -118,7 +118,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     metadata: stringRecord,
     systemMetadata,
     migrationContext: nullable(migrationContext),
-    // "True" or nothing, since there were other values once.
+    // "True" or an empty string; earlier releases had other values.
     configDrive: { read: (value) => value === "True" || value === true, write: (value) => (value ? "True" : "") },
     keyName: name,
     keyData: nullable(text()),
@@ -126,7 +126,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     accessIpV6: nullable(text()),
     autoDiskConfig: flag(false),
     userData: nullable(text()),
-    // They are in the messages that build a server, and nowhere afterwards.
+    // Only messages that build a server contain them.
     injectedFiles: unknownToNova<readonly InjectedFile[]>(() => []),
     tags: readOnly<readonly string[]>({
       read: (value) => (isObject(value) ? listedObjects(value, "TagList").map(tagName) : []),

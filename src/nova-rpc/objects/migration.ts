@@ -60,7 +60,7 @@ const RESOURCE_OBJECT: RecordObject<AssignedResource> = {
   fields: { providerUuid: text(), resourceClass: text(), identifier: text() },
 };
 
-/** A ResourceList; null when there are none. */
+/** A ResourceList; null if empty. */
 const resources: FieldCodec<readonly AssignedResource[]> = {
   read: (value) =>
     isObject(value) ? listedObjects(value, "ResourceList").map((item) => readRecord(RESOURCE_OBJECT, item)) : [],
@@ -90,7 +90,7 @@ const CONTEXT_OBJECT: RecordObject<MigrationContext> = {
   },
 };
 
-/** Within an instance: whole, with the lists that a destination of Nova reads and ours are always empty. */
+/** Part of an instance. It is complete, with the lists that a Nova destination reads and that are always empty here. */
 export const migrationContext: FieldCodec<MigrationContext> = {
   read: (value) => readRecord(CONTEXT_OBJECT, value),
   write: (value, profile) => contextObject(value, profile),

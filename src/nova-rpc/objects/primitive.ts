@@ -1,13 +1,13 @@
 import { isObject } from "../../runtime/collections.js";
 import type { ReleaseProfile } from "./profile.js";
 
-/** A versioned object of Nova as it is sent (oslo.versionedobjects). Fields that are not set are absent, which is not null. */
+/** A serialised versioned object of Nova (oslo.versionedobjects). Unset fields are absent, which differs from null. */
 export interface NovaObject {
   readonly "nova_object.name": string;
   readonly "nova_object.namespace": string;
   readonly "nova_object.version": string;
   readonly "nova_object.data": ObjectData;
-  /** Fields that their holder has set and not saved; in no order; absent: none. */
+  /** Names of fields that were set and not saved, in any order; absent if there are none. */
   readonly "nova_object.changes"?: readonly string[];
 }
 
@@ -15,17 +15,17 @@ export type ObjectData = Readonly<Record<string, unknown>>;
 
 const NAME = "nova_object.name";
 
-/** What was sent is no object, or not of the kind that belongs there. */
+/** The received value is not an object, or not of the expected kind. */
 export class MalformedObject extends Error {
   override readonly name = "MalformedObject";
 }
 
-/** Whether a value claims to be an object; only {@link objectOf} says that it is one. @internal */
+/** Whether a value has the key of an object; only {@link objectOf} validates it. @internal */
 export function claimsToBeObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return isObject(value) && Object.hasOwn(value, NAME);
 }
 
-/** @throws {MalformedObject} when it is none, or one of another name */
+/** @throws {MalformedObject} the value is not an object, or has another name */
 export function objectOf(value: unknown, name?: string): NovaObject {
   if (!isNovaObject(value)) {
     throw new MalformedObject(`expected ${name ?? "an object of Nova"}, found ${described(value)}`);
@@ -36,7 +36,7 @@ export function objectOf(value: unknown, name?: string): NovaObject {
   return value;
 }
 
-/** The objects of a list object, such as InstanceList. @throws {MalformedObject} */
+/** Returns the objects of a list object, such as InstanceList. @throws {MalformedObject} */
 export function listedObjects(value: unknown, name: string): readonly NovaObject[] {
   const { objects } = objectOf(value, name)["nova_object.data"];
   if (!Array.isArray(objects)) {
@@ -45,7 +45,7 @@ export function listedObjects(value: unknown, name: string): readonly NovaObject
   return objects.map((item) => objectOf(item));
 }
 
-/** @param changes default: every field that is given */
+/** @param changes default: every field in `data` */
 export function novaObject(
   name: string,
   version: string,
@@ -61,7 +61,7 @@ export function novaObject(
   };
 }
 
-/** The object with other values laid over its own; they count as saved. */
+/** Returns the object with its values overwritten; the overwritten fields count as saved. */
 export function overlaid(object: NovaObject, values: ObjectData): NovaObject {
   const left = (object["nova_object.changes"] ?? []).filter((field) => !Object.hasOwn(values, field));
   const { [NAME]: name, "nova_object.version": version, "nova_object.data": data } = object;
@@ -82,20 +82,20 @@ function isNovaObject(value: unknown): value is NovaObject {
   );
 }
 
-/** Its kind alone: objects carry passwords. */
+/** Returns only the kind of a value, since objects may contain passwords. */
 function described(value: unknown): string {
   return Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
 }
 
 /**
- * An object that the control plane cannot read, whatever is left out of it.
+ * An object that the control plane cannot read, even without its newer fields.
  * @internal for tests
  */
 export class ObjectTooNew extends Error {
   override readonly name = "ObjectTooNew";
 }
 
-/** Fields that an object has since a version; one that is said to be older must not have them. */
+/** The version in which a field was added; an object of an older version must not have it. */
 const FIELDS_SINCE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Instance: { compute_id: "2.8" },
   Migration: { dest_compute_id: "1.8" },
@@ -105,11 +105,12 @@ const FIELDS_SINCE: Readonly<Record<string, Readonly<Record<string, string>>>> =
 const DEEPEST = 100;
 
 /**
- * The value with every object in it, at any depth, at a version that the profile has. A conductor answers an object that is newer by
- * asking itself to backport it, in an endless chain that stops the cloud: what leaves the process passes here (`oslo-message.ts`).
- * A newer minor version becomes the profile's: its new fields are dropped where they are known, and ignored by the reader elsewhere.
- * @throws {ObjectTooNew} of a newer major version, or one that the profile has not at all
- * @throws {MalformedObject} something that only looks like an object
+ * Returns the value with every object in it, at any depth, converted to a version of the profile. Every outgoing message
+ * passes here (`oslo-message.ts`): a conductor handles a newer object by requesting a backport from itself, in an endless
+ * chain that stops the cloud. A newer minor version becomes the profile's: its known new fields are dropped; readers ignore
+ * others.
+ * @throws {ObjectTooNew} the object has a newer major version, or does not exist in the profile
+ * @throws {MalformedObject} the value resembles an object and is invalid
  */
 export function capToProfile(value: unknown, profile: ReleaseProfile, depth = 0): unknown {
   if (depth > DEEPEST) {
@@ -158,7 +159,7 @@ function lowered(object: NovaObject, version: string): NovaObject {
   };
 }
 
-/** Whether an object of the profile has a field. */
+/** Returns whether an object of the profile has a field. */
 export function hasField(profile: ReleaseProfile, name: string, field: string): boolean {
   const since = FIELDS_SINCE[name]?.[field];
   return since === undefined || parsed(profile.objects.get(name) ?? "0.0")[1] >= parsed(since)[1];

@@ -1,6 +1,6 @@
 import { RELEASES, type Release } from "../../records/index.js";
 
-/** Version of each object of Nova that can be part of a message, as Zed (26) has it: the oldest release that is spoken to. */
+/** Versions of Nova's objects that can be part of a message, in Zed (26), the oldest supported release. */
 const ZED_OBJECTS: Readonly<Record<string, string>> = {
   Aggregate: "1.3",
   AggregateList: "1.3",
@@ -110,16 +110,16 @@ const ZED_OBJECTS: Readonly<Record<string, string>> = {
   XenDeviceBus: "1.0",
 };
 
-/** What a control plane of one release understands, and what it expects of a nova-compute. */
+/** The properties of one release of the control plane, and its requirements for a nova-compute. */
 export interface ReleaseProfile {
   readonly release: Release;
-  /** SERVICE_VERSION of the release: what an agent under it says it is. */
+  /** SERVICE_VERSION of the release, which an agent under it reports. */
   readonly serviceVersion: number;
-  /** Services of the release do not start beside an older nova-compute. */
+  /** Minimum version of a nova-compute; with an older one, services of the release do not start. */
   readonly oldestServiceVersion: number;
   /** Minor version of compute RPC 6. */
   readonly computeRpcMinor: number;
-  /** The newest version of each object that it can read. */
+  /** The newest readable version of each object. */
   readonly objects: ReadonlyMap<string, string>;
 }
 
@@ -127,7 +127,7 @@ interface Step {
   readonly release: Release;
   readonly oldest: number;
   readonly computeRpcMinor: number;
-  /** Objects that the release has newer than the one before. */
+  /** Objects with a newer version than in the previous release. */
   readonly newer: Readonly<Record<string, string>>;
 }
 
@@ -175,7 +175,7 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Oldest first.
+ * Release profiles, oldest first.
  * @internal for tests
  */
 export const PROFILES: readonly ReleaseProfile[] = STEPS.map(({ release, oldest, computeRpcMinor }, at) => ({
@@ -186,15 +186,16 @@ export const PROFILES: readonly ReleaseProfile[] = STEPS.map(({ release, oldest,
   objects: new Map(STEPS.slice(0, at + 1).flatMap(({ newer }) => Object.entries(newer))),
 }));
 
-/** What every conductor understands; in use until one has said what it is. */
+/** The profile that every conductor understands; used until a conductor has reported its version. */
 export const OLDEST_PROFILE: ReleaseProfile = profileOf(0);
 
-/** The newest release that is known. */
+/** The newest known release. */
 export const NEWEST_PROFILE: ReleaseProfile = profileOf(Number.MAX_SAFE_INTEGER);
 
 /**
- * The newest release whose services are not newer than `serviceVersion`. Two releases have 66, two have 67: the older one is taken, of
- * which the newer one understands everything. Nothing older than the first is known, which is then taken all the same.
+ * Returns the newest release that is not newer than `serviceVersion`. Two releases have version 66, and two have 67: the
+ * older one is returned, whose format the newer one fully understands. For an unknown older version, the first one is
+ * returned.
  */
 export function profileOf(serviceVersion: number): ReleaseProfile {
   const reached = PROFILES.filter((profile) => profile.serviceVersion <= serviceVersion);

@@ -2,11 +2,11 @@ import { isObject } from "../../runtime/collections.js";
 import { hasField, MalformedObject, type NovaObject, novaObject, type ObjectData, objectOf } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 
-/** How one field of a record is written in an object of Nova, where it has the same name in snake_case. */
+/** Converts one field of a record to and from an object of Nova, where it has the same name in snake_case. */
 export interface FieldCodec<T> {
-  /** @param data the whole object, for what stands in two places */
+  /** @param data all fields of the object, for values in two fields */
   read(value: unknown, data: ObjectData): T;
-  /** Null: the field is never written. */
+  /** Null if the field is never written. */
   readonly write: ((value: T, profile: ReleaseProfile) => unknown) | null;
 }
 
@@ -20,7 +20,7 @@ export const number = (fallback?: number): FieldCodec<number> => scalar("number"
 
 export const flag = (fallback?: boolean): FieldCodec<boolean> => scalar("boolean", fallback);
 
-/** Milliseconds; Nova writes UTC in whole seconds. */
+/** Milliseconds since the epoch; Nova writes UTC with a precision of one second. */
 export const timestamp: FieldCodec<number> = {
   read: (value) => {
     const milliseconds = typeof value === "string" ? Date.parse(withZone(value)) : Number.NaN;
@@ -32,7 +32,7 @@ export const timestamp: FieldCodec<number> = {
   write: isoSeconds,
 };
 
-/** A time that a row gets when it is written, and an object has only after that: 0 until then. */
+/** A time that is set when the row is written; 0 until then. */
 export const rowTime: FieldCodec<number> = readOnly({
   ...timestamp,
   read: (value, data) => (value === undefined || value === null ? 0 : timestamp.read(value, data)),
@@ -40,7 +40,7 @@ export const rowTime: FieldCodec<number> = readOnly({
 
 const withZone = (iso: string): string => (/(Z|[+-]\d\d:?\d\d)$/i.test(iso) ? iso : `${iso}Z`);
 
-/** Text by text; numbers are written as texts, as Nova has them. Absent and null are empty. */
+/** Strings by name; numbers are written as strings, as in Nova. Absent and null become empty. */
 export const stringRecord: FieldCodec<Readonly<Record<string, string>>> = {
   read: (value) => {
     if (value === undefined || value === null) {
@@ -54,27 +54,27 @@ export const stringRecord: FieldCodec<Readonly<Record<string, string>>> = {
   write: (value) => Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item)])),
 };
 
-/** Rows are deleted with their id in our records, and with a flag here. */
+/** Our records mark a deleted row with its id, Nova's objects with a flag. */
 export const deletedId: FieldCodec<number> = readOnly({
   read: (value, { id }) => (value === true ? number(1).read(id, {}) : 0),
   write: null,
 });
 
-/** One kind of record as an object of Nova: a row for each field of the record. */
+/** Converters between one kind of record and an object of Nova, by field of the record. */
 export interface RecordObject<R> {
   /** Nova's name of the object. */
   readonly name: string;
   readonly fields: { readonly [K in keyof R]-?: FieldCodec<R[K]> };
 }
 
-/** @throws {MalformedObject} another object, or a field that is no such value */
+/** @throws {MalformedObject} another object, or a field with an invalid value */
 export function readRecord<R>(kind: RecordObject<R>, value: unknown): R {
   const data = objectOf(value, kind.name)["nova_object.data"];
   const entries = codecsOf(kind).map(([field, codec]) => [field, codec.read(data[novaName(field)], data)]);
   return Object.fromEntries(entries) as R;
 }
 
-/** What the object of a profile has of a record, or of changes to one, by Nova's names. */
+/** Converts a record, or changes of one, to the fields that the object has in the profile, by Nova's names. */
 export function fieldsOf<R>(
   kind: RecordObject<R>,
   values: Partial<R>,
@@ -89,12 +89,12 @@ export function fieldsOf<R>(
   return Object.fromEntries(entries);
 }
 
-/** A new object of the profile's version, every field of which is to be saved. */
+/** Creates an object with the profile's version; all its fields are unsaved. */
 export function writeRecord<R>(kind: RecordObject<R>, values: Partial<R>, profile: ReleaseProfile): NovaObject {
   return builtObject(kind.name, fieldsOf(kind, values, profile), profile);
 }
 
-/** A new object of the profile's version. @param changes default: every field that is given */
+/** Creates an object with the profile's version. @param changes default: every field in `data` */
 export function builtObject(
   name: string,
   data: Readonly<Record<string, unknown>>,
@@ -116,7 +116,7 @@ function novaName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A field that is the same in both. Absent or null: `fallback`; without one, that is refused. */
+/** A field with the same value in both. Absent or null becomes `fallback`; without a fallback it is rejected. */
 function scalar<K extends JsonType>(type: K, fallback?: Of<K>): FieldCodec<Of<K>> {
   return {
     read: (value) => {
@@ -130,7 +130,7 @@ function scalar<K extends JsonType>(type: K, fallback?: Of<K>): FieldCodec<Of<K>
   };
 }
 
-/** A number for each of the fields. */
+/** Returns a number codec for each of the fields. */
 export function numbers<K extends string>(
   fields: Readonly<Record<K, unknown>>,
   fallback?: number,
@@ -139,17 +139,17 @@ export function numbers<K extends string>(
   return Object.fromEntries(Object.keys(fields).map((field) => [field, codec])) as Record<K, FieldCodec<number>>;
 }
 
-/** One of the words of an enumeration; its members are trusted to be those of the record. */
+/** One of the strings of an enumeration; not validated. */
 export function word<T extends string>(fallback?: T): FieldCodec<T> {
   return text(fallback) as unknown as FieldCodec<T>;
 }
 
-/** One of the numbers of an enumeration. */
+/** One of the numbers of an enumeration; not validated. */
 export function code<T extends number>(fallback: T): FieldCodec<T> {
   return number(fallback) as unknown as FieldCodec<T>;
 }
 
-/** Absent and null are null. */
+/** Absent and null become null. */
 export function nullable<T>(inner: FieldCodec<T>): FieldCodec<T | null> {
   const { write } = inner;
   return {
@@ -159,17 +159,17 @@ export function nullable<T>(inner: FieldCodec<T>): FieldCodec<T | null> {
   };
 }
 
-/** A field that the agent reads only. */
+/** A field that is never written. */
 export function readOnly<T>(inner: FieldCodec<T>): FieldCodec<T> {
   return { ...inner, write: null };
 }
 
-/** What Nova has no field for: the record has this value, or what `read` finds elsewhere in the object. */
+/** A field that Nova does not have: `read` returns a constant, or a value from another field of the object. */
 export function unknownToNova<T>(read: (data: ObjectData) => T): FieldCodec<T> {
   return { read: (_value, data) => read(data), write: null };
 }
 
-/** `2026-11-22T02:00:41Z` */
+/** Formats a time as `2026-11-22T02:00:41Z`. */
 export function isoSeconds(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
 }

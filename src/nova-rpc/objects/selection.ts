@@ -6,7 +6,7 @@ import { type FieldCodec, type RecordObject, readRecord, text } from "./record-o
 
 type Claim = Selection["allocationRequest"];
 
-/** The body of a claim in Placement, as JSON text. */
+/** The body of a claim in Placement, as a JSON string. */
 const claim: FieldCodec<Claim> = {
   read: (value) => {
     const body: unknown = typeof value === "string" ? JSON.parse(value) : {};
@@ -28,7 +28,7 @@ const SELECTION_OBJECT: RecordObject<Omit<Selection, "host" | "node">> = {
   },
 };
 
-/** The hosts that may still be tried: carried to the next, and never built. */
+/** Reads the alternate hosts of a build, which are forwarded to the next one and never created. */
 export function readSelections(value: unknown): Selection[] {
   return toSelectionObjects(value).map((selection) => {
     const { service_host: host, nodename: node } = selection["nova_object.data"];
@@ -36,12 +36,12 @@ export function readSelections(value: unknown): Selection[] {
   });
 }
 
-/** As they came. */
+/** Returns the Selection objects unchanged. */
 export function toSelectionObjects(value: unknown): NovaObject[] {
   return Array.isArray(value) ? value.map((item) => objectOf(item, "Selection")) : [];
 }
 
-/** `filter_properties.retry`; null: there is no second try. */
+/** Reads `filter_properties.retry`; null if there is no second attempt. */
 export function readRetry(filterProperties: unknown): RetryInfo | null {
   const retry = isObject(filterProperties) ? filterProperties.retry : undefined;
   if (!isObject(retry) || !isCount(retry.num_attempts) || !Array.isArray(retry.hosts)) {

@@ -5,19 +5,19 @@ import type { ReleaseProfile } from "../objects/profile.js";
 /** `[oslo_messaging_rabbit]`. */
 export type RabbitOptions = NovaConfig["osloMessagingRabbit"];
 
-/** Where requests go (`control_exchange`). */
+/** The exchange for requests (`control_exchange`). */
 export const REQUESTS = "nova";
 
-/** What to do where an exchange or a queue is there with other properties. */
+/** The hint for an exchange or queue that exists with other properties. */
 export const HOW_TO_AGREE =
   "set amqp_durable_queues, rabbit_quorum_queue and their like in [oslo_messaging_rabbit] as Nova's other services have them";
 
-/** The queue that only the connection of a host's agent can have. */
+/** Returns the name of the queue that is exclusive to the connection of a host's agent. */
 export const leaseQueue = (host: string): string => `compute-agent.lease.${host}`;
 
 /**
- * The exchanges and queues of oslo.messaging, declared with the properties that the other services of the same Nova declare them
- * with: the broker refuses whoever comes second with others.
+ * The exchanges and queues of oslo.messaging, with the properties that the other services of the same Nova use: the broker
+ * rejects a declaration with other properties.
  */
 export class Topology {
   readonly #options: RabbitOptions;
@@ -26,18 +26,18 @@ export class Topology {
     this.#options = options;
   }
 
-  /** What conductors, schedulers and computes are asked through. */
+  /** Returns the exchange for requests to conductors, schedulers and computes. */
   requests(): Exchange {
     return { name: REQUESTS, type: "topic", durable: this.#isDurable(), autoDelete: this.#options.amqpAutoDelete };
   }
 
-  /** The exchange that brings a message to all servers of a topic. */
+  /** Returns the exchange that delivers a message to all servers of a topic. */
   fanout(topic: string): Exchange {
     const durable = this.#options.rabbitTransientQuorumQueue;
     return { name: `${topic}_fanout`, type: "fanout", durable, autoDelete: !durable };
   }
 
-  /** The requests to a topic (`compute`), or to one host of it (`compute.host`). */
+  /** Returns the queue of a topic (`compute`), or of one host of it (`compute.host`). */
   server(topic: string, { exclusive }: { readonly exclusive: boolean }): Subscription {
     const queue: Queue = {
       name: topic,
@@ -47,7 +47,7 @@ export class Topology {
       arguments: { ...this.#mirrored(), ...(this.#options.rabbitQuorumQueue ? this.#quorum() : {}) },
     };
     const bindings = [{ exchange: REQUESTS, routingKey: topic }];
-    // A quorum queue has no exclusive consumers.
+    // A quorum queue cannot have exclusive consumers.
     return { queue, exchanges: [this.requests()], bindings, exclusive: exclusive && !this.#options.rabbitQuorumQueue };
   }
 
@@ -58,13 +58,15 @@ export class Topology {
     return { queue: this.#transient(`${exchange.name}_${id}`), exchanges: [exchange], bindings, exclusive: false };
   }
 
-  /** The answers to this process's calls. @param options `lasting`: the queue outlives the connection; default true */
+  /**
+   * Returns the queue for replies to this process. @param options `lasting`: the queue outlives the connection; default true
+   */
   replies(name: string, { lasting = true }: { readonly lasting?: boolean } = {}): Subscription {
     const queue = lasting ? this.#transient(name) : ownQueue(name);
     return { queue, exchanges: [], bindings: [], exclusive: false };
   }
 
-  /** A queue that only its holder's connection can have. */
+  /** Returns a queue that is exclusive to the lease owner's connection. */
   lease(host: string): Subscription {
     return { queue: ownQueue(leaseQueue(host)), exchanges: [], bindings: [], exclusive: false };
   }
@@ -103,15 +105,15 @@ export class Topology {
   }
 }
 
-/** Its connection's alone, and gone with it. */
+/** Returns a queue that is exclusive to its connection and deleted with it. */
 function ownQueue(name: string): Queue {
   return { name, durable: false, autoDelete: false, exclusive: true, arguments: {} };
 }
 
-/** The topic of every request to a nova-compute; a queue each for the topic, its fan-out and `compute.<host>`. */
+/** The topic of every request to a nova-compute. It has a queue for the topic, one for its fanout, and `compute.<host>`. */
 export const COMPUTE_TOPIC = "compute";
 
-/** The topic that a nova-compute of RPC 6.5 or later (2026.1) also reads, and reads until its shutdown is over. */
+/** The topic that a nova-compute of RPC 6.5 or later (2026.1) also reads, until its shutdown has ended. */
 export const ALTERNATE_TOPIC = "compute-alt";
 
 /** The first service version whose nova-computes read {@link ALTERNATE_TOPIC}. */
@@ -136,7 +138,7 @@ const ALTERNATE_METHODS: ReadonlySet<string> = new Set([
   "validate_console_port",
 ]);
 
-/** Whether a nova-compute of the release reads {@link ALTERNATE_TOPIC}. */
+/** Returns whether a nova-compute of the release reads {@link ALTERNATE_TOPIC}. */
 export function hasAlternateTopic({ computeRpcMinor }: ReleaseProfile): boolean {
   return computeRpcMinor >= 5;
 }

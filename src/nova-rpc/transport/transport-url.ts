@@ -1,7 +1,7 @@
 import type { BrokerAddress } from "../../runtime/message-broker.js";
 
 /**
- * `[DEFAULT] transport_url` cannot be used; the message never has the password.
+ * `[DEFAULT] transport_url` is invalid; the message never contains the password.
  * @internal for tests
  */
 export class InvalidTransportUrl extends Error {
@@ -9,7 +9,7 @@ export class InvalidTransportUrl extends Error {
 }
 
 const SCHEMES = /^(rabbit|kombu|amqp):\/\//i;
-/** With TLS, too. */
+/** The default port, with TLS as well. */
 const PORT = 5672;
 
 interface Host {
@@ -19,12 +19,12 @@ interface Host {
   readonly password: string;
 }
 
-/** What of a transport_url says where to connect, and as whom; its query has options. */
+/** The broker's addresses and credentials from a transport_url; its query contains options. */
 export type TransportUrl = Omit<BrokerAddress, "tls">;
 
 /**
- * `rabbit://user:pass@h1:5672,user:pass@h2:5672/vhost?ssl=1`, as oslo.messaging reads it: a host without a user has none of its
- * own, not the one before's; the virtual host is what follows the first slash, and `/` when that is empty.
+ * Parses `rabbit://user:pass@h1:5672,user:pass@h2:5672/vhost?ssl=1` as oslo.messaging does. A host without a user has no
+ * credentials, not those of the previous host. The virtual host follows the first slash; an empty one is `/`.
  * @throws {InvalidTransportUrl}
  */
 export function parseTransportUrl(url: string): TransportUrl {
@@ -38,7 +38,7 @@ export function parseTransportUrl(url: string): TransportUrl {
   if (first === undefined || parsed.some(({ hostname }) => hostname === "")) {
     throw new InvalidTransportUrl("[DEFAULT] transport_url names no host");
   }
-  // The library logs in everywhere as the same user.
+  // The AMQP library uses the same credentials for all hosts.
   const others = parsed.filter(({ username, password }) => username !== first.username || password !== first.password);
   if (others.length > 0) {
     throw new InvalidTransportUrl(
@@ -54,7 +54,7 @@ export function parseTransportUrl(url: string): TransportUrl {
   };
 }
 
-/** The hosts alone, for people. */
+/** Returns the hosts without credentials, for messages. */
 export function withoutPasswords({ hosts, virtualHost }: Pick<TransportUrl, "hosts" | "virtualHost">): string {
   const places = hosts.map(({ hostname, port }) => `${hostname}:${port}`).join(",");
   return `rabbit://${places}/${virtualHost === "/" ? "" : virtualHost}`;
@@ -71,7 +71,7 @@ function parseHost(text: string): Host {
   return { hostname, port: port === undefined ? PORT : Number(port), username, password };
 }
 
-/** At the first occurrence. */
+/** Splits at the first occurrence. */
 function split(text: string, separator: string): string[] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];

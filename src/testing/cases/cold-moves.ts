@@ -261,7 +261,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       const disks = await leave(on, instance, on, harness.largerFlavor);
       const resized = resizedTo(instance, harness.largerFlavor);
       await arrive(harness, on, resized, disks, { resizeInstance: true });
-      // Both hosts see the same files, so that the destination keeps them.
+      // Both hosts access the same files, so the destination must preserve them.
       await on.host.destroy(resized, { ...DEVICES, destroyDisks: false });
       await succeeds(back(on, instance), "finishRevertMigration", "bring the guest back on the same host");
       await mustBe(on, instance, "running", "finishRevertMigration", "on the same host");

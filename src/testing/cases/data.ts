@@ -9,7 +9,7 @@ import { finished, LIVE_NEEDS, migrate, prepared } from "./live-migration.js";
 
 type Keeper = "disk" | "memory";
 
-/** Text that was put into a guest. */
+/** Test data in a guest. */
 class PlacedCanary {
   readonly #harness: DriverHarness;
   readonly #place: CanaryPlace;
@@ -23,7 +23,7 @@ class PlacedCanary {
     this.#text = text;
   }
 
-  /** @throws {CanaryUnfit} what is written cannot be read, or was there before. */
+  /** @throws {CanaryUnfit} the written text cannot be read back, or was there before */
   static async put(harness: DriverHarness, on: CheckedHost, instance: Instance, keeper: Keeper): Promise<PlacedCanary> {
     const { canary } = harness.options;
     const place = keeper === "disk" ? canary : canary?.memory;
@@ -45,7 +45,7 @@ class PlacedCanary {
     return new PlacedCanary(harness, place, keeper, text);
   }
 
-  /** @throws {ContractViolation} it is no longer there. */
+  /** @throws {ContractViolation} the text is no longer there */
   async mustBeIn(on: CheckedHost, instance: Instance, method: string, when: string): Promise<void> {
     const rule = `keep the guest's ${this.#keeper} ${when}`;
     let found: string | undefined;
@@ -61,7 +61,7 @@ class PlacedCanary {
   }
 }
 
-/** The canary of the check's options is at fault, not the driver. */
+/** The check's canary option is at fault, not the driver. */
 class CanaryUnfit extends Error {
   override readonly name = "CanaryUnfit";
 }
@@ -70,22 +70,22 @@ const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 
 const SNAPSHOT = "66666666-6666-4666-8666-666666666666";
 
-/** The server, and where its guest is. */
+/** The server, and the host of its guest. */
 type Placed = readonly [on: CheckedHost, instance: Instance];
 
-/** Something that guests go through without losing what they keep. */
+/** A change or move after which guests must still have their data. */
 interface Trip {
   readonly code: string;
-  /** `over a stop and a start` */
+  /** For messages: `over a stop and a start` */
   readonly when: string;
-  /** What is to blame if data is lost. */
+  /** The method to report if data is lost. */
   readonly method: DriverMethod;
   readonly needs?: readonly DriverMethod[];
   readonly retains: readonly Keeper[];
   readonly go: (harness: DriverHarness, on: CheckedHost, instance: Instance) => Promise<Placed>;
 }
 
-/** A change of the guest on its host. */
+/** Wraps a change of the guest that does not move it. */
 function onTheSpot(change: (on: CheckedHost, instance: Instance) => Promise<void>): Trip["go"] {
   return async (_, on, instance) => {
     await change(on, instance);
@@ -283,7 +283,7 @@ function caseOf({ code, when, method, needs = [], go }: Trip, keeper: Keeper): C
   };
 }
 
-/** Section 8.12: what guests keep. */
+/** Section 8.12: preservation of guests' data. */
 export const DATA_CASES: readonly ContractCase[] = TRIPS.flatMap((trip) =>
   trip.retains.map((keeper) => caseOf(trip, keeper)),
 );

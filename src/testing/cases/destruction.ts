@@ -6,7 +6,7 @@ import { DEVICES, frozen, imageOf } from "../harness-fixtures.js";
 
 const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 
-/** How a guest comes into each state that is neither running nor shut down. */
+/** The call that brings a guest into each state that is neither running nor shut down. */
 const STATES: readonly (readonly [DriverMethod, (host: DriverHost, instance: Instance) => Promise<void>])[] = [
   ["pause", (host, instance) => host.pause(instance)],
   ["suspend", (host, instance) => host.suspend(instance)],
@@ -27,7 +27,7 @@ const DESTRUCTION: KilledWork = {
   },
 };
 
-/** Section 8.2: how guests go. */
+/** Section 8.2: destruction of guests. */
 export const DESTRUCTION_CASES: readonly ContractCase[] = [
   {
     code: "destroy-absent",
@@ -87,7 +87,7 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     run: async (harness) => {
       const on = await harness.connect();
       const [survivor, gone] = [await harness.spawned(on), await harness.instance(on)];
-      // A host whose nodes take one guest each may have one node only.
+      // A host whose nodes take one guest each may have only one node.
       if (gone.node === survivor.node && (await harness.spawn(on, gone).then(() => false, isFull))) {
         return;
       }

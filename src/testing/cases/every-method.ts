@@ -20,7 +20,7 @@ const LIFE: readonly (readonly [
   ["destroy", (_, { host }, it) => host.destroy(it, DESTROY)],
 ];
 
-/** Section 8: what goes for every method. */
+/** Section 8: rules for every method. */
 export const MANNERS_CASES: readonly ContractCase[] = [
   {
     code: "instances-unchanged",
@@ -28,7 +28,7 @@ export const MANNERS_CASES: readonly ContractCase[] = [
     rule: "instances are read-only: no method changes the one that it is given",
     run: async (harness) => {
       const on = await harness.connect();
-      // The object is not frozen, so that a change is found also where it would be ignored.
+      // The object is not frozen, so that a change is also found if a driver ignores the error.
       const instance = structuredClone(await harness.instance(on));
       const before = JSON.stringify(instance);
       for (const [method, call] of LIFE) {
@@ -66,7 +66,7 @@ export const MANNERS_CASES: readonly ContractCase[] = [
       );
       await succeeds(on.host.destroy(instance, DESTROY), "destroy", "remove what a stopped spawn left");
       await mustBe(on, instance, "absent", "destroy", "of a stopped spawn");
-      // Another node may be needed: the first may take its time to be free again.
+      // Another node may be needed: the first one may take time to become free again.
       const next = await harness.spawned(on);
       await mustSettle("powerOff", (signal) => on.bare.powerOff(next, { signal }));
     },
@@ -99,7 +99,7 @@ const LATE: readonly Late[] = [
   },
 ];
 
-/** Section 8.4 `supportsFencing`: an agent that is suspended, and goes on when the next one has the host. */
+/** Section 8.4 `supportsFencing`: an agent that is suspended, and resumes after the next one has taken the host. */
 export const FENCING_CASES: readonly ContractCase[] = [
   {
     code: "late-effects",
@@ -120,7 +120,7 @@ export const FENCING_CASES: readonly ContractCase[] = [
   },
 ];
 
-/** @returns false: the method was through before that many calls of its doors. */
+/** @returns false if the method completed before that many interface calls */
 async function suspended(
   harness: DriverHarness,
   { method, begin, call }: Late,
@@ -157,7 +157,7 @@ async function suspended(
   return stopped;
 }
 
-/** Methods that make sense together only. */
+/** Methods that are useful only as a group. */
 const METHOD_GROUPS: readonly (readonly DriverMethod[])[] = [
   ["pause", "unpause"],
   ["suspend", "resume"],
@@ -173,10 +173,10 @@ const STORAGE: readonly DriverMethod[] = [
   "checkInstanceSharedStorageCleanup",
 ];
 
-/** Milliseconds that a hypervisor's clock may differ from the agent's. */
+/** Maximum difference in milliseconds between the clocks of hypervisor and agent. */
 const CLOCKS_APART = 60_000;
 
-/** The power state that an event stands for. */
+/** The power state that an event implies. */
 const IMPLIED: Readonly<Partial<Record<LifecycleTransition, PowerState>>> = {
   started: POWER_STATES.running,
   resumed: POWER_STATES.running,

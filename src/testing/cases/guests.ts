@@ -12,7 +12,7 @@ import { DEVICES } from "../harness-fixtures.js";
 
 const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 
-/** How many guests are made at the same time. */
+/** Number of guests that are built concurrently. */
 const SOME = 4;
 
 function several(harness: DriverHarness, on: CheckedHost) {
@@ -37,7 +37,7 @@ const SPAWN: KilledWork = {
   },
 };
 
-/** Section 8.2: how guests come. */
+/** Section 8.2: creation of guests. */
 export const GUEST_CASES: readonly ContractCase[] = [
   {
     code: "spawn-runs",
@@ -85,7 +85,7 @@ export const GUEST_CASES: readonly ContractCase[] = [
       const on = await harness.connect();
       const instances = await several(harness, on);
       const nodes = new Set(instances.map(({ node }) => node));
-      // Nodes that take one guest each are not asked for more.
+      // Nodes that take one guest each get no second one.
       const own = nodes.size === 1 ? instances : instances.slice(0, nodes.size);
       await succeeds(
         Promise.all(own.map((each) => harness.spawn(on, each))),

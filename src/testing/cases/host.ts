@@ -11,7 +11,7 @@ const OUTLIVED: KilledWork = {
   },
 };
 
-/** Section 8.1: the host, its nodes, and what is known of guests. */
+/** Section 8.1: the host, its nodes, and the list of guests. */
 export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "nodes-are-listed",
@@ -228,7 +228,7 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
 ];
 
-/** Section 8.14: what people ask of hosts and guests. */
+/** Section 8.14: reports about hosts and guests. */
 export const REPORT_CASES: readonly ContractCase[] = [
   {
     code: "uptime-is-told",

@@ -5,12 +5,12 @@ const SNAPSHOT = "77777777-7777-4777-8777-777777777777";
 
 const IMAGE = "88888888-8888-4888-8888-888888888888";
 
-/** Long enough for several parts. */
+/** Long enough for several chunks. */
 const BYTES = "an image\n".repeat(1000);
 
 const ignoredStages = { updateTaskState: async () => {} };
 
-/** Section 8.13: the bytes of images. */
+/** Section 8.13: the content of images. */
 export const IMAGE_CASES: readonly ContractCase[] = [
   {
     code: "snapshot-uploads",
@@ -78,7 +78,7 @@ export const IMAGE_CASES: readonly ContractCase[] = [
 
 const SNAPSHOT_IMAGE = "55555555-5555-4555-8555-555555555555";
 
-/** Section 8.2: copies of guests' disks. */
+/** Section 8.2: snapshots of guests' disks. */
 export const SNAPSHOT_CASES: readonly ContractCase[] = [
   {
     code: "snapshot-stages",

@@ -10,7 +10,7 @@ import { LIVE_MIGRATION_CASES } from "./live-migration.js";
 import { POWER_CASES } from "./power.js";
 import { PROVIDER_TREE_CASES, RESHAPE_CASES } from "./provider-tree.js";
 
-/** The whole contract, in the order of its sections. */
+/** The complete contract, in the order of its sections. */
 export const CONTRACT_CASES: readonly ContractCase[] = [
   ...MANNERS_CASES,
   ...HOST_CASES,

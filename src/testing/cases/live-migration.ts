@@ -42,10 +42,10 @@ export async function prepared(
   });
 }
 
-/** What a bare driver does with its call-backs. */
+/** Records the callbacks of an unwrapped driver. */
 class CallBacks {
   readonly calls: string[] = [];
-  /** Where the guest ran when postMethod was called. */
+  /** The guest's host when postMethod was called. */
   atPost: string | null = null;
   progressIsSound = true;
   readonly #look: () => Promise<string>;
@@ -73,7 +73,7 @@ class CallBacks {
 
 const RULE = "call exactly one of postMethod and recoverMethod, exactly once";
 
-/** Runs the author's own method, unwrapped, so that a second call-back is seen. */
+/** Runs the driver's own method, unwrapped, so that a second callback is detected. */
 export async function migrate(
   [source, destination]: readonly [CheckedHost, CheckedHost],
   instance: Instance,
@@ -88,7 +88,7 @@ export async function migrate(
   return callBacks;
 }
 
-/** What the agents do when the guest has left. */
+/** Performs the agents' steps after the guest has moved. */
 export async function finished(
   [source, destination]: readonly [CheckedHost, CheckedHost],
   instance: Instance,

@@ -7,7 +7,7 @@ import { DEVICES, frozen, imageOf } from "../harness-fixtures.js";
 type Change = (host: DriverHost, instance: Instance) => Promise<void>;
 type State = keyof typeof POWER_STATES;
 
-/** The method does its work on a running guest that `first` was done to, and again, and on no guest. */
+/** Creates two cases: the method works on a running guest that `first` has prepared, and fails without a guest. */
 function changes(
   method: DriverMethod,
   change: Change,
@@ -65,7 +65,7 @@ const off: Change = (host, instance) => host.powerOff(instance);
 const start: Change = (host, instance) => host.powerOn(instance);
 const rescue: Change = (host, instance) => host.rescue(instance, { ...DEVICES, image: frozen(imageOf()) });
 
-/** Section 8.2: what is done to a guest that is there. */
+/** Section 8.2: changes of existing guests. */
 export const POWER_CASES: readonly ContractCase[] = [
   ...changes("powerOff", off, "shutdown"),
   again("powerOff", off, "shutdown"),

@@ -6,7 +6,7 @@ const METHOD = "updateProviderTree";
 
 const CLASS = /^[A-Z][A-Z0-9_]*$/;
 
-/** Everything that a driver may change of a tree, as text. */
+/** Serialises everything in a tree that a driver may change. */
 function pictureOf(tree: ProviderTree): string {
   return JSON.stringify(
     tree
@@ -65,7 +65,7 @@ const SHARING = "77777777-7777-4777-8777-777777777777";
 
 const AGGREGATE = "88888888-8888-4888-8888-888888888888";
 
-/** Section 8.7: what a driver owes to the provider tree. */
+/** Section 8.7: a driver's duties for the provider tree. */
 export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   {
     code: "tree-inventory",
@@ -301,7 +301,7 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
   },
 ];
 
-/** Three consumers that hold one unit of each class of each provider of the node. */
+/** Creates three consumers that each have one unit of each class of each provider of the node. */
 function heldOn(tree: ProviderTree, node: string): ReshapeAllocations {
   const consumers = [1, 2, 3].map((number) => `0000000${number}-0000-4000-8000-000000000000`);
   const held = () =>

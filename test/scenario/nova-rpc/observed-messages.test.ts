@@ -20,7 +20,7 @@ const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "bu
 const INSTANCE = BUILD?.msg.args?.instance as NovaObject;
 const UUID = String(INSTANCE["nova_object.data"].uuid);
 
-/** An agent's side of a Nova, with the log of a real agent at its most talkative, and its metrics. */
+/** Creates an agent's side of a Nova, with a real agent's log at its most verbose level, and its metrics. */
 async function createHarness(respond: (request: ConductorRequest) => unknown) {
   const virtual = createVirtualRuntime();
   const lines: string[] = [];
@@ -95,7 +95,7 @@ it("counts messages by method: in, out, waited for, returned and retried, from 0
     undefined,
     "1",
   ]);
-  // Nobody reads the answers' queue: they come back, and are sent again.
+  // The reply queue has no consumer: replies are returned, and sent again.
   await runtime.advance(1_000);
   const replies = (event: string) => sample(`rpc_messages_total{host="h",event="${event}",method="reply"}`);
   expect(Number(await replies("returned"))).toBeGreaterThan(4);

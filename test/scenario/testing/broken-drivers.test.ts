@@ -19,7 +19,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
   for (const each of CONTRACT_CASES) {
     test(`${each.code}: ${each.rule}`, async () => {
       const flaw = FLAWS[each.code] ?? (() => ({}));
-      // Guests of fake-libvirt have nothing that one could put data into.
+      // Guests of fake-libvirt cannot store data.
       const [healthy, options] = each.code in DATA_FLAWS ? [fileDriver, FILE_DRIVER] : [driver, check];
       const result = await checkCase(brokenBy(flaw, healthy), each, options);
       expect(result.outcome, result.message).toBe("failed");

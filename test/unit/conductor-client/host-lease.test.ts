@@ -11,7 +11,7 @@ const HELD: LeaseHolder = {
   ...{ seenAgo: 1_000, connected: false, freeIn: 9_000 },
 };
 
-/** Asks until it has the lease. @returns the boots that it said to be dead */
+/** Acquires the lease, retrying. @returns the boots that it reported as dead */
 async function acquired(holder: LeaseHolder): Promise<readonly (string | undefined)[]> {
   const deadBoots: (string | undefined)[] = [];
   await new HostLease("h1", world).acquire(async (dead) => {

@@ -4,7 +4,7 @@ import type { Link } from "../../../src/conductor-client/link.js";
 import { RPC_CODES } from "../../../src/conductor-client/wire.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
-/** The answer of a host that serves one method. */
+/** Returns the response of a host that serves one method. */
 async function callHost(method: string): Promise<unknown> {
   const { clock, logger, runUntil } = createVirtualRuntime();
   const inbound = new Inbound({ clock, logger });

@@ -5,7 +5,7 @@ import { StateReports } from "../../../src/conductor-client/state-reports.js";
 import { encodeError } from "../../../src/conductor-client/wire.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
-/** Reports, what was sent of them, and what answers it. */
+/** Creates state reports, with the sent calls and their pending replies. */
 function begin() {
   const runtime = createVirtualRuntime({ seed: 1 });
   const sent: { readonly services: readonly number[]; readonly timeout: number | undefined }[] = [];

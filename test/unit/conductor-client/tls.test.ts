@@ -35,7 +35,7 @@ function agentOf(listener: Listener, ca = authority.cert) {
   return runtime;
 }
 
-/** What the agent is told of the control plane: where it found it, or why not. */
+/** Connects an agent. Returns how it reached the control plane, or why it failed. */
 async function join(url: string, listener: Listener, ca?: string): Promise<string> {
   const limits = { timeout: 10_000, signal: new AbortController().signal };
   try {

@@ -12,13 +12,13 @@ const FLAMINGO = 70;
 const GAZPACHO = 72;
 const NEWEST = NEWEST_PROFILE.serviceVersion;
 
-/** A conductor whose oldest nova-compute has this service version. */
+/** Scripts a conductor whose oldest nova-compute has this service version. */
 function withOldestCompute(version: number) {
   return (request: ConductorRequest): unknown =>
     request.what === "Service.get_minimum_version" ? version : usual(request);
 }
 
-/** Handlers that record the methods and parameters they are called with. */
+/** Creates handlers that record their methods and parameters. */
 function recording(methods: readonly string[] = Object.keys(AGENT_METHODS)) {
   const called: string[] = [];
   const calls: unknown[] = [];

@@ -11,7 +11,7 @@ const MIGRATION = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live
 const [RECORDED] = recording("zed", "live-migrate").filter(({ msg }) => msg.method === "live_migration");
 const MESSAGE = RECORDED?.msg.args ?? {};
 
-/** A conductor with a migration, which it saves. */
+/** Scripts a conductor that stores one migration. */
 function withMigration(each: ConductorRequest): unknown {
   switch (each.what) {
     case "Migration.get_by_id":
@@ -73,7 +73,7 @@ describe("a service that beats", () => {
 });
 
 describe("what is done on behalf of a message", () => {
-  /** Serves a recorded live migration by `work`. */
+  /** Serves a recorded live migration with `work`. */
   async function migrating(work: (harness: Awaited<ReturnType<typeof open>>) => Promise<void>) {
     const harness = await open(withMigration);
     let done = false;

@@ -10,7 +10,7 @@ import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { UUID } from "../../fixtures/nova-session-harness.js";
 import { RABBIT, scriptConductor, TOPOLOGY } from "../../fixtures/scripted-conductor.js";
 
-/** A host whose connections can be cut; while they are, nothing is sent. */
+/** Creates a host whose connection can be cut; nothing is sent until it is restored. */
 async function cuttable(handler: Parameters<typeof scriptConductor>[1]) {
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();

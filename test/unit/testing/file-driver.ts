@@ -11,8 +11,8 @@ async function exported<T>(file: string): Promise<T> {
 const { driver } = await exported<{ readonly driver: DriverDefinition }>("index.js");
 const { check } = await exported<{ readonly check: DriverCheckOptions }>("check.js");
 
-/** A driver whose guests have a disk and memory that can be looked into. */
+/** A driver whose guests have an accessible disk and memory. */
 export const fileDriver = driver;
 
-/** How it is checked, with canaries. */
+/** Options of its check, with canaries. */
 export const FILE_DRIVER: DriverCheckOptions = { ...check, time: "virtual" };

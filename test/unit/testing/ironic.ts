@@ -9,7 +9,7 @@ import { ADMINISTRATOR } from "../../fixtures/world/administrator.js";
 
 const ROOT = "http://ironic.test/baremetal";
 
-/** The service without a socket. */
+/** Creates a client that calls the service without a socket. */
 function clientOf(handle: ServiceHandler): HttpClient {
   return {
     request: async ({ method, url, headers, body }) => {
@@ -27,7 +27,7 @@ function clientOf(handle: ServiceHandler): HttpClient {
   };
 }
 
-/** How ironic is checked: each case has an emulated Ironic of its own, with some nodes, in virtual time. */
+/** Options of the check of ironic: each case has its own emulated Ironic with some nodes, in virtual time. */
 export const IRONIC: DriverCheckOptions = {
   time: "virtual",
   config: () => ({ endpointOverride: ROOT, authType: "none" }),
@@ -53,7 +53,7 @@ export const IRONIC: DriverCheckOptions = {
       },
     };
   },
-  // As nova's own driver for Ironic does.
+  // Deviations of nova's own driver for Ironic.
   waive: {
     "spawn-powered-off": "Ironic turns on what it has deployed",
     "reboot-hard-absent": "a machine that has no instance is not deployed by a reboot",

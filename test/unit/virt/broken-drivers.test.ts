@@ -8,7 +8,7 @@ import { VirtDriverNotReady } from "../../../src/virt/index.js";
 import { driverWith, hostOf, instanceOf, UUID, virtualContext } from "./fixtures.js";
 
 const { VirtDriverMisbehaved, VirtDriverTimeout } = errors;
-/** A promise of an author's own making. */
+/** Makes an object look like a promise. */
 const THENABLE: string = "then";
 const instance = instanceOf();
 describe("broken drivers", () => {

@@ -7,7 +7,7 @@ import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";
 import { type DriverContext, defineDriver } from "../../../src/virt/index.js";
 import { driverWith, instanceOf, spawnOptions, UUID, virtualContext } from "./fixtures.js";
 
-/** A contained driver with these methods. */
+/** Creates a contained driver with these methods. */
 async function contained(
   changes: (context: DriverContext, containment: Containment) => Readonly<Record<string, unknown>>,
 ) {
@@ -62,7 +62,7 @@ test("8.10 a rejection that nobody handles fails the call: its signal is aborted
   }));
   const spawned = host.spawn(instanceOf(), spawnOptions).catch((error: unknown) => error);
   await runtime.advance(0);
-  // The method had not returned when it strayed.
+  // The method was still pending when the rejection occurred.
   expect(unhandledError).toMatchObject({ failsCall: true, kind: "rejection" });
   await runtime.advance(5_000);
   const error = await spawned;

@@ -6,14 +6,14 @@ import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";
 import { ProviderTree, type VirtDriver } from "../../../src/virt/index.js";
 import { hostOf, instanceOf, NO_DEVICES, OTHER_UUID, UUID } from "./fixtures.js";
 
-/** Methods of the contract that answer something. */
+/** Methods of the contract that return a value. */
 type MethodWithResult = {
   [M in DriverMethod]: ReturnType<NonNullable<VirtDriver[M]>> extends Promise<void> ? never : M;
 }[DriverMethod];
 
 interface Checked {
   readonly ask: (host: DriverHost) => unknown;
-  /** An answer that breaks one rule → the rule, and what was found. */
+  /** Result that breaks one rule → the rule, and the reported value. */
   readonly broken: readonly (readonly [result: unknown, rule: string, found: string])[];
 }
 
@@ -76,7 +76,7 @@ function moveData(ask: Checked["ask"]): Checked {
   };
 }
 
-/** Wrong values of the node's resources, by key. */
+/** Invalid values of the node's resources, by key. */
 const WRONG: Readonly<Record<keyof typeof RESOURCE | "uuid" | "stats", readonly [value: unknown, rule: string]>> = {
   vcpus: [Number.NaN, COUNT],
   memoryMb: [1.5, COUNT],
@@ -112,7 +112,7 @@ const resources: Checked = {
 
 const someInstances = "return a list of some of the instances that it was given, each once";
 
-/** Every method that answers, with every rule of its answer. */
+/** Every method with a result, and every rule for that result. */
 const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
   processInstancesAtStartup: {
     ask: (host) => host.processInstancesAtStartup([instance]),
@@ -224,7 +224,7 @@ describe.each(Object.entries(RESULT_CASES))("8.1 what %s answers is checked", (m
     expect(error).toBeInstanceOf(VirtDriverMisbehaved);
     expect(error).toMatchObject({ driver: "broken", method, rule });
     expect(String(error)).toContain(`driver broken: ${method} must ${rule}, but ${found}`);
-    // The address is no call that could hang, and none that is measured.
+    // The address is not an asynchronous call, so it is neither timed nor measured.
     if (method !== "getHostIpAddr") {
       expect(outcomes).toEqual(["misbehaved"]);
     }

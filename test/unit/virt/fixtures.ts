@@ -95,7 +95,10 @@ export function virtualContext(changes: Partial<HostContext> = {}) {
   return { runtime, context: contextOf(runtime, changes) };
 }
 
-/** What a driver must have, doing nothing, and what the test wants instead. Values of any type, as from plain JavaScript. */
+/**
+ * Creates a driver with only the required methods, which do nothing, and these changes. Their values may have any type, as
+ * in plain JavaScript.
+ */
 export function driverWith(changes: Readonly<Record<string, unknown>> = {}): VirtDriver {
   const nothing = async () => {};
   const driver: VirtDriver = {
@@ -136,7 +139,7 @@ export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {
 
 export const spawnOptions = { ...NO_DEVICES, image: imageOf(), allocations: {}, powerOn: true } as const;
 
-/** A cold migration of {@link instanceOf} from devstack1 to devstack2. */
+/** Creates a cold migration of {@link instanceOf} from devstack1 to devstack2. */
 export function migrationOf(changes: Partial<Migration> = {}): Migration {
   return aMigration({
     uuid: "44444444-4444-4444-8444-444444444444",
@@ -155,7 +158,7 @@ export function migrationOf(changes: Partial<Migration> = {}): Migration {
   });
 }
 
-/** A host whose driver is {@link driverWith} these changes. */
+/** Creates a host with the driver {@link driverWith} these changes. */
 export async function hostOf(changes: Readonly<Record<string, unknown>> = {}, options: DriverHostOptions = {}) {
   const { runtime, context } = virtualContext();
   let driverContext: DriverContext | undefined;

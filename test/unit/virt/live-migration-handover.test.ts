@@ -14,7 +14,7 @@ const PROGRESS: LiveMigrationProgress = {
   diskRemaining: 0,
 };
 
-/** A live migration by a driver whose method this is. */
+/** Starts a live migration with this driver method. */
 async function migration(
   liveMigration: (options: Required<LiveMigrationOptions>) => Promise<unknown>,
   { changes = {}, ...hostOptions }: DriverHostOptions & { readonly changes?: Partial<LiveMigrationOptions> } = {},

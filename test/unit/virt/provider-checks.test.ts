@@ -3,7 +3,7 @@ import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { defineDriver, ProviderTree, type ReshapeAllocations } from "../../../src/virt/index.js";
 import { driverWith, NODE_UUID, OTHER_UUID, UUID, virtualContext } from "./fixtures.js";
 
-/** What comes of an edit by the driver; null: it is accepted. */
+/** Returns the error after an edit by the driver; null if the edit is accepted. */
 async function edited(
   edit: (tree: ProviderTree, allocations: ReshapeAllocations) => void,
   prepare: (tree: ProviderTree) => void = () => {},

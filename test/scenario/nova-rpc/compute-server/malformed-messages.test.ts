@@ -14,7 +14,7 @@ import type { ConductorRequest } from "../../../fixtures/scripted-conductor.js";
 type Message = Readonly<Record<string, unknown>>;
 
 const CHECKS = new MethodChecks(AGENT_METHODS);
-/** Each message to a nova-compute, once a method. */
+/** The recorded messages to a nova-compute, one for each method. */
 const RECORDED = new Map(
   recordedPhases("zed")
     .flatMap((phase) => recording("zed", phase))
@@ -22,13 +22,13 @@ const RECORDED = new Map(
     .map(({ msg }) => [String(msg.method), msg as Message]),
 );
 
-/** What is put in the place of a part of a message: something of another type, or nothing. */
+/** A replacement for a part of a message: a value of another type, or nothing. */
 const wrong = fc.oneof(
   fc.constant(undefined),
   fc.constantFrom(null, true, -1, 1e308, 0.5, "", "x", [], {}, [[]], { "nova_object.name": "Instance" }),
   fc.jsonValue({ maxDepth: 2 }),
 );
-/** Where: at each level one of what is there. */
+/** The path of the replaced part: at each level the index of a member. */
 const place = fc.array(fc.nat(), { minLength: 1, maxLength: 7 });
 const spoiling = fc.array(fc.tuple(place, wrong), { minLength: 1, maxLength: 3 });
 
@@ -93,7 +93,7 @@ async function serving() {
 }
 
 let calls = 0;
-/** The message as a call whose answer comes here. */
+/** Converts the message to a call whose reply is received here. */
 function asCall(message: Message): Message {
   calls += 1;
   return { ...message, _msg_id: `m${calls}`, _reply_q: "reply_me", _timeout: null, _unique_id: `u${calls}` };

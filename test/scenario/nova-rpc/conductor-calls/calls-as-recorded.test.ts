@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 import { operationsOverNova } from "../../../fixtures/operations-over-nova.js";
 import { collectReportedStates, differencesOf, recordedStates } from "../../../fixtures/reported-states.js";
 
-/** By operation: what was recorded of it, and how ours differs from it. */
+/** The recording of each operation, and the differences of ours. */
 const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences: string[]]>> = {
   build: [
     "build",
-    // A build that was deleted before it began is none of the action's events.
+    // A build that is deleted before it begins starts no event of the action.
     "- 1 begins compute__do_build_and_run_instance",
     "- 1 Instance host=1",
     "- 1 Instance task_state=networking",
     "+ 1 begins compute__do_build_and_run_instance",
-    // In one save, so that nobody dies between them.
+    // Saved at once, so that an agent cannot be killed in between.
     "+ 1 Instance host=1 task_state=networking",
   ],
   stop: ["stop-server"],
@@ -19,14 +19,14 @@ const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences:
   pause: ["pause"],
   reboot: ["reboot-soft"],
   rescue: ["rescue"],
-  // The API has written these already.
+  // The API has already written these.
   rebuild: ["rebuild", "- 1 Instance task_state=rebuilding", "- 1 Instance host=1"],
   "shelve and offload": [
     "shelve-and-offload",
-    // As every driver but nova's fake one.
+    // As every driver except nova's fake one.
     "+ 1 Instance task_state=shelving_image_pending_upload",
     "! 1 Instance task_state=shelving_image_uploading if shelving_image_pending_upload, not shelving",
-    // In one save, so that nobody dies between them.
+    // Saved at once, so that an agent cannot be killed in between.
     "- 1 Instance vm_state=shelved_offloaded task_state=null",
     "- 1 Instance host=null",
     "+ 1 Instance host=null vm_state=shelved_offloaded task_state=null",
@@ -34,18 +34,18 @@ const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences:
   unshelve: ["unshelve-offloaded"],
   "cold migration": [
     "cold-migrate",
-    // The conductor has written it already.
+    // The conductor has already written it.
     "- 1 Migration status=pre-migrating",
-    // The source waits until the destination has said that it was told.
+    // The source waits until the destination has confirmed the message.
     "- 2 begins compute_resize_instance",
     "+ 2 begins compute_resize_instance",
-    // Whose the instance is comes first (9.3 b).
+    // The owner of the instance is written first (9.3 b).
     "- 2 Migration status=post-migrating",
     "+ 2 Migration status=post-migrating",
   ],
   "its confirmation": [
     "cold-migrate-confirm",
-    // The instance first (9.3 c); its task, of which it has none, stays.
+    // The instance is saved first (9.3 c); its task state, which is not set, is not saved.
     "+ 1 Instance vm_state=active",
     "- 1 Instance vm_state=active task_state=null",
   ],
@@ -62,14 +62,14 @@ const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences:
   ],
   "live migration": [
     "live-migrate",
-    // The event is all of it, not only what comes before the copy.
+    // The event covers the complete migration, not only the part before the copy.
     "- 2 ends compute_live_migration",
     "+ 2 ends compute_live_migration",
   ],
   evacuation: [
     "evacuate",
     "- 1 Instance task_state=rebuilding",
-    // In one save.
+    // Saved at once.
     "- 1 Instance vm_state=active task_state=null",
     "- 1 Instance host=1",
     "+ 1 Instance host=1 vm_state=active task_state=null",

@@ -2,23 +2,23 @@ import { expect, onTestFinished, test } from "vitest";
 import { callsOf, hostsByQueue } from "../../../fixtures/conductor-calls.js";
 import { VirtualCloud } from "../../../fixtures/virtual-cloud.js";
 
-/** Nova-compute makes 13 calls when it starts. Ours looks for what an agent of the host may have left half done, too. */
+/** Nova-compute makes 13 calls when it starts. Ours also searches for unfinished work of an earlier agent of the host. */
 const START = [
   "Service.get_minimum_version",
   "Service.get_by_host_and_binary",
   "ComputeNodeList.get_by_hypervisor",
   "InstanceList.get_by_host",
-  // Moves from and to here, of all kinds; and evacuations from here, also of servers that are deleted.
+  // Moves from and to this host, of all kinds; and evacuations from this host, including those of deleted servers.
   "MigrationList.get_by_filters",
   "MigrationList.get_by_filters",
-  // Builds and unshelvings.
+  // Builds and unshelve operations.
   "InstanceList.get_by_filters",
   "ComputeNodeList.get_all_by_host",
   "InstanceList.get_by_host_and_node",
   "MigrationList.get_in_progress_and_error",
 ];
 
-/** A pass of the tracker over one node; a nova-compute's asks four times. */
+/** A pass of the tracker over one node; a nova-compute makes four calls. */
 const PASS = [
   "ComputeNodeList.get_all_by_host",
   "InstanceList.get_by_host_and_node",
@@ -41,7 +41,7 @@ test("13 what a host that is known and has no servers asks of a Nova's conductor
   };
   expect(await during(() => cloud.agent("devstack1", { periodic: true }))).toEqual(START);
   expect(START.length).toBeLessThanOrEqual(10);
-  // Tasks begin at different times, so that hosts do not ask all at once.
+  // Periodic tasks start at different times, so that hosts do not call simultaneously.
   const later = await during(() => cloud.world.advance(150_000));
   expect(later.filter((call) => PASS.includes(call)).slice(0, PASS.length)).toEqual(PASS);
   expect(complaints).toEqual([]);

@@ -3,12 +3,11 @@ import { callsOf } from "../../../fixtures/conductor-calls.js";
 import { operationsOverNova } from "../../../fixtures/operations-over-nova.js";
 
 /**
- * How many calls are wanted at most; real nova-computes made 12, 29, 36 and 11 when they were recorded. What is left looks at what
- * may have changed.
+ * Maximum number of calls; recorded nova-computes made 12, 29, 36 and 11. The remaining calls read what may have changed.
  */
 const MAX_CALLS = { build: 8, "cold migration": 20, "live migration": 25, delete: 6 };
 
-/** What is asked of a Nova's conductor, by operation. */
+/** Calls to Nova's conductor, by operation. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   build: [
     "devstack1 Instance.save task_state=null vm_state=building",

@@ -3,7 +3,9 @@ import { CONDUCTOR_METHODS } from "../../../../src/conductor-client/methods/cond
 import { SESSION_METHODS } from "../../../../src/conductor-client/methods/session.js";
 import { PROTOCOL_VERSION } from "../../../../src/conductor-client/wire.js";
 
-/** What an agent of a version may ask never changes: a method or a parameter more is the next version's, with a file of its own. */
+/**
+ * The methods of a protocol version never change: a new method or parameter needs a new version, with its own fixture file.
+ */
 test("what agents may ask is what their version of the wire has", async () => {
   const methods = Object.entries({ ...CONDUCTOR_METHODS, ...SESSION_METHODS });
   const lines = methods.map(([name, { params }]) => `${name}(${Object.keys(params).toSorted().join(", ")})`);

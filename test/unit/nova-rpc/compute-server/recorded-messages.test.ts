@@ -21,7 +21,7 @@ interface Taken {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** A host that only notes what it is asked. */
+/** Serves a host whose handlers only record their calls. */
 async function serving(host: string, release: RecordedRelease) {
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();
@@ -88,7 +88,7 @@ describe("what a real Nova asks of a nova-compute", () => {
       const isDone = () => (kind === "call" ? replies.length > 0 : taken.length > 0);
       await runtime.runUntil(isDone);
       const [first] = taken;
-      // An answer that is a failure would be one to every server of the cloud.
+      // A failure here would affect every server of a cloud.
       expect(replies.map((text) => JSON.parse(JSON.parse(text)["oslo.message"]).failure)).toEqual(
         replies.map(() => null),
       );
@@ -101,7 +101,7 @@ describe("what a real Nova asks of a nova-compute", () => {
     }
   });
 
-  /** The parameters of the recorded build. */
+  /** Returns the parameters of the recorded build. */
   async function buildOf(phase: string) {
     const [build] = recording("zed", phase).filter(({ msg }) => msg.method === "build_and_run_instance");
     const { runtime, broker, taken } = await serving((build?.key ?? "").slice("compute.".length), "zed");
@@ -186,7 +186,7 @@ describe("failures", () => {
     const kwargs = { expected: { task_state: ["migrating"] }, actual: { task_state: "soft-deleting" } };
     const failure = { class: "UnexpectedTaskStateError", module: "nova.exception", message: "text", kwargs };
     expect(errorOf(JSON.stringify(failure)).data).toMatchObject({ expected: ["migrating"], actual: "soft-deleting" });
-    // Both were expected, and neither was found.
+    // Both values were expected, and neither was found.
     const both = { vm_state: "soft-delete", task_state: null };
     const of = (name: string) =>
       errorOf(JSON.stringify({ ...failure, class: name, kwargs: { actual: both } })).data.actual;

@@ -16,7 +16,7 @@ const tiny = flavorObject(1);
 const big = flavorObject(2);
 
 describe("the flavors of a save", () => {
-  // A conductor that gets old_flavor alone loads flavor, and with it the old_flavor that it had: the new one is lost.
+  // A conductor that gets only old_flavor loads flavor, and with it the old value of old_flavor: the new one is lost.
   it("are all three when one changes", () => {
     const known = { flavor: tiny, old_flavor: null, new_flavor: big };
     expect(flavorsToSave({ oldFlavor: readRecord(FLAVOR_OBJECT, tiny) }, known, [], ZED)).toEqual({

@@ -9,7 +9,7 @@ import { property } from "../../../fixtures/property.js";
 
 const ZED = profileOf(64);
 
-/** Every object in a value that the profile cannot read. */
+/** Returns every object in a value that the profile cannot read. */
 function tooNew(value: unknown, profile: ReleaseProfile): string[] {
   if (Array.isArray(value)) {
     return value.flatMap((item) => tooNew(item, profile));
@@ -34,7 +34,7 @@ const profiles = fc.constantFrom(...PROFILES);
 const master = PROFILES.at(-1) ?? ZED;
 const objectNames = [...master.objects.keys()];
 
-/** Values as messages have them, with objects of any known name and any version at any depth. */
+/** Arbitrary message values, with objects of any known name and any version at any depth. */
 const { value: messageValue } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5 },

@@ -17,7 +17,7 @@ import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js"
 const ZED = profileOf(64);
 const EPOXY = profileOf(68);
 
-/** Every object of a name in a value. */
+/** Returns every object of this name in a value. */
 function objectsNamed(name: string, value: unknown): NovaObject[] {
   if (Array.isArray(value)) {
     return value.flatMap((item) => objectsNamed(name, item));
@@ -33,7 +33,7 @@ const recorded = (["zed", "2025.1", "2026.2"] as const).flatMap((release) =>
   recordedPhases(release).flatMap((phase) => recording(release, phase).map(({ msg }) => msg)),
 );
 
-/** Nested objects are compared by their data. */
+/** Replaces nested objects by their data, for comparison. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(plain);
@@ -47,7 +47,7 @@ function plain(value: unknown): unknown {
     : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
 }
 
-/** What a record says in Nova's words must be what was read, as far as the object had it. */
+/** Asserts that a record is written back with the values that were read, as far as the object had them. */
 function expectSame<R>(kind: RecordObject<R>, object: NovaObject, except: readonly string[] = []): void {
   const data = object["nova_object.data"];
   const written = fieldsOf(kind, readRecord(kind, object), EPOXY);
@@ -59,7 +59,7 @@ function expectSame<R>(kind: RecordObject<R>, object: NovaObject, except: readon
   }
 }
 
-/** The part of what was recorded that the record has. */
+/** Returns the part of the recorded value that the record has. */
 function plainWithout(recordedValue: unknown, writtenValue: unknown): never {
   const fullValue = plain(recordedValue);
   if (!isObject(fullValue) || !isObject(writtenValue)) {

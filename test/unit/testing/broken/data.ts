@@ -18,7 +18,7 @@ async function wipe({ files, config, host }: DriverContext, uuid: string, member
   await files.write(path, JSON.stringify({ ...found, [member]: "" }));
 }
 
-/** The guest is in the right state afterwards, but has lost something. */
+/** Leaves the guest in the right state, but without some of its data. */
 function wiping(method: OfInstance, member: Member): Flaw {
   return (right, context) => ({
     [method]: async (...args: Parameters<Right[typeof method]>) => {
@@ -38,7 +38,7 @@ function restart(member: Member): Flaw {
   });
 }
 
-/** The destination makes new disks. */
+/** Creates empty disks on the destination. */
 const blankDisks: Flaw = (right) => ({
   finishMigration: (migration: Migration, instance: Instance, _: string, options: SpawnOptions) =>
     right.finishMigration(migration, instance, JSON.stringify({ disk: "", memory: "" }), {
@@ -62,7 +62,7 @@ const emptySnapshot: Flaw = (right) => ({
   },
 });
 
-/** Section 8.12, of a driver that is healthy in all else. */
+/** Flaws of section 8.12, in an otherwise correct driver. */
 export const DATA_FLAWS: Flaws = {
   "disk-reboot": (right, context) => ({
     reboot: async (instance: Instance, type: "SOFT" | "HARD") => {

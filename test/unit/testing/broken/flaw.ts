@@ -6,16 +6,16 @@ import {
   type VirtDriver,
 } from "../../../../src/virt/index.js";
 
-/** A driver that is right, as an object of which any method is there. */
+/** A correct driver that implements every method. */
 export type Right = Required<VirtDriver>;
 
-/** What one broken driver does otherwise; made anew for each driver, so that its variables are an agent's memory. */
+/** The changed methods of one broken driver. Called for each driver, so that its variables are an agent's memory. */
 export type Flaw = (right: Right, context: DriverContext) => Readonly<Record<string, unknown>>;
 
-/** Flaws by the code of the rule that each breaks. */
+/** Flaws by the code of the rule that each violates. */
 export type Flaws = Readonly<Record<string, Flaw>>;
 
-/** A healthy driver, but for one flaw. */
+/** Creates a correct driver with one flaw. */
 export function brokenBy(flaw: Flaw, healthy: DriverDefinition = fakeLibvirt): DriverDefinition {
   return defineDriver({
     ...healthy,
@@ -38,7 +38,7 @@ function bound(target: object, name: string | symbol): unknown {
 
 export const nothing = async (): Promise<void> => {};
 
-/** Errors are lost. */
+/** Ignores errors. */
 export function swallowing<Args extends unknown[]>(method: (...args: Args) => Promise<unknown>) {
   return async (...args: Args): Promise<void> => {
     await method(...args).catch(nothing);

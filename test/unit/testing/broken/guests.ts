@@ -17,7 +17,7 @@ async function stateOf(right: Right, instance: Instance) {
   );
 }
 
-/** Throws where the right one does not mind. */
+/** Throws in a state that the correct driver accepts. */
 function fussy(method: "destroy" | "powerOff" | "powerOn", about: number | null): Flaw {
   return (right) => ({
     [method]: async (instance: Instance, options: DestroyOptions) => {
@@ -31,7 +31,7 @@ function fussy(method: "destroy" | "powerOff" | "powerOn", about: number | null)
 
 const marker = (host: string, { uuid }: Instance) => `/markers/${host}/${uuid}`;
 
-/** Section 8.2, but for power. */
+/** Flaws of section 8.2, except power. */
 export const GUEST_FLAWS: Flaws = {
   "instances-unchanged": (right) => ({
     powerOff: async (instance: Instance) => {
@@ -189,7 +189,7 @@ function ofPower(method: Simple): Flaws {
   };
 }
 
-/** Section 8.2, power. */
+/** Flaws of section 8.2, power. */
 export const POWER_FLAWS: Flaws = {
   ...ofPower("powerOff"),
   ...ofPower("powerOn"),

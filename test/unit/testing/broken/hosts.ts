@@ -8,7 +8,7 @@ const EVERYTHING = {
   destroyDisks: true,
 };
 
-/** Sections 8.1, 8.4, 8.5, 8.14 and 3.3. */
+/** Flaws of sections 8.1, 8.4, 8.5, 8.14 and 3.3. */
 export const HOST_FLAWS: Flaws = {
   "late-effects": (right) => ({
     initHost: async ({ epoch: _epoch, ...options }: CallOptions = {}) => right.initHost(options),
@@ -126,7 +126,7 @@ type Update = (
   options?: { allocations?: Map<string, Map<string, object>> },
 ) => Promise<void>;
 
-/** Section 8.7. */
+/** Flaws of section 8.7. */
 export const TREE_FLAWS: Flaws = {
   "tree-inventory": (right) => ({
     updateProviderTree: (async (tree, node) => {

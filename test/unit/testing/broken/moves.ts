@@ -11,7 +11,7 @@ import type {
 } from "../../../../src/virt/index.js";
 import { Complaint, type Flaw, type Flaws, nothing } from "./flaw.js";
 
-/** The source knows of the move only in its memory. */
+/** The source records the move only in its memory. */
 function forgetful(right: Parameters<Flaw>[0]): ReturnType<Flaw> {
   const gone = new Set<string>();
   return {
@@ -29,7 +29,7 @@ function forgetful(right: Parameters<Flaw>[0]): ReturnType<Flaw> {
   };
 }
 
-/** Section 8.3. */
+/** Flaws of section 8.3. */
 export const MOVE_FLAWS: Flaws = {
   "cold-confirm": () => ({ confirmMigration: nothing }),
   "cold-powered-off": (right) => ({
