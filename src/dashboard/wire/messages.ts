@@ -55,7 +55,7 @@ export interface ActionResponse {
   readonly error: string | null;
   /** Output lines of the action: a dry run's plan, a finding, the output of a command. */
   readonly lines: readonly string[];
-  /** What the action created: a server's uuid or a snapshot's name. */
+  /** A server's uuid or a snapshot's name, if the action created one. */
   readonly made: string | null;
   /** Id of the action's API request. */
   readonly requestId: string | null;
