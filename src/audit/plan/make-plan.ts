@@ -25,7 +25,7 @@ interface Draft {
 const holdsNothing = ({ allocations }: ConsumerState): boolean => Object.keys(allocations).length === 0;
 
 export interface PlannedAudit {
-  /** The findings. If no correct edit is possible, `left` says why. */
+  /** The findings. If no correct edit is possible, `left` explains why. */
   readonly findings: readonly Finding[];
   readonly plan: Plan;
 }
