@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs a cluster of the built programs on other releases of Node, and simulated seeds, whose traces must be those of the Node at
-# hand. The newest release (the last argument) also runs the unit tests and scenarios; ALL_TESTS=1 runs them on each release:
+# Runs a cluster of the built programs on other releases of Node, and simulated seeds, whose traces must equal those of the
+# installed Node. The newest release (the last argument) also runs the unit tests and scenarios; ALL_TESTS=1 runs them on each:
 #   test/node-versions.sh [version...]
-# npm's package `node` brings them, into a folder for temporary files where the next run finds them.
+# npm's package `node` provides the releases. They are cached in a temporary folder for later runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export NO_COLOR=1
 [ $# -gt 0 ] || set -- 22.23.3 24.21.0 26.10.0
 
-# Seeds and the hashes of their traces, as one Node has them.
+# Prints seeds and the hashes of their traces on one Node.
 traces() {
   { "$1" dist/test/simulator/run.js --seed 1 --seeds 4 --json || true; } | grep -oE '"(seed|hash)":"?[0-9a-f]+' | paste - - | sort
 }
@@ -25,7 +25,7 @@ for version in "$@"; do
     continue
   }
 
-  # Programs that tests start run on the tests' own Node.
+  # Programs started by tests must run on the same Node.
   run() { "$node" node_modules/vitest/vitest.mjs run --reporter dot "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }; }
   began=$SECONDS
   passed="no unit tests"

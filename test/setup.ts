@@ -1,5 +1,5 @@
 import fc from "fast-check";
 
-// Runs are the same from the same seed, so that what fails once fails again: FAST_CHECK_SEED=<number> tries another one.
+// A fixed seed makes runs reproducible: a failure occurs again. FAST_CHECK_SEED=<number> sets another one.
 const seed = Number(process.env.FAST_CHECK_SEED ?? 20_220_426);
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });

@@ -12,15 +12,15 @@ import type { Guests, HypervisorParts } from "./guests.js";
 import type { DiskSpec } from "./instance-files.js";
 import { domainName, toDiskSpecs } from "./new-domain.js";
 
-/** The disks of a guest are not where they should be. */
+/** Disks of a guest are missing from the folder that should contain them. */
 export class DiskNotFound extends Error {
   override readonly name = "DiskNotFound";
 }
 
 /**
  * Cold migration and resize (spec 8.3). The source stops the guest, marks its XML as left behind and renames its folder
- * to `<uuid>_resize`; the destination takes copies of the disks from there. Until it is confirmed, the source can bring
- * everything back, from wherever it stopped.
+ * to `<uuid>_resize`. The destination copies the disks from there. Until the move is confirmed, the source can restore
+ * everything, whatever step it had reached.
  */
 export class ColdMoves {
   readonly #parts: HypervisorParts;
@@ -40,21 +40,21 @@ export class ColdMoves {
     return watcher.own(uuid, async () => {
       await this.#guests.state(instance);
       await this.#guests.take(config.delayMigrateDisk, signal);
-      // Another may have destroyed it meanwhile.
+      // The guest may have been destroyed during the delay.
       const runs = (await this.#guests.state(instance)) !== "shutoff";
       const domain = await store.get(uuid);
       if (runs && domain !== undefined) {
         await store.setState(uuid, "shutoff", { fleeting: !domain.leftBehind });
       }
       if (!domain?.leftBehind) {
-        // These are left of a move that was confirmed, but for its files.
+        // A confirmed move failed to remove these files.
         await files.removeAside(uuid);
         if (domain) {
           await store.define({ ...domain, leftBehind: true });
         }
       }
       await files.setAside(uuid);
-      // The destination may be on another machine, which does not see this folder.
+      // The destination may run on another machine and may not share this folder.
       return JSON.stringify({ instancesPath: files.root, disks: await files.disksAside(files.root, uuid) });
     });
   }
@@ -69,7 +69,7 @@ export class ColdMoves {
     const left = leftBySource(diskInfo);
     await watcher.own(uuid, async () => {
       await this.#guests.connect(uuid, network, signal, () => this.#guests.take(config.delayFinishMigration, signal));
-      // A source without disks has nothing to copy: they are made as for a new guest.
+      // A source without disks has nothing to copy, so the disks are created as for a new guest.
       const disks =
         left === null
           ? toDiskSpecs(instance)
@@ -116,7 +116,7 @@ export class ColdMoves {
 
 const hasRootDisk = (instance: Instance): boolean => toDiskSpecs(instance).some(({ name }) => name === "disk");
 
-/** @throws {InstanceFaultRollback} as Nova's ResizeError: nothing happened. */
+/** @throws {InstanceFaultRollback} as Nova's ResizeError does: nothing was changed. */
 function assertNotShrinking(instance: Instance, flavor: Flavor): void {
   const smaller =
     (hasRootDisk(instance) && flavor.rootGb < instance.rootGb && "root disk") ||
@@ -130,20 +130,20 @@ function assertNotShrinking(instance: Instance, flavor: Flavor): void {
   );
 }
 
-/** What the source tells of the disks that it has set aside. */
+/** The source's description of the disks that it has set aside. */
 interface LeftBySource {
   readonly instancesPath: string;
-  /** Absent: an older agent's, whose folder the destination sees. */
+  /** Absent if the source runs an older agent, whose folder the destination can read. */
   readonly disks?: readonly DiskSpec[];
 }
 
-/** Null: the source has no disks, as nova's own fake hypervisors, which say nothing of any. */
+/** Parses the source's disk info. Returns null if the source has no disks, as with Nova's own fake hypervisors. */
 function leftBySource(diskInfo: string): LeftBySource | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(diskInfo);
   } catch {
-    // The error below says so.
+    // Reported by the error below.
   }
   if (diskInfo === "{}") {
     return null;
@@ -167,7 +167,7 @@ function areDisks(value: unknown): value is readonly DiskSpec[] {
   );
 }
 
-/** The guest's disks: copies of what the source set aside, grown where the flavor says so. */
+/** Returns the guest's disks: copies of the source's disks, enlarged if the flavor requires it. */
 function withCopies(instance: Instance, aside: readonly DiskSpec[], root: string): readonly DiskSpec[] {
   const copies = new Map(aside.map(({ name, gib }) => [name, gib]));
   if (hasRootDisk(instance) && !copies.has("disk")) {

@@ -5,7 +5,7 @@ function delay(of: string) {
   return { type: "number", default: 0, min: 0, help: `Seconds that ${of} takes. Fractions are good.` } as const;
 }
 
-/** `[fake_libvirt]` of nova.conf. */
+/** The `[fake_libvirt]` section of nova.conf. */
 export const fakeLibvirtSchema = {
   section: "fake_libvirt",
   options: {
@@ -40,7 +40,7 @@ export const fakeLibvirtSchema = {
     },
     hypervisor_version: {
       type: "integer",
-      // Modelled on QEMU 8.2.0, in libvirt's coding.
+      // QEMU 8.2.0 as libvirt encodes it: major * 1,000,000 + minor * 1,000 + release.
       default: 8_002_000,
       min: 0,
       help: "Its version. Servers do not migrate live to a hypervisor that is older; nova's own fakes say 1000.",

@@ -3,10 +3,10 @@ import type { InstanceFiles } from "./instance-files.js";
 
 const KERNEL = "5.15.0-117-generic";
 
-/** Bytes of a console's file from which on its beginning goes. */
+/** Size in bytes above which the beginning of a console file is cut off. */
 const LONGEST = 200 * 1024;
 
-/** Characters that stay of it then: what Nova shows of a console at most. */
+/** Characters that remain after the cut: the most that Nova returns of a console. */
 const MAX_RETAINED_CHARS = 100 * 1024;
 
 export interface ConsoleLogDeps {
@@ -15,33 +15,33 @@ export interface ConsoleLogDeps {
   readonly logger: Logger;
 }
 
-/** What guests write to their consoles, as libvirt keeps it: `console.log` beside the disks, gone with them. */
+/** The console output of guests in `console.log` beside the disks, as with libvirt. Removing the disks removes it. */
 export class ConsoleLog {
   readonly #instances: InstanceFiles;
   readonly #deps: ConsoleLogDeps;
 
-  /** @param deps its files are those of the fence: an agent whose host is another's writes nothing */
+  /** @param deps its files are fenced: an agent that has lost its host writes nothing */
   constructor(instances: InstanceFiles, deps: ConsoleLogDeps) {
     this.#instances = instances;
     this.#deps = deps;
   }
 
-  /** Empty: it has written nothing yet. */
+  /** Returns an empty string if the guest has written nothing yet. */
   async read(uuid: string): Promise<string> {
     return (await this.#deps.files.readIfPresent(this.#path(uuid))) ?? "";
   }
 
-  /** The guest has just started from its disk. */
+  /** Appends the boot messages of a guest that has just started from its disk. */
   boot(instance: Instance): Promise<void> {
     return this.#add(instance, bootText(instance, this.#deps.clock.now()));
   }
 
-  /** The guest was asked to stop, and obeyed. */
+  /** Appends the shutdown messages of a guest that was asked to stop and did. */
   async powerDown(instance: Instance): Promise<void> {
     await this.#add(instance, powerDownText());
   }
 
-  /** A guest runs as well without it: what goes wrong is logged. */
+  /** Appends to the console file. Errors are only logged, since the guest runs without a console as well. */
   async #add({ uuid }: Instance, text: string): Promise<void> {
     const { files, logger } = this.#deps;
     const path = this.#path(uuid);
@@ -62,12 +62,15 @@ export class ConsoleLog {
   }
 }
 
-/** What a small Linux guest writes while it boots, until it waits for a login. The same guest writes the same at the same time. */
+/**
+ * Returns the boot messages of a small Linux guest up to its login prompt. They depend on nothing but the guest and the
+ * time.
+ */
 function bootText(instance: Instance, now: number): string {
   const { uuid, vcpus, memoryMb, hostname } = instance;
   const seconds = Number.parseInt(md5(uuid).slice(0, 4), 16) / 0xffff;
   let at = 0;
-  // Each line a little later than the one before, by steps that are the guest's own.
+  // Each line is a little later than the previous one, by steps that depend on the guest.
   const kernel = (text: string, step = 0.004): string => {
     at += step * (1 + seconds);
     return `[${at.toFixed(6).padStart(12)}] ${text}`;
@@ -150,7 +153,7 @@ function disksOf({
   return sizes.map((gib, index) => ({ name: `vd${String.fromCharCode("a".charCodeAt(0) + index)}`, gib }));
 }
 
-/** The names of the keys alone: a console is read by more people than a server's owner. */
+/** Prints only the names of SSH keys: more users than the owner of the server can read a console. */
 function cloudInit({ keyName, uuid }: Instance, date: string, up: number): readonly string[] {
   const prefix = `Cloud-init v. 24.1.3-0ubuntu1~22.04.1`;
   return [

@@ -3,7 +3,7 @@ import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js"
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import { type HypervisorFolder, TIME_STAMP_STEP } from "./hypervisor.js";
 
-/** A guest that loses its power is in none of these any more, whatever the file says. */
+/** States that a guest loses with the machine's power, whatever its state file contains. */
 const IN_MEMORY: readonly DomainState[] = ["running", "paused", "crashed"];
 
 interface Parsed {
@@ -11,7 +11,7 @@ interface Parsed {
   readonly bytes: number;
   readonly readAt: number;
   readonly text: string;
-  /** Undefined: broken. */
+  /** Undefined if the XML is broken. */
   readonly domain: Domain | undefined;
 }
 
@@ -22,10 +22,10 @@ export interface DomainStoreDeps {
 }
 
 /**
- * The domains of a hypervisor. The files are the only truth, since several agents and `virsh` may change them; what is
- * kept here is only what parsing an unchanged file gave.
+ * The domains of a hypervisor. The files are the only source of truth, since several agents and `virsh` may change
+ * them. Only the results of parsing unchanged files are cached.
  *
- * A domain is defined by its XML, whatever else there is. Its state is a file of its own; without one it is shut off.
+ * A domain is defined by its XML. Its state is a separate file; a domain without one is shut off.
  */
 export class DomainStore {
   readonly #folder: HypervisorFolder;
@@ -38,7 +38,7 @@ export class DomainStore {
     this.#deps = deps;
   }
 
-  /** The names of all domains, those included whose XML is broken. */
+  /** Returns the uuids of all domains, including those with broken XML. */
   async uuids(): Promise<readonly string[]> {
     const names = await this.#deps.files.list(this.#folder.domains);
     const uuids: string[] = [];
@@ -57,7 +57,7 @@ export class DomainStore {
     return (await this.#deps.files.stat(this.#folder.domainFile(uuid))) !== undefined;
   }
 
-  /** All domains that can be read; of the others a warning is logged. */
+  /** Returns all readable domains, and logs a warning for each of the others. */
   async all(): Promise<readonly Domain[]> {
     const uuids = await this.uuids();
     const known = new Set(uuids);
@@ -70,7 +70,7 @@ export class DomainStore {
     return domains.filter((domain) => domain !== undefined);
   }
 
-  /** Undefined when it is not defined, or its XML is broken. */
+  /** Returns undefined if the domain is not defined or its XML is broken. */
   async get(uuid: string): Promise<Domain | undefined> {
     const { files, clock } = this.#deps;
     const path = this.#folder.domainFile(uuid);
@@ -93,30 +93,30 @@ export class DomainStore {
     return domain;
   }
 
-  /** The XML as it is stored. */
+  /** Returns the XML as stored. */
   xml(uuid: string): Promise<string | undefined> {
     return this.#deps.files.readIfPresent(this.#folder.domainFile(uuid));
   }
 
-  /** Undefined when the domain is not defined. */
+  /** Returns undefined if the domain is not defined. */
   async state(uuid: string): Promise<DomainState | undefined> {
     return (await this.exists(uuid)) ? this.#state(uuid) : undefined;
   }
 
-  /** Reads all domains. */
+  /** Reads the states of all domains. */
   async states(): Promise<ReadonlyMap<string, DomainState>> {
     const uuids = await this.uuids();
     return new Map(await Promise.all(uuids.map(async (uuid) => [uuid, await this.#state(uuid)] as const)));
   }
 
-  /** @param options `fleeting`: the domain's XML is written next, and is on the disk only with all that was named before it */
+  /** @param options `fleeting`: the caller writes the domain's XML next, and that write flushes this one to the disk */
   async setState(uuid: string, state: DomainState, { fleeting = IN_MEMORY.includes(state) } = {}): Promise<void> {
     await this.#deps.files.write(this.#folder.stateFile(uuid), `${state}\n`, { fleeting });
   }
 
   /**
-   * Makes the domain, or replaces what it is. A new one appears in `state` at once, since its state is there before its
-   * XML; one that is there keeps its state if none is given.
+   * Creates or redefines the domain. A new one has `state` from the beginning, because its state is written before its
+   * XML. An existing one keeps its state if none is passed.
    */
   async define(domain: Domain, state?: DomainState): Promise<void> {
     const fresh = state !== undefined && !(await this.exists(domain.uuid));
@@ -129,13 +129,13 @@ export class DomainStore {
     }
   }
 
-  /** Absent is fine. The XML goes first, and with it the domain. */
+  /** Removes the domain, which may be absent. The XML goes first, since it defines the domain. */
   async undefine(uuid: string): Promise<void> {
     await this.#deps.files.remove(this.#folder.domainFile(uuid));
     await this.#deps.files.remove(this.#folder.stateFile(uuid));
   }
 
-  /** The state that a removed domain of this uuid may have left. */
+  /** Removes the state that a removed domain of this uuid may have left. */
   async clearState(uuid: string): Promise<void> {
     await this.#deps.files.remove(this.#folder.stateFile(uuid));
   }
@@ -148,7 +148,7 @@ export class DomainStore {
       return state;
     }
     if (DOMAIN_STATES.some((known) => known.startsWith(text))) {
-      return "shutoff"; // The machine has lost its power, and the guest with it, before the text was on the disk.
+      return "shutoff"; // The machine lost power, and the guest with it, before the state was on the disk.
     }
     this.#warnOnce(
       `${path}: expected one of ${DOMAIN_STATES.join(", ")}, found ${text.slice(0, 40) || "nothing"}; the domain ` +
@@ -171,7 +171,7 @@ export class DomainStore {
     }
   }
 
-  /** What is broken stays so for many passes: said once. */
+  /** Broken files stay broken for many passes, so each is reported once. */
   #warnOnce(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     if (this.#warned.has(message)) {
       return;

@@ -12,7 +12,7 @@ import { type DomainState, UUID } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
 import { type HypervisorFolder, Stamp } from "./hypervisor.js";
 
-/** Milliseconds after a look before the next: each reads the states of all guests. */
+/** Milliseconds between two polls: a poll may read the states of all guests. */
 const PAUSE = 100;
 
 export interface DomainWatcherDeps {
@@ -24,8 +24,8 @@ export interface DomainWatcherDeps {
 }
 
 /**
- * Emits events for guests that were started, stopped, paused, resumed or removed from outside (spec 8.5). This driver
- * acts within {@link own}, and emits no event for that.
+ * Emits events for guests that users started, stopped, paused, resumed or removed behind the driver's back (spec 8.5).
+ * The driver's own changes run within {@link own} and emit none.
  */
 export class DomainWatcher {
   readonly #folder: HypervisorFolder;
@@ -33,23 +33,23 @@ export class DomainWatcher {
   readonly #deps: DomainWatcherDeps;
   readonly #stopDelay: number;
   readonly #known = new SparseMap<string, DomainState>();
-  /** Held back news of stopped guests. */
+  /** Timers of delayed `stopped` events, by guest. */
   readonly #held = new SparseMap<string, CancelTimer>();
-  /** The number of own operations under way. */
+  /** Number of own operations in progress, by guest. */
   readonly #busy = new SparseMap<string, number>();
-  /** When (in looks) an own operation on the guest ended last. */
+  /** Number of the poll during which the last own operation on the guest ended. */
   readonly #touched = new SparseMap<string, number>();
   #pollCount = 0;
   #looking: Promise<void> | undefined;
-  /** The guests that the next look is for; undefined: none, as no look is asked for. */
+  /** Guests that the next poll reads; undefined if no poll is requested. */
   #requestedUuids: ReadonlySet<string> | "all" | undefined;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
-  /** Tell whether a folder has changed since the last look. */
+  /** Detect whether a folder has changed since the last poll. */
   readonly #stateStamp = new Stamp();
   readonly #domainStamp = new Stamp();
 
-  /** @param stopDelay milliseconds that news of a stop is held back. */
+  /** @param stopDelay milliseconds by which `stopped` events are delayed */
   constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, deps: DomainWatcherDeps) {
     this.#folder = folder;
     this.#store = store;
@@ -57,9 +57,9 @@ export class DomainWatcher {
     this.#deps = deps;
   }
 
-  /** What is there now is no news. */
+  /** Records the current states without emitting events. */
   async start(): Promise<void> {
-    // Before the states are read: what changes meanwhile has another stamp at the next glance.
+    // Taken before the states are read, so that a change in between makes the stamp differ at the next glance.
     await this.#isStampedAnew();
     for (const [uuid, state] of await this.#store.states()) {
       this.#known.set(uuid, state);
@@ -81,14 +81,14 @@ export class DomainWatcher {
     this.#held.clear();
   }
 
-  /** Looks for news if the folders changed unseen, as they may on a network file system; each pass calls it. */
+  /** Polls if the folders changed without a notification, as they may on a network file system. Each pass calls it. */
   async glance(): Promise<void> {
     if (await this.#isStampedAnew()) {
       this.look();
     }
   }
 
-  /** Whether the folders may have changed since they were last asked for. */
+  /** Returns whether the folders may have changed since the last call. */
   async #isStampedAnew(): Promise<boolean> {
     const { states, domains } = this.#folder;
     const unchanged = await Promise.all([
@@ -98,19 +98,19 @@ export class DomainWatcher {
     return unchanged.includes(false);
   }
 
-  /** Looks for news soon. @param names of files that changed; left out: all guests are looked at */
+  /** Schedules a poll. @param names of the changed files; all guests are polled if omitted */
   look(names?: readonly string[]): void {
     if (this.#stopped) {
       return;
     }
     const uuids = names?.map((name) => name.replace(/\.xml$/, ""));
-    // A name that is no guest's may be that of the folder, which is gone.
+    // A name that is not a guest's may be that of the folder itself, which was removed.
     const known = this.#requestedUuids !== "all" && uuids?.every((uuid) => UUID.test(uuid)) === true;
     this.#requestedUuids = known ? new Set([...(this.#requestedUuids ?? []), ...uuids]) : "all";
     this.#looking ??= this.#lookUntilQuiet();
   }
 
-  /** Does something to a guest without an event. */
+  /** Runs an operation on a guest whose state changes emit no events. */
   async own<T>(uuid: string, work: () => Promise<T>): Promise<T> {
     this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
     this.#release(uuid);
@@ -161,7 +161,7 @@ export class DomainWatcher {
   async #lookOnce(requestedUuids: ReadonlySet<string> | "all"): Promise<void> {
     this.#pollCount += 1;
     const look = this.#pollCount;
-    // What an own operation changed since this look began is known better than what was read.
+    // States that own operations have set since this poll began are newer than those that it reads.
     const own = (uuid: string) => this.#busy.has(uuid) || this.#touched.get(uuid) === look;
     const now = requestedUuids === "all" ? await this.#store.states() : await this.#statesOf(requestedUuids, own);
     for (const uuid of requestedUuids === "all" ? new Set([...this.#known.keys(), ...now.keys()]) : requestedUuids) {
@@ -182,7 +182,9 @@ export class DomainWatcher {
     }
   }
 
-  /** Reads the states of guests that no own operation changes: its end tells of the others. */
+  /**
+   * Reads the states of guests without an own operation; for the others, the end of the operation records the state.
+   */
   async #statesOf(
     uuids: ReadonlySet<string>,
     own: (uuid: string) => boolean,
@@ -214,14 +216,14 @@ export class DomainWatcher {
     this.#held.set(uuid, cancel);
   }
 
-  /** Drops news of a stop that is held back: something newer is known. */
+  /** Cancels a delayed `stopped` event, because a newer state is known. */
   #release(uuid: string): void {
     this.#held.get(uuid)?.();
     this.#held.delete(uuid);
   }
 }
 
-/** Undefined state: not defined. */
+/** An undefined state means that the domain is not defined. */
 function transitionOf(before: DomainState | undefined, now: DomainState | undefined): LifecycleTransition | undefined {
   switch (now) {
     case "running":
@@ -231,7 +233,7 @@ function transitionOf(before: DomainState | undefined, now: DomainState | undefi
     case "suspended":
       return "suspended";
     default:
-      // A guest that was off, and is removed or crashes now, did not stop by that.
+      // A guest that was off and is now removed or crashed did not stop just now.
       return before === undefined || before === "shutoff" || before === "crashed" ? undefined : "stopped";
   }
 }

@@ -24,12 +24,12 @@ const parser = new XMLParser({
     typeof path === "string" && ["domain.devices.disk", "domain.metadata.fake:devices.fake:device"].includes(path),
 });
 
-/** Not an XML text of a domain, or of another one than its file says. */
+/** The text is not the XML of a domain, or is that of another domain than the file's. */
 export class BrokenDomainXml extends Error {
   override readonly name = "BrokenDomainXml";
 }
 
-/** As libvirt and Nova would write it. */
+/** Writes the XML as libvirt and Nova would. */
 export function domainToXml(domain: Domain): string {
   return builder.build({
     domain: {
@@ -173,7 +173,7 @@ function novaFrom(instance: unknown): NovaMetadata | null {
   };
 }
 
-/** libvirt takes several units; without one it is KiB. */
+/** libvirt accepts several units; the default is KiB. */
 const UNITS: Readonly<Record<string, number>> = {
   b: 1 / 1024,
   bytes: 1 / 1024,
@@ -213,14 +213,14 @@ function listAt(element: unknown, ...path: readonly string[]): readonly unknown[
   return Array.isArray(found) ? found : [];
 }
 
-/** The text of an element, with or without attributes; empty when there is none. */
+/** Returns the text of an element with or without attributes, or an empty string if there is none. */
 function textAt(element: unknown, ...path: readonly string[]): string {
   const found = at(element, ...path);
   const text = typeof found === "object" ? at(found, "#text") : found;
   return typeof text === "string" ? text : "";
 }
 
-/** XML 1.0 cannot hold these characters in any form. */
+/** Removes the characters that XML 1.0 cannot represent in any form. */
 function clean(text: string): string {
   return [...text].filter((character) => isXmlCharacter(character.codePointAt(0) ?? 0)).join("");
 }

@@ -2,7 +2,7 @@ import { POWER_STATES, type PowerState } from "../../src/virt/index.js";
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What a domain does now. `suspended`: memory saved to disk. */
+/** Run state of a domain. `suspended`: its memory is saved to disk. */
 export const DOMAIN_STATES = ["running", "paused", "suspended", "shutoff", "crashed"] as const;
 export type DomainState = (typeof DOMAIN_STATES)[number];
 
@@ -13,23 +13,23 @@ export function powerStateOf(state: DomainState): PowerState {
 export interface DomainDisk {
   readonly path: string;
   readonly format: "raw" | "qcow2";
-  /** `vda` */
+  /** Such as `vda`. */
   readonly target: string;
 }
 
-/** A host device, or a part of one, that a guest has. */
+/** A host device, or a part of one, that is assigned to a guest. */
 export interface AssignedDevice {
-  /** `0000:81:00.0` */
+  /** Such as `0000:81:00.0`. */
   readonly address: string;
   readonly resourceClass: string;
-  /** Which of the device's parts: 0, 1, … */
+  /** Index of the device's part, from 0. */
   readonly part: number;
 }
 
-/** What Nova says of its guests in their metadata. Sizes: MiB for memory and swap, GiB for disks. */
+/** The metadata that Nova writes into the XML of its guests. Units: MiB for memory and swap, GiB for disks. */
 export interface NovaMetadata {
   readonly displayName: string;
-  /** `2026-01-01 00:00:00`, UTC */
+  /** UTC, such as `2026-01-01 00:00:00`. */
   readonly creationTime: string;
   readonly flavor: {
     readonly name: string;
@@ -48,22 +48,22 @@ export interface NovaMetadata {
 /** A guest as its XML defines it. */
 export interface Domain {
   readonly uuid: string;
-  /** `instance-0000002a` */
+  /** Such as `instance-0000002a`. */
   readonly name: string;
   readonly memoryMb: number;
   readonly vcpus: number;
   readonly cpuModel: string;
   readonly disks: readonly DomainDisk[];
   readonly devices: readonly AssignedDevice[];
-  /** Null: not a guest of Nova. */
+  /** Null if Nova did not create the guest. */
   readonly nova: NovaMetadata | null;
-  /** Its disks were set aside for another host, and have not been brought back. */
+  /** The disks were set aside for another host and have not been restored. */
   readonly leftBehind: boolean;
-  /** A live migration is to bring it, from a host that hands no guests over. */
+  /** The guest arrives by a live migration from a host that does not hand guests over. */
   readonly awaited: boolean;
 }
 
-/** GiB that the domain's flavor gives to its disks; unknown, so 0, for guests that are not Nova's. */
+/** Returns the GiB of disk in the domain's flavor; 0 for guests that Nova did not create. */
 export function diskGbOf({ nova }: Domain): number {
   return nova ? nova.flavor.rootGb + nova.flavor.ephemeralGb + Math.ceil(nova.flavor.swapMb / 1024) : 0;
 }

@@ -49,10 +49,10 @@ import { Rescue } from "./rescue.js";
 type Options = DriverOperationOptions;
 
 /**
- * Guests as domain XML and sparse disk files in a folder, which outlive the agent (spec 8.8). All truth is in the
- * folder: several agents may be pointed at one. A guest is made in the order disks, state, XML, and removed in the
- * order XML, state, disks: an agent that is killed in between leaves a guest that is whole and in the wanted state, or
- * none.
+ * Guests as domain XML and sparse disk files in a folder, which outlive the agent (spec 8.8). The folder is the only
+ * source of truth, and several agents may use the same one. A guest is created in the order disks, state, XML and
+ * removed in the reverse order. If an agent is killed in between, the guest is either complete and in the desired
+ * state, or absent.
  */
 export class FakeLibvirtDriver implements VirtDriver {
   readonly capabilities = CAPABILITIES;
@@ -130,7 +130,8 @@ export class FakeLibvirtDriver implements VirtDriver {
   async initHost(options?: Options): Promise<void> {
     const { files } = this.#context;
     const hostname = await this.#node.find();
-    // Before anything is looked at: what an earlier agent did up to now is seen, and more it does not do.
+    // Raised before anything is read: all earlier actions of the previous agent are visible then, and it can do nothing
+    // more.
     if (options?.epoch !== undefined) {
       await this.#fence.raise(options.epoch);
     }
@@ -187,7 +188,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     await this.#watcher.own(instance.uuid, () => this.#guests.create(instance, options));
   }
 
-  /** What a spawn that was broken off has left: anything but a guest. */
+  /** Removes the leftovers of an interrupted spawn, unless the guest exists. */
   async failedSpawnCleanup({ uuid }: Instance): Promise<void> {
     await this.#watcher.own(uuid, async () => {
       if (await this.#store.exists(uuid)) {
@@ -251,7 +252,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     return this.#guests.setAdminPassword(instance);
   }
 
-  /** There is no image service to send anything to: it takes its time and goes through its stages. */
+  /** Takes the configured time and passes the stages of a snapshot, but there is no disk content to upload. */
   async snapshot(
     instance: Instance,
     _imageId: string,
@@ -340,7 +341,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     return this.#liveMoves.abort(instance);
   }
 
-  /** @throws {GuestNotFound} it did not arrive. */
+  /** @throws {GuestNotFound} the guest did not arrive. */
   async postLiveMigrationAtDestination(instance: Instance): Promise<void> {
     await this.#liveMoves.arrive(instance);
   }

@@ -5,18 +5,18 @@ import type { HypervisorFolder } from "./hypervisor.js";
 const EPOCH = /^\d+$/;
 
 /**
- * Keeps what an agent does late, after another has taken its host, from the hypervisor. Each agent of a host has a
- * folder of its own, named by the epoch of its lease; the next one takes it away. What makes, changes or removes a
- * guest goes by a rename from or to that folder, so that no agent can have looked too early, wherever it was suspended.
- * Without an epoch there is no fence.
+ * Prevents late changes to the hypervisor by an agent whose host another agent has taken over. Each agent of a host has
+ * its own folder, named by the epoch of its lease, and the next agent removes it. Every creation, change or removal of
+ * a guest is a rename from or to that folder. Hence an agent that was suspended anywhere cannot act on an outdated
+ * check. Without an epoch there is no fence.
  */
 export class Fence {
-  /**
-   * Writes and removes guests: what is written appears, and what is removed vanishes, only if the epoch has not passed
-   * by then.
-   */
+  /** Writes and removes guests. A file appears or vanishes only if the epoch is still current at that moment. */
   readonly guests: Files;
-  /** Changes disks and other hypervisors, which may be on another file system: looks at the epoch right before. */
+  /**
+   * Changes disks and other hypervisors, which may be on another file system. Checks the epoch right before each
+   * change.
+   */
   readonly disks: Files;
   readonly #folder: string;
   readonly #host: string;
@@ -33,11 +33,11 @@ export class Fence {
     this.guests = new FencedGuests(files, this);
   }
 
-  /** From now on agents with a smaller epoch do nothing more. @throws {HostEpochOutdated} there is one with a greater. */
+  /** Stops all agents with a smaller epoch. @throws {HostEpochOutdated} a greater epoch exists. */
   async raise(epoch: number): Promise<void> {
     this.#epoch = epoch;
     await this.#takeOver(epoch);
-    // Looked at after it was made: of two that raise it at a time, one sees the other.
+    // Listed after the own folder was made: of two agents that raise the fence at once, at least one sees the other.
     const names = await this.#listIfCurrentEpoch().catch(async (error: unknown) => {
       await this.#files.remove(this.#own);
       throw error;
@@ -46,7 +46,7 @@ export class Fence {
       if (name === String(epoch)) {
         continue;
       }
-      // An agent may fill a folder while it is removed; once renamed, no agent finds it.
+      // An agent may write to a folder while it is being removed, but cannot find it once it is renamed.
       const gone = EPOCH.test(name) ? `passed-${name}-${this.#random.hex(4)}` : name;
       if (gone !== name) {
         await this.#moved(join(this.#folder, name), join(this.#folder, gone));
@@ -56,8 +56,8 @@ export class Fence {
   }
 
   /**
-   * Makes the own folder of the one that the agent before had, which finds no folder from then on; makes one where there is none, or
-   * another agent was first.
+   * Renames the previous agent's folder to the own one, so that the previous agent no longer finds it. Creates the own
+   * folder if there is none, or if another agent renamed it first.
    */
   async #takeOver(epoch: number): Promise<void> {
     const before = highestOf(await this.#files.list(this.#folder));
@@ -66,7 +66,7 @@ export class Fence {
       await this.#files.makeFolder(this.#own);
       return;
     }
-    // What it had not given its place, or had begun to remove.
+    // Files that the previous agent had not moved to their paths yet, or had begun to remove.
     for (const name of await this.#files.list(this.#own)) {
       await this.#files.remove(join(this.#own, name));
     }
@@ -76,14 +76,14 @@ export class Fence {
     return join(this.#folder, String(this.#epoch));
   }
 
-  /** Passes while no other agent has the host. @throws {HostEpochOutdated} */
+  /** Returns if no other agent has taken over the host. @throws {HostEpochOutdated} */
   async look(): Promise<void> {
     if (this.#epoch !== undefined && !(await this.#files.stat(this.#own))) {
       await this.#listIfCurrentEpoch();
     }
   }
 
-  /** The names of what all agents of the host have here. @throws {HostEpochOutdated} */
+  /** Returns the names of all agents' folders of this host. @throws {HostEpochOutdated} */
   async #listIfCurrentEpoch(): Promise<readonly string[]> {
     const epoch = this.#epoch;
     if (epoch === undefined) {
@@ -101,7 +101,7 @@ export class Fence {
     );
   }
 
-  /** Writes a file that appears only if the epoch has not passed by then. @throws {HostEpochOutdated} */
+  /** Writes a file that appears only if the epoch is current at that moment. @throws {HostEpochOutdated} */
   async put(path: string, text: string, options?: WriteOptions): Promise<void> {
     if (this.#epoch === undefined) {
       return this.#files.write(path, text, options);
@@ -119,18 +119,18 @@ export class Fence {
     }
   }
 
-  /** A rename out of the own folder. */
+  /** Renames a file from the own folder to its path. */
   async #appear(waiting: string, path: string): Promise<void> {
     if (await this.#moved(waiting, path)) {
       return;
     }
-    // The first file of its kind: its folder is made.
+    // The first file of its kind, whose folder does not exist yet.
     await this.look();
     await this.#files.makeFolder(dirname(path));
     await this.#files.rename(waiting, path);
   }
 
-  /** Removes a file, which vanishes only if the epoch has not passed by then. @throws {HostEpochOutdated} */
+  /** Removes a file, which vanishes only if the epoch is current at that moment. @throws {HostEpochOutdated} */
   async take(path: string): Promise<void> {
     if (this.#epoch === undefined) {
       return this.#files.remove(path);
@@ -139,11 +139,11 @@ export class Fence {
     if (await this.#moved(path, taken)) {
       return this.#files.remove(taken);
     }
-    // Else there is nothing to be removed.
+    // Otherwise there is nothing to remove.
     await this.look();
   }
 
-  /** False: one of the two folders, or the file, is not there. */
+  /** Returns false if either folder or the file is absent. */
   async #moved(from: string, to: string): Promise<boolean> {
     try {
       await this.#files.rename(from, to);
@@ -157,7 +157,7 @@ export class Fence {
   }
 }
 
-/** Files of which nothing is changed before the fence has let it pass. */
+/** Checks the fence before every change to files. */
 class FencedFiles implements Files {
   readonly #files: Files;
   readonly #fence: Pick<Fence, "look">;
@@ -232,7 +232,7 @@ class FencedFiles implements Files {
   }
 }
 
-/** What is written and removed goes by the fence itself. */
+/** Writes and removes files through the fence's own folder. */
 class FencedGuests extends FencedFiles {
   readonly #fence: Pick<Fence, "put" | "take">;
 
@@ -250,7 +250,7 @@ class FencedGuests extends FencedFiles {
   }
 }
 
-/** The greatest epoch that a folder is named by; -Infinity: there is none. */
+/** Returns the greatest epoch among the folder names, or -Infinity if there is none. */
 function highestOf(names: readonly string[]): number {
   return Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
 }

@@ -21,7 +21,7 @@ import type { HypervisorFolder } from "./hypervisor.js";
 import type { InstanceFiles } from "./instance-files.js";
 import { domainName, newDomain, toDiskSpecs } from "./new-domain.js";
 
-/** What one hypervisor consists of. */
+/** The components of one hypervisor. */
 export interface HypervisorParts {
   readonly context: DriverContext;
   readonly config: FakeLibvirtConfig;
@@ -35,11 +35,11 @@ export interface HypervisorParts {
 }
 
 interface Definition {
-  /** What the instance holds, by which its devices are chosen. Left out: the guest keeps its devices. */
+  /** The instance's allocations, which select its devices. If omitted, the guest keeps its devices. */
   readonly allocations?: Allocations | undefined;
   /** GiB */
   readonly minDisk?: number;
-  /** Left out: the guest keeps its state. */
+  /** If omitted, the guest keeps its state. */
   readonly state?: DomainState;
   /** Default false. */
   readonly awaited?: boolean;
@@ -64,7 +64,7 @@ export class Guests {
     );
   }
 
-  /** Lets an operation take its time. @throws the signal's reason. */
+  /** Sleeps for the duration of an operation. @throws the signal's reason. */
   async take(seconds: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (seconds > 0) {
@@ -72,7 +72,10 @@ export class Guests {
     }
   }
 
-  /** Runs the part of an operation that connects the guest's ports; the guest begins when the network service says that they are. */
+  /**
+   * Runs the part of an operation that plugs the guest's ports, and waits until the network service reports them as
+   * plugged.
+   */
   async connect(
     uuid: string,
     network: readonly NetworkInfo[],
@@ -82,14 +85,14 @@ export class Guests {
     await this.#parts.context.virtApi.waitForVifs(uuid, network, plug, signal ? { signal } : {});
   }
 
-  /** Spawn: disks, then the state, then the XML that makes the guest. */
+  /** Creates a guest: disks, then the state, then the XML that defines it. */
   async create(instance: Instance, { image, allocations, network, powerOn, signal }: SpawnOptions): Promise<void> {
     const { store, files, config, folder } = this.#parts;
     const { uuid } = instance;
     if (await store.exists(uuid)) {
       throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
     }
-    // A killed destroy may have left it.
+    // A killed destroy may have left its state.
     await store.clearState(uuid);
     const removeDisks = await files.make(uuid, toDiskSpecs(instance, image.minDisk));
     try {
@@ -101,7 +104,7 @@ export class Guests {
     }
   }
 
-  /** @throws {ComputeResourcesUnavailable} devices that it needs are taken. */
+  /** @throws {ComputeResourcesUnavailable} the required devices are in use. */
   async define(instance: Instance, { allocations, minDisk = 0, state, awaited = false }: Definition): Promise<void> {
     const { store, files, devices, config, context, console } = this.#parts;
     const domainWith = (assigned: readonly AssignedDevice[]) =>
@@ -127,12 +130,15 @@ export class Guests {
     }
   }
 
-  /** Makes the guest anew where it, its XML or its disks are missing, or are what a move that came back has set aside. */
+  /** Recreates a guest whose domain, XML or disks are missing, or whose disks a reverted move has set aside. */
   hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
     return this.#startAnew(instance, this.#parts.config.delayReboot, options);
   }
 
-  /** What a move that came back has set aside is the guest again, as of libvirt, which starts all guests anew. @throws {GuestNotFound} */
+  /**
+   * Starts the guest. Like libvirt, which defines every guest again when it starts it, restores disks that a reverted
+   * move has set aside. @throws {GuestNotFound}
+   */
   async powerOn(instance: Instance, options?: DriverOperationOptions): Promise<void> {
     const { store, config } = this.#parts;
     const isSetAside = (await store.get(instance.uuid))?.leftBehind === true;
@@ -160,7 +166,7 @@ export class Guests {
     });
   }
 
-  /** Asks the guest to stop, and starts it again. @throws {GuestNotFound} */
+  /** Shuts the guest down and starts it again. @throws {GuestNotFound} */
   async softReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
     const { config, console, watcher } = this.#parts;
     await watcher.own(instance.uuid, async () => {
@@ -184,7 +190,7 @@ export class Guests {
     await watcher.own(instance.uuid, async () => {
       const targetState = next(await this.state(instance));
       await this.take(delay, options?.signal);
-      // The guest may have gone, or been stopped from outside, since the delay began.
+      // The guest may have been removed or stopped by others during the delay.
       const before = await this.state(instance);
       if (before === targetState) {
         return;
@@ -199,7 +205,10 @@ export class Guests {
     });
   }
 
-  /** As libvirt does by the guest agent that the image must have. It is set nowhere: no guest here lets anybody log in. */
+  /**
+   * Checks the preconditions as libvirt does, which needs a guest agent in the image. Sets no password, since nobody
+   * can log in to these guests.
+   */
   async setAdminPassword(instance: Instance): Promise<void> {
     if ((await this.state(instance)) !== "running") {
       throw new InstanceNotRunning(`guest ${domainName(instance)} (${instance.uuid}) does not run`);
@@ -219,5 +228,5 @@ export class Guests {
   }
 }
 
-/** A property of an image, as Nova reads one that says yes or no. */
+/** Parses a boolean image property as Nova does. */
 const isTrue = (property: string | undefined): boolean => /^(1|t|true|on|y|yes)$/i.test(property?.trim() ?? "");

@@ -1,6 +1,6 @@
 import { InvalidConfiguration } from "../../src/virt/index.js";
 
-/** A modelled CPU as libvirt describes it in its capabilities. */
+/** A CPU model as libvirt describes it in its capabilities. */
 export interface CpuModel {
   readonly arch: string;
   readonly vendor: string;
@@ -31,7 +31,7 @@ export const CPU_MODELS: Readonly<Record<string, CpuModel>> = {
 
 export const CPU_MODEL_NAMES = Object.keys(CPU_MODELS);
 
-/** Nova's table of libvirt features and traits, for the features above. */
+/** Nova's mapping of libvirt features to traits, for the features above. */
 const FEATURE_TRAITS: Readonly<Record<string, string>> = {
   mmx: "HW_CPU_X86_MMX",
   sse: "HW_CPU_X86_SSE",
@@ -62,14 +62,17 @@ const FEATURE_TRAITS: Readonly<Record<string, string>> = {
   "sha-ni": "HW_CPU_X86_SHA",
 };
 
-/** Traits of the CPU that this driver owns on the node: it adds and removes these and no others. */
+/** CPU traits that this driver owns on the node. It adds and removes no others. */
 export const OWNED_CPU_TRAITS: readonly string[] = Object.values(FEATURE_TRAITS);
 
 export function cpuTraits(cpu: CpuModel): readonly string[] {
   return cpu.features.flatMap((feature) => FEATURE_TRAITS[feature] ?? []);
 }
 
-/** The CPUs of `4-7,^6,12`. @throws {InvalidConfiguration} naming `option`, also for CPUs that the host lacks. */
+/**
+ * Parses a CPU list such as `4-7,^6,12`. @throws {InvalidConfiguration} names `option`; also for CPUs that the host
+ * lacks.
+ */
 export function parseCpuSet(text: string, option: string, hostCpus: number): ReadonlySet<number> {
   const included = new Set<number>();
   const excluded = new Set<number>();

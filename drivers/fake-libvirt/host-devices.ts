@@ -7,18 +7,18 @@ import {
 } from "../../src/virt/index.js";
 import type { AssignedDevice, Domain } from "./domain.js";
 
-/** A device of the host that guests can have, whole or in parts. */
+/** A host device that guests can use, completely or in parts. */
 export interface HostDevice {
-  /** `0000:81:00.0` */
+  /** Such as `0000:81:00.0`. */
   readonly address: string;
   readonly resourceClass: string;
-  /** The number of guests that can use it. */
+  /** Number of guests that can share the device. */
   readonly parts: number;
 }
 
 const DEVICE = /^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])=([A-Z0-9_]+)(?::([1-9]\d*))?$/;
 
-/** `[fake_libvirt] devices`. @throws {InvalidConfiguration} */
+/** Parses `[fake_libvirt] devices`. @throws {InvalidConfiguration} */
 export function parseDevices(entries: readonly string[]): readonly HostDevice[] {
   const devices = new Map<string, HostDevice>();
   for (const text of entries) {
@@ -34,18 +34,21 @@ export function parseDevices(entries: readonly string[]): readonly HostDevice[] 
   return [...devices.values()];
 }
 
-/** libvirt's name of the device below the node's: `devstack1_pci_0000_81_00_0`. */
+/** Returns libvirt's name of the device, prefixed by the node's: `devstack1_pci_0000_81_00_0`. */
 export function deviceProviderName(node: string, { address }: HostDevice): string {
   return `${devicePrefix(node)}${address.replace(/[:.]/g, "_")}`;
 }
 
-/** What names of all device providers of the node begin with. */
+/** The common prefix of the node's device provider names. */
 export const devicePrefix = (node: string): string => `${node}_pci_`;
 
-/** Gives guests the devices that their allocations name. */
+/** Assigns devices to guests by their allocations. */
 export class DeviceAssigner {
   readonly #devices: readonly HostDevice[];
-  /** Devices by provider uuid: the node's own when they are inventory of the node. Known once the tree was updated. */
+  /**
+   * Devices by provider uuid; the provider is the node itself if the devices are in its inventory. Empty until the
+   * first tree update.
+   */
   readonly #providers = new SparseMap<string, readonly HostDevice[]>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -53,7 +56,7 @@ export class DeviceAssigner {
     this.#devices = devices;
   }
 
-  /** Remembers which provider stands for which devices. */
+  /** Records which provider represents which devices. */
   learn(tree: ProviderTree, node: string, nested: boolean): void {
     this.#providers.clear();
     if (!nested) {
@@ -69,9 +72,9 @@ export class DeviceAssigner {
   }
 
   /**
-   * Picks free parts of devices and gives them to `define`, which stores the guest; one guest at a time, so that no part
-   * is given twice.
-   * @throws {ComputeResourcesUnavailable} not enough is free.
+   * Picks free parts of devices and passes them to `define`, which stores the guest. Runs for one guest at a time, so
+   * that no part is assigned twice.
+   * @throws {ComputeResourcesUnavailable} not enough parts are free.
    */
   async assign(
     allocations: Allocations,

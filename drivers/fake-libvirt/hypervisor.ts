@@ -11,9 +11,9 @@ import {
 } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
 
-/** What is stored of the hypervisor itself, once, by the first agent that uses it. */
+/** The stored identity of the hypervisor, written once by the first agent that uses it. */
 export interface HypervisorIdentity {
-  /** The name that all agents report which are pointed at it. */
+  /** The hostname that all agents of this hypervisor report. */
   readonly hostname: string;
   readonly uuid: string;
 }
@@ -55,7 +55,6 @@ export class HypervisorFolder {
   }
 }
 
-/** What {@link openHypervisor} needs. */
 interface HypervisorDeps {
   readonly files: Files;
   readonly timers: Timers;
@@ -63,14 +62,15 @@ interface HypervisorDeps {
 }
 
 /**
- * Reads the hypervisor's identity; names it `hostname` when no agent has used it yet. @throws {InvalidConfiguration}
+ * Reads the hypervisor's identity, or creates it with `hostname` if no agent has used it yet. @throws
+ * {InvalidConfiguration}
  */
 async function openHypervisor(
   folder: HypervisorFolder,
   hostname: string,
   { files, timers, random }: HypervisorDeps,
 ): Promise<HypervisorIdentity> {
-  // Most are there; to try to make one costs a file that is written for nothing.
+  // Usually the identity exists. Trying to create it first would write a file in vain.
   const known = await files.readIfPresent(folder.identityFile);
   if (known) {
     return parseIdentity(known, folder.identityFile);
@@ -85,7 +85,7 @@ async function openHypervisor(
       throw error;
     }
   }
-  // Another agent may have made the file and not written it yet.
+  // Another agent may have created the file without having written it yet.
   for (let tries = 0; tries < 20; tries += 1) {
     const stored = await files.readIfPresent(folder.identityFile);
     if (stored) {
@@ -93,12 +93,12 @@ async function openHypervisor(
     }
     await timers.sleep(50);
   }
-  // Its writer was killed before it had written all of it.
+  // Its writer was killed before it had written everything.
   await files.write(folder.identityFile, text);
   return identity;
 }
 
-/** The identity as it is stored now; undefined when it is gone or unreadable. */
+/** Returns the stored identity, or undefined if it is absent or unreadable. */
 export async function readIdentity(folder: HypervisorFolder, files: Files): Promise<HypervisorIdentity | undefined> {
   try {
     const stored = await files.readIfPresent(folder.identityFile);
@@ -113,7 +113,7 @@ function parseIdentity(text: string, path: string): HypervisorIdentity {
   try {
     stored = JSON.parse(text);
   } catch {
-    // The error below says so.
+    // Reported by the error below.
   }
   if (typeof stored === "object" && stored !== null && "hostname" in stored && "uuid" in stored) {
     const { hostname, uuid } = stored;
@@ -127,16 +127,19 @@ function parseIdentity(text: string, path: string): HypervisorIdentity {
   );
 }
 
-/** What changed so shortly (in ms) before it was looked at may change again without a new time stamp. */
+/**
+ * A file that changed less than so many milliseconds before its stamp was taken may change again with the same time
+ * stamp.
+ */
 export const TIME_STAMP_STEP = 2_000;
 
-/** Tells, without reading it, whether a file or folder is as it was when it was last asked about. */
+/** Detects, without reading it, whether a file or folder is unchanged since the previous call. */
 export class Stamp {
   #modified = Number.NaN;
   #bytes = 0;
   #lookedAt = 0;
 
-  /** False: it may have changed, or is not there. What is read of it has to be read after this. */
+  /** Returns false if the path may have changed or is absent. Its content must be read after this call. */
   async isUnchanged(
     path: string,
     { files, clock }: { readonly files: Files; readonly clock: Clock },
@@ -154,10 +157,10 @@ export class Stamp {
 
 const SCHEME = "fake-libvirt://";
 
-/** The connection of a folder, whatever characters its path has. @param folder absolute */
+/** Returns the connection URI of a folder, whatever characters its path has. @param folder absolute */
 export const connectionTo = (folder: string): string => `${SCHEME}${encodeURI(folder)}`;
 
-/** The folder of `fake-libvirt:///absolute/folder`, in which `%41` is an A. @throws {InvalidConfiguration} */
+/** Returns the folder of `fake-libvirt:///absolute/folder`, with `%41` decoded to A. @throws {InvalidConfiguration} */
 export function folderOfConnection(uri: string | null): string {
   const wrong = (why: string): never => {
     throw new InvalidConfiguration(
@@ -175,7 +178,7 @@ export function folderOfConnection(uri: string | null): string {
   try {
     path = decodeURIComponent(rest);
   } catch {
-    // A plain path with a % in it.
+    // A plain path that contains a %.
     path = rest;
   }
   if (!isAbsolute(path)) {
@@ -185,7 +188,7 @@ export function folderOfConnection(uri: string | null): string {
   return folder === "" ? wrong("which is the root folder") : folder;
 }
 
-/** The one node of a hypervisor, whose name the hypervisor keeps from the first time that it is used. */
+/** The single node of a hypervisor. The hypervisor keeps the node's name from its first use. */
 export class OwnNode {
   readonly #folder: HypervisorFolder;
   readonly #config: FakeLibvirtConfig;
@@ -193,7 +196,7 @@ export class OwnNode {
   /** Read once; undefined until the driver is connected. */
   #name: string | undefined;
   #warnedOf: string | undefined;
-  /** Tells whether the file with the identity has changed: each pass looks, and hardly anybody changes it. */
+  /** Detects changes of the identity file, which each pass checks and hardly anything changes. */
   readonly #stamp = new Stamp();
 
   constructor(folder: HypervisorFolder, config: FakeLibvirtConfig, context: DriverContext) {
@@ -202,7 +205,7 @@ export class OwnNode {
     this.#context = context;
   }
 
-  /** Opens the hypervisor, which is made if it is not there. */
+  /** Opens the hypervisor, and creates it if it is absent. */
   async find(): Promise<string> {
     const { host, logger } = this.#context;
     const { hypervisorHostname } = this.#config;

@@ -15,7 +15,7 @@ const connection = ({ host, folder }: CheckPlace) => ({ connectionUri: `fake-lib
 
 const devices = { devices: ["0000:81:00.0=VGPU:4"] };
 
-/** How the driver is held against the contract: in virtual time, so that its live migrations may be slow. */
+/** How the contract check runs this driver: in virtual time, so that slow live migrations cost nothing. */
 export const check: DriverCheckOptions = {
   time: "virtual",
   config: (place) => ({ ...connection(place), delayLiveMigration: 2, stopEventDelay: 0 }),

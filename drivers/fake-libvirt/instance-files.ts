@@ -14,27 +14,27 @@ const GIB = 1024 ** 3;
 
 const TOKEN_PREFIX = ".shared-storage-";
 
-/** Tokens come from other hosts: nothing else of them may become part of a path. */
+/** Tokens come from other hosts, so nothing else may become part of a path. */
 const TOKEN = new RegExp(`^${TOKEN_PREFIX.replace(".", "\\.")}[0-9a-f]{16}$`);
 
 const DISK = /^disk(\.(eph\d+|swap))?$/;
 
-/** Beside the disks, gone with them. */
+/** Stored beside the disks and removed with them. */
 const CONFIG_DRIVE = "disk.config";
 
-/** A disk that a guest is to have. */
+/** A disk that a guest needs. */
 export interface DiskSpec {
-  /** `disk`, `disk.eph0`, `disk.swap` */
+  /** `disk`, `disk.eph0` or `disk.swap`. */
   readonly name: string;
   readonly gib: number;
 }
 
-/** Instance directories: `<instances_path>/<uuid>/disk`. May be shared with other hosts. */
+/** Instance directories: `<instances_path>/<uuid>/disk`. Other hosts may share them. */
 export class InstanceFiles {
   readonly #place: { readonly instances: string };
   readonly #files: Files;
 
-  /** @param place names the folder of all of them: a hypervisor's own, or another */
+  /** @param place has the path of the directory of all instances, either of this hypervisor or of another */
   constructor(place: { readonly instances: string }, files: Files) {
     this.#place = place;
     this.#files = files;
@@ -61,8 +61,8 @@ export class InstanceFiles {
   }
 
   /**
-   * Makes the disks that are not there, or that a killed agent left unfinished; keeps those that are there (shared
-   * storage). Returns a function that removes exactly what was made.
+   * Creates the disks that are absent or that a killed agent left unfinished, and keeps existing ones (shared storage).
+   * Returns a function that removes exactly the created files.
    */
   async make(uuid: string, disks: readonly DiskSpec[]): Promise<() => Promise<void>> {
     const isNewFolder = !(await this.exists(uuid));
@@ -86,13 +86,16 @@ export class InstanceFiles {
       }
       return undo;
     } catch (error) {
-      // What went wrong first is what the caller must hear of.
+      // The caller needs the first error, not that of the cleanup.
       await undo().catch(() => {});
       throw error;
     }
   }
 
-  /** Makes the instance's config drive anew, a folder with what a real one has; an instance without one gets none. */
+  /**
+   * Rewrites the instance's config drive as a folder with the content of a real one. An instance without a config drive
+   * gets none.
+   */
   async writeConfigDrive(instance: Instance): Promise<void> {
     if (!instance.configDrive) {
       return;
@@ -105,8 +108,8 @@ export class InstanceFiles {
   }
 
   /**
-   * Renames the instance's folder, so that its disks are safe when another agent makes it anew. Done already is
-   * success: what lies beside is not this agent's.
+   * Renames the instance's folder, so that its disks are safe when another agent creates it again. Succeeds if this is
+   * done already; the folder then belongs to another agent.
    */
   async setAside(uuid: string): Promise<void> {
     const aside = asideOf(this.root, uuid);
@@ -116,7 +119,7 @@ export class InstanceFiles {
     await this.#files.rename(this.folder(uuid), aside);
   }
 
-  /** Disks that were set aside below `root`, which may be another host's. */
+  /** Returns the disks that were set aside below `root`, which may belong to another host. */
   async disksAside(root: string, uuid: string): Promise<readonly DiskSpec[]> {
     const aside = asideOf(root, uuid);
     const disks: DiskSpec[] = [];
@@ -129,7 +132,7 @@ export class InstanceFiles {
     return disks;
   }
 
-  /** Undoes {@link setAside}, dropping what was made since; nothing set aside is success. */
+  /** Undoes {@link setAside}, and drops files created since. Succeeds if nothing was set aside. */
   async bringBack(uuid: string): Promise<void> {
     const aside = asideOf(this.root, uuid);
     if (!(await this.#files.stat(aside))) {
@@ -143,14 +146,16 @@ export class InstanceFiles {
     await this.#files.remove(asideOf(this.root, uuid));
   }
 
-  /** What was set aside too. True: nothing is left. */
+  /** Removes the instance's folder and disks that were set aside. Returns true if nothing is left. */
   async remove(uuid: string): Promise<boolean> {
     await this.#files.remove(this.folder(uuid));
     await this.removeAside(uuid);
     return !(await this.exists(uuid));
   }
 
-  /** A file that another host sees if it has the same storage. Null: there is no instance directory here. */
+  /**
+   * Creates a file that another host can see if it shares the storage. Returns null if there is no instance directory.
+   */
   async makeToken(uuid: string, random: Random): Promise<string | null> {
     if (!(await this.exists(uuid))) {
       return null;
@@ -160,7 +165,7 @@ export class InstanceFiles {
     return name;
   }
 
-  /** Like {@link makeToken}, for instances that are not here yet. */
+  /** Like {@link makeToken}, for instances that are not on this host yet. */
   async makeRootToken(random: Random): Promise<string> {
     const name = `${TOKEN_PREFIX}${random.hex(8)}`;
     await this.#files.create(join(this.root, name), "");
@@ -196,12 +201,12 @@ const isName = (name: unknown): name is string => typeof name === "string" && TO
 
 const isToken = (uuid: string, name: string): boolean => UUID.test(uuid) && isName(name);
 
-/** As Nova names it. */
+/** Nova's name of the folder. */
 const asideOf = (root: string, uuid: string): string => join(root, `${uuid}_resize`);
 
 /**
- * Stores a line that says whose disk the image stands for: there is nothing on it. Where there is no Image service the
- * image stays without bytes, which no guest of this driver misses.
+ * Uploads one line that names the emulated disk, since there is no content. Without an Image service the image stays
+ * empty, which no guest of this driver notices.
  */
 export async function storeStandIn({ uuid }: Pick<Instance, "uuid">, upload: SnapshotOptions["upload"]): Promise<void> {
   try {

@@ -22,18 +22,19 @@ interface Destination {
   readonly instancesPath: string;
 }
 
-/** What is stored of a live migration under way, so that the agent after a killed one can take it back. */
+/** The stored record of a live migration in progress, from which the next agent can undo it if this one is killed. */
 interface StoredMigration {
   readonly destination: Destination;
   readonly sharedInstanceFiles: boolean;
-  /** What the guest did when the migration began. */
+  /** The guest's state when the migration began. */
   readonly state: DomainState;
   readonly xml: string;
 }
 
 /**
- * One guest's way from this hypervisor to another. It is paused here, then appears there, then vanishes here: whichever
- * agent is killed in between, it runs on one of them at most, and until {@link finish} everything can be taken back.
+ * The handover of one guest from this hypervisor to another. The guest is paused here, then appears there, then
+ * vanishes here. If an agent is killed in between, the guest runs on at most one of them. Until {@link finish},
+ * everything can be undone.
  */
 export class Handover {
   readonly #uuid: string;
@@ -53,7 +54,7 @@ export class Handover {
     });
   }
 
-  /** Remembers what is to be moved, before anything is. */
+  /** Stores the record of the migration before anything is moved. */
   static async begin(
     domain: Domain,
     state: DomainState,
@@ -66,7 +67,7 @@ export class Handover {
     return new Handover(domain.uuid, stored, parts, false);
   }
 
-  /** What a killed agent was about. Undefined: nothing. */
+  /** Returns the handover that a killed agent was performing, or undefined if there is none. */
   static async leftOver(uuid: string, parts: HypervisorParts): Promise<Handover | undefined> {
     const text = await parts.context.files.readIfPresent(parts.folder.migrationFile(uuid));
     if (text === undefined) {
@@ -101,12 +102,12 @@ export class Handover {
     await this.#parts.store.undefine(this.#uuid);
   }
 
-  /** From now on the guest belongs to the destination. */
+  /** From here on, the guest belongs to the destination. */
   async finish(): Promise<void> {
     await forget(this.#uuid, this.#parts);
   }
 
-  /** The guest is here again, as it was, and no longer there. A guest that was stopped meanwhile stays so. */
+  /** Restores the guest here as it was and removes it there. A guest that was stopped in the meantime stays stopped. */
   async takeBack(): Promise<void> {
     const { store } = this.#parts;
     const wasThere = await this.#there.exists(this.#uuid);
@@ -120,7 +121,7 @@ export class Handover {
     await forget(this.#uuid, this.#parts);
   }
 
-  /** Removes the disks that were made there. */
+  /** Removes the disks that were created there. */
   async removeFilesThere(): Promise<void> {
     if (this.#stored.sharedInstanceFiles) {
       return;
@@ -140,7 +141,7 @@ export async function forget(
   await fence.guests.remove(folder.migrationFile(uuid));
 }
 
-/** Undefined: not one. */
+/** Returns undefined if the value is not a destination. */
 export function destinationIn(value: unknown): Destination | undefined {
   if (typeof value !== "object" || value === null || !("uri" in value) || !("instancesPath" in value)) {
     return undefined;
@@ -170,7 +171,7 @@ function storedMigration(text: string): StoredMigration | undefined {
   return { destination: found, sharedInstanceFiles, state, xml };
 }
 
-/** What both hosts look at before a live migration: storage, CPU, room, devices. */
+/** The checks of both hosts before a live migration: storage, CPU, disk space, devices. */
 export class LiveChecks {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -182,7 +183,10 @@ export class LiveChecks {
     this.#cpu = cpu;
   }
 
-  /** D. Leaves a file in the folder of instances, for the source to find if it has the same. */
+  /**
+   * Runs on the destination. Creates a token file in the folder of instances, which the source finds if it shares that
+   * folder.
+   */
   async atDestination(
     instance: Instance,
     { blockMigration, diskOverCommit }: LiveMigrationCheckOptions,
@@ -204,7 +208,7 @@ export class LiveChecks {
     };
   }
 
-  /** S. Decides what is copied. */
+  /** Runs on the source. Decides what is copied. */
   async atSource(instance: Instance, data: LiveMigrateData): Promise<LiveMigrateData> {
     const { store, files } = this.#parts;
     await this.#guests.state(instance);
@@ -249,14 +253,14 @@ export class LiveChecks {
     await this.#parts.files.removeRootToken(data.sharedStorageFile);
   }
 
-  /** This hypervisor, as another one reaches it. */
+  /** Returns the address of this hypervisor for other hosts. */
   async destination(): Promise<Destination & { readonly hypervisor: string }> {
     const { config, folder, files, context } = this.#parts;
     const identity = await readIdentity(folder, context.files);
     return { uri: config.connectionUri ?? "", instancesPath: files.root, hypervisor: identity?.uuid ?? "" };
   }
 
-  /** The folder may be of the same name, and of another machine. */
+  /** Rejects a folder of the same path on another machine. */
   async #assertReachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
     const found = destinationIn(destination);
     if (!found) {

@@ -1,30 +1,30 @@
 import type { LiveMigrationProgress, Timers } from "../../src/virt/index.js";
 
-/** A migration's progress, as the API has it: bytes. */
+/** The API reports a migration's progress in bytes. */
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
-/** Milliseconds between two looks, as Nova's monitor of libvirt's jobs has it. */
+/** Milliseconds between two polls, as in Nova's monitor of libvirt jobs. */
 const TICK = 500;
-/** The factor by which the rest is copied faster once the guest no longer writes here. */
+/** Factor by which the remaining copy is faster once the guest is paused and no longer writes. */
 const FORCED_SPEED = 10;
 
 export interface CopyOptions {
   readonly memoryMb: number;
-  /** 0 when the storage is shared. */
+  /** 0 if the storage is shared. */
   readonly diskGb: number;
-  /** What the whole copy takes. */
+  /** Duration of the complete copy. */
   readonly milliseconds: number;
   readonly signal: AbortSignal | undefined;
   readonly timers: Timers;
   readonly onProgress: (progress: LiveMigrationProgress) => void;
-  /** The guest still runs here. */
+  /** Returns whether the guest still runs on the source. */
   readonly isHere: () => Promise<boolean>;
 }
 
-/** `copied`, or why it is not: `forced`: the rest is to be copied without the guest writing here. */
+/** Outcome of a copy. `forced`: the remainder must be copied while the guest is paused. */
 export type CopyOutcome = "copied" | "forced" | "cancelled" | "failed";
 
-/** The copying of one guest's memory and disks: takes time, tells how far it is, and can be stopped or forced. */
+/** Copies one guest's memory and disks. Takes time, reports its progress, and can be cancelled or forced. */
 export class LiveMigrationJob {
   readonly #options: CopyOptions;
   #wake = new AbortController();
@@ -37,7 +37,7 @@ export class LiveMigrationJob {
     this.#options = options;
   }
 
-  /** False: it is too late, the guest is on its way. */
+  /** Returns false if it is too late because the guest is being handed over. */
   cancel(): boolean {
     if (!this.#stoppable) {
       return false;
@@ -47,24 +47,24 @@ export class LiveMigrationJob {
     return true;
   }
 
-  /** Copies the rest at once. */
+  /** Copies the remainder at once. */
   force(): void {
     this.#forced = true;
     this.#wake.abort();
   }
 
-  /** Copies until it is done, stopped or forced. Never rejects for a signal. */
+  /** Copies until the copy is done, cancelled or forced. Never rejects because of a signal. */
   async copy(): Promise<CopyOutcome> {
     const outcome = await this.#copyUntil(() => this.#forced, 1);
     return outcome === "copied" && this.#forced && this.#elapsed < this.#options.milliseconds ? "forced" : outcome;
   }
 
-  /** Copies what is left, fast. */
+  /** Copies the remainder at the forced speed. */
   async copyRest(): Promise<CopyOutcome> {
     return this.#copyUntil(() => false, FORCED_SPEED);
   }
 
-  /** From now on {@link cancel} is too late. */
+  /** Makes later calls of {@link cancel} fail. */
   commit(): void {
     this.#stoppable = false;
   }

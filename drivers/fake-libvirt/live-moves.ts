@@ -14,7 +14,7 @@ import { destinationIn, Handover } from "./live-migration-destination.js";
 import { type CopyOutcome, LiveMigrationJob } from "./live-migration-job.js";
 import { domainName, toDiskSpecs } from "./new-domain.js";
 
-/** Live migration (spec 8.3), but for its checks. The job lives in the agent: it ends when that is killed. */
+/** Live migration (spec 8.3) except its checks. The job is in memory, so it ends if the agent is killed. */
 export class LiveMoves {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -25,7 +25,7 @@ export class LiveMoves {
     this.#guests = guests;
   }
 
-  /** D */
+  /** Runs on the destination. */
   async prepare(
     instance: Instance,
     { data, signal }: PreLiveMigrationOptions,
@@ -35,7 +35,7 @@ export class LiveMoves {
     const { uuid } = instance;
     return watcher.own(uuid, async () => {
       await this.#guests.take(config.delayPreLiveMigration, signal);
-      // What a migration that never came to its end has made is made again.
+      // The guest of an earlier, unfinished migration is created again.
       if ((await store.exists(uuid)) && !(await store.get(uuid))?.awaited) {
         throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
       }
@@ -52,7 +52,7 @@ export class LiveMoves {
     });
   }
 
-  /** D. The guest is here, or is made to be. @throws {GuestNotFound} it did not arrive. */
+  /** Runs on the destination. Ensures that the guest is here. @throws {GuestNotFound} the guest did not arrive. */
   async arrive(instance: Instance): Promise<void> {
     const { store, watcher } = this.#parts;
     const { uuid, vmState } = instance;
@@ -66,7 +66,7 @@ export class LiveMoves {
     });
   }
 
-  /** S */
+  /** Runs on the source. */
   async migrate(instance: Instance, options: LiveMigrationOptions): Promise<void> {
     const { uuid } = instance;
     const state = await this.#guests.state(instance);
@@ -89,7 +89,7 @@ export class LiveMoves {
     }
   }
 
-  /** S. @throws {InstanceNotRunning} no migration is. */
+  /** Runs on the source. @throws {InstanceNotRunning} no live migration of the guest is in progress. */
   forceComplete(instance: Instance): void {
     const job = this.#jobs.get(instance.uuid);
     if (!job) {
@@ -98,7 +98,10 @@ export class LiveMoves {
     job.force();
   }
 
-  /** S, also of what an earlier process left. @throws {InstanceNotRunning} too late. */
+  /**
+   * Runs on the source. Also undoes a migration that an earlier process left. @throws {InstanceNotRunning} it is too
+   * late.
+   */
   async abort(instance: Instance): Promise<void> {
     const { uuid } = instance;
     const job = this.#jobs.get(uuid);
@@ -117,7 +120,10 @@ export class LiveMoves {
     });
   }
 
-  /** S and D: what a guest that runs elsewhere left. @throws {InstanceExists} it runs here. */
+  /**
+   * Runs on both hosts. Removes the leftovers of a guest that runs elsewhere. @throws {InstanceExists} the guest runs
+   * here.
+   */
   async cleanup(instance: Instance, { destroyDisks }: Pick<DestroyOptions, "destroyDisks">): Promise<void> {
     const { store, files, watcher } = this.#parts;
     const { uuid } = instance;
@@ -148,7 +154,7 @@ export class LiveMoves {
     });
   }
 
-  /** @throws when it is unknown where the guest is. */
+  /** @throws if it is unknown where the guest is. */
   async #move(
     instance: Instance,
     domain: Domain,
@@ -180,7 +186,7 @@ export class LiveMoves {
     }
   }
 
-  /** The guest goes from here, and nobody takes it over. */
+  /** Removes the guest here without a handover; the destination creates it again. */
   async #leave(instance: Instance, domain: Domain, job: LiveMigrationJob): Promise<"moved" | "failed" | "cancelled"> {
     const { store, watcher } = this.#parts;
     const copied = await job.copy();

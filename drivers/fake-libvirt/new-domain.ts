@@ -5,7 +5,7 @@ import type { DiskSpec, InstanceFiles } from "./instance-files.js";
 /** Nova's `instance_name_template`. */
 export const domainName = ({ id }: Pick<Instance, "id">): string => `instance-${id.toString(16).padStart(8, "0")}`;
 
-/** The local disks of an instance, as Nova names them. A volume-backed one has no root disk. */
+/** Returns the local disks of an instance with Nova's names. A volume-backed instance has no root disk. */
 export function toDiskSpecs(instance: Instance, minDisk = 0): readonly DiskSpec[] {
   return [
     ...(instance.imageRef === "" ? [] : [{ name: "disk", gib: Math.max(instance.rootGb, minDisk) }]),
@@ -14,7 +14,7 @@ export function toDiskSpecs(instance: Instance, minDisk = 0): readonly DiskSpec[
   ];
 }
 
-/** @throws {BuildAbortException} no host could ever run this image. */
+/** @throws {BuildAbortException} no host can run this image. */
 export function assertSupportedImage({ name, id, diskFormat }: ImageMeta): void {
   if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
     return;
@@ -35,7 +35,7 @@ export interface NewDomainParts {
   readonly now: number;
 }
 
-/** The domain of a Nova instance. */
+/** Returns the domain of a Nova instance. */
 export function newDomain({ instance, disks, files, format, devices, cpuModel, now }: NewDomainParts): Domain {
   return {
     uuid: instance.uuid,
@@ -69,7 +69,7 @@ export function newDomain({ instance, disks, files, format, devices, cpuModel, n
   };
 }
 
-/** The change to a state that only a guest can take that runs, paused or not. */
+/** Returns the transition to a state that requires a running or paused guest. */
 export function active(targetState: DomainState, instance: Instance): (state: DomainState) => DomainState {
   return (state) => {
     if (state === "running" || state === "paused" || state === targetState) {

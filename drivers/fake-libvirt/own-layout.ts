@@ -1,10 +1,10 @@
 import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.js";
 
-/** Texts that are written as they are, without an escape. */
+/** Text that is written literally, without an escape. */
 const TEXT = "[^<>&\"'\\u0000-\\u001f]+";
 const NUMBER = "\\d{1,15}";
 
-/** A pattern of lines as they are written: `{name}` stands for a text, `{#name}` for a number, each a group of that name. */
+/** Builds a pattern of literal lines. `{name}` matches a text and `{#name}` a number, each as a group of that name. */
 function pattern(...lines: readonly string[]): string {
   return lines
     .map((line) => `${line.replace(/[.?+*()[\]\\^$|]/g, "\\$&")}\n`)
@@ -12,7 +12,7 @@ function pattern(...lines: readonly string[]): string {
     .replace(/\{(#?)(\w+)\}/g, (_, number: string, name: string) => `(?<${name}>${number === "" ? TEXT : NUMBER})`);
 }
 
-/** For a part that may be there several times, whose groups would have the same names. */
+/** Makes the groups anonymous, for a part that may be repeated: the same group name may not occur twice. */
 function without(groups: string): string {
   return groups.replace(/\(\?<\w+>/g, "(?:");
 }
@@ -83,8 +83,8 @@ const DEVICES = new RegExp(DEVICE, "g");
 type Groups = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a domain from exactly the lines in which this driver writes one, in a thirtieth of a parser's time: a host that starts reads all
- * of its guests. Undefined: it is laid out otherwise, or has texts with escapes, and takes a parser.
+ * Reads a domain from exactly the lines that this driver writes, in a thirtieth of a parser's time: a starting host
+ * reads all of its guests. Returns undefined for another layout or escaped text, which need a parser.
  */
 export function readOwnLayout(text: string): Domain | undefined {
   const found = DOMAIN.exec(text)?.groups;

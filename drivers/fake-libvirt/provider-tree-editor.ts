@@ -22,11 +22,11 @@ export interface TreeEditorParts {
   /** Number of host CPUs for pinned guests. */
   readonly dedicatedCpus: number;
   readonly random: Random;
-  /** Says which devices a guest has. */
+  /** Returns the domains, which record the devices of guests. */
   readonly store: Pick<DomainStore, "get">;
 }
 
-/** The duties of spec 8.7 for one node. */
+/** Implements spec 8.7 for one node. */
 export class ProviderTreeEditor {
   readonly #parts: TreeEditorParts;
 
@@ -34,7 +34,7 @@ export class ProviderTreeEditor {
     this.#parts = parts;
   }
 
-  /** Devices are child providers: by configuration, or because a former configuration made them so. */
+  /** Returns whether devices are child providers: by configuration, or because a former configuration made them so. */
   isNested(tree: ProviderTree, node: string): boolean {
     return this.#parts.config.nestedDevices || ownChildren(tree, node).length > 0;
   }
@@ -93,7 +93,7 @@ export class ProviderTreeEditor {
     }
   }
 
-  /** Classes of devices that the node's own inventory still has. */
+  /** Returns the device classes that the node's own inventory still contains. */
   #flatClasses(tree: ProviderTree, node: string): readonly string[] {
     const classes = new Set(this.#parts.devices.map(({ resourceClass }) => resourceClass));
     return Object.keys(tree.data(node).inventory).filter((name) => classes.has(name));
@@ -115,7 +115,7 @@ export class ProviderTreeEditor {
       }
     }
     const free = new Map(this.#parts.devices.map((device) => [device.address, device.parts]));
-    // Guests that have devices keep them; guests that only hold the amounts then take what is left.
+    // Guests with devices keep them. Guests that only have the amounts allocated then get the remaining devices.
     movers.sort((left, right) => right.assigned.length - left.assigned.length);
     for (const mover of movers) {
       this.#moveOne(tree, node, root, mover, free);
@@ -184,7 +184,7 @@ function toInventory(total: number): InventoryRecord {
   };
 }
 
-/** Names of the node's child providers that this driver made. */
+/** Returns the names of the node's child providers that this driver created. */
 function ownChildren(tree: ProviderTree, node: string): readonly string[] {
   const { uuid } = tree.data(node);
   return tree
@@ -194,7 +194,7 @@ function ownChildren(tree: ProviderTree, node: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** Another root in one of the node's aggregates shares its DISK_GB. */
+/** Returns whether another root in one of the node's aggregates shares its DISK_GB. */
 function hasSharedDisk(tree: ProviderTree, node: string): boolean {
   const { uuid, aggregates } = tree.data(node);
   return tree.roots

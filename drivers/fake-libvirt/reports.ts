@@ -14,10 +14,12 @@ import { domainName } from "./new-domain.js";
 
 const DAY = 86_400;
 
-/** Nanoseconds that a virtual CPU runs in a second: the guests of this hypervisor are nearly idle. */
+/** Nanoseconds that a virtual CPU runs per second: emulated guests are nearly idle. */
 const CPU_SHARE = 17_000_000;
 
-/** What a guest has read and written by the end of its boot, and a second afterwards, in bytes and requests. */
+/**
+ * Bytes and requests that a guest has read and written by the end of its boot (BOOT), and per second afterwards (IDLE).
+ */
 const BOOT = { read: 38_400_000, readRequests: 1_320, write: 5_200_000, writeRequests: 410 };
 
 const IDLE = { read: 12, readRequests: 0.002, write: 1_900, writeRequests: 0.21 };
@@ -29,7 +31,10 @@ interface DiskCounters {
   readonly writeRequests: number;
 }
 
-/** What libvirt's driver would tell of this hypervisor and of its guests: modelled, since no guest computes anything. */
+/**
+ * Reports of the hypervisor and its guests as libvirt's driver would give them. The figures are modelled, since no
+ * guest computes anything.
+ */
 export class GuestReports {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -39,7 +44,7 @@ export class GuestReports {
     this.#guests = guests;
   }
 
-  /** The host is up since the hypervisor was first used. */
+  /** Counts from the hypervisor's first use. */
   async uptime(): Promise<string> {
     const { context, folder, store } = this.#parts;
     const now = context.clock.now();
@@ -54,7 +59,7 @@ export class GuestReports {
     return this.#parts.console.read(instance.uuid);
   }
 
-  /** As libvirt counts: memory in KiB. */
+  /** Memory in KiB, as with libvirt. */
   async diagnostics(instance: Instance): Promise<Readonly<Record<string, number>>> {
     const { domain, seconds } = await this.#running(instance);
     const memory = domain.memoryMb * 1024;
@@ -107,7 +112,7 @@ export class GuestReports {
   }
 }
 
-/** Since the guest took its state. */
+/** Returns the seconds since the guest's last state change. */
 async function secondsSince(path: string, { files, clock }: Pick<DriverContext, "files" | "clock">): Promise<number> {
   const now = clock.now();
   const since = (await files.stat(path))?.modified ?? now;
@@ -115,7 +120,7 @@ async function secondsSince(path: string, { files, clock }: Pick<DriverContext, 
 }
 
 function cpusOf({ vcpus }: Domain, seconds: number): readonly { readonly id: number; readonly time: number }[] {
-  // The first one boots, and handles the interrupts.
+  // The first CPU boots the guest and handles its interrupts.
   return Array.from({ length: vcpus }, (_, id) => ({
     id,
     time: (id === 0 ? 4_100_000_000 : 600_000_000) + Math.floor((seconds * CPU_SHARE) / (id === 0 ? 1 : 3)),
@@ -133,7 +138,7 @@ function countersOf(index: number, seconds: number): DiskCounters {
   };
 }
 
-/** As procps prints it. @internal for tests */
+/** Formats an uptime as procps prints it. @internal for tests */
 export function uptimeText(now: number, seconds: number, load: number): string {
   const days = Math.floor(seconds / DAY);
   const hours = Math.floor((seconds % DAY) / 3600);
@@ -144,7 +149,7 @@ export function uptimeText(now: number, seconds: number, load: number): string {
   return ` ${new Date(now).toISOString().slice(11, 19)} up ${up},  0 users,  load average: ${loads}\n`;
 }
 
-/** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
+/** Reports the node's resources and their use by its guests, whatever their power state (spec 4.4 step 1). */
 export function availableResource(
   hostname: string,
   config: FakeLibvirtConfig,

@@ -4,10 +4,10 @@ import type { Guests, HypervisorParts } from "./guests.js";
 import { assertSupportedImage } from "./new-domain.js";
 
 const RESCUE_DISK = "disk.rescue";
-/** Nova's name; the guest is rescued if and only if this file is there. */
+/** Nova's name. The guest is rescued if and only if this file exists. */
 const UNRESCUE_XML = "unrescue.xml";
 
-/** Booting a guest from another image, with its own disks beside, and back. */
+/** Boots a guest from another image with its own disks attached, and restores it. */
 export class Rescue {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;

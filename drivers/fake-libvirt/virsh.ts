@@ -5,7 +5,7 @@ import { folderOfConnection, HypervisorFolder } from "./hypervisor.js";
 
 /** One line of `virsh list`. */
 export interface VirshRow {
-  /** Number of a domain that is not shut off; null shows as `-`. */
+  /** Number of a domain that is not shut off; null is printed as `-`. */
   readonly id: number | null;
   readonly name: string;
   readonly uuid: string;
@@ -13,7 +13,7 @@ export interface VirshRow {
   readonly state: string;
 }
 
-/** No such domain, or not in the state that the command needs. The message is virsh's. */
+/** The domain does not exist, or is not in the state that the command needs. The message is virsh's. */
 export class VirshError extends Error {
   override readonly name = "VirshError";
 }
@@ -24,7 +24,7 @@ export interface VirshDeps {
   readonly logger: Logger;
 }
 
-/** What a person can do to the guests of a hypervisor behind the agent's back. Domains are named by name, uuid or id. */
+/** Actions of a user on a hypervisor's guests behind the agent's back. Domains are identified by name, uuid or id. */
 export class Virsh {
   readonly #connection: string;
   readonly #files: Files;
@@ -40,8 +40,8 @@ export class Virsh {
   }
 
   /**
-   * Domains that are not shut off, with `all` every domain. Sorted by name. @throws {VirshError} there is no
-   * hypervisor.
+   * Returns the domains that are not shut off, or with `all` every domain, sorted by name. @throws {VirshError} there
+   * is no hypervisor.
    */
   async list(options: { readonly all?: boolean } = {}): Promise<readonly VirshRow[]> {
     if ((await this.#files.stat(this.#folder.path))?.kind !== "folder") {
@@ -58,22 +58,22 @@ export class Virsh {
     return rows.sort((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
   }
 
-  /** @throws {VirshError} it runs already. */
+  /** @throws {VirshError} the domain is running. */
   start(domain: string): Promise<string> {
     return this.#change(domain, "running", ["shutoff", "crashed", "suspended"], "Domain is already active");
   }
 
-  /** Pulls the plug. @throws {VirshError} it does not run. */
+  /** Powers the domain off. @throws {VirshError} the domain is not running. */
   destroy(domain: string): Promise<string> {
     return this.#change(domain, "shutoff", ["running", "paused"], NOT_RUNNING);
   }
 
-  /** Asks the guest, which obeys. @throws {VirshError} */
+  /** Shuts the guest down cleanly. @throws {VirshError} */
   shutdown(domain: string): Promise<string> {
     return this.#change(domain, "shutoff", ["running"], NOT_RUNNING);
   }
 
-  /** Pauses. @throws {VirshError} */
+  /** Pauses the domain. @throws {VirshError} */
   suspend(domain: string): Promise<string> {
     return this.#change(domain, "paused", ["running"], NOT_RUNNING);
   }
@@ -83,7 +83,10 @@ export class Virsh {
     return this.#change(domain, "running", ["paused"], "domain is not paused");
   }
 
-  /** Removes a domain that is shut off, not its disks. @throws {VirshError} it is not: there are no transient domains here. */
+  /**
+   * Removes a domain that is shut off, without its disks. @throws {VirshError} it is not shut off: there are no
+   * transient domains.
+   */
   async undefine(domain: string): Promise<string> {
     const uuid = await this.#find(domain);
     const state = (await this.#store.state(uuid)) ?? this.#missing(domain);
@@ -103,7 +106,7 @@ export class Virsh {
     return (await this.#store.xml(uuid)) ?? this.#missing(domain);
   }
 
-  /** Returns the uuid of what was changed. */
+  /** Returns the uuid of the changed domain. */
   async #change(
     domain: string,
     targetState: DomainState,
@@ -130,7 +133,7 @@ export class Virsh {
   }
 }
 
-/** The words with which virsh begins when it has no hypervisor. */
+/** The beginning of virsh's message if there is no hypervisor. */
 export const NOT_CONNECTED = "failed to connect to the hypervisor";
 
 const NOT_RUNNING = "domain is not running";
@@ -145,7 +148,7 @@ const STATE_LABELS: Readonly<Record<DomainState, string>> = {
 
 const isActive = (state: DomainState): boolean => state === "running" || state === "paused";
 
-/** libvirt counts starts; here it is the number in Nova's name of the guest, so that it stays the same. */
+/** libvirt counts starts. Here the id is the number in Nova's name of the guest, so that it is stable. */
 function idOf(domain: Domain | undefined, state: DomainState): number | null {
   const number = /^instance-([0-9a-f]{8,})$/.exec(domain?.name ?? "")?.[1];
   return number !== undefined && isActive(state) ? Number.parseInt(number, 16) : null;

@@ -5,14 +5,15 @@ import { describeNode, type IronicNode, isBad, isUsed } from "./client/ironic-no
 import type { CallOptions } from "./client/requests.js";
 import { findNode, type IronicTools, readNodeNow } from "./node-requests.js";
 
-/** Claims of one node in all, for each of which the node was read and found free. */
+/** Maximum number of claims of one node. The node is read and found free before each. */
 const CLAIMS = 2;
 
 /**
- * Takes the node for the instance: read first, as its inventory may lag by a pass, then claimed in Ironic, which lets
- * one of several claimants have it. A build that does not get the node is given to another host, unlike Nova, which ends the build.
- * @throws {ComputeResourcesUnavailable} the node is not free, or could not be had. {@link BuildAbortException} the
- *   instance has another node.
+ * Claims the node for the instance. Reads the node first, since its inventory may lag by a pass, and then claims it in
+ * Ironic, which lets only one claimant succeed. If the node is taken, the build is rescheduled to another host; Nova
+ * ends the build.
+ * @throws {ComputeResourcesUnavailable} the node is not free, or could not be claimed. {@link BuildAbortException} the
+ * instance has another node.
  */
 export async function claimNode(tools: IronicTools, instance: Instance, options: CallOptions = {}): Promise<void> {
   const { api, quirks } = tools;
@@ -37,8 +38,8 @@ export async function claimNode(tools: IronicTools, instance: Instance, options:
       if (means(error, "instance-elsewhere")) {
         throw await hasAnother(tools, instance, error, options);
       }
-      // The node was locked, or the answer was lost: reads which instance has the node, and claims once more a node
-      // that is still free.
+      // The node was locked, or the response was lost. Reads which instance has the node, and claims it again if it is
+      // free.
       const open = means(error, "locked", "transition", "unreachable") && claim < CLAIMS;
       if (!open) {
         throw unavailable(uuid, instance, error);
@@ -51,7 +52,7 @@ function claimPatch(instance: string): readonly PatchStep[] {
   return [{ op: "replace", path: "/instance_uuid", value: instance }];
 }
 
-/** The node, if it is free or the instance's already. */
+/** Returns the node if it is free or already the instance's. */
 async function readFree(
   tools: IronicTools,
   uuid: string,
@@ -81,7 +82,7 @@ function unavailable(node: string, instance: Instance, cause: unknown): ComputeR
   );
 }
 
-/** No other host would help: Ironic gives an instance one node. */
+/** Rescheduling would not help: Ironic assigns an instance to at most one node. */
 async function hasAnother(
   tools: IronicTools,
   instance: Instance,

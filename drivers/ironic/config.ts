@@ -1,6 +1,6 @@
 import { compileDriverConfig, type DriverConfig, type DriverConfigSchema } from "../../src/virt/index.js";
 
-/** `[ironic]` of nova.conf. */
+/** The `[ironic]` section of nova.conf. */
 export const ironicSchema = {
   section: "ironic",
   options: {

@@ -27,19 +27,19 @@ interface InstanceInfoOptions {
   readonly network: readonly NetworkInfo[];
   /** `--host` */
   readonly host: string;
-  /** Given by a rebuild only. */
+  /** Set by rebuilds only. */
   readonly preserveEphemeral?: boolean;
 }
 
-/** Stored in base64. */
+/** User data is stored in base64. */
 const userDataOf = (encoded: string): string => Buffer.from(encoded, "base64").toString("utf8");
 
-/** What an interface must be good for before a node is deployed. */
+/** Interfaces that must pass validation before a node is deployed. */
 const VALIDATED = ["deploy", "power", "storage"] as const;
 
 /**
- * Deploys the node that {@link claimNode} took. What fails up to the request to deploy is undone here, so that another
- * host may be tried; after it the agent's destroy has to tear down.
+ * Deploys the node that {@link claimNode} claimed. A failure before the deploy request is undone here, so that another
+ * host can be tried. After that request, the agent's destroy must tear the node down.
  */
 export async function deploy(tools: IronicTools, instance: Instance, options: SpawnOptions): Promise<void> {
   const { signal } = options;
@@ -55,7 +55,7 @@ export async function deploy(tools: IronicTools, instance: Instance, options: Sp
   await waitForActive(tools, instance, signal);
 }
 
-/** Deploys the instance's node again; the claim is kept whatever happens. */
+/** Redeploys the instance's node. The claim remains even if this fails. */
 export async function rebuild(tools: IronicTools, instance: Instance, options: SpawnOptions): Promise<void> {
   const { signal } = options;
   const node = await nodeOf(tools, instance, { signal });
@@ -152,7 +152,7 @@ async function undoAfter(
   { network, signal }: SpawnOptions,
   cause: unknown,
 ): Promise<void> {
-  // Ironic may have taken the request to deploy: only the node shows it, which the agent's destroy reads.
+  // Ironic may have accepted the deploy request. The agent's destroy reads the node to find out.
   if (signal?.aborted || means(cause, "unreachable")) {
     return;
   }
@@ -167,7 +167,7 @@ async function undoAfter(
   }
 }
 
-/** Waits until the node is active; ends early when the instance is no longer wanted. */
+/** Waits until the node is active. Ends early if the instance is in error or being deleted. */
 async function waitForActive(tools: IronicTools, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
   await pollInstance(tools, instance, { waitingFor: "an active node", signal }, async (node) => {
     await assertNotAborted(tools, instance);
@@ -192,7 +192,7 @@ async function waitForActive(tools: IronicTools, instance: Instance, signal: Abo
 
 async function assertNotAborted({ context }: IronicTools, { uuid }: Instance): Promise<void> {
   const states = await context.virtApi.instanceStates(uuid);
-  // A server in error that is rebuilt stays in error until its node is active.
+  // A server that is rebuilt from error stays in error until its node is active.
   if (states?.taskState === "rebuild_spawning") {
     return;
   }
@@ -205,9 +205,10 @@ async function assertNotAborted({ context }: IronicTools, { uuid }: Instance): P
 }
 
 /**
- * The instance's config drive as Ironic makes an image of: an object instead of the image itself, which needs no tool on
- * this host. Undefined: the instance has none.
- * @throws {BuildAbortException} Ironic is too old for it, or such an object cannot hold what the instance is to have.
+ * Returns the instance's config drive as an object from which Ironic builds an image, so that this host needs no tool
+ * for it. Returns undefined if the instance has none.
+ * @throws {BuildAbortException} Ironic is too old for such an object, or the object cannot represent the instance's
+ * data.
  */
 function configDrive(instance: Instance, version: string): unknown {
   if (!instance.configDrive) {
@@ -229,7 +230,7 @@ function configDrive(instance: Instance, version: string): unknown {
   };
 }
 
-/** What Ironic knows of an instance; all values but traits are texts. The order is nova's. */
+/** Returns the patch of the node's `instance_info`. All values but traits are strings. The order is Nova's. */
 function instanceInfoPatch(
   node: IronicNode,
   instance: Instance,
@@ -271,7 +272,7 @@ function specs(properties: Readonly<Record<string, string>>, prefix: string): Re
   );
 }
 
-/** `trait:T=required` and `trait<group>:T=required` of the flavor, and those of the image. */
+/** Returns the traits of `trait:T=required` and `trait<group>:T=required` in the flavor and in the image. */
 function requiredTraits(...sources: readonly Readonly<Record<string, string>>[]): readonly string[] {
   const traits = sources.flatMap((properties) =>
     Object.entries(properties).flatMap(([key, value]) => {
@@ -282,7 +283,7 @@ function requiredTraits(...sources: readonly Readonly<Record<string, string>>[])
   return [...new Set(traits)].sort();
 }
 
-/** JSON with Python's spaces, as recorded. */
+/** Formats JSON with Python's spaces, as in the recorded requests. */
 function pythonJson(value: readonly string[] | Readonly<Record<string, string>>): string {
   return Array.isArray(value)
     ? `[${value.map((item) => JSON.stringify(item)).join(", ")}]`

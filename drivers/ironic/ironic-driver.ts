@@ -49,7 +49,7 @@ export class IronicDriver implements VirtDriver {
     this.#tools = { context, config, api: new IronicApi(context, config), cache: new NodeCache(), quirks };
   }
 
-  /** An Ironic that is away is no reason not to start: passes are skipped until it is there. */
+  /** Starts even if Ironic is unreachable: passes are skipped until it responds. */
   async initHost(): Promise<void> {
     try {
       await this.#tools.api.version();
@@ -82,7 +82,10 @@ export class IronicDriver implements VirtDriver {
     return new Map([...(await this.#managed(options, options.refresh))].map((uuid) => [uuid, uuid]));
   }
 
-  /** True only if Ironic says so: a node may be missing from the list for many reasons. */
+  /**
+   * Returns true only if Ironic responds that the node does not exist: a node may be missing from the list for many
+   * reasons.
+   */
   async isNodeDeleted(node: string, options: Options = {}): Promise<boolean> {
     if (this.#tools.quirks.has("ironic-unlisted-is-deleted")) {
       return true;
@@ -138,7 +141,7 @@ export class IronicDriver implements VirtDriver {
     return destroy(this.#tools, instance, options);
   }
 
-  /** There are no files here; what may be left of a deleted instance is its node. */
+  /** Releases the node of a deleted instance, if it still has one. There are no files. */
   async deleteInstanceFiles(instance: Instance, options: Options = {}): Promise<boolean> {
     await destroyDeleted(this.#tools, instance, options);
     return true;
@@ -156,7 +159,7 @@ export class IronicDriver implements VirtDriver {
     return reboot(this.#tools, instance, type, options);
   }
 
-  /** Reads the node again: the cached one may be from before the change. */
+  /** Reads the node again, since the cached one may be older than the change. */
   async powerUpdateEvent(
     instance: Instance,
     _target: "POWER_ON" | "POWER_OFF",
@@ -181,7 +184,7 @@ export class IronicDriver implements VirtDriver {
     return cache.managed ?? new Set();
   }
 
-  /** The node as last seen; read again when an operation changed it. */
+  /** Returns the cached node, or reads it if an operation has changed it. */
   async #node(uuid: string, options: Options): Promise<IronicNode> {
     return this.#tools.cache.get(uuid) ?? readNodeNow(this.#tools, uuid, options);
   }

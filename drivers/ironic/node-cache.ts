@@ -1,21 +1,21 @@
 import type { IronicNode } from "./client/ironic-node.js";
 
-/** A moment, before which a listing began. */
+/** A logical time at which a listing began. */
 export type CacheMoment = number;
 
 /**
- * The nodes that this host manages, as they were last seen. What an operation saw or changed while a listing was under
- * way is newer than the listing, which may have read that node before.
+ * The latest known states of the nodes that this host manages. A state that an operation read or changed during a
+ * listing is newer than the listing's.
  */
 export class NodeCache {
-  /** Null: nothing was ever listed. */
+  /** Null before the first listing. */
   #managed: ReadonlySet<string> | null = null;
   #nodes = new Map<string, IronicNode>();
   readonly #touched = new Map<string, CacheMoment>();
   #moment: CacheMoment = 0;
   #listings = 0;
 
-  /** Names, also of nodes that have to be read again; null: nothing was ever listed. */
+  /** Names of the managed nodes, including those that must be read again; null before the first listing. */
   get managed(): ReadonlySet<string> | null {
     return this.#managed;
   }
@@ -24,7 +24,7 @@ export class NodeCache {
     return this.#nodes.get(uuid);
   }
 
-  /** A managed node that the instance has. */
+  /** Returns the managed node that the instance has. */
   withInstance(instance: string): IronicNode | undefined {
     for (const node of this.#nodes.values()) {
       if (node.instanceUuid === instance) {
@@ -38,7 +38,7 @@ export class NodeCache {
     return [...this.#nodes.values()].flatMap(({ instanceUuid }) => (instanceUuid === null ? [] : [instanceUuid]));
   }
 
-  /** To be called before the first request of a listing, and {@link replace} or {@link abandon} after the last. */
+  /** Starts a listing. Call it before the first request, and {@link replace} or {@link abandon} after the last. */
   begin(): CacheMoment {
     this.#listings += 1;
     return this.#moment;
@@ -65,7 +65,7 @@ export class NodeCache {
     this.abandon();
   }
 
-  /** A node as it was read just now. Nodes of others are not kept. */
+  /** Stores a node that was just read. Ignores nodes of other hosts. */
   see(node: IronicNode): void {
     if (!this.#managed?.has(node.uuid)) {
       return;
@@ -74,7 +74,7 @@ export class NodeCache {
     this.#nodes.set(node.uuid, node);
   }
 
-  /** The node was changed: it has to be read again. */
+  /** Drops a changed node, so that it is read again. */
   forget(uuid: string): void {
     this.#touch(uuid);
     this.#nodes.delete(uuid);

@@ -6,7 +6,7 @@ import type { IronicTools } from "./node-requests.js";
 /** Points of each host on the ring. */
 const PARTITIONS = 32;
 
-/** Which host has which node, as tooz's HashRing says. Hosts are compared in lower case. @internal */
+/** Maps nodes to hosts as tooz's HashRing does. Compares hosts in lower case. @internal */
 export class HashRing {
   readonly #points: readonly (readonly [point: string, host: string])[];
 
@@ -16,11 +16,11 @@ export class HashRing {
       .flatMap((host) =>
         Array.from({ length: PARTITIONS }, (_, at): readonly [string, string] => [md5(host.repeat(at + 2)), host]),
       )
-      // Equal lengths: as texts they sort as numbers.
+      // The hashes have the same length, so they sort as strings like numbers.
       .sort(([left], [right]) => (left < right ? -1 : 1));
   }
 
-  /** Undefined: the ring is empty. */
+  /** Returns undefined if the ring is empty. */
   ownerOf(node: string): string | undefined {
     const hash = md5(node);
     let low = 0;
@@ -40,10 +40,11 @@ export class HashRing {
 const HYPERVISOR_TYPE = "ironic";
 
 /**
- * Lists what this host manages, in this order: hash ring, nodes, own instances. A node that one of our instances got
- * while the nodes were listed is then known by its instance, and not taken for another host's (bug 1841481).
- * @throws {VirtDriverNotReady} Ironic or the conductor did not answer, or not sensibly: nothing is known to have
- * changed.
+ * Lists the nodes that this host manages, in this order: hash ring, nodes, own instances. If an instance of this host
+ * gets a node during the listing, the node is then recognised by its instance and not taken for another host's (bug
+ * 1841481).
+ * @throws {VirtDriverNotReady} Ironic or the conductor did not respond, or its response is unusable: the nodes count as
+ * unchanged.
  */
 export async function refreshNodes(tools: IronicTools, options: DriverOperationOptions = {}): Promise<void> {
   const { cache, quirks } = tools;
@@ -64,14 +65,17 @@ export async function refreshNodes(tools: IronicTools, options: DriverOperationO
   }
 }
 
-/** An instance decides, whatever the ring says: a node with another host's instance is that host's. */
+/**
+ * Decides by the node's instance if there is one: a node with another host's instance belongs to that host, whatever
+ * the ring says.
+ */
 function isMine(node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: string) => boolean): boolean {
   return node.instanceUuid === null ? inRing(node.uuid) : own.has(node.instanceUuid);
 }
 
 /**
- * Hosts of enabled services that are up and have nodes: with a conductor group its peers alone, with a shard none; and
- * this host.
+ * Builds the ring of this host and of the hosts with nodes whose services are enabled and up. With a conductor group
+ * only its peers count, with a shard no other host.
  */
 async function hashRing({ context, config }: IronicTools, options: DriverOperationOptions): Promise<HashRing> {
   if (config.shard !== null) {
@@ -105,7 +109,7 @@ async function listed(
   }
 }
 
-/** A conductor that does not answer must not look as if there were no nodes. */
+/** Maps errors so that an unresponsive conductor does not look like an empty list of nodes. */
 function notReady(error: unknown, { signal }: DriverOperationOptions = {}): Error {
   if (signal?.aborted && error === signal.reason) {
     return error as Error;

@@ -6,7 +6,7 @@ import type { CallOptions } from "./client/requests.js";
 import type { IronicConfig } from "./config.js";
 import type { NodeCache } from "./node-cache.js";
 
-/** What every operation of one driver works with. */
+/** Dependencies shared by the driver's operations. */
 export interface IronicTools {
   readonly context: DriverContext;
   readonly config: IronicConfig;
@@ -16,23 +16,23 @@ export interface IronicTools {
   readonly quirks: ReadonlySet<string>;
 }
 
-/** Building, tearing down or switching a node did not work. */
+/** Building, tearing down or switching a node failed. */
 export class InstanceDeployFailure extends VirtError {
   override readonly name = "InstanceDeployFailure";
 }
 
 export interface PollOptions extends CallOptions {
-  /** Polls that may find no end; default: any number, the call's own time-out ends it. */
+  /** Maximum number of polls. Unlimited by default, until the caller's timeout aborts them. */
   readonly polls?: number;
-  /** Named in the error when they are used up. */
+  /** Named in the error when the polls are used up. */
   readonly waitingFor: string;
 }
 
 /**
- * Asks for the instance's node, at once and then each `api_retry_interval`, until `judge` says so. Ironic may be away for
- * `api_max_retries` polls on end.
- * @param isDone true: it is done. May throw. Null: no node has the instance.
- * @throws {InstanceDeployFailure} after too many polls; else what `judge` throws. {@link IronicError}
+ * Polls the instance's node, at once and then each `api_retry_interval`, until `isDone` returns true. Ironic may be
+ * unreachable for `api_max_retries` polls in a row.
+ * @param isDone receives null if no node has the instance; may throw
+ * @throws {InstanceDeployFailure} there were too many polls. {@link IronicError}; also whatever `isDone` throws
  */
 export async function pollInstance(
   tools: IronicTools,
@@ -52,7 +52,7 @@ export async function pollInstance(
   }
 }
 
-/** Reads, or writes what may be written twice, through an outage of Ironic: `api_max_retries` times more. */
+/** Runs a read or an idempotent write, and repeats it up to `api_max_retries` times while Ironic is unreachable. */
 export async function withRetries<T>(
   { config, context }: IronicTools,
   { signal }: CallOptions,
@@ -73,13 +73,13 @@ export async function withRetries<T>(
   }
 }
 
-/** Writes of one request whose answers were lost. */
+/** Maximum number of attempts of one request whose responses are lost. */
 const WRITES = 3;
 
 /**
- * Sends a request that must not be carried out twice. When its answer was lost, or it was refused after a lost one, the
- * node is read before anything is concluded.
- * @param accepted whether the node shows that the request was carried out, or is being so.
+ * Sends a request that must not be carried out twice. If its response is lost, or a later attempt is rejected, reads
+ * the node before it sends the request again.
+ * @param accepted returns whether the node shows that the request was or is being carried out
  */
 export async function sendOnce(
   tools: IronicTools,
@@ -110,7 +110,7 @@ export async function sendOnce(
   }
 }
 
-/** The node of the instance. @throws {GuestNotFound} */
+/** Returns the node of the instance. @throws {GuestNotFound} */
 export async function nodeOf(
   tools: IronicTools,
   instance: Pick<Instance, "uuid">,
@@ -123,7 +123,7 @@ export async function nodeOf(
   return node;
 }
 
-/** The node as it is now; the cache learns of it. @throws {IronicError} */
+/** Reads the node and updates the cache. @throws {IronicError} */
 export async function readNodeNow(
   { api, cache }: IronicTools,
   uuid: string,
@@ -134,7 +134,7 @@ export async function readNodeNow(
   return node;
 }
 
-/** The node that the instance has now, or null; the cache learns of it. @throws {IronicError} */
+/** Reads the instance's node and updates the cache. Returns null if there is none. @throws {IronicError} */
 export async function findNode(
   { api, cache }: IronicTools,
   instance: Pick<Instance, "uuid">,

@@ -7,7 +7,7 @@ import {
 } from "../../src/virt/index.js";
 import { type IronicNode, isBad, isUsed } from "./client/ironic-node.js";
 
-/** The node cannot be scheduled to, as nothing could ask for it. */
+/** The node has no resource class, so that nothing can be scheduled to it. */
 class NoResourceClass extends VirtError {
   override readonly name = "NoResourceClass";
 
@@ -19,12 +19,12 @@ class NoResourceClass extends VirtError {
 }
 
 /**
- * Nova's rule for names of resource classes: `Gold.metal v2` → `CUSTOM_GOLD_METAL_V2`.
+ * Normalizes the name of a resource class by Nova's rule: `Gold.metal v2` → `CUSTOM_GOLD_METAL_V2`.
  * @internal for tests
  */
 export const resourceClassOf = (name: string): string => `CUSTOM_${name.replace(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 
-/** One unit of the node's class; reserved while nothing may be built on it. @throws {NoResourceClass} */
+/** Returns one unit of the node's class, reserved while nothing may be built on the node. @throws {NoResourceClass} */
 function inventoryOf(
   node: IronicNode,
   options: { readonly skipReserveInUse: boolean },
@@ -46,8 +46,8 @@ function inventoryOf(
 }
 
 /**
- * The provider of a node: its one inventory, and its traits, which replace all that others have put there. The class of a
- * node that an instance has stays until the node is free: Placement does not give up a class that is in use.
+ * Sets the inventory and the traits of a node's provider, replacing traits that others have set. The class of a node
+ * with an instance stays until the node is free: Placement does not remove a class that is in use.
  */
 export function fillProvider(
   tree: ProviderTree,
@@ -72,7 +72,7 @@ export function fillProvider(
   tree.updateTraits(node.uuid, node.traits);
 }
 
-/** Nova's names of architectures (its canonical ones). */
+/** Nova's canonical names of architectures. */
 const ARCHITECTURES: ReadonlySet<string> = new Set(
   (
     "aarch64 alpha armv6 armv7l armv7b cris i686 ia64 lm32 loongarch64 m68k microblaze microblazeel mips mipsel " +
@@ -81,7 +81,7 @@ const ARCHITECTURES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Null: Nova would not know it either. */
+/** Returns null for an architecture that Nova does not know. */
 function architectureOf(raw: string | null): string | null {
   const name = raw?.toLowerCase() ?? "";
   if (/^i[3-6]86$/.test(name)) {
@@ -93,7 +93,7 @@ function architectureOf(raw: string | null): string | null {
   return ARCHITECTURES.has(name) ? name : null;
 }
 
-/** `cpu_arch` and the parts of `capabilities`: what filters compare extra specs with. */
+/** Returns `cpu_arch` and the entries of `capabilities`, with which filters compare extra specs. */
 function statsOf(node: IronicNode, logger: Logger): Readonly<Record<string, string>> {
   const { cpuArch, capabilities } = node.properties;
   const stats: Record<string, string> = cpuArch === null ? {} : { cpu_arch: cpuArch };
@@ -108,7 +108,7 @@ function statsOf(node: IronicNode, logger: Logger): Readonly<Record<string, stri
   return stats;
 }
 
-/** Sizes are zero: a node is scheduled by its resource class alone. */
+/** Reports sizes of zero: a node is scheduled by its resource class alone. */
 export function resourceOf(node: IronicNode, logger: Logger): AvailableResource {
   const arch = architectureOf(node.properties.cpuArch);
   if (arch === null && node.properties.cpuArch !== null) {

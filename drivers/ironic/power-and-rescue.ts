@@ -9,7 +9,7 @@ export async function powerOn(tools: IronicTools, instance: Instance, options: C
   await switchPower(tools, instance, "power on", options);
 }
 
-/** @param timeout seconds that the system on the node has to shut down by itself; 0: it is switched off at once. */
+/** @param timeout seconds for the node's system to shut down by itself; 0 switches it off at once. */
 export async function powerOff(
   tools: IronicTools,
   instance: Instance,
@@ -51,7 +51,7 @@ export async function reboot(
   await switchPower(tools, instance, "rebooting", options);
 }
 
-/** 400: the node, or its driver, cannot do this. */
+/** Status 400: the node or its driver does not support the request. */
 function isRejection(error: unknown): boolean {
   return means(error, "other", "wrong-state", "maintenance") && error.status === 400;
 }
@@ -64,7 +64,7 @@ const RESULT: Readonly<Record<PowerTarget, string>> = {
   "soft power off": "power off",
 };
 
-/** @returns the node when Ironic has nothing to do with its power any more. */
+/** @returns the node once Ironic has finished changing its power state. */
 async function switchPower(
   tools: IronicTools,
   instance: Instance,
@@ -88,13 +88,13 @@ async function switchPower(
   return last;
 }
 
-/** Boots Ironic's own rescue system, whatever the image; its password is made up here. */
+/** Boots Ironic's own rescue system, whatever the image. The password is generated here. */
 export async function rescue(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
   const rescuePassword = tools.context.random.hex(16);
   await change(tools, instance, { target: "rescue", rescuePassword }, ["rescue", "rescue failed"], options);
 }
 
-/** A node that is not rescued is success. */
+/** Succeeds if the node is not rescued. */
 export async function unrescue(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
   const node = await nodeOf(tools, instance, options);
   if (node.provisionState === "active") {

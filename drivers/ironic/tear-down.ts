@@ -5,8 +5,8 @@ import type { CallOptions } from "./client/requests.js";
 import { findNode, type IronicTools, pollInstance, sendOnce, withRetries } from "./node-requests.js";
 
 /**
- * Takes the instance off its node; no node is success. Either it is torn down, or only the claim is undone, never both: what
- * comes after a tear-down would race with the cleaning of the node (bug 2019977).
+ * Removes the instance from its node; succeeds if it has none. Either tears the node down or only undoes the claim:
+ * requests after a tear-down would race with the cleaning of the node (bug 2019977).
  */
 export async function destroy(
   tools: IronicTools,
@@ -28,14 +28,14 @@ export async function destroy(
       await undoClaim(tools, node.uuid, instance, options);
     }
   } finally {
-    // The next inventory is made of what the node is then.
+    // The next inventory needs the node's new state.
     tools.cache.forget(node.uuid);
   }
 }
 
 /**
- * Takes a deleted instance off the node that it has still: it was deleted while its host was away, and since then no host lists the
- * node (spec 8.9).
+ * Releases the node of an instance that was deleted while its host was down. No host has listed the node since then
+ * (spec 8.9).
  */
 export async function destroyDeleted(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
   if (await findNode(tools, instance, options)) {
@@ -75,7 +75,10 @@ const UNDO: readonly PatchStep[] = [
   { op: "replace", path: "/instance_uuid", value: null },
 ];
 
-/** Gives back a node on which nothing was deployed: ports and volumes before the claim, so that no other claim meets them. */
+/**
+ * Releases a node on which nothing was deployed. Removes ports and volumes before the claim, so that the next claimant
+ * does not find them.
+ */
 export async function undoClaim(
   tools: IronicTools,
   node: string,
@@ -104,7 +107,10 @@ export async function undoClaim(
   }
 }
 
-/** Undoes the claim of a build that never came to deploy; a claim that was lost has no node, and needs no undoing. */
+/**
+ * Undoes the claim of a build that never sent the deploy request. A claim that was lost has no node and needs no
+ * undoing.
+ */
 export async function cleanUpFailedSpawn(
   tools: IronicTools,
   instance: Instance,

@@ -15,7 +15,7 @@ import { RECORD } from "./runs.js";
 
 type Deps = Pick<DriverContext, "files" | "processes" | "timers" | "clock">;
 
-/** What the guest says of itself. @internal */
+/** One line of the guest's output. @internal */
 export interface GuestReport {
   readonly counted: { readonly disk: number; readonly memory: number };
   readonly disk: string;
@@ -24,18 +24,18 @@ export interface GuestReport {
 }
 
 /**
- * A guest of one boot sector, which needs no network and no memory to speak of. About 18 times a second it counts, in the
- * second sector of its disk and in its memory, and says both in hexadecimal on its serial port, then what it keeps on its
- * disk (read again each time), what it keeps in its memory, and what is being typed:
- * `D0000002a M00000007 kept on disk|kept in memory|typed|` is the 42nd step of this disk and the 7th since it was booted.
- * A line that is typed goes to the third sector of the disk if it begins with d, otherwise to the memory, without that
- * letter. The power button ends it. The bytes, from 0000:7c00:
+ * A guest of one boot sector, which needs no network and almost no memory. About 18 times a second it increments one
+ * counter in the second sector of its disk and one in its memory. It then prints a line on its serial port: both counters
+ * in hexadecimal, the text on its disk (read again each time), the text in its memory, and the text being typed.
+ * `D0000002a M00000007 text on disk|text in memory|typed|` is the 42nd step of this disk and the 7th since the boot. A
+ * typed line that begins with d goes to the third sector of the disk, and any other to the memory, without its first
+ * letter. The power button ends the guest. The bytes, from 0000:7c00:
  *
  *     start:  xor eax,eax; mov ds,ax; mov es,ax; mov ss,ax; mov sp,7c00; cld
- *             mov [600],dl                 ; the BIOS says what it booted from
+ *             mov [600],dl                 ; the BIOS passes the boot drive
  *             mov [604],eax; mov [800],al  ; the count and the text in memory
  *             call blank
- *             mov dx,602; mov ax,100; out dx,ax  ; the power button is listened to
+ *             mov dx,602; mov ax,100; out dx,ax  ; enables the power button
  *             mov ax,0201; call counts     ; read
  *     again:  mov ah,1; int 16; jz quiet   ; is a key there?
  *             mov ah,0; int 16; cmp al,0d; je enter
@@ -103,26 +103,26 @@ const MIB = 1024 ** 2;
 
 const LINE = /^D([0-9a-f]{8}) M([0-9a-f]{8}) ([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$/gm;
 
-/** Keys that are typed before the guest has to show them: its keyboard holds no more. */
+/** Maximum number of keys typed before the guest must have printed them: its keyboard buffer has no room for more. */
 const KEYS = 4;
 
-/** Milliseconds between two looks at the serial port. */
+/** Milliseconds between two polls of the serial port. */
 const LOOK = 20;
 
-/** Milliseconds that a guest may say nothing new: it may have to boot on a slow machine. */
+/** Milliseconds without new output, which must suffice for a boot on a slow machine. */
 const GUEST_OUTPUT_TIMEOUT_MS = 120_000;
 
-/** The guest does not say, or show, what it should. */
+/** The guest's output is missing, or is not as expected. */
 class GuestSilent extends Error {
   override readonly name = "GuestSilent";
 }
 
-/** As QEMU calls keys that are no letter and no digit. */
+/** QEMU's names of keys that are neither letters nor digits. */
 const NAMES: Readonly<Record<string, string>> = { " ": "spc", "-": "minus" };
 
 const IMAGE = "7a1c0000-0000-4000-8000-000000000001";
 
-/** How the driver is held against the contract: with guests that keep what is typed into them. */
+/** How the contract check runs this driver: its guests store what is typed into them. */
 export const check: DriverCheckOptions = {
   config: (place) => ({ folder: folderOf(place), imagesPath: imagesIn(place), waitSoftRebootSeconds: 5 }),
   image: { id: IMAGE },
@@ -158,7 +158,7 @@ async function withMonitor(guest: CanaryGuest, work: (execute: Execute) => Promi
   await new Monitors(deps.sockets, deps.timers).use({ ...qemu, uuid: instance.uuid }, work);
 }
 
-/** Ends each QEMU that a record in the folder of a check still names. */
+/** Ends each QEMU that a record in a check's folder still names. */
 async function sweep({ folder, deps }: SweptPlace): Promise<readonly string[]> {
   const found = await Promise.all(
     (await deps.files.list(join(folder, "qemu"))).map((host) => sweepHost(folderOf({ host, folder }), deps)),
@@ -179,13 +179,13 @@ async function sweepHost(folder: string, { files, processes }: CheckDeps): Promi
   return swept;
 }
 
-/** Writes a raw image of the guest, of 1 MiB. @internal */
+/** Writes a raw image of the guest, 1 MiB in size. @internal */
 export async function writeTalkingImage(path: string, { files, processes }: Deps): Promise<void> {
   const sector = Buffer.alloc(512);
   Buffer.from(CODE.join(" ").replaceAll(" ", ""), "hex").copy(sector);
   sector.writeUInt16LE(0xaa55, 510);
   await files.makeFolder(dirname(path));
-  // The door to files is one for text.
+  // The files interface writes only text.
   const argv = ["sh", "-c", 'printf %s "$1" | base64 -d > "$2"', "sh", sector.toString("base64"), path];
   const { code, stderr } = await processes.run({ argv });
   if (code !== 0) {
@@ -194,7 +194,7 @@ export async function writeTalkingImage(path: string, { files, processes }: Deps
   await files.truncate(path, MIB);
 }
 
-/** All that it has said on its serial port. @param console the file of that. @internal for tests */
+/** Returns all reports on the serial port. @param console path of the guest's console file. @internal for tests */
 export async function readReports(console: string, { files }: Pick<Deps, "files">): Promise<readonly GuestReport[]> {
   const text = (await files.readIfPresent(console)) ?? "";
   return [...text.matchAll(LINE)].map(([, onDisk = "", inMemory = "", disk = "", memory = "", typed = ""]) => ({
@@ -205,7 +205,10 @@ export async function readReports(console: string, { files }: Pick<Deps, "files"
   }));
 }
 
-/** What it says next, once that is so; its first words were begun before. @throws {GuestSilent} */
+/**
+ * Returns the next report for which `holds` returns true. Skips the first one, which was begun earlier. @throws
+ * {GuestSilent}
+ */
 async function awaitNextReport(
   console: string,
   deps: Deps,
@@ -228,7 +231,10 @@ async function awaitNextReport(
   }
 }
 
-/** Has it keep a text of small letters, digits, hyphens and spaces; it must have begun to speak. @throws {GuestSilent} */
+/**
+ * Types a text of small letters, digits, hyphens and spaces for the guest to store. The guest must already print
+ * reports. @throws {GuestSilent}
+ */
 async function storeInGuest(
   keeper: "disk" | "memory",
   text: string,

@@ -15,8 +15,8 @@ import { parsed } from "./hypervisor-folder.js";
 
 /**
  * Cold migration and resize (spec 8.3). The source stops the guest, marks its definition as left behind and renames its
- * folder to `<uuid>_resize`; the destination copies the disks from there, which it must see. Until it is confirmed, the
- * source can bring everything back, from wherever it stopped.
+ * folder to `<uuid>_resize`. The destination, which must share that folder, copies the disks. Until the move is
+ * confirmed, the source can restore everything, whatever step it had reached.
  */
 export class ColdMoves {
   readonly #parts: HypervisorParts;
@@ -35,7 +35,7 @@ export class ColdMoves {
     await this.#guests.stop(uuid, timeout, signal);
     if (!definition.leftBehind) {
       await lease.assertCurrentEpoch();
-      // These are left of a move that was confirmed, but for its files.
+      // A confirmed move failed to remove these files.
       await disks.removeAside(uuid);
       await definitions.put({ ...definition, rescued: false, leftBehind: true });
     }
@@ -72,7 +72,7 @@ export class ColdMoves {
     const definition = await definitions.get(uuid);
     if (definition && !definition.leftBehind && powerOn && (await runs.find(uuid))) {
       const untouched = (await this.#parts.context.files.stat(layout.aside(uuid))) === undefined;
-      // The move never began, or was brought back already: the guest does not lose what it has in memory.
+      // The move never began or was already reverted, so the running guest must not lose its memory.
       if (untouched && (await this.#guests.find(uuid)) === "running") {
         return;
       }
@@ -88,7 +88,7 @@ export class ColdMoves {
   }
 }
 
-/** @throws {InstanceFaultRollback} as Nova's ResizeError: nothing happened. */
+/** @throws {InstanceFaultRollback} as Nova's ResizeError does: nothing was changed. */
 function assertNotShrinking(instance: Instance, flavor: Flavor): void {
   const hasRoot = toDiskSpecs(instance).some(({ name }) => name === "disk");
   const smaller =

@@ -6,7 +6,7 @@ import {
   InvalidConfiguration,
 } from "../../src/virt/index.js";
 
-/** `[qemu]` of nova.conf. */
+/** The `[qemu]` section of nova.conf. */
 export const qemuSchema = {
   section: "qemu",
   options: {

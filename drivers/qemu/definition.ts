@@ -1,31 +1,31 @@
 import { BuildAbortException, type Files, type ImageMeta, type Instance } from "../../src/virt/index.js";
 import { type Layout, parsed, UUID } from "./hypervisor-folder.js";
 
-/** A disk that a guest is to have. */
+/** A disk that a guest needs. */
 export interface DiskSpec {
-  /** `disk`, `disk.eph0`, `disk.swap` */
+  /** `disk`, `disk.eph0` or `disk.swap`. */
   readonly name: string;
   readonly bytes: number;
 }
 
-/** A guest, as it is started each time. */
+/** The parameters of a guest, used for each of its starts. */
 export interface Definition {
   readonly uuid: string;
-  /** `instance-0000002a` */
+  /** Such as `instance-0000002a`. */
   readonly name: string;
   readonly vcpus: number;
   readonly memoryMb: number;
-  /** GiB of its flavor. */
+  /** GiB of disk in its flavor. */
   readonly diskGb: number;
   readonly machine: string;
   readonly cpu: string;
-  /** Names of its disks, the one that it boots from first. */
+  /** Names of its disks, the boot disk first. */
   readonly disks: readonly string[];
   /** It boots from a rescue disk. */
   readonly rescued: boolean;
-  /** Its disks were set aside for another host, and have not been brought back. */
+  /** Its disks were set aside for another host and have not been restored. */
   readonly leftBehind: boolean;
-  /** It is on its way here, and nothing can be done to it until it runs. */
+  /** It arrives by a live migration and cannot be changed until it runs. */
   readonly incoming: boolean;
 }
 
@@ -36,7 +36,7 @@ const GIB = 1024 ** 3;
 /** Nova's `instance_name_template`. */
 export const guestName = ({ id }: Pick<Instance, "id">): string => `instance-${id.toString(16).padStart(8, "0")}`;
 
-/** The local disks of an instance, as Nova names them. A volume-backed one has no root disk. */
+/** Returns the local disks of an instance with Nova's names. A volume-backed instance has no root disk. */
 export function toDiskSpecs(instance: Instance, minDisk = 0): readonly DiskSpec[] {
   return [
     ...(instance.imageRef === "" ? [] : [{ name: "disk", bytes: Math.max(instance.rootGb, minDisk) * GIB }]),
@@ -45,7 +45,7 @@ export function toDiskSpecs(instance: Instance, minDisk = 0): readonly DiskSpec[
   ];
 }
 
-/** @throws {BuildAbortException} no host could ever run this image. */
+/** @throws {BuildAbortException} no host can run this image. */
 export function assertSupportedImage({ name, id, diskFormat }: ImageMeta): void {
   if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
     return;
@@ -70,7 +70,7 @@ export function newDefinition(instance: Instance, { machine, cpu }: Pick<Definit
   };
 }
 
-/** The guests that a hypervisor knows, whether they run or not. A guest is there if and only if its definition is. */
+/** The guests of a hypervisor, running or not. A guest exists if and only if its definition does. */
 export class Definitions {
   readonly #layout: Layout;
   readonly #files: Files;
@@ -93,7 +93,7 @@ export class Definitions {
     return found.filter((definition) => definition !== undefined);
   }
 
-  /** Undefined: there is none, or it cannot be read. */
+  /** Returns undefined if there is no definition, or it cannot be read. */
   async get(uuid: string): Promise<Definition | undefined> {
     const text = await this.#files.readIfPresent(this.#layout.guest(uuid));
     const found = text === undefined ? undefined : parsed(text);
@@ -108,7 +108,7 @@ export class Definitions {
     await this.#files.write(this.#layout.guest(definition.uuid), `${JSON.stringify(definition, null, 2)}\n`);
   }
 
-  /** Absent is fine. */
+  /** Succeeds if the definition is absent. */
   async remove(uuid: string): Promise<void> {
     await this.#files.remove(this.#layout.guest(uuid));
   }
@@ -127,10 +127,10 @@ function isDefinition(value: unknown): value is Definition {
   );
 }
 
-/** The monitor's socket, in the current folder of a QEMU. */
+/** Name of the monitor's socket in a QEMU's current folder. */
 export const MONITOR = "qmp";
 
-/** Where QEMU writes its pid, and which it locks: two cannot run one guest. */
+/** File to which QEMU writes its pid. QEMU locks it, so that two processes cannot run one guest. */
 export const PID_FILE = "pid";
 
 export const RESCUE_DISK = "disk.rescue";
@@ -140,11 +140,11 @@ interface CommandLineParts {
   readonly kvm: boolean;
   readonly definition: Definition;
   readonly layout: Layout;
-  /** Where the guest's memory comes from, as `-incoming` has it. Left out: it boots. */
+  /** Source of the guest's memory, as `-incoming` expects it. If omitted, the guest boots. */
   readonly incoming?: string | undefined;
 }
 
-/** The arguments of a guest's QEMU, which runs in the guest's folder of runs. */
+/** Returns the command line of a guest's QEMU, which runs in the guest's run folder. */
 export function commandLine({ binary, kvm, definition, layout, incoming }: CommandLineParts): readonly string[] {
   const { uuid, name, vcpus, memoryMb, machine, cpu, rescued } = definition;
   const disks = rescued ? [RESCUE_DISK, ...definition.disks] : definition.disks;
@@ -163,12 +163,12 @@ export function commandLine({ binary, kvm, definition, layout, incoming }: Comma
   ];
 }
 
-/** QEMU's name of a guest's disk, by its place. */
+/** Returns QEMU's name of a guest's disk by its index. */
 export const nodeOf = (index: number): string => `disk${index}`;
 
 export function blockNode(name: string, path: string): Readonly<Record<string, unknown>> {
   return { driver: "qcow2", "node-name": name, file: { driver: "file", filename: path } };
 }
 
-/** A word for a shell. */
+/** Quotes a word for a shell. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

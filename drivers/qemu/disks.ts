@@ -13,7 +13,7 @@ import type { QemuConfig } from "./config.js";
 import type { DiskSpec } from "./definition.js";
 import { asideIn, type Layout, type LeaseCheck, parsed, UUID } from "./hypervisor-folder.js";
 
-/** A file that a disk begins with. */
+/** A file from which a disk is created. */
 interface DiskSource {
   readonly path: string;
   readonly format: string;
@@ -22,11 +22,11 @@ interface DiskSource {
 interface ImageFilesParts {
   readonly context: Pick<DriverContext, "files" | "logger">;
   readonly layout: Layout;
-  /** What qemu-img says of a file of this format. */
+  /** Returns qemu-img's information on a file of this format. */
   readonly describe: (source: DiskSource) => Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Where the bytes of images come from: the Image service, and a folder of the machine for those that it has no bytes of. */
+/** Provides the content of images: from the Image service, or else from a folder on this machine. */
 class ImageFiles {
   readonly #parts: ImageFilesParts;
 
@@ -35,9 +35,9 @@ class ImageFiles {
   }
 
   /**
-   * Gives `work` the image as a file; undefined: nobody has bytes of it, so that the disk is empty.
-   * @param beside where a copy may lie while it is needed
-   * @throws {ImageUnacceptable} what {@link Image.open} throws
+   * Passes the image to `work` as a file, or undefined if no source has its content; the disk is then empty.
+   * @param beside path for a temporary copy
+   * @throws {ImageUnacceptable} and whatever {@link Image.open} throws
    */
   async use(
     image: Image,
@@ -88,7 +88,7 @@ class ImageFiles {
     return undefined;
   }
 
-  /** Users send images: none may name a file of this machine as a part of itself. */
+  /** Rejects images that reference other files of this machine. Images come from users. */
   async #assertSelfContained({ id }: Image, source: DiskSource): Promise<void> {
     if (source.format !== "raw" && source.format !== "qcow2") {
       throw new ImageUnacceptable(`Image ${id} is unacceptable: found ${source.format}, expected raw or qcow2`);
@@ -101,12 +101,12 @@ class ImageFiles {
   }
 }
 
-/** The disks of a guest are not where they should be. */
+/** Disks of a guest are missing from the folder that should contain them. */
 export class DiskNotFound extends Error {
   override readonly name = "DiskNotFound";
 }
 
-/** qemu-img could not do what it was asked for. */
+/** qemu-img failed. */
 class ImageToolFailed extends Error {
   override readonly name = "ImageToolFailed";
 }
@@ -124,7 +124,10 @@ const DISK = /^disk(\.(eph\d+|swap))?$/;
 
 const TOKEN = /^\.shared-storage-[0-9a-f]{16}$/;
 
-/** Disks of guests as qcow2 files. Each is made beside its place and renamed, so that it is whole or not there. */
+/**
+ * Disks of guests as qcow2 files. Each is created beside its path and then renamed, so that it is either complete or
+ * absent.
+ */
 export class Disks {
   readonly #parts: Parts;
   readonly #images: ImageFiles;
@@ -142,7 +145,7 @@ export class Disks {
     return (await this.#files.stat(this.#layout.disk(uuid, "disk"))) !== undefined;
   }
 
-  /** Makes the disks that are not there, the root disk from the image; keeps the others. @throws {BuildAbortException} */
+  /** Creates absent disks, the root disk from the image, and keeps existing ones. @throws {BuildAbortException} */
   async make(uuid: string, diskSpecs: readonly DiskSpec[], image?: Image, signal?: AbortSignal): Promise<void> {
     await this.#parts.lease.assertCurrentEpoch();
     await this.#files.makeFolder(this.#layout.instance(uuid));
@@ -154,7 +157,7 @@ export class Disks {
     }
   }
 
-  /** The disk that a guest boots from while it is rescued. */
+  /** Creates the disk from which a rescued guest boots. */
   async makeRescue(path: string, image: Image, signal?: AbortSignal): Promise<void> {
     await this.#parts.lease.assertCurrentEpoch();
     await this.#makeFrom(image, path, Math.max(image.minDisk, 1) * GIB, signal);
@@ -167,7 +170,7 @@ export class Disks {
     await this.#images.use(image, `${path}.image`, signal, (source) => this.makeOne(path, bytes, source, signal));
   }
 
-  /** @param source left out: an empty disk. */
+  /** @param source if omitted, the disk is empty */
   async makeOne(path: string, bytes: number, source: DiskSource | undefined, signal?: AbortSignal): Promise<void> {
     if (await this.#files.stat(path)) {
       return;
@@ -190,12 +193,12 @@ export class Disks {
     await this.#files.rename(part, path);
   }
 
-  /** A whole copy, as it is now; nobody may write to the source meanwhile. */
+  /** Makes a complete copy; nothing may write to the source in the meantime. */
   async copy(from: string, to: string, format = "qcow2", signal?: AbortSignal): Promise<void> {
     await this.#img(["convert", "-q", "-f", format, "-O", "qcow2", from, to], signal);
   }
 
-  /** Bytes that the guest sees. */
+  /** Returns the disk's size in bytes as the guest sees it. */
   async virtualSize(path: string): Promise<number> {
     const info = await this.#describe({ path, format: "qcow2" });
     const { "virtual-size": size } = info;
@@ -206,8 +209,8 @@ export class Disks {
   }
 
   /**
-   * Renames the instance's folder, so that its disks are safe when another agent makes it anew. Done already is success:
-   * what lies beside is not this agent's.
+   * Renames the instance's folder, so that its disks are safe when another agent creates it again. Succeeds if this is
+   * done already; the folder then belongs to another agent.
    */
   async setAside(uuid: string): Promise<void> {
     if ((await this.exists(uuid)) && !(await this.#files.stat(this.#layout.aside(uuid)))) {
@@ -216,7 +219,10 @@ export class Disks {
     }
   }
 
-  /** Copies of what was set aside below `instances`, which may be another host's, grown to what is wanted. */
+  /**
+   * Copies the disks that were set aside below `instances`, which may belong to another host, and enlarges them to the
+   * requested sizes.
+   */
   async copyAside(
     instances: string,
     uuid: string,
@@ -228,7 +234,7 @@ export class Disks {
     if (diskSpecs.some(({ name }) => name === "disk") && !there.includes("disk")) {
       throw new DiskNotFound(`the source has no disk of guest ${uuid} set aside in ${aside}`);
     }
-    // A disk that lies here is of the past.
+    // Disks in this host's folder are outdated.
     await this.forget(uuid);
     await this.#files.makeFolder(this.#layout.instance(uuid));
     for (const { name, bytes } of diskSpecs) {
@@ -239,7 +245,7 @@ export class Disks {
     }
   }
 
-  /** Undoes {@link setAside}, dropping what was made since; nothing set aside is success. */
+  /** Undoes {@link setAside}, and drops files created since. Succeeds if nothing was set aside. */
   async bringBack(uuid: string): Promise<void> {
     if (!(await this.#files.stat(this.#layout.aside(uuid)))) {
       return;
@@ -253,20 +259,22 @@ export class Disks {
     await this.#files.remove(this.#layout.aside(uuid));
   }
 
-  /** Removes what the guest left here when it was here before. */
+  /** Removes outdated files that the guest left on this host. */
   async forget(uuid: string): Promise<void> {
     await this.#parts.lease.assertCurrentEpoch();
     await this.#files.remove(this.#layout.instance(uuid));
   }
 
-  /** What was set aside too. True: nothing is left. */
+  /** Removes the instance's folder and disks that were set aside. Returns true if nothing is left. */
   async remove(uuid: string): Promise<boolean> {
     await this.forget(uuid);
     await this.removeAside(uuid);
     return !(await this.exists(uuid));
   }
 
-  /** A file that another host sees if it has the same storage, in the folder of all instances, or of one. */
+  /**
+   * Creates a file that another host can see if it shares the storage. @param folder that of all instances, or of one
+   */
   async makeToken(folder: string, random: Random): Promise<string> {
     const name = `.shared-storage-${random.hex(8)}`;
     await this.#files.create(join(folder, name), "");
@@ -292,7 +300,7 @@ export class Disks {
   }
 
   async #describe({ path, format }: DiskSource): Promise<Readonly<Record<string, unknown>>> {
-    // A running guest has it locked.
+    // -U: a running guest has the disk locked.
     const info = parsed(await this.#img(["info", "-U", "-f", format, "--output=json", path]));
     return typeof info === "object" && info !== null ? { ...info } : {};
   }
@@ -307,7 +315,7 @@ export class Disks {
   }
 }
 
-// Tokens come from other hosts: nothing else of them may become part of a path.
+// Tokens come from other hosts, so nothing else may become part of a path.
 const isToken = (name: unknown): name is string => typeof name === "string" && TOKEN.test(name);
 
 function dataFileOf(specific: unknown): unknown {

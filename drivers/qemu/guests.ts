@@ -16,23 +16,23 @@ import type { Layout, LeaseCheck } from "./hypervisor-folder.js";
 import { type Execute, type GuestLock, type GuestProcess, isEnd, type Monitors } from "./monitor.js";
 import type { Runs } from "./runs.js";
 
-/** What a guest does now. `suspended`: its memory is in a file. `arriving`: it is on its way here. */
+/** A guest's state. `suspended`: its memory is in a file. `arriving`: it is being migrated to this host. */
 type GuestState = "running" | "paused" | "suspended" | "shutoff" | "crashed" | "arriving";
 
-/** QEMU's words; those that are left out mean that the guest is paused for a moment. */
+/** States by QEMU's names. Unlisted ones mean that the guest is paused for a moment. */
 const STATES: Readonly<Record<string, GuestState>> = {
   running: "running",
   suspended: "running",
   inmigrate: "arriving",
   prelaunch: "shutoff",
   shutdown: "shutoff",
-  // It has gone to another host.
+  // The guest has migrated to another host.
   postmigrate: "shutoff",
   "guest-panicked": "crashed",
   "internal-error": "crashed",
 };
 
-/** What one hypervisor consists of. */
+/** The components of one hypervisor. */
 export interface HypervisorParts {
   readonly context: DriverContext;
   readonly config: QemuConfig;
@@ -45,13 +45,13 @@ export interface HypervisorParts {
   readonly lock: GuestLock;
 }
 
-/** Milliseconds after which a guest is told once more to shut down. */
+/** Milliseconds after which the shutdown request to a guest is repeated. */
 const SHUTDOWN_RETRY_MS = 10_000;
 
-/** What Nova shows of a console at most. */
+/** The most that Nova returns of a console. */
 const CONSOLE_BYTES = 100 * 1024;
 
-/** The guests of one hypervisor: a definition, disks, and a QEMU where it runs. */
+/** The guests of one hypervisor: a definition, disks, and a QEMU process while the guest runs. */
 export class Guests {
   readonly #parts: HypervisorParts;
 
@@ -59,7 +59,7 @@ export class Guests {
     this.#parts = parts;
   }
 
-  /** Undefined: it is not here. */
+  /** Returns undefined if the guest is not on this hypervisor. */
   async find(uuid: string): Promise<GuestState | undefined> {
     const { definitions, runs, context, layout } = this.#parts;
     if (!(await definitions.exists(uuid))) {
@@ -77,18 +77,18 @@ export class Guests {
     return (await context.files.stat(layout.memory(uuid))) ? "suspended" : state;
   }
 
-  /** The end of what the guest has sent by its serial port. @throws {GuestNotFound} */
+  /** Returns the last part of the guest's output on its serial port. @throws {GuestNotFound} */
   async consoleOutput(instance: Instance): Promise<string> {
     const { context, layout } = this.#parts;
     await this.state(instance);
     const path = layout.console(instance.uuid);
-    // A guest may have written any amount.
+    // Uses tail, since the console file has no size limit.
     return (await context.files.stat(path)) === undefined
       ? ""
       : (await context.processes.run({ argv: ["tail", "-c", String(CONSOLE_BYTES), path] })).stdout;
   }
 
-  /** A guest that has come from another host is this one's from now on, whatever becomes of it. */
+  /** Records a guest that has arrived from another host as owned by this one, whatever happens to it afterwards. */
   async keepArrived(uuid: string): Promise<void> {
     const definition = await this.#parts.definitions.get(uuid);
     if (definition?.incoming) {
@@ -96,7 +96,7 @@ export class Guests {
     }
   }
 
-  /** @throws {GuestNotFound} it is not here, or not yet. */
+  /** @throws {GuestNotFound} the guest is absent or has not fully arrived. */
   async state(instance: Instance): Promise<GuestState> {
     const state = await this.find(instance.uuid);
     if (state && state !== "arriving") {
@@ -107,13 +107,13 @@ export class Guests {
     );
   }
 
-  /** The definition of a guest that is here. @throws {GuestNotFound} */
+  /** Returns the definition of a guest on this hypervisor. @throws {GuestNotFound} */
   async definition(instance: Instance): Promise<Definition> {
     await this.state(instance);
     return (await this.#parts.definitions.get(instance.uuid)) ?? newDefinition(instance, this.#parts.config);
   }
 
-  /** The process of a guest that runs, paused or not. @throws {GuestNotFound} {@link InstanceNotRunning} */
+  /** Returns the process of a running or paused guest. @throws {GuestNotFound} {@link InstanceNotRunning} */
   async active(instance: Instance): Promise<GuestProcess> {
     const state = await this.state(instance);
     const qemu = state === "running" || state === "paused" ? await this.#parts.runs.find(instance.uuid) : undefined;
@@ -123,12 +123,12 @@ export class Guests {
     throw new InstanceNotRunning(`guest ${guestName(instance)} (${instance.uuid}) is ${state}, expected running`);
   }
 
-  /** Asks the guest's QEMU. */
+  /** Runs commands on the guest's QEMU monitor. */
   use<T>(qemu: GuestProcess, work: (execute: Execute) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#parts.monitors.use(qemu, work, signal);
   }
 
-  /** Spawn: disks, then the definition, which makes the guest, then QEMU. */
+  /** Creates a guest: disks, then the definition, which makes the guest exist, then QEMU. */
   async create(instance: Instance, { image, powerOn, signal }: SpawnOptions): Promise<void> {
     const { definitions, disks, lease, layout } = this.#parts;
     const { uuid } = instance;
@@ -149,7 +149,7 @@ export class Guests {
     }
   }
 
-  /** Defines the guest anew, its disks being there. */
+  /** Redefines the guest, whose disks exist. */
   async define(instance: Instance, powerOn: boolean, signal: AbortSignal | undefined): Promise<void> {
     const { definitions, lease } = this.#parts;
     await lease.assertCurrentEpoch();
@@ -161,17 +161,18 @@ export class Guests {
     }
   }
 
-  /** Starts the guest from its disks; what it had in memory is gone. */
+  /** Starts the guest from its disks. Its memory is lost. */
   async boot(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
     const { definitions, runs, context, layout } = this.#parts;
     const definition = (await definitions.get(instance.uuid)) ?? newDefinition(instance, this.#parts.config);
-    // In this order: a killed agent leaves a guest that is stopped, not one with memory of the past.
+    // The memory file is removed before the start: if the agent is killed here, the guest is stopped and has no
+    // outdated memory.
     await runs.end(instance.uuid, signal);
     await context.files.remove(layout.memory(instance.uuid));
     await runs.start(definition, signal);
   }
 
-  /** Stops what runs of the guest. @param timeout seconds that it has to shut down by itself. */
+  /** Stops the guest. @param timeout seconds for the guest to shut down by itself. */
   async stop(uuid: string, timeout: number, signal: AbortSignal | undefined): Promise<void> {
     const { runs, context, layout } = this.#parts;
     const qemu = await runs.find(uuid);
@@ -182,13 +183,13 @@ export class Guests {
     await context.files.remove(layout.memory(uuid));
   }
 
-  /** False: it does not shut down in time. */
+  /** Returns false if the guest does not shut down in time. */
   async shutDown(qemu: GuestProcess, timeout: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { runs, lease, context } = this.#parts;
     const deadline = context.clock.monotonic() + timeout * 1000;
     for (;;) {
       await lease.assertCurrentEpoch();
-      // It may end just now.
+      // The guest may end at this moment.
       await this.use(qemu, (execute) => execute("system_powerdown"), signal).catch(passEnd);
       const left = deadline - context.clock.monotonic();
       if (await runs.endsWithin(qemu, Math.max(0, Math.min(left, SHUTDOWN_RETRY_MS)), signal)) {
@@ -200,7 +201,7 @@ export class Guests {
     }
   }
 
-  /** Makes the guest anew where it or its disks are missing, or are what a move that came back has set aside. */
+  /** Recreates a guest whose definition or disks are missing, or whose disks a reverted move has set aside. */
   async hardReboot(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
     const { definitions, disks, lease } = this.#parts;
     const { uuid } = instance;
@@ -216,7 +217,7 @@ export class Guests {
     await this.boot(instance, signal);
   }
 
-  /** Absent is success. The definition goes when nothing runs any more, the disks last. */
+  /** Removes the guest; succeeds if it is absent. The definition is removed once no process runs, the disks last. */
   async remove(uuid: string, destroyDisks: boolean, signal?: AbortSignal): Promise<void> {
     const { definitions, disks, runs, lease, context, layout } = this.#parts;
     await runs.end(uuid, signal);
@@ -242,7 +243,7 @@ export class Guests {
         throw error;
       }
       const { processes } = this.#parts.context;
-      // It has ended since, or it has begun and does not answer yet.
+      // The process has ended in the meantime, or has just begun and does not respond yet.
       return (await processes.look(qemu.pid))?.started === qemu.started ? "running" : "shutoff";
     }
   }
@@ -271,6 +272,6 @@ export function powerStateOf(state: GuestState): PowerState {
   if (state === "shutoff") {
     return POWER_STATES.shutdown;
   }
-  // As libvirt has it.
+  // As libvirt reports it.
   return state === "arriving" ? POWER_STATES.paused : POWER_STATES[state];
 }

@@ -9,8 +9,8 @@ import type { Execute, GuestProcess } from "./monitor.js";
 const mirrorOf = (index: number): string => `mirror${index}`;
 
 /**
- * The disks of a running guest, copied into files of the destination and kept equal until the guest stops here. The
- * destination's QEMU has the files open meanwhile, and reads and writes nothing before the guest's memory has arrived.
+ * Mirrors the disks of a running guest into files of the destination until the guest stops here. The destination's QEMU
+ * has the files open in the meantime. It reads and writes nothing before the guest's memory has arrived.
  */
 class DiskMirror {
   readonly #qemu: GuestProcess;
@@ -24,7 +24,7 @@ class DiskMirror {
     this.#parts = parts;
   }
 
-  /** Resolves when all disks are equal. @throws what `look` throws. */
+  /** Resolves when all disks are in sync. @throws whatever `look` throws. */
   async begin(signal: AbortSignal | undefined, look: (jobs: readonly DiskJob[]) => void): Promise<void> {
     await this.#use(async (execute) => {
       for (const [index, path] of this.#paths.entries()) {
@@ -41,7 +41,7 @@ class DiskMirror {
     await jobsReach("ready", this.#ids, this.#qemu, this.#parts, signal, look);
   }
 
-  /** The guest is stopped: what is left is written, and the files are closed. */
+  /** Writes the remainder and closes the files. The guest is stopped. */
   async finish(signal: AbortSignal | undefined): Promise<void> {
     await this.#use(async (execute) => {
       for (const device of this.#ids) {
@@ -57,7 +57,7 @@ class DiskMirror {
     }, signal);
   }
 
-  /** Ends what goes on, also what a killed agent began; nothing is success. */
+  /** Cancels the mirroring, including that of a killed agent. Succeeds if there is none. */
   async giveUp(): Promise<void> {
     for (const id of this.#ids) {
       await this.#use(async (execute) => {
@@ -80,24 +80,24 @@ class DiskMirror {
   }
 }
 
-/** The socket of a QEMU that waits for a guest's memory, in its current folder. */
+/** Name of the socket at which a QEMU waits for a guest's memory, in its current folder. */
 export const INCOMING = "incoming";
 
-/** Where a guest migrates to. */
+/** The target of a guest's migration. */
 export interface Destination {
-  /** The QEMU that waits for it. */
+  /** The QEMU that waits for the guest. */
   readonly qemu: ProcessIdentity;
-  /** The hypervisor's folder, and that of its instances. */
+  /** The folders of the hypervisor and of its instances. */
   readonly folder: string;
   readonly instances: string;
 }
 
-/** What is stored of a live migration under way, so that the agent after a killed one can take it back. */
+/** The stored record of a live migration in progress, from which the next agent can undo it if this one is killed. */
 export interface StoredMigration {
   readonly destination: Destination;
-  /** Names of the disks that are copied; none where the storage is shared. */
+  /** Names of the copied disks; empty if the storage is shared. */
   readonly disks: readonly string[];
-  /** What the guest did when it began. */
+  /** Whether the guest was running when the migration began. */
   readonly running: boolean;
 }
 
@@ -111,13 +111,15 @@ const BUSY: ReadonlySet<string> = new Set([
   "postcopy-active",
 ]);
 
-/** Milliseconds between two looks at a migration that ends. */
+/** Milliseconds between two polls of a migration that ends. */
 const LOOK = 20;
 
-/** Milliseconds that QEMU has to cancel, before the one that it sends to is killed: a stream that breaks ends the wait. */
+/** Milliseconds for QEMU to cancel. After that the receiving QEMU is killed, since a broken stream ends the wait. */
 const CANCEL = 30_000;
 
-/** One guest's way from this hypervisor to another: QEMU sends it, and until it has all arrived, everything can be taken back. */
+/**
+ * The migration of one guest from this hypervisor to another by QEMU. It can be undone until everything has arrived.
+ */
 export class Handover {
   readonly uuid: string;
   readonly mirror: DiskMirror;
@@ -138,13 +140,13 @@ export class Handover {
     );
   }
 
-  /** Remembers what is to be moved, before anything is. */
+  /** Stores the record of the migration before anything is moved. */
   async remember(): Promise<void> {
     const { context, layout } = this.#parts;
     await context.files.write(layout.migration(this.uuid), `${JSON.stringify(this.stored, null, 2)}\n`);
   }
 
-  /** What a killed agent was about. Undefined: nothing, or its guest has ended. */
+  /** Returns the handover that a killed agent was performing, or undefined if there is none or its guest has ended. */
   static async leftOver(uuid: string, parts: HypervisorParts): Promise<Handover | undefined> {
     const text = await parts.context.files.readIfPresent(parts.layout.migration(uuid));
     const stored = text === undefined ? undefined : storedMigration(text);
@@ -166,7 +168,7 @@ export class Handover {
     );
   }
 
-  /** The guest goes on here as it did. False: it has arrived there already, and stays there. */
+  /** Resumes the guest here as before. Returns false if the guest has already arrived and stays at the destination. */
   async takeBack(guests: Guests): Promise<boolean> {
     const { runs, context } = this.#parts;
     const { timers, clock } = context;
@@ -180,7 +182,7 @@ export class Handover {
       if (!BUSY.has(status)) {
         break;
       }
-      // Once it is cancelled it cannot complete any more, so that nothing there is the guest.
+      // A cancelled migration cannot complete any more, so nothing at the destination is the guest.
       if (status === "cancelling" && clock.monotonic() > deadline) {
         await runs.kill(this.stored.destination.qemu);
       }
@@ -194,7 +196,9 @@ export class Handover {
     return true;
   }
 
-  /** What a destination has that will not get the guest: for when its own agent will not be asked. */
+  /**
+   * Removes the destination's part of a failed migration, for cases in which the destination's agent gets no request.
+   */
   async removeThere(): Promise<void> {
     const { runs, context } = this.#parts;
     const { files } = context;
@@ -211,7 +215,7 @@ export class Handover {
   }
 }
 
-/** Undefined: not one. */
+/** Returns undefined if the value is not a destination. */
 export function destinationIn(value: unknown): Destination | undefined {
   if (typeof value !== "object" || value === null) {
     return undefined;

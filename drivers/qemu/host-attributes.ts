@@ -4,7 +4,7 @@ import type { Definition } from "./definition.js";
 
 const GIB = 1024 ** 3;
 
-/** What the machine has, and QEMU's version. */
+/** The machine's resources, and QEMU's version. */
 export interface HostAttributes {
   readonly vcpus: number;
   readonly memoryMb: number;
@@ -16,7 +16,7 @@ export interface HostAttributes {
   readonly cpuFlags: readonly string[];
 }
 
-/** As /proc and the file system of `folder` say, unless the options do. */
+/** Reads /proc and the file system of `folder`, unless options override the values. */
 export async function readHostAttributes(
   folder: string,
   config: QemuConfig,
@@ -38,13 +38,16 @@ export async function readHostAttributes(
   };
 }
 
-/** `7.2.22` of `QEMU emulator version 7.2.22 (Debian …)`, in libvirt's coding: 7002022. Undefined: it is no QEMU. */
+/**
+ * Parses `QEMU emulator version 7.2.22 (Debian …)` in libvirt's encoding: 7002022. Returns undefined if the text is not
+ * QEMU's.
+ */
 export function versionNumber(text: string): number | undefined {
   const [, major, minor, micro] = /QEMU emulator version (\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? [];
   return major === undefined ? undefined : Number(major) * 1_000_000 + Number(minor) * 1_000 + Number(micro ?? 0);
 }
 
-/** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
+/** Reports the node's resources and their use by its guests, whatever their power state (spec 4.4 step 1). */
 export function availableResource(
   hostname: string,
   attributes: HostAttributes,
@@ -78,10 +81,10 @@ export function availableResource(
   };
 }
 
-/** Milliseconds that a try of KVM has. */
+/** Milliseconds after which a test of KVM fails. */
 const KVM_PROBE_TIMEOUT_MS = 10_000;
 
-/** A machine begins under KVM, and ends. There may be a /dev/kvm that no guest starts with. */
+/** Starts and ends a machine under KVM, since a /dev/kvm may exist with which no guest starts. */
 export async function kvmWorks(
   { kvm, binary, machine, cpu }: QemuConfig,
   { files, processes, timers }: Pick<DriverContext, "files" | "processes" | "timers">,

@@ -4,7 +4,7 @@ import type { QemuConfig } from "./config.js";
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Where what is kept of a hypervisor lies. */
+/** The paths in a hypervisor's folder. */
 export class Layout {
   readonly root: string;
   readonly instances: string;
@@ -28,14 +28,14 @@ export class Layout {
   guest(uuid: string): string {
     return join(this.guests, `${uuid}.json`);
   }
-  /** One folder a guest that runs: the current folder of its QEMU. */
+  /** Contains one folder per running guest: the current folder of its QEMU. */
   get runs(): string {
     return join(this.root, "run");
   }
   run(uuid: string): string {
     return join(this.runs, uuid);
   }
-  /** The record of a live migration under way. */
+  /** The record of a live migration in progress. */
   migration(uuid: string): string {
     return join(this.root, "migrations", `${uuid}.json`);
   }
@@ -45,14 +45,14 @@ export class Layout {
   disk(uuid: string, name: string): string {
     return join(this.instance(uuid), name);
   }
-  /** The guest's memory, while it is suspended. */
+  /** File of the guest's memory while it is suspended. */
   memory(uuid: string): string {
     return join(this.instance(uuid), "memory");
   }
   console(uuid: string): string {
     return join(this.instance(uuid), "console.log");
   }
-  /** Where the disks of a guest lie that moves cold, as Nova names it. */
+  /** Folder of the disks during a cold migration, with Nova's name. */
   aside(uuid: string): string {
     return asideIn(this.instances, uuid);
   }
@@ -60,7 +60,10 @@ export class Layout {
 
 export const asideIn = (instances: string, uuid: string): string => join(instances, `${uuid}_resize`);
 
-/** The name that all agents report which use this folder: that of the first one's host. @throws {InvalidConfiguration} */
+/**
+ * Returns the hostname that all agents of this folder report: that of the first agent's host. @throws
+ * {InvalidConfiguration}
+ */
 export async function nameOfHypervisor(path: string, host: string, files: Files): Promise<string> {
   try {
     await files.create(path, `${JSON.stringify({ hostname: host }, null, 2)}\n`);
@@ -81,7 +84,7 @@ export async function nameOfHypervisor(path: string, host: string, files: Files)
   );
 }
 
-/** Undefined: no JSON. */
+/** Returns undefined if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -93,9 +96,10 @@ export function parsed(text: string): unknown {
 const EPOCH = /^\d+$/;
 
 /**
- * Refuses to change guests for an agent that has lost its host: looks for a greater epoch right before each change. An
- * agent that is suspended between look and change still makes that one change, so that the driver does not say
- * `supportsFencing`; QEMU's locks on disks then keep a guest from running twice. Without an epoch nothing is refused.
+ * Rejects changes to guests by an agent that has lost its host: checks for a greater epoch right before each change. An
+ * agent that is suspended between check and change still makes that one change, so the driver does not declare
+ * `supportsFencing`. QEMU's locks on disks then prevent a guest from running twice. Without an epoch nothing is
+ * rejected.
  */
 export class LeaseCheck {
   readonly #folder: string;
@@ -109,7 +113,7 @@ export class LeaseCheck {
     this.#files = files;
   }
 
-  /** @throws {HostEpochOutdated} there is an agent with a greater one. */
+  /** @throws {HostEpochOutdated} an agent has a greater epoch. */
   async raise(epoch: number): Promise<void> {
     this.#epoch = epoch;
     await this.#files.write(join(this.#folder, String(epoch)), "");

@@ -2,16 +2,16 @@ import type { LiveMigrationProgress } from "../../src/virt/index.js";
 import type { HypervisorParts } from "./guests.js";
 import type { GuestProcess } from "./monitor.js";
 
-/** QEMU could not do what takes it a while. */
+/** A background job of QEMU failed. */
 class JobFailed extends Error {
   override readonly name = "JobFailed";
 }
 
-/** A job of a guest's QEMU that copies a disk. */
+/** A QEMU job that copies a disk. */
 export interface DiskJob {
   readonly id: string;
   readonly status: string;
-  /** Bytes, about. */
+  /** Bytes, approximately. */
   readonly processed: number;
   readonly total: number;
   readonly error: string | undefined;
@@ -59,18 +59,21 @@ export async function jobsReach(
   }
 }
 
-/** QEMU could not send a guest's memory. */
+/** QEMU failed to send a guest's memory. */
 class MemoryNotSent extends Error {
   override readonly name = "MemoryNotSent";
 }
 
 const MAX_MIGRATION_POLL_DELAY_MS = 500;
 
-/** What QEMU says of its migration. */
+/** QEMU's report of its migration. */
 export interface MigrationStatus {
   /** `none`, `setup`, `active`, `pre-switchover`, `completed`, `failed`, `cancelled` … */
   readonly status: string;
-  /** The guest has left this QEMU. One that a guest came to says `completed` as well, until it sends it away. */
+  /**
+   * Whether the guest has left this QEMU. A QEMU that received a guest also reports `completed`, until it sends the
+   * guest away.
+   */
   readonly hasLeft: boolean;
   readonly error: string;
   readonly memory: Pick<LiveMigrationProgress, "memoryTotal" | "memoryProcessed" | "memoryRemaining">;
@@ -97,7 +100,7 @@ export async function migrationStatus(
 }
 
 /**
- * Waits until the memory has left, or until `look` says that it is enough.
+ * Waits until the memory is sent, or until `look` returns true.
  * @throws {MemoryNotSent} {@link StreamFailure} QEMU has ended.
  */
 export async function migrated(

@@ -9,13 +9,13 @@ import type { Guests, HypervisorParts } from "./guests.js";
 
 const GIB = 1024 ** 3;
 
-/** A disk of the guest that migrates, as large as the destination has to make it. */
+/** A disk of the migrating guest, with the size that the destination must create. */
 export interface MovedDisk {
   readonly name: string;
   readonly bytes: number;
 }
 
-/** What both hosts look at before a live migration: storage, room, the accelerator. */
+/** The checks of both hosts before a live migration: storage, disk space, the accelerator. */
 export class LiveChecks {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -25,7 +25,10 @@ export class LiveChecks {
     this.#guests = guests;
   }
 
-  /** D. Leaves a file in the folder of instances, for the source to find if it has the same. */
+  /**
+   * Runs on the destination. Creates a token file in the folder of instances, which the source finds if it shares that
+   * folder.
+   */
   async atDestination(
     instance: Instance,
     { blockMigration, diskOverCommit }: LiveMigrationCheckOptions,
@@ -47,7 +50,7 @@ export class LiveChecks {
     };
   }
 
-  /** S. Decides what is copied. */
+  /** Runs on the source. Decides what is copied. */
   async atSource(instance: Instance, data: LiveMigrateData, kvm: boolean): Promise<LiveMigrateData> {
     const { disks, layout, context } = this.#parts;
     const { uuid } = instance;
@@ -56,7 +59,7 @@ export class LiveChecks {
       rejectMigration(instance, "it is rescued; unrescue it first");
     }
     const { destinationFolder, destinationInstances } = data;
-    // Folders of another machine may have the names of folders here; the file that D has left is there alone.
+    // Another machine may have folders of the same paths. Only the destination's contain the token file.
     const isHere =
       typeof destinationFolder === "string" &&
       (await context.files.stat(destinationFolder)) !== undefined &&

@@ -15,29 +15,29 @@ import { type DiskJob, type MigrationStatus, migrated, migrationStatus } from ".
 import type { MovedDisk } from "./live-checks.js";
 import { isEnd } from "./monitor.js";
 
-/** What the API wants of a migration under way. */
+/** API requests for a migration in progress, and its state. */
 interface Job {
   cancelled: boolean;
   forced: boolean;
-  /** The guest is stopped here and may run there at any moment. */
+  /** The guest is stopped on the source and may start on the destination at any moment. */
   committed: boolean;
 }
 
-/** A migration that was aborted. */
+/** The migration was aborted. */
 class Cancelled extends Error {
   override readonly name = "Cancelled";
 }
 
 const NO_DISKS = { diskTotal: 0, diskProcessed: 0, diskRemaining: 0 } as const;
 const NO_MEMORY = { memoryTotal: 0, memoryProcessed: 0, memoryRemaining: 0 } as const;
-/** Milliseconds that a guest may stand still whose migration is forced: its rest is copied then. */
+/** Milliseconds of downtime allowed for a guest whose migration is forced: the remainder is copied meanwhile. */
 const FORCED_DOWNTIME = 600_000;
-/** What the QEMU of a destination says from the first of a guest that has reached it until the guest goes on. */
+/** States of a destination's QEMU between the first arrival of the guest's memory and the guest's start. */
 const RECEIVING: ReadonlySet<string> = new Set(["active", "device", "postcopy-active", "completed"]);
-/** Milliseconds between two looks at a guest that arrives. */
+/** Milliseconds between two polls of an arriving guest. */
 const LOOK = 20;
 
-/** Live migration (spec 8.3), but for its checks, between two QEMUs of one machine. */
+/** Live migration (spec 8.3) except its checks, between two QEMUs of one machine. */
 export class LiveMoves {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -48,7 +48,9 @@ export class LiveMoves {
     this.#guests = guests;
   }
 
-  /** D: empty disks where none are shared, and a QEMU that waits for the guest. */
+  /**
+   * Runs on the destination. Creates empty disks unless they are shared, and starts a QEMU that waits for the guest.
+   */
   async prepare(instance: Instance, { data, signal }: PreLiveMigrationOptions): Promise<LiveMigrateData> {
     const { definitions, disks, runs, layout, lease, config } = this.#parts;
     const { uuid } = instance;
@@ -73,7 +75,7 @@ export class LiveMoves {
     return { ...data, destination: { qemu: { pid, started }, folder: layout.root, instances: layout.instances } };
   }
 
-  /** S */
+  /** Runs on the source. */
   async migrate(instance: Instance, options: LiveMigrationOptions): Promise<void> {
     const { uuid } = instance;
     if (this.#jobs.has(uuid)) {
@@ -89,7 +91,7 @@ export class LiveMoves {
     }
   }
 
-  /** S. @throws {InstanceNotRunning} no migration is. */
+  /** Runs on the source. @throws {InstanceNotRunning} no live migration of the guest is in progress. */
   forceComplete(instance: Instance): void {
     const job = this.#jobs.get(instance.uuid);
     if (!job) {
@@ -98,7 +100,10 @@ export class LiveMoves {
     job.forced = true;
   }
 
-  /** S, also of what an earlier process left. @throws {InstanceNotRunning} too late. */
+  /**
+   * Runs on the source. Also undoes a migration that an earlier process left. @throws {InstanceNotRunning} it is too
+   * late.
+   */
   async abort(instance: Instance): Promise<void> {
     const { uuid } = instance;
     const tooLate = (why: string) =>
@@ -118,7 +123,10 @@ export class LiveMoves {
     await left?.removeThere();
   }
 
-  /** S and D: what a guest that runs elsewhere left. @throws {InstanceExists} it runs here. */
+  /**
+   * Runs on both hosts. Removes the leftovers of a guest that runs elsewhere. @throws {InstanceExists} the guest runs
+   * here.
+   */
   async cleanup(instance: Instance, { destroyDisks, signal }: Pick<DestroyOptions, "destroyDisks" | "signal">) {
     const { uuid } = instance;
     const state = await this.#guests.find(uuid);
@@ -130,7 +138,10 @@ export class LiveMoves {
     await this.#guests.remove(uuid, destroyDisks, signal);
   }
 
-  /** D: its QEMU may still be reading what the other has sent to its end. @throws {GuestNotFound} it did not arrive. */
+  /**
+   * Runs on the destination, whose QEMU may still be reading the last data. @throws {GuestNotFound} the guest did not
+   * arrive.
+   */
   async arrived(instance: Instance): Promise<void> {
     const { context, config } = this.#parts;
     const deadline = context.clock.monotonic() + config.startTimeout * 1000;
@@ -141,7 +152,7 @@ export class LiveMoves {
     await this.#guests.keepArrived(instance.uuid);
   }
 
-  /** Its memory is coming in here, or has come and the guest is about to go on. */
+  /** Returns whether the guest's memory is arriving, or has arrived and the guest is about to resume. */
   async #receives(uuid: string): Promise<boolean> {
     const qemu = await this.#parts.runs.find(uuid);
     if (!qemu || (await this.#guests.find(uuid)) !== "arriving") {
@@ -157,7 +168,7 @@ export class LiveMoves {
     }
   }
 
-  /** @throws when it is unknown where the guest is. */
+  /** @throws if it is unknown where the guest is. */
   async #move(instance: Instance, job: Job, options: LiveMigrationOptions): Promise<"moved" | "failed" | "cancelled"> {
     const handover = await this.#handover(instance, options).catch((error: unknown) => {
       this.#warn(instance, "the guest cannot be migrated live", error);
@@ -172,7 +183,7 @@ export class LiveMoves {
       if (!(error instanceof Cancelled)) {
         this.#warn(instance, "a live migration broke off and is taken back", error);
       }
-      // What went wrong first is what is to be told if this fails as well.
+      // If undoing fails as well, the first error is reported.
       const back = await handover.takeBack(this.#guests).catch((second: unknown) => {
         throw new Error(`where the guest is is unknown: ${String(error)}`, { cause: second });
       });
@@ -236,7 +247,7 @@ export class LiveMoves {
     });
   }
 
-  /** The guest is stopped here. */
+  /** Completes the handover. The guest is stopped on the source. */
   async #letGo(
     instance: Instance,
     handover: Handover,

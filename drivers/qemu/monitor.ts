@@ -2,7 +2,7 @@ import { type ProcessIdentity, type Stream, StreamFailure, type Streams, type Ti
 import { MONITOR } from "./definition.js";
 import { parsed } from "./hypervisor-folder.js";
 
-/** One task a guest at a time, in the order they came. */
+/** Runs one task per guest at a time, in the order of arrival. */
 export class GuestLock {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -20,10 +20,10 @@ export class GuestLock {
   }
 }
 
-/** Milliseconds that QEMU has for one answer. */
+/** Milliseconds for each reply of QEMU. */
 const QMP_REPLY_TIMEOUT_MS = 30_000;
 
-/** QEMU refused a command. */
+/** QEMU rejected a command. */
 class QmpError extends Error {
   override readonly name = "QmpError";
   readonly code: string;
@@ -34,33 +34,33 @@ class QmpError extends Error {
   }
 }
 
-/** The monitor is gone: its QEMU has ended. */
+/** Returns whether the monitor is gone because its QEMU has ended. */
 export function isEnd(error: unknown): boolean {
   return error instanceof StreamFailure || (error instanceof QmpError && error.code === "Disconnected");
 }
 
-/** The process that answers is not the guest's. */
+/** The process behind the monitor runs another guest. */
 class WrongGuest extends Error {
   override readonly name = "WrongGuest";
 }
 
-/** Asks a guest's QEMU for something. @throws {QmpError} {StreamFailure} */
+/** Runs a command on a guest's QEMU. @throws {QmpError} {StreamFailure} */
 export type Execute = (command: string, args?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-/** The guest that the QEMU behind this monitor runs. */
+/** A QEMU process and the guest that it runs. */
 export interface GuestProcess extends ProcessIdentity {
   readonly uuid: string;
 }
 
 /**
- * The monitors of guests. Each session is short, since a monitor serves one client at a time; the socket is reached by way
- * of the process's own folder, so that its path is never too long, and never another process's.
+ * The monitors of guests. Sessions are short, since a monitor serves one client at a time. The socket's path leads
+ * through the process's own folder in /proc, so it is never too long and never another process's.
  */
 export class Monitors {
   readonly #sockets: Streams;
   readonly #timers: Timers;
   readonly #lock = new GuestLock();
-  /** Processes that have said whose they are. */
+  /** Processes whose guest has been verified. */
   readonly #proven = new Set<string>();
 
   constructor(sockets: Streams, timers: Timers) {
@@ -68,7 +68,7 @@ export class Monitors {
     this.#timers = timers;
   }
 
-  /** @throws {StreamFailure} nobody answers, as when QEMU has just begun. {@link WrongGuest} {@link QmpError} */
+  /** @throws {StreamFailure} there is no reply, as when QEMU has just begun. {@link WrongGuest} {@link QmpError} */
   async use<T>(qemu: GuestProcess, work: (execute: Execute) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { pid, started, uuid } = qemu;
     return this.#lock.own(`${pid}`, async () => {
@@ -108,7 +108,7 @@ export class Monitors {
     }
   }
 
-  /** The next message; events are among them. */
+  /** Reads the next message, which may be an event. */
   async #line(stream: Stream, signal: AbortSignal | undefined): Promise<Record<string, unknown>> {
     const late = new AbortController();
     const cancel = this.#timers.after(QMP_REPLY_TIMEOUT_MS, () =>

@@ -9,7 +9,7 @@ import { type Guests, type HypervisorParts, stateOf } from "./guests.js";
 import { migrated } from "./jobs.js";
 import type { GuestProcess } from "./monitor.js";
 
-/** Starting and stopping a guest, and letting it stand still. */
+/** Starts, stops, pauses and resumes guests. */
 export class Power {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -19,20 +19,23 @@ export class Power {
     this.#guests = guests;
   }
 
-  /** @param timeout seconds that the guest has to shut down by itself. @throws {GuestNotFound} */
+  /** @param timeout seconds for the guest to shut down by itself. @throws {GuestNotFound} */
   async off(instance: Instance, timeout: number, signal: AbortSignal | undefined): Promise<void> {
     await this.#guests.state(instance);
     await this.#guests.stop(instance.uuid, timeout, signal);
   }
 
-  /** As Nova's libvirt driver does: whatever it was doing, it boots, unless it runs. @throws {GuestNotFound} */
+  /** Boots the guest from any state except running, as Nova's libvirt driver does. @throws {GuestNotFound} */
   async on(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
     if ((await this.#guests.state(instance)) !== "running") {
       await this.#guests.boot(instance, signal);
     }
   }
 
-  /** A guest that does not shut down in time for a soft reboot is rebooted hard. @throws {GuestNotFound} */
+  /**
+   * Reboots the guest. A soft reboot becomes a hard one if the guest does not shut down in time. @throws
+   * {GuestNotFound}
+   */
   async reboot(instance: Instance, type: "SOFT" | "HARD", signal: AbortSignal | undefined): Promise<void> {
     if (type === "SOFT" && (await this.#guests.state(instance)) === "running") {
       const qemu = await this.#guests.active(instance);
@@ -49,7 +52,7 @@ export class Power {
     return this.#runCommand(instance, "cont", signal);
   }
 
-  /** A suspended guest stays so, and is resumed when its owner wants that. */
+  /** Starts the guest after a restart of the host. A suspended guest stays suspended until its owner resumes it. */
   async resumeOnBoot(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
     const state = await this.#guests.find(instance.uuid);
     if (state === undefined || state === "shutoff" || state === "crashed") {
@@ -72,10 +75,13 @@ export class Power {
   }
 }
 
-/** Milliseconds between two looks at a guest whose memory is being read. */
+/** Milliseconds between two polls of a guest whose memory is being read. */
 const LOOK = 50;
 
-/** Suspending: the guest's memory lies in a file while nothing of it runs. As long as the file is there, it has not run since. */
+/**
+ * Suspends guests: the memory is in a file while no process runs. As long as the file exists, the guest has not run
+ * since.
+ */
 export class Memory {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -109,7 +115,7 @@ export class Memory {
     await runs.end(uuid, signal);
   }
 
-  /** @throws {GuestNotFound} {@link InstanceNotRunning} it is neither suspended nor running. */
+  /** @throws {GuestNotFound} {@link InstanceNotRunning} the guest is neither suspended nor running. */
   async resume(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
     const { runs, definitions, layout, context, lease } = this.#parts;
     const { uuid } = instance;
@@ -121,11 +127,11 @@ export class Memory {
     if (state !== "suspended" || !definition) {
       throw new InstanceNotRunning(`guest ${guestName(instance)} (${uuid}) is ${state}, expected suspended`);
     }
-    // What a broken-off suspend or resume has left runs from the same memory, and has not gone on.
+    // A process left by an interrupted suspend or resume has the same memory and has not run on.
     const qemu = await runs.start(definition, signal, `exec:cat ${quoted(layout.memory(uuid))}`);
     await this.#read(qemu, signal);
     await lease.assertCurrentEpoch();
-    // Before the guest goes on: memory of the past must never meet a disk that was written since.
+    // Removed before the guest resumes: old memory must never be loaded with a disk that was written since.
     await context.files.remove(layout.memory(uuid));
     await this.#guests.use(qemu, (execute) => execute("cont"), signal);
   }
@@ -138,7 +144,7 @@ export class Memory {
     }
   }
 
-  /** A guest whose memory could not be saved runs on. */
+  /** Resumes a guest whose memory could not be saved. */
   async #goOn(qemu: GuestProcess): Promise<void> {
     try {
       await this.#guests.use(qemu, async (execute) => {
@@ -152,7 +158,7 @@ export class Memory {
   }
 }
 
-/** Booting a guest from another image, with its own disks beside, and back. */
+/** Boots a guest from another image with its own disks attached, and restores it. */
 export class Rescue {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;

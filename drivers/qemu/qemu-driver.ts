@@ -42,7 +42,7 @@ import { Snapshots } from "./snapshots.js";
 
 type Options = DriverOperationOptions;
 
-/** What is found out once, when the host begins. */
+/** Properties of the hypervisor, determined once by {@link QemuDriver.initHost}. */
 interface Hypervisor {
   readonly hostname: string;
   readonly version: number;
@@ -50,8 +50,8 @@ interface Hypervisor {
 }
 
 /**
- * Guests as QEMU processes of this machine, which outlive the agent (spec 8.11). All truth is in a folder and in the
- * processes: definitions and disks in files, what runs in what the kernel and QEMU's monitors say.
+ * Guests as QEMU processes of this machine, which outlive the agent (spec 8.11). The only sources of truth are a folder
+ * with definitions and disks, and the processes as reported by the kernel and QEMU's monitors.
  */
 export class QemuDriver implements VirtDriver {
   readonly capabilities: Capabilities = {
@@ -111,7 +111,7 @@ export class QemuDriver implements VirtDriver {
     this.#hypervisor = { hostname, version, kvm };
   }
 
-  /** Each use of a monitor has closed it again, and guests are no children of this process. */
+  /** Does nothing: each use of a monitor closes it, and guests are not children of this process. */
   async cleanupHost(): Promise<void> {}
 
   async listInstanceUuids(): Promise<readonly string[]> {
@@ -156,7 +156,7 @@ export class QemuDriver implements VirtDriver {
     await this.#own(instance, () => this.#guests.create(instance, options));
   }
 
-  /** What a spawn that was broken off has left: anything but a guest. */
+  /** Removes the leftovers of an interrupted spawn, unless the guest exists. */
   async failedSpawnCleanup(instance: Instance): Promise<void> {
     await this.#own(instance, async () => {
       if (!(await this.#parts.definitions.exists(instance.uuid))) {

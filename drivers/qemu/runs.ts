@@ -11,24 +11,24 @@ import { commandLine, type Definition, PID_FILE } from "./definition.js";
 import { type Layout, type LeaseCheck, parsed } from "./hypervisor-folder.js";
 import type { GuestProcess, Monitors } from "./monitor.js";
 
-/** QEMU did not come up; the message has its last words. */
+/** QEMU failed to start. The message ends with QEMU's last output. */
 class GuestDidNotStart extends Error {
   override readonly name = "GuestDidNotStart";
 }
 
-/** QEMU goes on after SIGKILL. */
+/** QEMU has not ended after SIGKILL. */
 class GuestDoesNotEnd extends Error {
   override readonly name = "GuestDoesNotEnd";
 }
 
-/** Which process a run is, in its folder. */
+/** File in a run's folder that identifies its process. */
 export const RECORD = "process.json";
 const LOG = "log";
-/** Milliseconds that a QEMU has to end after SIGTERM, on which it writes out its disks. */
+/** Milliseconds for QEMU to end after SIGTERM, during which it flushes its disks. */
 const LAST_WRITES = 10_000;
-/** Milliseconds that a process has to end after SIGKILL. */
+/** Milliseconds for a process to end after SIGKILL. */
 const KILLED = 30_000;
-/** Milliseconds between two tries to reach a QEMU that has just begun. */
+/** Milliseconds between two attempts to connect to a QEMU that has just begun. */
 const TRY = 20;
 
 interface Parts {
@@ -40,8 +40,9 @@ interface Parts {
 }
 
 /**
- * The QEMU processes of guests. They outlive the agent: the next one finds each by the record of its pid and start, or, when
- * its agent was killed before that was written, by the pid that QEMU has written itself and by what it was started with.
+ * The QEMU processes of guests, which outlive the agent. The next agent finds each by the record of its pid and start
+ * time. If the agent was killed before it wrote the record, the process is found by QEMU's pid file and its command
+ * line.
  */
 export class Runs {
   readonly #parts: Parts;
@@ -51,19 +52,19 @@ export class Runs {
     this.#parts = parts;
   }
 
-  /** What guests are started with from now on. */
+  /** Sets the accelerator of guests started from now on. */
   useKvm(kvm: boolean): void {
     this.#kvm = kvm;
   }
 
-  /** The guest's process; undefined: it does not run. */
+  /** Returns the guest's process, or undefined if it does not run. */
   async find(uuid: string): Promise<GuestProcess | undefined> {
     return this.#findIn(this.#parts.layout.run(uuid), uuid);
   }
 
   /**
-   * Starts the guest, in the place of what may still run of it, and waits until its monitor answers.
-   * @param incoming where its memory comes from. @throws {GuestDidNotStart} {@link HostEpochOutdated}
+   * Starts the guest, replacing any process of it, and waits until its monitor responds.
+   * @param incoming source of the guest's memory. @throws {GuestDidNotStart} {@link HostEpochOutdated}
    */
   async start(definition: Definition, signal?: AbortSignal, incoming?: string): Promise<GuestProcess> {
     const { context, config, layout, lease } = this.#parts;
@@ -90,7 +91,7 @@ export class Runs {
     return qemu;
   }
 
-  /** Ends what runs of the guest, and what a killed agent may have begun to start; nothing is success. */
+  /** Ends all processes of the guest, including one that a killed agent was starting. Succeeds if there are none. */
   async end(uuid: string, signal?: AbortSignal): Promise<void> {
     const { context, layout, lease } = this.#parts;
     const { files, random } = context;
@@ -99,7 +100,8 @@ export class Runs {
       await lease.assertCurrentEpoch();
       await this.terminate(running, signal);
     }
-    // A QEMU that is about to write its pid finds no folder for it any more, or has written it before the folder moved.
+    // A QEMU that is about to write its pid either no longer finds its folder, or wrote it before the folder was
+    // renamed.
     if (await files.stat(layout.run(uuid))) {
       await lease.assertCurrentEpoch();
       await ignoreAbsent(files.rename(layout.run(uuid), `${layout.run(uuid)}.${random.hex(4)}`));
@@ -116,7 +118,7 @@ export class Runs {
     }
   }
 
-  /** QEMU writes out its disks and ends; one that does not is killed. */
+  /** Ends QEMU cleanly, so that it flushes its disks, and kills it if it does not end in time. */
   async terminate(qemu: ProcessIdentity, signal?: AbortSignal): Promise<void> {
     const { processes } = this.#parts.context;
     await processes.signal(qemu, "SIGTERM");
@@ -136,7 +138,7 @@ export class Runs {
     }
   }
 
-  /** False: it has not ended by then. @throws the signal's reason. */
+  /** Returns false if the process has not ended in time. @throws the signal's reason. */
   async endsWithin(qemu: ProcessIdentity, milliseconds: number, signal?: AbortSignal): Promise<boolean> {
     const { processes, timers } = this.#parts.context;
     const late = new AbortController();

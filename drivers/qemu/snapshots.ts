@@ -6,7 +6,7 @@ import type { GuestProcess } from "./monitor.js";
 
 const COPY = "snapshot";
 
-/** Copies of root disks, as they are at one moment, as images that guests can be made of. */
+/** Copies root disks at one moment as images, from which guests can be created. */
 export class Snapshots {
   readonly #parts: HypervisorParts;
   readonly #guests: Guests;
@@ -43,7 +43,7 @@ export class Snapshots {
     }
   }
 
-  /** Its place among the guest's disks: a rescued one has another before it. */
+  /** Returns the node of the root disk: a rescued guest has another disk before it. */
   async #rootNode(uuid: string): Promise<string> {
     return nodeOf((await this.#parts.definitions.get(uuid))?.rescued ? 1 : 0);
   }
@@ -69,7 +69,7 @@ export class Snapshots {
     }
   }
 
-  /** Ends the copy, also what a killed agent has begun; nothing is success. */
+  /** Cancels the copy, including that of a killed agent. Succeeds if there is none. */
   async #forget(qemu: GuestProcess): Promise<void> {
     await this.#guests.use(qemu, async (execute) => {
       await execute("block-job-cancel", { device: COPY, force: true }).catch(() => {});

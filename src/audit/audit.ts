@@ -19,29 +19,32 @@ import { lookAgain, type ReadOptions, readSnapshot } from "./read/read-snapshot.
 import type { Snapshot } from "./read/records.js";
 
 interface CheckOptions {
-  /** 0..1: the share of a provider's consumers, or of all, that may be called orphaned at once. */
+  /** 0..1: the largest share of a provider's consumers, or of all, that may be reported as orphaned at once. */
   readonly maxShare: number;
-  /** Default: {@link DEFAULT_PATIENCE}. */
+  /** Default: {@link DEFAULT_MOVE_TIMEOUTS}. */
   readonly moveTimeouts?: MoveTimeouts;
 }
 
 export interface AuditOptions extends ReadOptions, CheckOptions {}
 
 export interface Audit extends PlannedAudit {
-  /** What was looked at. */
+  /** Counts of the checked objects. */
   readonly scope: AuditScope;
 }
 
 interface AuditScope {
   readonly servers: number;
-  /** Servers that were not judged: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
+  /**
+   * Servers that were not checked: they are building or moving, have just moved, their cell does not respond, or their
+   * compute node is unknown.
+   */
   readonly unchecked: number;
   readonly providers: number;
   readonly consumers: number;
 }
 
 /**
- * Reads the cloud twice and reports what is wrong both times, with the edits that would put it right. Changes nothing.
+ * Reads the cloud twice and reports the problems found both times, with the edits that would fix them. Changes nothing.
  * @throws {CloudError}
  */
 export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit> {
@@ -92,7 +95,7 @@ function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
   };
 }
 
-/** Everything that is wrong with a snapshot, by code. @internal */
+/** Returns all problems of a snapshot, sorted by code. @internal */
 export function checkSnapshot(snapshot: Snapshot, { maxShare, moveTimeouts }: CheckOptions): Finding[] {
   const index = new SnapshotIndex(snapshot, moveTimeouts);
   const placed = whereabouts(index);

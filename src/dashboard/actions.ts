@@ -3,31 +3,31 @@ import type { ServiceResponse } from "../runtime/http-server.js";
 import { errorResponse, jsonResponse } from "./responses.js";
 import type { ActionBody, ActionResponse, DashboardAction } from "./wire/messages.js";
 
-/** `{host}` stands for the value of a field; `[--name {name}]` is left out where its field is empty. */
+/** `{host}` is replaced by the value of a field; `[--name {name}]` is omitted if its field is empty. */
 const PART = /\[([^\]]*)\]/g;
 
 const FIELD = /\{(\w+)\}/g;
 
 const MAX_BODY_CHARS = 64 * 1024;
 
-/** Characters of a text field. */
+/** Maximum length of a text field in characters. */
 const MAX_TEXT_CHARS = 4_096;
 
-/** Lines of an answer, and characters of one. */
+/** Maximum number of lines in a response, and of characters in a line. */
 const MAX_LINES = 2_000;
 
 const MAX_LINE_CHARS = 2_000;
 
-/** Something that can be done on the page. */
+/** An action with the function that runs it. */
 export interface RunnableAction {
   readonly action: DashboardAction;
-  /** @throws {Error} why it was not done */
+  /** @throws {Error} with the reason why the action was not done */
   readonly run: (
     body: ActionBody,
   ) => Promise<Partial<Pick<ActionResponse, "lines" | "made" | "requestId" | "commands">>>;
 }
 
-/** @param look called with the host that something is done to, before and after */
+/** @param look called with the affected host, before and after the action */
 export async function runAction(
   runnable: RunnableAction,
   text: string,
@@ -75,7 +75,9 @@ function bodyOf(text: string): ActionBody | undefined {
   }
 }
 
-/** What is wrong with a field; undefined: nothing. What would be an option of a command is no value. */
+/**
+ * Returns what is wrong with a field, or undefined if all are valid. A value may not look like an option of a command.
+ */
 function wrongField({ fields }: DashboardAction, body: ActionBody): string | undefined {
   const known = new Set(fields.map(({ name }) => name));
   const unknown = Object.keys(body).find((name) => !known.has(name));
@@ -99,12 +101,12 @@ function wrongField({ fields }: DashboardAction, body: ActionBody): string | und
   return undefined;
 }
 
-/** Command lines with the values of fields, quoted for a shell. @internal */
+/** Returns command lines with the values of fields, quoted for a shell. @internal */
 export function commandLines(lines: readonly string[], body: ActionBody): readonly string[] {
   return lines.map((line) => filled(line, body, quoted));
 }
 
-/** The words of a command line, as a program takes them: a value is one word, whatever is in it. */
+/** Splits a command line into arguments. A field's value is always one argument, whatever characters it has. */
 export function wordsOf(line: string, body: ActionBody): readonly string[] {
   const values: string[] = [];
   const marked = filled(line, body, (value) => `\0${values.push(value) - 1}\0`);

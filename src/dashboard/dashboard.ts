@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "index.html": "text/html; charset=utf-8",
 };
 
-/** The files of the page, which the build has made: read when they are asked for the first time, and held from then on. */
+/** The files of the page, created by the build. Each is read at its first request and then cached. */
 class PageFiles {
   readonly #folder: string;
   readonly #files: Pick<Files, "readIfPresent">;
@@ -41,7 +41,7 @@ class PageFiles {
     this.#digests = digests;
   }
 
-  /** Undefined: there is no such file. */
+  /** Returns undefined if there is no such file. */
   async handle(name: string, { headers, method }: ServiceRequest): Promise<ServiceResponse | undefined> {
     const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
     if (type === undefined || (method !== "GET" && method !== "HEAD")) {
@@ -69,40 +69,43 @@ class PageFiles {
 export interface DashboardOptions {
   readonly runtime: Runtime;
   readonly digests: Digests;
-  /** Where the build has put the page. */
+  /** The folder to which the build writes the page. */
   readonly pageFolder: string;
-  /** The state directory: its name is the cluster's. */
+  /** The state directory, whose name is the cluster's. */
   readonly root: string;
   readonly version: string;
-  /** What a command of this machine shows for a one-time link. */
+  /** Returns the secret that a command on this machine must present to get a one-time link. */
   readonly joinToken: () => Promise<string | undefined>;
   readonly folders: HostFolders;
-  /** What can be done on the page. */
+  /** The actions that the page offers. */
   readonly actions: readonly RunnableAction[];
-  /** What the page offers besides; called when somebody looks, and when a deed of theirs was done. */
+  /** Reads snapshots, scenarios and the audit's plan. Called when a viewer connects and after an action. */
   readonly savedItems: ReadSavedItems;
-  /** Called when the window closes: deeds that are under way end. */
+  /** Called when the dashboard closes; ends running actions. */
   readonly onClose: () => void;
-  /** For the page, when somebody sets a fault. */
+  /** Fault points, for the page's form that sets a fault. */
   readonly faultPoints: readonly string[];
 }
 
-/** The page of a cluster, beside the control plane that it shows. */
+/** The dashboard of a cluster, in the same process as the control plane. */
 export interface Dashboard {
-  /** The page itself, for a browser that asks for the root. */
+  /** Serves the page to a browser that requests the root. */
   page(request: ServiceRequest): Promise<ServiceResponse>;
-  /** What is below `/window`. */
+  /** Serves the paths below `/window`. */
   serve(request: ServiceRequest): Promise<ServiceResponse>;
-  /** Something was done to a host that no record tells of. */
+  /** Reads a host again after an action that changes no record. */
   look(host: string): void;
-  /** Ends all sessions, and the answers that go on. */
+  /** Ends all sessions and event streams. */
   close(): void;
 }
 
-/** Milliseconds for which the cluster is still followed after the last browser has gone. */
+/** Milliseconds for which the cluster is still followed after the last browser has disconnected. */
 const LINGERED = 30_000;
 
-/** Serves the page, and what it shows, to browsers of this machine; wire/ says what is where. */
+/**
+ * Creates the dashboard, which serves the page and its data to browsers on this machine. The folder wire/ describes its
+ * API.
+ */
 export function openDashboard(inside: Inside, options: DashboardOptions): Dashboard {
   const { runtime, actions: runnableActions } = options;
   const { clock, random, files } = runtime;
@@ -127,7 +130,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       rows: () => requests.rows(),
       begin: () => requests.begin(),
       end: () => requests.end(),
-      // Bodies are kept while somebody looks, and not a moment longer.
+      // Request bodies are retained only while a viewer is connected.
       lingers: 0,
     },
     runtime,

@@ -6,28 +6,28 @@ import { errorResponse, guarded } from "./responses.js";
 import type { Session } from "./sessions.js";
 import type { DashboardEvents, DashboardHello, DashboardMessage, DashboardRow } from "./wire/messages.js";
 
-/** Milliseconds without news after which a line is sent, so that neither end takes the other for gone. */
+/** Milliseconds without an event after which a line is sent, so that neither side takes the connection for lost. */
 const QUIET = 10_000;
 
-/** Rows of a message of the snapshot, and milliseconds of reading them: others have their turn in between. */
+/** Maximum rows of a snapshot message, and milliseconds of reading them before other tasks may run. */
 const ROWS = 200;
 
 const SLICE = 5;
 
 /** @internal */
 export interface Viewer {
-  /** The last message that the browser has had; undefined: it has had none of this feed. */
+  /** Sequence number of the last message that the browser has received; undefined if it has none of this feed. */
   readonly since: number | undefined;
   readonly hello: Omit<DashboardHello, "reset">;
-  /** Which life of the feed its numbers are of. */
+  /** Id of the feed's lifetime to which sequence numbers belong. */
   readonly life: string;
-  /** Aborted with the reason when it is to end. */
+  /** Aborted with the reason when the stream must end. */
   readonly signal: AbortSignal;
-  /** Called once, when the browser is gone or was told goodbye. */
+  /** Called once, when the browser has disconnected or received `bye`. */
   readonly onEnd: () => void;
 }
 
-/** Server-sent events for one browser, made as fast as it takes them. @internal */
+/** Generates the server-sent events for one browser, as fast as it reads them. @internal */
 export async function* eventStream(
   feed: Feed,
   rows: () => Iterable<DashboardRow>,
@@ -48,7 +48,7 @@ export async function* eventStream(
       try {
         for (const set of piecesOf(rows(), clock)) {
           yield format("message", { seq, at: hello.at, set, gone: [] });
-          // What is taken at once would otherwise be made in one go.
+          // Yields to other tasks: if the browser reads fast, all rows would otherwise be formatted in one go.
           await timers.sleep(0);
           if (signal.aborted) {
             break;
@@ -62,7 +62,7 @@ export async function* eventStream(
     while (!signal.aborted) {
       const messages = feed.after(seq);
       if (messages === undefined) {
-        // The browser is too slow. Without a goodbye it comes back by itself, and begins anew.
+        // The browser is too slow. Without a `bye` it reconnects by itself and reloads everything.
         return;
       }
       seq = feed.seq;
@@ -118,7 +118,7 @@ class News {
     signal.addEventListener("abort", this.#onNews);
   }
 
-  /** False: nothing came for a while. */
+  /** Resolves with false after {@link QUIET} milliseconds without a message. */
   async wait(seq: number): Promise<boolean> {
     await new Promise<void>((resolve) => {
       const cancel = this.#timers.after(QUIET, resolve);
@@ -142,18 +142,21 @@ class News {
 
 const MAX_VIEWERS = 20;
 
-/** What browsers can follow, which is followed here only while one does. */
+/** A source of events that is followed only while a browser is connected. */
 interface Followed {
   readonly feed: Feed;
-  /** Every row there is, read as they are asked for. */
+  /** Iterates over all rows, each read when it is requested. */
   readonly rows: () => Iterable<DashboardRow>;
   readonly begin: () => void;
   readonly end: () => void;
-  /** Milliseconds for which it is followed still after the last browser has gone: it may come back. */
+  /**
+   * Milliseconds for which the source is still followed after the last browser has disconnected, since it may come
+   * back.
+   */
   readonly lingers: number;
 }
 
-/** The browsers that follow one thing. While there is none, it costs nothing. */
+/** The browsers that follow one source. Without any, it costs nothing. */
 export class Viewers {
   readonly #followed: Followed;
   readonly #runtime: Pick<Runtime, "timers" | "random" | "clock">;
@@ -166,7 +169,7 @@ export class Viewers {
     this.#runtime = runtime;
   }
 
-  /** An answer that goes on until the browser leaves or the session ends. */
+  /** Responds with an event stream that ends when the browser disconnects or the session ends. */
   stream(
     request: ServiceRequest,
     session: Session,
@@ -193,7 +196,7 @@ export class Viewers {
     return guarded({ status: 200, headers: { "content-type": "text/event-stream" }, body: "", bytes });
   }
 
-  /** Follows nothing any more. */
+  /** Stops following the source. */
   close(): void {
     this.#cancel?.();
     if (this.#life !== "") {
@@ -202,7 +205,7 @@ export class Viewers {
     }
   }
 
-  /** The number in the id of an event of this life. */
+  /** Returns the sequence number of an event id of this lifetime. */
   #sinceOf(id: string): number | undefined {
     const [life, seq = ""] = id.split(".");
     return life === this.#life && /^\d{1,15}$/.test(seq) ? Number(seq) : undefined;

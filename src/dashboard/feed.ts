@@ -1,16 +1,16 @@
 import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
 import type { DashboardMessage, DashboardRow, Kind, Rows } from "./wire/messages.js";
 
-/** Milliseconds for which changes are gathered before a message tells of them. */
+/** Milliseconds for which changes are collected before they are sent in a message. */
 const GATHERED = 50;
-/** Milliseconds of reading rows for one message; what is left is for the next. */
+/** Milliseconds of reading rows for one message; remaining rows go into the next. */
 const SLICE = 8;
-/** Milliseconds until the next message when the one before had no time for all. */
+/** Milliseconds until the next message if the previous one had to leave rows. */
 const SOON = 5;
-/** Characters of messages that are kept for browsers that were away. */
+/** Maximum characters of messages that are retained for browsers that reconnect. */
 const MAX_RETAINED_CHARS = 8 * 1024 * 1024;
 
-/** Undefined: there is no such row any more. */
+/** Returns undefined if there is no such row any more. */
 export type ReadRow = (kind: Kind, key: string) => Rows[Kind] | undefined;
 
 interface RetainedMessage {
@@ -19,16 +19,19 @@ interface RetainedMessage {
 }
 
 /**
- * Gathers what has changed and makes messages of it: a key that changes often is in each message once, as it is then. The last
- * messages are kept, so that there is one queue for all who look, of a size that is known: who is behind reads on from there, and
- * who is too far behind begins anew.
+ * Collects changes and publishes them as messages. A key that changes often is in each message once, with its current
+ * row. The latest messages are retained, so that all browsers share one queue of limited size. A slow browser continues
+ * from it; one that is too far behind reloads everything.
  */
 export class Feed {
   readonly #clock: Pick<Clock, "now" | "monotonic">;
   readonly #timers: Pick<Timers, "after">;
   readonly #read: ReadRow;
   readonly #changed = new Map<Kind, Set<string>>();
-  /** What was told of a row last, so that it is not told again; empty while somebody reads a snapshot, which may be newer. */
+  /**
+   * JSON of the last published row, by which unchanged rows are skipped. Not filled while a snapshot is being read,
+   * since that may contain newer rows.
+   */
   readonly #lastSent = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
   #retained: RetainedMessage[] = [];
@@ -58,7 +61,9 @@ export class Feed {
     this.#cancel ??= this.#timers.after(GATHERED, this.#publish);
   }
 
-  /** The messages after that one; undefined: some of them are no longer kept, or it is none of this feed's. */
+  /**
+   * Returns the messages after that one, or undefined if some are no longer retained or the number is not of this feed.
+   */
   after(seq: number): readonly DashboardMessage[] | undefined {
     const oldest = this.#seq - this.#retained.length;
     return seq < oldest || seq > this.#seq
@@ -66,13 +71,13 @@ export class Feed {
       : this.#retained.slice(seq - oldest).map(({ message }) => message);
   }
 
-  /** Calls the listener after each message, until what is returned is called. */
+  /** Calls the listener after each message, until the returned function is called. */
   onMessage(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Somebody begins to read all rows; what is returned says that it has ended. */
+  /** Marks the beginning of a snapshot. The returned function marks its end. */
   beginSnapshot(): () => void {
     this.#snapshots += 1;
     this.#lastSent.clear();
@@ -81,7 +86,10 @@ export class Feed {
     };
   }
 
-  /** Forgets all but the numbers: nobody looks any more. What changes meanwhile is nobody's to tell, so that all begin anew. */
+  /**
+   * Drops all state except the numbers when the last viewer leaves. Since later changes are not recorded, returning
+   * viewers reload everything.
+   */
   clear(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -126,7 +134,7 @@ export class Feed {
 
   #isNews(kind: Kind, key: string, value: unknown): boolean {
     const name = `${kind} ${key}`;
-    // Nothing is remembered of what is gone, nor of requests, each of which comes once: there is no end of them.
+    // Removed rows and requests are not remembered: each occurs once, and their number is unlimited.
     if (value === undefined || kind === "request") {
       this.#lastSent.delete(name);
       return true;
@@ -156,7 +164,7 @@ export class Feed {
   }
 }
 
-/** Several messages as one. */
+/** Joins several messages into one. */
 export function joinMessages(messages: readonly DashboardMessage[]): DashboardMessage | undefined {
   const last = messages.at(-1);
   if (last === undefined || messages.length === 1) {

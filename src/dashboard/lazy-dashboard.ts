@@ -3,7 +3,7 @@ import type { ServiceRequest } from "../runtime/http-server.js";
 import { madeOnce } from "../runtime/task-queue.js";
 import type { Dashboard } from "./dashboard.js";
 
-/** Loads the dashboard when it is asked for the first time: until then a control plane pays nothing for it. */
+/** Loads the dashboard at its first request, so that a control plane without viewers does not pay for it. */
 export class LazyDashboard implements Extension {
   readonly #get: () => Promise<Dashboard>;
   #dashboard: Dashboard | undefined;
@@ -20,7 +20,7 @@ export class LazyDashboard implements Extension {
   readonly root = (request: ServiceRequest) =>
     wantsPage(request) ? this.#get().then((dashboard) => dashboard.page(request)) : undefined;
 
-  /** Something was done to a host that no record tells of. */
+  /** Reads a host again after an action that changes no record. */
   look(host: string): void {
     this.#dashboard?.look(host);
   }

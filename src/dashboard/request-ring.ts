@@ -6,12 +6,12 @@ import { Feed } from "./feed.js";
 import type { DashboardRow } from "./wire/messages.js";
 import type { RequestBodies, RequestRow } from "./wire/rows.js";
 
-/** Characters of all that is kept, and of one body. */
+/** Maximum characters of all retained requests, and of one body. */
 const MAX_TOTAL_CHARS = 1024 * 1024;
 const MAX_BODY_CHARS = 64 * 1024;
-/** Characters that a request has besides its bodies, about. */
+/** Approximate characters of a request besides its bodies. */
 const ROW = 400;
-/** Ids of a request that it can be found by, beside those in its path. */
+/** Maximum number of ids by which a request can be found, besides those in its path. */
 const MAX_IDS = 20;
 const UUID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 
@@ -27,12 +27,15 @@ interface RingDeps {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
 }
 
-/** The last requests to the services, with their bodies, without what is secret; heard of between {@link begin} and {@link end}. */
+/**
+ * The latest requests to the services with their bodies, without secrets. Recorded between {@link begin} and {@link
+ * end}.
+ */
 export class RequestRing {
-  /** Tells of each request that is kept. */
+  /** Publishes each retained request. */
   readonly feed: Feed;
   readonly #deps: RingDeps;
-  /** What ids begin with, so that a page that has seen this cluster before its restart mixes nothing up. */
+  /** Prefix of ids, so that a page that was open before a restart of the cluster does not confuse requests. */
   readonly #life: string;
   /** By id, oldest first. */
   readonly #retained = new Map<string, RetainedRequest>();
@@ -120,12 +123,15 @@ function idsIn(...bodies: readonly (string | null)[]): readonly string[] {
   return [...ids];
 }
 
-/** What is kept of a body: JSON that is not too long. It is read, and its secrets are hidden, when somebody asks for it. */
+/**
+ * Returns the part of a body that is retained: JSON of limited length. It is parsed, and its secrets are removed, when
+ * a viewer requests it.
+ */
 function textOf(text: string, type: string | undefined): string | null {
   return text === "" || text.length > MAX_BODY_CHARS || (type !== undefined && !/json/.test(type)) ? null : text;
 }
 
-/** What is in too many pieces is not put together. */
+/** Returns an empty string for a body that is too long. */
 function joinBody({ body, pieces = [body] }: HandledRequest["response"]): string {
   return pieces.reduce((sum, piece) => sum + piece.length, 0) > MAX_BODY_CHARS ? "" : pieces.join("");
 }

@@ -2,7 +2,10 @@ import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js"
 
 const NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
-/** On every answer of the window: scripts, styles and data of its own alone, in no frame, and nothing that a browser guesses. */
+/**
+ * Headers of every response of the dashboard: only its own scripts, styles and data, no framing, and no guessing of
+ * types.
+ */
 const SECURITY_HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
@@ -13,29 +16,29 @@ const SECURITY_HEADERS = {
   "cross-origin-opener-policy": "same-origin",
 } as const;
 
-/** Nothing of the window is kept by browsers or proxies, but for the files of the page, which are checked each time. */
+/** Browsers and proxies must not cache responses, except the files of the page, which they revalidate each time. */
 const HEADERS = { ...SECURITY_HEADERS, "cache-control": "no-store" };
 
 export function jsonResponse(status: number, value: unknown): ServiceResponse {
   return { status, headers: { ...HEADERS, "content-type": "application/json" }, body: JSON.stringify(value) };
 }
 
-/** @param error for a person: what was found, and what to do */
+/** @param error message for users: what was found, and what to do */
 export const errorResponse = (status: number, error: string): ServiceResponse => jsonResponse(status, { error });
 
 export function emptyResponse(status: number, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
   return { status, headers: { ...HEADERS, ...headers }, body: "" };
 }
 
-/** The same answer, behind the window's doors. */
+/** Adds the dashboard's security headers to a response. */
 export function guarded(response: ServiceResponse): ServiceResponse {
   return { ...response, headers: { ...HEADERS, ...response.headers } };
 }
 
 /**
- * Why a request does not come from a page of this window or from a program on this machine; undefined: it does. A page of another
- * site can send requests here, and can make a name of its own lead to this machine (DNS rebinding): the browser says where
- * a request comes from and what host it was sent to.
+ * Returns why a request comes neither from a page of this dashboard nor from a program on this machine, or undefined.
+ * Pages of other sites can send requests, and can point a name of their own at this machine (DNS rebinding). Hence this
+ * checks the browser's headers for the origin and the host of a request.
  * @param url of the control plane
  */
 export function foreignRequest({ headers }: Pick<ServiceRequest, "headers">, url: string): string | undefined {
@@ -53,8 +56,8 @@ export function foreignRequest({ headers }: Pick<ServiceRequest, "headers">, url
 }
 
 /**
- * Why a request for data or deeds is another site's; undefined: it is not. A link on another site may lead to the page, but what
- * the page asks for is asked for by the page alone.
+ * Returns why a request for data or actions comes from another site, or undefined. Another site may link to the page,
+ * but only the page may request its data.
  */
 export function foreignFetch({ headers }: Pick<ServiceRequest, "headers">): string | undefined {
   const site = headers["sec-fetch-site"];

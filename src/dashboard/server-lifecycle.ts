@@ -11,13 +11,16 @@ interface ObservedServer {
   readonly consumers: { readonly at: number; readonly consumer: ConsumerRow }[];
 }
 
-/** Servers of which something is kept, those that changed last. */
+/** Maximum number of observed servers; the most recently changed ones are retained. */
 const MAX_SERVERS = 1_000;
 
-/** States that are kept of one server. */
+/** Maximum number of retained states per server. */
 const MAX_STATES = 200;
 
-/** What the records do not keep: the states that servers went through, and what they and their moves held, while somebody looked. */
+/**
+ * History that the records do not contain: the states of servers and the allocations of servers and their moves.
+ * Recorded while a viewer is connected.
+ */
 export class ObservedStates {
   readonly #clock: Pick<Clock, "now">;
   readonly #servers = new Map<string, ObservedServer>();
@@ -39,7 +42,7 @@ export class ObservedStates {
     }
   }
 
-  /** @param server that it is, or whose move it is */
+  /** @param server uuid of the consumer itself, or of the server that the consumer's migration moves */
   noteConsumer(server: string, consumer: ConsumerRow): void {
     const { consumers } = this.#of(server);
     const last = consumers.findLast((each) => each.consumer.uuid === consumer.uuid);
@@ -49,7 +52,7 @@ export class ObservedStates {
     }
   }
 
-  /** The consumer holds nothing any more. */
+  /** Records that the consumer has no allocations any more. */
   noteFreed(uuid: string, server: string | null): void {
     const observed = server === null ? undefined : this.#servers.get(server);
     const last = observed?.consumers.findLast((each) => each.consumer.uuid === uuid);
@@ -80,18 +83,18 @@ export class ObservedStates {
   }
 }
 
-/** Actions of a server that its life tells, the latest ones. */
+/** Maximum number of a server's actions in its history; the latest are included. */
 const MAX_ACTIONS = 200;
 
 export interface LifeSources {
   readonly store: Store;
-  /** Undefined: Placement is elsewhere. */
+  /** Undefined if Placement is external. */
   readonly consumers: Consumers | undefined;
   readonly observed: ObservedStates;
   readonly flavorName: (id: number | null) => string | null;
 }
 
-/** Undefined: there never was such a server. */
+/** Returns the history of a server, deleted ones included, or undefined if it never existed. */
 export function serverLife(
   uuid: string,
   { store, consumers, observed, flavorName }: LifeSources,
@@ -126,7 +129,7 @@ export function serverLife(
   };
 }
 
-/** The server's latest action, by the id of a row of its actions. */
+/** Returns the server's latest action. */
 export function latestAction(store: Pick<Store, "actions">, uuid: string): LatestAction | undefined {
   const [action] = store.actions.list(uuid);
   if (action === undefined) {
@@ -146,7 +149,7 @@ function eventRow({ event, startTime, finishTime, result, host, details }: Insta
   return { event, startedAt: startTime, finishedAt: finishTime, result, host, details };
 }
 
-/** Its `launched_at` says when its latest host launched it. */
+/** Returns when the server was built. Its `launched_at` is the time of the launch on its latest host. */
 function builtAt({ createdAt }: Instance, actions: ServerLife["actions"]): number {
   const events = actions.find(({ action }) => action === "create")?.events ?? [];
   return events.find(({ event, result }) => event === BUILD && result === "Success")?.finishedAt ?? createdAt;
@@ -154,10 +157,13 @@ function builtAt({ createdAt }: Instance, actions: ServerLife["actions"]): numbe
 
 const BUILD = "compute__do_build_and_run_instance";
 
-/** What has given a server to its destination for good. */
+/** Statuses from which a move to its destination is final. */
 const ARRIVED = ["confirmed", "completed", "done", "finished", "confirming"];
 
-/** Which host had the server when, as its moves tell: a move changes the host when its record is written last. */
+/**
+ * Returns the hosts that had the server and when, by its moves: a move changes the host when its record is last
+ * updated.
+ */
 function staysOf(instance: Instance, migrations: readonly Migration[], builtAt: number): ServerLife["hosts"] {
   const stays: { host: string; from: number; to: number | null }[] = [];
   let from = builtAt;

@@ -6,23 +6,23 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { Clock } from "../runtime/time.js";
 import { errorResponse } from "./responses.js";
 
-/** Milliseconds for which a one-time key is good. */
+/** Milliseconds for which a one-time key is valid. */
 const KEY_LIFE = 60_000;
 
 const MAX_KEYS = 20;
 
-/** Milliseconds of a session, whatever is done in it. */
+/** Milliseconds of a session, regardless of activity. */
 const SESSION_LIFE = 12 * 3_600_000;
 
-/** Sessions at a time; the oldest one ends for a new one. */
+/** Maximum number of sessions. A new session beyond it ends the oldest. */
 const MAX_SESSIONS = 50;
 
 export interface Session {
-  /** What what changes something has to name, beside the cookie. */
+  /** Secret that requests for changes must present in addition to the cookie. */
   readonly secret: string;
-  /** It looks, and does nothing. */
+  /** The session may read but run no actions. */
   readonly readOnly: boolean;
-  /** Aborted when it ends. */
+  /** Aborted when the session ends. */
   readonly ended: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ interface ActiveSession extends Session {
   readonly end: AbortController;
 }
 
-/** Clients that may look at the window: in memory alone, so that sessions end with the process. */
+/** Sessions of the dashboard. They are in memory only, so they end with the process. */
 export class Sessions {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #random: Pick<Random, "hex">;
@@ -44,7 +44,7 @@ export class Sessions {
     this.#random = random;
   }
 
-  /** A key that begins one session. */
+  /** Creates a key that begins one session. */
   makeKey(readOnly: boolean): string {
     const key = this.#random.hex(32);
     this.#keys.set(key, { until: this.#clock.monotonic() + KEY_LIFE, readOnly });
@@ -56,14 +56,14 @@ export class Sessions {
     return key;
   }
 
-  /** The cookie of the session that the key begins; undefined: the key is no good, or no longer. */
+  /** Begins the key's session and returns its cookie, or undefined if the key is unknown or has expired. */
   enter(key: string): string | undefined {
     const found = this.#keys.get(key);
     this.#keys.delete(key);
     return found !== undefined && found.until >= this.#clock.monotonic() ? this.begin(found.readOnly) : undefined;
   }
 
-  /** The cookie of a new session. */
+  /** Begins a session and returns its cookie. */
   begin(readOnly: boolean): string {
     const cookie = this.#random.hex(32);
     const end = new AbortController();
@@ -78,7 +78,7 @@ export class Sessions {
     return cookie;
   }
 
-  /** Undefined: there is none, or it has ended. */
+  /** Returns undefined if there is no such session or it has ended. */
   find(cookie: string): Session | undefined {
     const found = this.#sessions.get(cookie);
     if (found !== undefined && found.until < this.#clock.monotonic()) {
@@ -101,22 +101,22 @@ export class Sessions {
   }
 }
 
-/** Browsers do not tell ports of one host apart: each control plane's cookie has a name of its own. */
+/** Browsers share cookies between the ports of a host, so each control plane uses its own cookie name. */
 const nameOf = (url: string): string => `compute-window-${new URL(url).port}`;
 
-/** The value in a `cookie` header; "": it has none. */
+/** Returns the value in a `cookie` header, or "" if it has none. */
 export function cookieIn(header: string | undefined, url: string): string {
   const pairs = (header ?? "").split(/[;,]/).map((pair) => pair.trim().split("="));
   return pairs.find(([name]) => name === nameOf(url))?.[1] ?? "";
 }
 
-/** A `set-cookie` header for this value; "" takes the cookie away. */
+/** Returns a `set-cookie` header for this value; "" removes the cookie. */
 export function setCookie(value: string, url: string): string {
   const life = value === "" ? "; Max-Age=0" : "";
   return `${nameOf(url)}=${value}; HttpOnly; SameSite=Strict; Path=/${life}`;
 }
 
-/** Wrong passwords in {@link WITHIN} milliseconds after which none is looked at. */
+/** Failed logins within {@link WITHIN} milliseconds after which further ones are rejected unchecked. */
 const MAX_FAILURES = 10;
 
 const WITHIN = 60_000;
@@ -126,11 +126,11 @@ const MAX_BODY_CHARS = 4_096;
 /** The project of `clouds.yaml`. */
 const PROJECT = "admin";
 
-/** Names and passwords, asked of the Identity service: the window is an administrator's. */
+/** Checks user names and passwords with the Identity service. Only administrators may use the dashboard. */
 export class Login {
   readonly #inside: Pick<Inside, "url" | "whose">;
   readonly #runtime: Pick<Runtime, "http" | "clock">;
-  /** When the last attempts failed. */
+  /** Times of the latest failed attempts. */
   #failures: readonly number[] = [];
 
   constructor(inside: Pick<Inside, "url" | "whose">, runtime: Pick<Runtime, "http" | "clock">) {
@@ -138,7 +138,7 @@ export class Login {
     this.#runtime = runtime;
   }
 
-  /** The answer to who may not look; undefined: it is an administrator. */
+  /** Returns the error response of a failed login, or undefined if the user is an administrator. */
   async checkCredentials({ body }: ServiceRequest): Promise<ServiceResponse | undefined> {
     const now = this.#runtime.clock.monotonic();
     this.#failures = this.#failures.filter((at) => now - at < WITHIN);
@@ -149,7 +149,7 @@ export class Login {
     if (credentials === undefined) {
       return errorResponse(400, "expected JSON with user and password");
     }
-    // Counted before the answer is there, so that many at once are no way around it.
+    // Counted before the reply arrives, so that parallel attempts cannot exceed the limit.
     this.#failures = [...this.#failures, now];
     const domain = { id: "default" };
     const { token } = await requestToken(

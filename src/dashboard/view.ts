@@ -9,9 +9,9 @@ import { Flavors, Moves, serverRow } from "./rows/servers.js";
 import { latestAction, ObservedStates } from "./server-lifecycle.js";
 import type { DashboardRow, Kind, Rows } from "./wire/messages.js";
 
-/** Milliseconds that an agent may take to say what it has. */
+/** Milliseconds for an agent to list its guests. */
 const AGENT_TIMEOUT_MS = 5_000;
-/** Servers that are read at a time. */
+/** Servers read at a time. */
 const PAGE = 50;
 
 export interface DashboardViewDeps {
@@ -19,21 +19,21 @@ export interface DashboardViewDeps {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
   readonly folders: HostFolders;
   readonly savedItems: ReadSavedItems;
-  /** Called with each row that may be otherwise now, by what is not a change of a record. */
+  /** Called with each row that may have changed without a change of a record. */
   readonly onChange: (kind: Kind, key: string) => void;
 }
 
-/** The rows of everything that the page shows, read from where they are. */
+/** Provides the rows of everything that the page displays, read from their sources. */
 export class DashboardView {
   readonly flavors: Flavors;
   readonly observed: ObservedStates;
-  /** Undefined, and so the next: Placement is elsewhere. */
+  /** Undefined if Placement is external, as is `providers`. */
   readonly consumers: Consumers | undefined;
   readonly providers: Providers | undefined;
   readonly hosts: Hosts;
   readonly guests: Guests;
   readonly savedItems: SavedItems;
-  /** Where servers were when they changed last: what leaves a host is looked for there, too. */
+  /** Last known host of each server: when a server leaves a host, that host's guests are read again. */
   readonly homes = new Map<string, string>();
   readonly #moves: Moves;
   readonly #findings: Findings;
@@ -74,7 +74,7 @@ export class DashboardView {
     }
   }
 
-  /** Forgets all of it: nobody looks. */
+  /** Drops all cached state when the last viewer leaves. */
   clear(): void {
     this.homes.clear();
     for (const known of [this.hosts, this.guests, this.#findings, this.savedItems, this.observed, this.flavors]) {
@@ -84,7 +84,7 @@ export class DashboardView {
     this.providers?.clear();
   }
 
-  /** Every row there is, read as they are asked for. */
+  /** Iterates over all rows, each read when it is requested. */
   *rows(): Generator<DashboardRow> {
     const { store, placement } = this.#deps.inside;
     for (const [key, value] of this.flavors.all()) {
@@ -145,7 +145,7 @@ export class DashboardView {
     }
   }
 
-  /** Undefined: there is none. Requests are followed apart from all else. */
+  /** Returns undefined if there is no such row. Requests have a separate feed. */
   read(kind: Kind, key: string): Rows[Kind] | undefined {
     const { store } = this.#deps.inside;
     switch (kind) {
@@ -190,14 +190,14 @@ export class DashboardView {
     return row;
   }
 
-  /** Finds out whether a server holds nothing, or two hosts; where Placement is elsewhere nobody knows. */
+  /** Checks whether a server has no allocations, or some on two hosts. Does nothing if Placement is external. */
   checkServerAllocations(server: string): void {
     if (this.consumers !== undefined) {
       this.#findings.checkServerAllocations(server, this.consumers.providersOf(server));
     }
   }
 
-  /** Finds out whether a consumer holds something for nobody. @returns undefined: it holds nothing */
+  /** Checks whether a consumer with allocations has an owner. @returns undefined if it has no allocations */
   checkConsumer(uuid: string): Rows["consumer"] | undefined {
     const row = this.consumers?.read(uuid);
     this.#findings.checkConsumer(uuid, row);

@@ -5,15 +5,18 @@ import type { CancelTimer } from "../runtime/time.js";
 import { Feed } from "./feed.js";
 import { DashboardView, type DashboardViewDeps } from "./view.js";
 
-/** Milliseconds between two looks at which hosts time alone has taken down. */
+/** Milliseconds between two checks for hosts whose heartbeats have expired. */
 const HOST_POLL_INTERVAL_MS = 1_000;
-/** Milliseconds after which processes are asked about again, of whose end nobody tells; and after something was done to one. */
+/**
+ * Milliseconds between two polls of agent processes, whose ends cause no event, and until the poll after an action on
+ * one.
+ */
 const AGENT_POLL_INTERVAL_MS = 5_000;
 const SOON = 200;
 
 type WatchDeps = Omit<DashboardViewDeps, "onChange">;
 
-/** Follows what the page shows by the state of record's own changes, between {@link begin} and {@link end}. */
+/** Follows the page's data by the changes of the records, between {@link begin} and {@link end}. */
 export class Watch {
   readonly feed: Feed;
   readonly view: DashboardView;
@@ -57,7 +60,7 @@ export class Watch {
     this.feed.clear();
   }
 
-  /** Something was done to the host that no record tells of, such as the end of its process. */
+  /** Reads a host again after an event that changes no record, such as the end of its process. */
   look(host: string): void {
     if (this.#ends.length > 0) {
       this.view.guests.look(host);
@@ -65,7 +68,7 @@ export class Watch {
     }
   }
 
-  /** Snapshots, or what the last audit has found, may be others now. */
+  /** Reads snapshots, scenarios and the last audit's plan again. */
   noteSavedItems(): void {
     void this.view.savedItems.note();
   }
@@ -124,7 +127,7 @@ export class Watch {
     if (node !== null) {
       this.feed.changed("host", node.host);
       this.feed.changed("provider", node.uuid);
-      // What its agent could not reach may be there again.
+      // The host may be reachable for its agent again.
       this.view.guests.look(node.host);
     }
   }
@@ -162,7 +165,7 @@ export class Watch {
     }
   }
 
-  /** A consumer's server or move may be another thing to it now. */
+  /** Updates a consumer whose server or migration may have become another kind of owner. */
   #ownerChanged(uuid: string): void {
     if (this.view.consumers?.forget(uuid)) {
       this.#consumerChanged(uuid, this.view.consumers.providersOf(uuid));
@@ -196,7 +199,7 @@ export class Watch {
     }
   }
 
-  /** Time passes: hosts fall silent. */
+  /** Reports hosts that have gone down because their heartbeats expired. */
   #turn(): void {
     this.#cancelHostPoll = this.#runtime.timers.after(HOST_POLL_INTERVAL_MS, () => this.#turn());
     for (const host of this.view.hosts.turned()) {
@@ -204,9 +207,9 @@ export class Watch {
     }
   }
 
-  /** Asks about the hosts' processes so many milliseconds later, and every now and then from then on. */
+  /** Polls the agents' processes after so many milliseconds, and periodically from then on. */
   #askAgents(after: number): void {
-    // What keeps happening must not put it off for ever.
+    // Frequent events must not postpone the poll indefinitely.
     if (this.#isAgentPollSoon) {
       return;
     }
@@ -217,7 +220,7 @@ export class Watch {
 
   async #noteAgents(): Promise<void> {
     this.#isAgentPollSoon = false;
-    // The parent may be about to end: what was known stays.
+    // If the parent process is about to end, the known states remain.
     const rows = await this.#inside.agents().catch(() => undefined);
     if (this.#ends.length === 0) {
       return;

@@ -10,7 +10,7 @@ import { Visits } from "./support/visits.js";
 const NOBODY = "0b5e55ed-0000-4000-8000-000000000001";
 const OTHER = "0b5e55ed-0000-4000-8000-000000000002";
 
-/** Has nobody hold two VCPUs of the host, as a script would that has lost its server. */
+/** Allocates two VCPUs of the host to a consumer without an owner, like a script that has lost its server. */
 async function holdForNobody(stateDir: string, host: string, consumer: string): Promise<void> {
   const { devstack } = parse(await readFile(join(stateDir, "clouds.yaml"), "utf8")).clouds;
   const { auth_url: identity, username, password, project_name: project } = devstack.auth;
@@ -37,7 +37,7 @@ describe("what the audit finds", () => {
     const person = new Person(await visits.page(), "audit");
     const { page } = person;
     await person.enter(await cluster.link());
-    // Where most consumers were nobody's, the audit would rather doubt the records.
+    // If most consumers had no owner, the audit would doubt the records instead.
     for (const name of ["vm1", "vm2"]) {
       await person.boot(name);
       await person.goTo("Hosts");
@@ -63,7 +63,7 @@ describe("what the audit finds", () => {
     await planned(NOBODY).waitFor();
     await person.keep("planned");
 
-    // One of the two is chosen, mended, and taken back.
+    // Applies one of the two edits, and undoes it.
     await planned(OTHER).getByRole("link", { name: "Apply", exact: true }).click();
     expect(await page.getByLabel("Only of this consumer or provider").inputValue()).toBe(OTHER);
     expect(await person.send("Apply")).toContain("1 done");
@@ -74,7 +74,7 @@ describe("what the audit finds", () => {
     expect(await person.send("Undo")).toContain("1 done");
     await finding(OTHER).waitFor();
 
-    // All of them at once.
+    // Applies all edits at once.
     await page.getByRole("link", { name: "Apply", exact: true }).first().click();
     await page.getByLabel("Only of this consumer or provider").fill("");
     expect(await person.send("Apply")).toContain("2 done");

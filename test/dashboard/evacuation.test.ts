@@ -35,7 +35,7 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     await person.card("devstack1").getByText("killed", { exact: true }).waitFor();
     await person.card("devstack1").getByText("running", { exact: true }).waitFor();
 
-    // It is fenced, and the server evacuated.
+    // The host is fenced, and the server is evacuated.
     await person.choose("devstack1", "Fence");
     expect(await person.send("Fence")).toContain("Done");
     await person.openServer("vm1");
@@ -44,7 +44,7 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     await person.goTo("Hosts");
     await person.card("devstack2").getByText("ACTIVE", { exact: true }).waitFor();
 
-    // Its old guest is still on devstack1's hypervisor, and it holds both hosts.
+    // The old guest is still on devstack1's hypervisor, and the server has allocations on both hosts.
     const stale = person.card("devstack1");
     await stale.getByText("stale guest").waitFor();
     await stale.getByText(/it was evacuated, and the agent of devstack1 removes this guest when it starts/).waitFor();
@@ -58,12 +58,12 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     await person.picture("holds-both");
     expect(await violations(page)).toEqual([]);
 
-    // What its start would destroy is said before.
+    // The dry run lists what a start would destroy.
     await person.choose("devstack1", "Dry run");
     expect(await person.send("Dry run")).toMatch(/destroy/i);
     await person.keep("plan");
 
-    // The host starts again: what is stale goes.
+    // The host starts again and removes the stale guest.
     await person.choose("devstack1", "Start");
     expect(await person.send("Start")).toContain("Done");
     await person.openServer("vm1");

@@ -27,7 +27,7 @@ describe("the passive half of a fail-over pair", () => {
     expect(await person.send("Kill")).toContain("Done");
 
     await person.goTo("Try it");
-    // The first one is a host's, the second a server's.
+    // The first link is a host's, the second a server's.
     await page.getByRole("link", { name: "Start", exact: true }).first().click();
     const rejection = await person.send("Start", { Host: "backup1" });
     expect(rejection).toMatch(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/);

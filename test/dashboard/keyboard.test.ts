@@ -8,7 +8,7 @@ import { Visits } from "./support/visits.js";
 
 const hashOf = (page: Page): string => new URL(page.url()).hash;
 
-/** Presses Tab until something of this name has the focus. */
+/** Presses Tab until an element of this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const found = `document.activeElement?.textContent === ${JSON.stringify(name)}`;
   for (let press = 0; press < 60; press++) {
@@ -105,7 +105,7 @@ describe("the window without a mouse", () => {
   it("keeps filters in the address, so that a link shows the same", async () => {
     await open("servers");
     await page.getByRole("searchbox", { name: /Filter servers/ }).fill("vm13");
-    // The address follows with the next frame.
+    // The address changes with the next frame.
     await page.waitForURL("**/#/servers?q=vm13");
     await page.reload();
     await page.getByRole("link", { name: "vm13" }).waitFor();

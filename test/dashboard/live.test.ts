@@ -7,7 +7,7 @@ import { Visits } from "./support/visits.js";
 
 describe("the window, live", () => {
   let fake: FakeDashboardServer;
-  // Hooks run backwards: pages are closed before their server is.
+  // Hooks run in reverse order: pages are closed before their server stops.
   afterEach(() => fake.stop());
   const visits = new Visits();
 
@@ -70,7 +70,7 @@ describe("the window, live", () => {
     await expect.poll(() => fake.requests).toContain("GET /window/requests");
     await page.getByRole("link", { name: "Servers" }).click();
     await expect.poll(() => fake.listeners).toBe(1);
-    // All else was told once: neither the way there nor the way back began it anew.
+    // All other data was sent once: neither leaving nor returning restarted the stream.
     expect(fake.requests.filter((request) => request === "GET /window/events")).toHaveLength(1);
   });
 
@@ -94,7 +94,7 @@ describe("the window, live", () => {
     const { drawn, frames, seconds } = await page.evaluate<{ drawn: number; frames: number; seconds: number }>(
       "({ drawn, frames, seconds: Math.ceil((performance.now() - began) / 1000) })",
     );
-    // One batch of changes a frame, what the clock draws once a second, and what was about to be drawn at first.
+    // One batch of changes per frame, the clock's update per second, and the frames pending at the beginning.
     expect(drawn).toBeLessThanOrEqual(frames + seconds + 3);
     expect(drawn).toBeLessThan(1_000);
   });

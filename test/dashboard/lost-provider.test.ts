@@ -4,10 +4,10 @@ import { Person } from "./support/person.js";
 import { RealCluster } from "./support/real-cluster.js";
 import { Visits } from "./support/visits.js";
 
-/** An agent as it was years ago, which takes an Ironic that does not answer for one without nodes. */
+/** An agent with the old behaviour, which treats an unresponsive Ironic as one without nodes. */
 const OLD_ORDER = fileURLToPath(new URL("../../config/scenarios/lost-ironic-provider.conf", import.meta.url));
 
-/** Until passes that come every two seconds have been made, on a machine that has other things to do. */
+/** Long enough for several passes, which come every two seconds, on a busy machine. */
 const PASSES = { timeout: 60_000 };
 
 describe("a bare-metal provider that is lost while Ironic is away", () => {
@@ -43,7 +43,7 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
     await page.getByText("ACTIVE", { exact: true }).waitFor();
     await page.getByText("Nothing is held in Placement.").waitFor();
     await page.getByText("holds nothing in Placement: others may be given its room").waitFor();
-    // Ironic is back: its agent knows of the guest again.
+    // Ironic is back, so its agent reports the guest again.
     await page.getByText("server without guest").waitFor({ ...PASSES, state: "detached" });
     await person.keep("holds-nothing");
   });

@@ -10,7 +10,7 @@ const STRATEGIES = [
 
 describe("a move on the page", () => {
   let cluster: RealCluster;
-  // Hooks run backwards: pages are closed before the cluster is.
+  // Hooks run in reverse order: pages are closed before the cluster stops.
   afterEach(() => cluster.stop());
   const visits = new Visits();
 
@@ -32,7 +32,7 @@ describe("a move on the page", () => {
       const old = page.getByRole("row", { name: new RegExp(`^${holder} \\w+ devstack1 .*512 MiB`) });
       await old.waitFor();
       await page.getByRole("row", { name: /^server \w+ devstack2 .*2 GiB/ }).waitFor();
-      // The two lanes: who held room on the host that it leaves, and who on the one that it goes to.
+      // The lanes of the source's and the destination's allocations.
       await page
         .getByRole("list", { name: `devstack1 ${allocationLabel}`, exact: true })
         .getByText(holder)
@@ -60,7 +60,7 @@ describe("a move on the page", () => {
       await person.boot("vm1");
       await person.goTo("Hosts");
       await person.card("devstack1").getByText("ACTIVE", { exact: true }).waitFor();
-      // The guest stays on its way until the fault is cleared.
+      // The migration continues until the fault is cleared.
       await person.choose("devstack1", "Set a fault");
       expect(await person.send("Set a fault", { Fault: "driver.liveMigration=hang" })).toContain("Done");
       await person.openServer("vm1");

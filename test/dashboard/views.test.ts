@@ -21,7 +21,7 @@ function* longRows(): Generator<DashboardRow> {
   yield { kind: "server", key: longServer.uuid, value: longServer };
 }
 
-/** Amounts that a consumer holds, in a table that is wider than its box, and whose right end is outside of that. */
+/** Returns a consumer's amounts whose right end is cut off by a table that is wider than its box. */
 function cutAmounts(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`[...document.querySelectorAll(".scroll .amounts > *")]
     .filter((amount) => amount.getBoundingClientRect().right > amount.closest(".scroll").getBoundingClientRect().right + 1)

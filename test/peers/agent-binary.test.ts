@@ -17,7 +17,7 @@ const recording = JSON.parse(
   await readFile(new URL("../fixtures/golden/nova/placement-phases.json", import.meta.url), "utf8"),
 ) as { readonly requests: Readonly<Record<string, readonly Recorded[]>> };
 
-/** The last answer of that kind which the recorded nova-compute got. */
+/** Returns the last response of that kind to the recorded nova-compute. */
 function recorded(phase: string, end: string): Readonly<Record<string, unknown>> {
   const found = recording.requests[phase]?.findLast(({ src, path }) => src === "rec1" && path.endsWith(end));
   if (!found?.response_body) {
@@ -26,7 +26,10 @@ function recorded(phase: string, end: string): Readonly<Record<string, unknown>>
   return found.response_body;
 }
 
-/** Traits that tell of the driver (spec 8.4) and of the agent's age (4.7), which differ from a Zed fake driver's. */
+/**
+ * Returns whether a trait depends on the driver (spec 8.4) or the agent's release (4.7), so that it differs from a Zed
+ * fake driver's.
+ */
 function isDrivers(trait: string) {
   return (
     trait === "OWNER_NOVA" ||
@@ -82,7 +85,7 @@ describe("the agent's binary and Debian's real Placement, beside a recorded nova
       expect(fresh.provider).toMatchObject({ generation: known?.generation, parent_provider_uuid: null });
       const theirs = recorded("restart", "/inventories").inventories as Inventories;
       for (const [resourceClass, inventory] of Object.entries(theirs)) {
-        // All but the hypervisor's totals.
+        // Compares everything except the hypervisor's totals.
         const { total: _total, max_unit: _max, ...rest } = inventory;
         expect(fresh.inventories[resourceClass], resourceClass).toMatchObject(rest);
       }
@@ -109,7 +112,7 @@ describe("the agent's binary and Debian's real Placement, beside a recorded nova
         () => cloud.compute("GET", `/servers/${server}`),
         (response) => response.status === 404,
       );
-      // DELETE /allocations/{consumer} raises no generation.
+      // DELETE /allocations/{consumer} does not increment generations.
       expect(await state()).toEqual({ ...built, allocations: {} });
     } finally {
       await cloud.dispose();

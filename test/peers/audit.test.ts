@@ -11,7 +11,7 @@ describe("the audit and Debian's real Placement", () => {
   const runtime = createNodeRuntime({ logger: quietLogger });
   const real = placementOfTests();
 
-  /** The audit's requests, sent to it. */
+  /** Sends the audit's requests to the real Placement. */
   const placement: SomePlacement = {
     send: (request, path) => runtime.http.request({ ...request, url: `${real().url}${path}` }),
   };

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Resolves when what the terminal shows, since the last time, matches. */
+/** Returns a function that resolves when the terminal's output since the last call matches. */
 function createOutputWaiter(shell: ChildProcess): (pattern: RegExp) => Promise<void> {
   let text = "";
   let wake = () => {};

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Images are kept beside the test, by a driver that works everywhere; what runs shares the network. */
+/** Stores images beside the test, with a storage driver that works everywhere. */
 async function buildah(...args: string[]): Promise<string> {
   const places = ["--storage-driver", "vfs", "--root", join(folder, "images"), "--runroot", join(folder, "run")];
   return (await execute("/usr/bin/buildah", [...places, ...args])).stdout.trim();

@@ -112,11 +112,11 @@ const file = fc
 
 const NO_SECTION = "Section must be started before assignment";
 
-/** What this project makes of the same files, in the peer's words. */
+/** Returns this project's result for the same files, in the peer's format. */
 function ours(contents: readonly string[]): OsloResult {
   const files = contents.map((each, index) => parseIni(each, String(index)));
   for (const [index, { problems }] of files.entries()) {
-    // The first one is what stops oslo.config.
+    // oslo.config stops at the first problem.
     const [first] = problems;
     if (first) {
       return { parse_error: formatMessage(first.message, first.line), file: index };
@@ -144,7 +144,9 @@ function errorsOf(error: ConfigFileValueError) {
   );
 }
 
-/** oslo.config finds an assignment without a section only where the next line begins; its line is not compared. */
+/**
+ * oslo.config reports an assignment without a section at the beginning of the next line, so its line is not compared.
+ */
 function formatMessage(message: string, line: number | string) {
   return message === NO_SECTION ? message : `${message} at ${line}`;
 }
@@ -153,13 +155,13 @@ function inOurWords(result: OsloResult): OsloResult {
   if ("values" in result) {
     return result;
   }
-  // at 1.conf:7, No ':' or '=' found in assignment: 'line'
+  // Example: at 1.conf:7, No ':' or '=' found in assignment: 'line'
   const [, line = "", message = ""] =
     /^at .*?\.conf:(\d+), (No ':' or '=' found in assignment|.*?): /s.exec(result.parse_error) ?? [];
   return { parse_error: formatMessage(message, line), file: result.file };
 }
 
-/** Takes out what the two mean to do differently: unset texts and lists are empty here, not None. */
+/** Removes intended differences: unset strings and lists are empty here, and None in oslo.config. */
 function comparable(result: OsloResult): unknown {
   if ("parse_error" in result) {
     return result;

@@ -20,7 +20,7 @@ const recording = JSON.parse(
   await readFile(new URL("../fixtures/golden/nova/placement-phases.json", import.meta.url), "utf8"),
 ) as { readonly requests: Readonly<Record<Phase, readonly Recorded[]>> };
 
-/** What the host's nova-compute sent, without the version discovery, which our client has no need of. */
+/** Returns the requests of the host's nova-compute without version discovery, which our client does not need. */
 function recorded(phase: Phase, src: string) {
   return recording.requests[phase].filter((one) => one.src === src && one.path !== "/");
 }
@@ -37,7 +37,7 @@ function recordedShapes(phase: Phase, src: string) {
   );
 }
 
-/** Each request as often as nova-compute sent it, or less often. */
+/** Checks that each request occurs at most as often as nova-compute sent it. */
 function expectAtMost(requests: readonly string[], allowed: readonly string[], phase: Phase): void {
   const left = [...allowed];
   const more = requests.filter((request) => {
@@ -66,7 +66,7 @@ describe.each([
   const http = new UndiciHttpClient();
   const config = {
     compute: { leanTracking },
-    // Zed's defaults, which the recording has (spec 4.10).
+    // Zed's defaults, as in the recording (spec 4.10).
     defaults: { initialCpuAllocationRatio: 16, initialRamAllocationRatio: 1.5 },
   };
 
@@ -136,7 +136,7 @@ describe.each([
     const idle = sent(second);
     const allowed = recordedShapes("idle-130s", "rec1");
     if (leanTracking) {
-      // One listing a pass; allocations are read again once after associations were.
+      // One listing per pass; allocations are read again once after associations were refreshed.
       const listing = "GET /resource_providers?in_tree={uuid} 1.14";
       expect(idle.length).toBeLessThan(allowed.length);
       expectAtMost(idle, [listing, listing, ...allowed.slice(0, 1)], "idle-130s");
@@ -172,7 +172,7 @@ describe.each([
     await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-delete" });
     expectAtMost(sent(agent), recordedShapes("delete", "rec1"), "delete");
     const before = rename(responseOf("delete", "/allocations"));
-    // DELETE raises no generation (spec 5.4).
+    // DELETE does not increment generations (spec 5.4).
     expect(await onProvider()).toEqual({ ...before, allocations: {} });
     expect(await get(`/allocations/${vm.uuid}`, "1.28")).toEqual({ allocations: {} });
   });
@@ -202,7 +202,7 @@ describe.each([
     });
     expectAtMost(sent(agent), recordedShapes("evacuate", "rec2"), "evacuate");
     const after = await get(`/allocations/${vm.uuid}`, "1.28");
-    // The provider that keeps its record gets a new generation by the write, the consumer too.
+    // The write increments the generations of the remaining provider and of the consumer.
     const retained = before.allocations[source.nodeUuid];
     expect(after).toEqual({
       ...before,

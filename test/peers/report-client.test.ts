@@ -75,7 +75,7 @@ describe("report client and Debian's real Placement", () => {
     await report(client, uuid, "rec1");
     expect(taken()).toEqual(["GET /resource_providers"]);
     await report(newClient(), uuid, "rec1");
-    // The three reads run at the same time.
+    // The three reads run in parallel.
     expect(taken().sort()).toEqual([
       "GET /resource_providers",
       "GET /resource_providers/{uuid}/aggregates",

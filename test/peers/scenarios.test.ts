@@ -18,7 +18,7 @@ import { requireClients } from "./openstack-client/clients.js";
 const DEPS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
 const NAMES = await scenarioNames(DEPS.files);
 
-/** Where the clusters are kept, plans are written, and both programs are found under their names. */
+/** Folder of the clusters, the written plans, and links to both programs. */
 let folder: string;
 
 beforeAll(async () => {
@@ -39,10 +39,10 @@ interface Typed {
   readonly printed: string;
 }
 
-/** What a person types into a shell who has pointed the clients at a cluster. */
+/** Runs a command as a user types it in a shell whose clients are configured for a cluster. */
 function typed(command: string, cluster?: string): Promise<Typed> {
   const clouds = join(folder, "compute-cluster/clusters", cluster ?? "", "clouds.yaml");
-  // Debian's client belongs to Debian's interpreter.
+  // Debian's client needs Debian's interpreter.
   const path = `${folder}/bin:${join(process.execPath, "..")}:/usr/bin:/bin`;
   const env = { PATH: path, HOME: folder, XDG_STATE_HOME: folder, OS_CLIENT_CONFIG_FILE: clouds, OS_CLOUD: "devstack" };
   return new Promise((resolve) => {
@@ -52,12 +52,12 @@ function typed(command: string, cluster?: string): Promise<Typed> {
   });
 }
 
-/** Follows the text, and holds it to what it promises. */
+/** Runs the commands of a text, and checks their documented output. */
 async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayFail: boolean): Promise<void> {
   for (const { run, shows = [] } of part) {
     const { code, printed } = await typed(commandFor(run, ` --name ${name}`), name);
     for (const text of shows) {
-      // A table breaks its lines where the terminal ends.
+      // A table wraps its lines at the width of the terminal.
       expect(printed, run).toContain(text);
     }
     expect(mayFail ? 0 : code, `${run}\n${printed}`).toBe(0);

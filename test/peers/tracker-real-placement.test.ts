@@ -30,7 +30,7 @@ describe("tracker and Debian's real Placement", () => {
     return { world, hypervisor, at, grow };
   };
 
-  /** What an operator does: one more trait, with a fresh generation, tried until it is in. */
+  /** Adds a trait like an operator, with a fresh generation, and retries until the write succeeds. */
   const editTraits = async (world: TrackerWorld, uuid: string, trait: string): Promise<void> => {
     for (let tries = 0; tries < 50; tries += 1) {
       const known = await world.admin.getProviderTraits(uuid);
@@ -38,7 +38,7 @@ describe("tracker and Debian's real Placement", () => {
         await world.admin.setTraitsForProvider(uuid, { ...known, traits: [...known.traits, trait] });
         return;
       } catch {
-        // The agent was faster.
+        // The agent wrote first.
       }
     }
     throw new Error(`trait ${trait} could not be set`);

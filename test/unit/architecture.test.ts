@@ -4,7 +4,7 @@ import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 
-/** What each room of the house may import from, besides itself. */
+/** The folders from which each folder may import, besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/cli": [
     "src/dashboard",
@@ -72,11 +72,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   drivers: ["src/virt/index.ts", "src/testing/index.ts"],
 };
 
-/** Modules that are doors to the outside world. */
+/** Modules that do I/O. */
 const IO_MODULES =
   /^(node:)?(fs|fs\/promises|net|tls|dgram|https?|http2|crypto|child_process|worker_threads|cluster|timers|timers\/promises|os|process)$|^(undici|ws|rabbitmq-client|pino|p-queue|p-retry)$/;
 
-/** Uses of doors that need no import. What takes their place is in Runtime: clock, timers, random, http, sockets, files. */
+/**
+ * Globals that do I/O or depend on time or chance. Runtime replaces them: clock, timers, random, http, sockets, files.
+ */
 const IO_GLOBALS =
   /(?<![.\w])(Date\.now|new Date\(\)|Math\.random|(set|clear)(Timeout|Interval|Immediate)\(|performance\.|process\.|globalThis\b|fetch\(|WebSocket\(|crypto\.|randomUUID\()/;
 
@@ -84,17 +86,17 @@ const IO_GLOBALS =
 const IMPORT =
   /(?:^|\n)\s*(?:import\s+(?:[^"';]*?\sfrom\s+)?|export\s+(?:type\s+)?[*{][^"';]*?\sfrom\s+)["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
 
-/** A constant at the top of a file that is an arrow function of more than one line. */
+/** A top-level constant that is an arrow function of more than one line. */
 const LONG_ARROW =
   /^(?:export )?const (\w+)(?:: [^=\n]+)? =\s+(?:async )?(?:<[^=\n]*>)?\((?:[^()]|\([^()]*\))*\)(?:: [^=]+?)? =>\s*?(?:\{$|\n)/gm;
 
-/** They run in a browser, and know what the server says and nothing else of it. */
+/** These files run in a browser and share only the types of messages with the server. */
 const PAGES = "src/dashboard/pages";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Source {
-  /** From the project's root: `src/agent/lifecycle/agent.ts`. */
+  /** Relative to the project's root: `src/agent/lifecycle/agent.ts`. */
   readonly path: string;
   readonly text: string;
   readonly code: string;
@@ -110,14 +112,14 @@ async function sourcesIn(folder: string): Promise<Source[]> {
 async function read(path: string): Promise<Source> {
   const text = await readFile(join(ROOT, path), "utf8");
   const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
-  // What a scaffold writes imports for somebody else.
+  // Imports in the templates of a scaffold belong to the generated code.
   const own = path.includes("/scaffold/") ? code.replace(/`(?:[^`\\]|\\[\s\S])*`/g, "``") : code;
   const specifiers = own.matchAll(IMPORT);
   const imports = [...specifiers].map(([, fixed, dynamic]) => resolve(path, fixed ?? dynamic ?? ""));
   return { path, text, code, imports };
 }
 
-/** A relative import as a path from the root; anything else as it is. */
+/** Returns a relative import as a path from the root, and others unchanged. */
 function resolve(from: string, specifier: string): string {
   if (!specifier.startsWith(".")) {
     return specifier;
@@ -126,7 +128,7 @@ function resolve(from: string, specifier: string): string {
   return existsSync(join(ROOT, `${path}x`)) ? `${path}x` : path;
 }
 
-/** Each way from a file back to itself that a walk through the imports meets. */
+/** Returns the import cycles found by a depth-first walk. */
 function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const left = new Set<string>();
   const circles: string[] = [];
@@ -155,7 +157,10 @@ function roomOf(path: string): string {
 
 const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** The doors themselves, those of a simulated world among them, the programs, and what runs in browsers. */
+/**
+ * Returns whether a file may do I/O: implementations of Runtime and of the simulation, programs, and the dashboard's
+ * pages.
+ */
 function isOpen({ path }: Source): boolean {
   return ["src/runtime", "src/simulation", "src/cli", PAGES].some((room) => isIn(path, room));
 }

@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const page = () => readFile(`${ROOT}CONTRIBUTING.md`, "utf8");
 
-/** A path of the repository, as far as it has no part to choose (`<record>`). */
+/** A path of the repository, up to its first placeholder (`<record>`). */
 const PATH = /`((?:src|drivers|test|docs|config)\/[^`\s<]*)(?:<[^`]*)?`/g;
 
 async function exists(path: string): Promise<boolean> {

@@ -16,7 +16,7 @@ interface Member {
   readonly calledBy: string;
 }
 
-/** `/** … *\/ name?(…): …;` of the interfaces in a module. */
+/** Returns the members `/** … *\/ name?(…): …;` of the interfaces in a module. */
 function membersOf(source: string): readonly Member[] {
   return [...source.matchAll(/^ {2}\/\*\*\n((?: {3}\*.*\n)+?) {3}\*\/\n {2}([a-zA-Z]+)(\??\([\s\S]*?);$/gm)].map(
     ([, comment = "", name = "", rest = ""]) => {
@@ -27,7 +27,7 @@ function membersOf(source: string): readonly Member[] {
   );
 }
 
-/** What a driver does to a tree, in the order of the class. */
+/** Methods by which a driver changes a provider tree, in the order of the class. */
 const TREE_METHODS: ReadonlySet<string> = new Set([
   "newChild",
   "remove",
@@ -42,7 +42,7 @@ const TREE_METHODS: ReadonlySet<string> = new Set([
   "removeAggregates",
 ]);
 
-/** `/** … *\/ name(…): … {` of a class. */
+/** Returns the methods `/** … *\/ name(…): … {` of a class. */
 function methodsOf(source: string): readonly Omit<Member, "calledBy">[] {
   return [...source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])+?)\*\/\n {2}([a-zA-Z]+)(\([\s\S]*?) \{$/gm)].map(
     ([, comment = "", name = "", rest = ""]) => ({
@@ -63,13 +63,13 @@ function plain(text: string): string {
     .trim();
 }
 
-/** Where the types of a signature are explained. */
+/** Returns links to the descriptions of the types in a signature. */
 function linksOf(signature: string): readonly string[] {
   const links = typesIn(signature).map((name) => `[\`${name}\`](#${name.toLowerCase()})`);
   return links.length === 0 ? [] : [`Types: ${links.join(", ")}.`, ""];
 }
 
-/** Capabilities that Placement does not know, with what they mean. */
+/** Returns the capabilities without a Placement trait, with their descriptions. */
 function withoutTrait(source: string): readonly string[] {
   const declared = /^export interface Capabilities \{\n[\s\S]*?^\}/m.exec(source)?.[0] ?? "";
   return membersIn(declared)
@@ -77,7 +77,7 @@ function withoutTrait(source: string): readonly string[] {
     .map(({ name, comment }) => `- \`${name}\`${comment === "" ? "" : `: ${plain(oneLine(comment))}`}`);
 }
 
-/** The text of a comment. */
+/** Returns the text of a comment on one line. */
 function oneLine(comment: string): string {
   return comment
     .replace(/^\s*\/\*\*|\*\/\s*$/g, "")
@@ -86,7 +86,7 @@ function oneLine(comment: string): string {
     .trim();
 }
 
-/** A declaration as it stands in the reference. */
+/** Formats a declaration for the reference. */
 function renderDeclaration(declaration: string): string {
   return declaration.replace(/^export /m, "").replace(/\{@link (\w+)\}/g, "`$1`");
 }
@@ -180,7 +180,7 @@ function referenceOf(
   ].join("\n");
 }
 
-/** The reference as it has to be; fails where the contract leaves something unsaid. */
+/** Returns the expected text of the reference; fails if a description is missing. */
 async function reference(): Promise<string> {
   const sources = await Promise.all(
     ["driver.ts", "move-methods.ts"].map((name) => readFile(`${ROOT}src/virt/${name}`, "utf8")),
@@ -200,7 +200,7 @@ async function reference(): Promise<string> {
   ).toEqual([]);
   const signatures = [...members, ...edits].map(({ signature }) => signature);
   const { types, unknown } = await typesBehind(`${ROOT}src/`, signatures);
-  // The tree has a chapter of its own.
+  // The tree has its own chapter.
   expect(unknown, "without a declaration").toEqual(["ProviderTree"]);
   expect(
     types.flatMap(({ untold }) => untold),

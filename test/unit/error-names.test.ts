@@ -3,10 +3,10 @@ import * as operations from "../../src/agent/operations/flow/destination-checks.
 import * as tracker from "../../src/agent/tracker/contract.js";
 import * as placement from "../../src/placement-client/errors.js";
 
-/** Under another name than their class: as Nova's own. */
+/** Errors that use Nova's name instead of their class name. */
 const OTHERWISE: Readonly<Record<string, string>> = { ProviderConfigConflict: "ValueError" };
 
-// Names are what logs, faults of instances and the audit's texts show, and what operators search for.
+// Logs, faults of instances and the audit's messages contain these names, and operators search for them.
 test.each([
   ["operations", operations],
   ["tracker", tracker],

@@ -14,7 +14,7 @@ async function readFilesIn(folder: string, endings: readonly string[]): Promise<
   return new Map(contents);
 }
 
-/** Everything that can be cited: sections, their numbered rows, and the names that rows have: `6.3`, `6.3 4`, `V20`, `G5`. */
+/** Returns everything that can be cited: sections, numbered rows, and named rows: `6.3`, `6.3 4`, `V20`, `G5`. */
 function definitions(pages: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>();
   for (const page of pages) {

@@ -36,7 +36,7 @@ async function pages(): Promise<readonly string[]> {
   return Promise.all(names.map((name) => readFile(join(ROOT, PAGES, name), "utf8")));
 }
 
-/** The rows of the pages' tables of code and tests. */
+/** Returns the rows of the tables "Code and tests" in all pages. */
 async function rows(): Promise<readonly Row[]> {
   const tables = (await pages()).map((page) => page.split("## Code and tests")[1] ?? "").join("\n");
   return [...tables.matchAll(/^\| ([^|]+) \|[^|]+\|([^|]+)\|([^|]+)\|$/gm)]
@@ -53,7 +53,7 @@ function paths(cell: string, folder: string): readonly string[] {
   );
 }
 
-/** Every text of the tests that begins as a title with a row does, with `rows 1, 2` written out. */
+/** Returns every string in tests that begins like a title with a row id, with `rows 1, 2` expanded. */
 async function titles(): Promise<readonly string[]> {
   const entries = await readdir(join(ROOT, "test"), { recursive: true, withFileTypes: true });
   const files = entries.filter(

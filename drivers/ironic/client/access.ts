@@ -4,7 +4,7 @@ import { IronicError, isRecord } from "./ironic-error.js";
 
 const records = (value: unknown) => (Array.isArray(value) ? (value as unknown[]).filter(isRecord) : []);
 
-/** Where Ironic is, without `/v1`, and the headers that admit the caller. */
+/** Ironic's base URL without `/v1`, and the headers that authenticate the caller. */
 interface Admission {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,14 +12,14 @@ interface Admission {
 
 export interface IronicAccess {
   admission(signal?: AbortSignal): Promise<Admission>;
-  /** Ironic refused it. False: another one would be the same. */
+  /** Discards a token that Ironic rejected. Returns false if a new one would be the same. */
   renew(): boolean;
 }
 
-/** Before a token ends, in milliseconds, that another one is asked for. */
+/** Milliseconds before a token's expiry at which another one is requested. */
 const EARLY = 60_000;
 
-/** By `[ironic] auth_type`. @throws {InvalidConfiguration} naming the option that is missing. */
+/** Creates the access for `[ironic] auth_type`. @throws {InvalidConfiguration} names the missing option. */
 export function createAccess(
   deps: { readonly http: HttpClient; readonly clock: Clock },
   config: IronicConfig,
@@ -68,7 +68,7 @@ interface Token {
   readonly expiresAt: number;
 }
 
-/** Identity v3 password tokens; one is asked for at a time, and kept until shortly before its end. */
+/** Identity v3 password tokens. Only one is requested at a time, and it is cached until shortly before its expiry. */
 class KeystoneAccess implements IronicAccess {
   readonly #deps: { readonly http: HttpClient; readonly clock: Clock };
   readonly #config: IronicConfig;
@@ -97,7 +97,7 @@ class KeystoneAccess implements IronicAccess {
     if (known && known.expiresAt - EARLY > this.#deps.clock.now()) {
       return known.admission;
     }
-    // The first request asks; the others wait for the same token.
+    // The first caller requests a token; the others wait for the same one.
     if (this.#token === null || this.#token === held) {
       this.#token = this.#ask();
     }
@@ -152,7 +152,7 @@ class KeystoneAccess implements IronicAccess {
 
 const domain = (name: string | null) => (name === null ? { id: "default" } : { name });
 
-/** From the body of a token: when it ends, and where the bare-metal service is. @throws {IronicError} */
+/** Reads the expiry and the bare-metal endpoint from the body of a token response. @throws {IronicError} */
 function catalogEndpoint(
   body: string,
   { endpointOverride, regionName, validInterfaces }: IronicConfig,
@@ -188,7 +188,7 @@ function tokenIn(body: string): Readonly<Record<string, unknown>> {
       return parsed.token;
     }
   } catch {
-    // The error below says so.
+    // Reported by the error below.
   }
   throw unusable("there is no token in it");
 }

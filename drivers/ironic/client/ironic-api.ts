@@ -3,23 +3,23 @@ import { isRecord, means } from "./ironic-error.js";
 import { type IronicNode, malformed, NODE_FIELDS, readNode } from "./ironic-node.js";
 import { type CallOptions, IronicRequests, type RequestDeps } from "./requests.js";
 
-/** Which nodes are listed. */
+/** The filters of a node listing. */
 interface NodeQuery {
-  /** The empty text is the default group; left out: all groups. */
+  /** The empty string is the default group. If omitted, all groups are listed. */
   readonly conductorGroup?: string;
   readonly shard?: string;
 }
 
-/** A page's own rows, and whether there are more. */
+/** The nodes of one page, and whether more pages follow. */
 interface Page {
   readonly nodes: readonly IronicNode[];
   readonly more: boolean;
 }
 
-/** Nodes a page; Ironic serves fewer when its own limit is lower. */
+/** Nodes per page. Ironic returns fewer if its own limit is lower. */
 const PAGE = 1000;
 
-/** Listings in all, when the node that a page begins after is deleted meanwhile. */
+/** Maximum number of listings if a page's marker node is deleted in the meantime. */
 const LISTINGS = 3;
 
 /** One step of a JSON patch (RFC 6902). */
@@ -41,10 +41,10 @@ export type ProvisionRequest =
   | { readonly target: "deleted" | "unrescue" }
   | { readonly target: "rescue"; readonly rescuePassword: string };
 
-/** The query with which nova master asks for volume targets. */
+/** API version of Nova master's requests for volume targets. */
 const VOLUME_VERSION = "1.32";
 
-/** The requests that the driver makes, as recorded from nova master. Every method throws {@link IronicError}. */
+/** The driver's requests, as recorded from Nova master. Every method throws {@link IronicError}. */
 export class IronicApi {
   readonly #requests: IronicRequests;
 
@@ -53,12 +53,12 @@ export class IronicApi {
     this.#requests = new IronicRequests(deps, config);
   }
 
-  /** The API version agreed on: `1.82`. */
+  /** Returns the negotiated API version, such as `1.82`. */
   version(): Promise<string> {
     return this.#requests.version();
   }
 
-  /** All of them, each once; a listing that is short or contradicts itself is `malformed`. */
+  /** Returns all matching nodes without duplicates. An incomplete or contradictory listing is `malformed`. */
   listNodes(query: NodeQuery, options: CallOptions = {}): Promise<readonly IronicNode[]> {
     return listNodes(this.#requests, query, options);
   }
@@ -68,7 +68,7 @@ export class IronicApi {
     return readNode(await this.#requests.sendJson({ method: "GET", path, signal }), path);
   }
 
-  /** Null: no node has the instance. */
+  /** Returns null if no node has the instance. */
   async findByInstance(instance: string, { signal }: CallOptions = {}): Promise<IronicNode | null> {
     const path = `/v1/nodes?fields=${NODE_FIELDS}&instance_uuid=${instance}`;
     const body = await this.#requests.sendJson({ method: "GET", path, signal });
@@ -76,7 +76,7 @@ export class IronicApi {
       throw malformed(path, "there is no list of nodes");
     }
     const nodes = (body.nodes as unknown[]).map((node) => readNode(node, path));
-    // An Ironic that does not know the filter would list everything.
+    // An Ironic that does not know the filter would list all nodes.
     if (nodes.length > 1) {
       throw malformed(path, `${nodes.length} nodes are said to have one instance`);
     }
@@ -87,7 +87,7 @@ export class IronicApi {
     return node ?? null;
   }
 
-  /** `claim`: a conflict is the answer, not a reason to try again. */
+  /** With `claim`, a conflict is the result and not a reason to retry. */
   async patchNode(
     uuid: string,
     patch: readonly PatchStep[],
@@ -102,7 +102,7 @@ export class IronicApi {
     });
   }
 
-  /** By interface: `deploy`, `power`, `storage`. */
+  /** Returns the results by interface: `deploy`, `power`, `storage`. */
   async validate(uuid: string, { signal }: CallOptions = {}): Promise<Readonly<Record<string, ValidationResult>>> {
     const path = `${nodePath(uuid)}/validate`;
     const body = await this.#requests.sendJson({ method: "GET", path, signal });
@@ -126,7 +126,7 @@ export class IronicApi {
     await this.#requests.send({ method: "PUT", path: `${nodePath(uuid)}/states/provision`, body, signal });
   }
 
-  /** `timeout`: seconds that a soft target may take. */
+  /** @param options `timeout`: seconds for a soft target */
   async setPowerState(
     uuid: string,
     target: PowerTarget,
@@ -136,7 +136,7 @@ export class IronicApi {
     await this.#requests.send({ method: "PUT", path: `${nodePath(uuid)}/states/power`, body, signal });
   }
 
-  /** A port that is attached already is success. */
+  /** Succeeds if the port is already attached. */
   async attachVif(uuid: string, port: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `${nodePath(uuid)}/vifs`;
     try {
@@ -148,7 +148,7 @@ export class IronicApi {
     }
   }
 
-  /** A port that is not attached is success. */
+  /** Succeeds if the port is not attached. */
   async detachVif(uuid: string, port: string, { signal }: CallOptions = {}): Promise<void> {
     try {
       await this.#requests.send({ method: "DELETE", path: `${nodePath(uuid)}/vifs/${port}`, signal });
@@ -159,7 +159,7 @@ export class IronicApi {
     }
   }
 
-  /** Uuids of the node's volume targets. */
+  /** Returns the uuids of the node's volume targets. */
   async volumeTargets(uuid: string, { signal }: CallOptions = {}): Promise<readonly string[]> {
     const path = `/v1/volume/targets?node=${uuid}&detail=True`;
     const body = await this.#requests.sendJson({ method: "GET", path, version: VOLUME_VERSION, signal });
@@ -191,7 +191,7 @@ function collectStrings(body: unknown, list: string, key: string): readonly stri
   });
 }
 
-/** Every node that the query is for. @throws {IronicError} */
+/** Lists every node that matches the query. @throws {IronicError} */
 async function listNodes(
   requests: IronicRequests,
   query: NodeQuery,
@@ -201,7 +201,7 @@ async function listNodes(
     try {
       return await listOnce(requests, query, signal);
     } catch (error) {
-      // The marker's node is gone.
+      // The marker's node was deleted.
       if (!means(error, "not-found") || listing === LISTINGS) {
         throw error;
       }
@@ -210,8 +210,8 @@ async function listNodes(
 }
 
 /**
- * Each page is asked for with the query's own filters: Ironic's `next` carries the marker, but not shard, conductor group
- * and others, so that following it would mix in nodes of everybody.
+ * Requests each page with the query's own filters. Ironic's `next` link has the marker, but lacks filters such as shard
+ * and conductor group. Following it would mix in the nodes of other hosts.
  */
 async function listOnce(
   requests: IronicRequests,

@@ -1,9 +1,9 @@
 import { VirtError } from "../../../src/virt/index.js";
 
 /**
- * What an answer of Ironic means to its caller. 409 alone has four meanings, told apart by its text only:
- * `locked` and `transition` pass, `associated` (another instance has the node) and `instance-elsewhere` (this instance
- * has another node) do not. `unreachable`: no answer, so whether Ironic acted is unknown.
+ * The meaning of a response for its caller. Status 409 alone has four meanings, which only its text distinguishes.
+ * `locked` and `transition` pass; `associated` (another instance has the node) and `instance-elsewhere` (this instance
+ * has another node) do not. `unreachable`: there was no response, so whether Ironic acted is unknown.
  */
 export type IronicMeaning =
   | "unreachable"
@@ -20,11 +20,11 @@ export type IronicMeaning =
   | "malformed"
   | "other";
 
-/** Ironic did not do what it was asked to do, or did not say. */
+/** Ironic rejected a request or failed, or did not respond. */
 export class IronicError extends VirtError {
   override readonly name = "IronicError";
   readonly meaning: IronicMeaning;
-  /** Null: there was no answer. */
+  /** Null if there was no response. */
   readonly status: number | null;
 
   constructor(meaning: IronicMeaning, status: number | null, message: string, options?: ErrorOptions) {
@@ -34,7 +34,7 @@ export class IronicError extends VirtError {
   }
 }
 
-/** `error` is Ironic's, with one of these meanings. */
+/** Returns whether `error` is an IronicError with one of these meanings. */
 export function means(error: unknown, ...meanings: readonly IronicMeaning[]): error is IronicError {
   return error instanceof IronicError && meanings.includes(error.meaning);
 }
@@ -45,7 +45,8 @@ export function toIronicError(method: string, url: string, status: number, body:
 }
 
 /**
- * `{"error_message": "<JSON text>"}`: parsed twice; the text is faultstring, or description for 406.
+ * Extracts the message of `{"error_message": "<JSON text>"}`, which is parsed twice: its faultstring, or for 406 its
+ * description.
  * @internal for tests
  */
 export function faultText(body: string): string {

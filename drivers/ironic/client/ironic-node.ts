@@ -1,15 +1,12 @@
 import { POWER_STATES, type PowerState } from "../../../src/virt/index.js";
 import { IronicError, isRecord } from "./ironic-error.js";
 
-/** The fields that the driver asks for. */
+/** The fields that the driver requests. */
 export const NODE_FIELDS =
   "uuid,power_state,target_power_state,provision_state,target_provision_state,last_error,maintenance,properties," +
   "instance_uuid,traits,resource_class";
 
-/**
- * A node as far as the driver reads it; of the properties it keeps the ones that it uses, so that thousands fit in
- * memory.
- */
+/** The part of a node that the driver uses. Other properties are dropped, so that thousands of nodes fit in memory. */
 export interface IronicNode {
   readonly uuid: string;
   readonly powerState: string | null;
@@ -26,7 +23,7 @@ export interface IronicNode {
 
 interface NodeProperties {
   readonly cpuArch: string | null;
-  /** GB, as Ironic has it: a number or a text. */
+  /** GB; a number or a string in Ironic's response. */
   readonly localGb: string | null;
   /** `key:value,key:value`; an object in old releases. */
   readonly capabilities: string | null;
@@ -86,10 +83,13 @@ export function malformed(where: string, what: string): IronicError {
 
 type State = Pick<IronicNode, "maintenance" | "powerState" | "provisionState" | "instanceUuid">;
 
-/** An instance has claimed the node. */
+/** Returns whether an instance has claimed the node. */
 export const isUsed = ({ instanceUuid }: Pick<State, "instanceUuid">): boolean => instanceUuid !== null;
 
-/** Nothing can be built on the node now; null as a provision state is what old API versions called available. */
+/**
+ * Returns whether nothing can be built on the node now. Old API versions report the provision state `available` as
+ * null.
+ */
 export function isBad({ maintenance, powerState, provisionState }: Omit<State, "instanceUuid">): boolean {
   return maintenance || powerState === null || powerState === "error" || !isAvailable(provisionState);
 }
@@ -98,7 +98,7 @@ export function isAvailable(provisionState: string | null): boolean {
   return provisionState === null || provisionState === "available";
 }
 
-/** States in which nothing of the instance is on the node, so that only the claim is to be undone. */
+/** States in which nothing of the instance is on the node, so that only the claim must be undone. */
 const NOTHING_DEPLOYED: ReadonlySet<string | null> = new Set([
   null,
   "available",
@@ -116,10 +116,10 @@ const NOTHING_DEPLOYED: ReadonlySet<string | null> = new Set([
   "clean failed",
 ]);
 
-/** Whether the instance has to be torn down; also in states that this driver does not know. */
+/** Returns whether the instance must be torn down; true for unknown states. */
 export const needsTearDown = (provisionState: string | null): boolean => !NOTHING_DEPLOYED.has(provisionState);
 
-/** The tear-down is over, although the node may still be cleaned. */
+/** Returns whether the tear-down is complete. The node may still be cleaned. */
 export function isTornDown(provisionState: string | null): boolean {
   return isAvailable(provisionState) || ["cleaning", "clean wait", "clean failed"].includes(provisionState ?? "");
 }
@@ -131,7 +131,7 @@ export function powerStateOf({ powerState }: Pick<State, "powerState">): PowerSt
   return powerState === "power off" ? POWER_STATES.shutdown : POWER_STATES.nostate;
 }
 
-/** For messages. */
+/** Describes the node for messages. */
 export function describeNode({ maintenance, powerState, provisionState, instanceUuid }: State): string {
   return (
     `provision state ${provisionState}, power state ${powerState}${maintenance ? ", in maintenance" : ""}, ` +

@@ -12,16 +12,16 @@ import { type IronicConfig, ironicSchema } from "../config.js";
 import { createAccess, type IronicAccess } from "./access.js";
 import { IronicError, type IronicMeaning, isRecord, means, toIronicError } from "./ironic-error.js";
 
-/** What this client was written for. */
+/** The newest API version that this client knows. */
 const NEWEST = "1.82";
 
-/** Without it there are no traits, resource classes or rescue in one form. */
+/** Traits, resource classes and rescue need at least this version. */
 const OLDEST = "1.46";
 
-/** `shard` of nodes. */
+/** The `shard` of nodes. */
 const SHARDS = "1.82";
 
-/** Config drives as an object that Ironic makes an image of. */
+/** Config drives as an object from which Ironic builds an image. */
 export const CONFIG_DRIVE_OBJECTS = "1.56";
 
 const minor = (version: string): number => Number(/^1\.(\d+)$/.exec(version)?.[1] ?? Number.NaN);
@@ -40,20 +40,20 @@ export interface CallOptions {
 
 export interface IronicRequest {
   readonly method: HttpRequest["method"];
-  /** From `/v1` on. */
+  /** Begins with `/v1`. */
   readonly path: string;
   readonly body?: unknown;
-  /** Instead of the version agreed on, when that is newer. */
+  /** Used instead of the negotiated version if that is newer. */
   readonly version?: string;
-  /** Meanings for which it is sent again, by `status_code_retries`. Default: {@link PASSING}. */
+  /** Meanings after which the request is retried, by `status_code_retries`. Default: {@link PASSING}. */
   readonly retryOn?: readonly IronicMeaning[];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What passes by itself. */
+/** Conditions that pass by themselves. */
 const PASSING: readonly IronicMeaning[] = ["locked", "transition", "no-worker"];
 
-/** Sends requests in the version agreed on and with a token, again when the answer says that it may help. */
+/** Sends requests with the negotiated version and a token, and retries errors that may pass. */
 export class IronicRequests {
   readonly #deps: RequestDeps;
   readonly #config: IronicConfig;
@@ -67,7 +67,7 @@ export class IronicRequests {
     this.#access = createAccess(deps, config);
   }
 
-  /** Read once, and anew after Ironic refused it: Ironic may have been upgraded. */
+  /** Negotiated once, and again after Ironic rejected the version, since Ironic may have been upgraded. */
   async version(): Promise<string> {
     if (this.#version === null) {
       this.#version = this.#negotiate();
@@ -83,7 +83,7 @@ export class IronicRequests {
     }
   }
 
-  /** @throws {IronicError} for every answer that is no success, and for none. */
+  /** @throws {IronicError} the response is an error, or there is none. */
   async send(request: IronicRequest): Promise<HttpResponse> {
     const { retryOn = PASSING, signal } = request;
     const { statusCodeRetries, statusCodeRetryDelay } = this.#config;
@@ -105,7 +105,7 @@ export class IronicRequests {
     }
   }
 
-  /** As {@link send}; what the body says. */
+  /** Sends like {@link send} and returns the parsed body. */
   async sendJson(request: IronicRequest): Promise<unknown> {
     const { body } = await this.send(request);
     try {
@@ -174,7 +174,10 @@ export class IronicRequests {
     throw toIronicError(method, url, response.status, response.body);
   }
 
-  /** An old token, or a version that was agreed on with an older or newer Ironic. */
+  /**
+   * Discards an expired token, or a version negotiated with an Ironic of another release. Returns whether a retry may
+   * help.
+   */
   #mayRenew(error: unknown): boolean {
     if (means(error, "version")) {
       this.#version = null;
@@ -185,8 +188,8 @@ export class IronicRequests {
 }
 
 /**
- * The version to speak, from what `GET /` says.
- * @throws {InvalidConfiguration} there is none that both know, or one without the option that needs it.
+ * Chooses the API version from the body of `GET /`.
+ * @throws {InvalidConfiguration} there is no common version, or it is too old for an option in use.
  */
 function chooseVersion(root: unknown, needs: { readonly shard: boolean }): string {
   const { oldest, newest } = offered(root);

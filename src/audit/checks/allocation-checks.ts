@@ -21,7 +21,7 @@ import {
   type Whereabouts,
 } from "./server-allocations.js";
 
-/** A placed server that holds nothing for it, and an unconfirmed move that no longer holds its source. */
+/** Reports placed servers without allocations, and unconfirmed moves without allocations on their source. */
 export function missingAllocations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   return [
     ...placed.flatMap((where) => missingOwn(index, where)),
@@ -46,7 +46,7 @@ function missingOwn(index: SnapshotIndex, { server, root, own, elsewhere, owedBy
   ];
 }
 
-/** Spec 7.7 OA-15: reverting would find no room reserved. */
+/** Without these allocations a revert finds no reserved resources (spec 7.7 OA-15). */
 function missingSource(index: SnapshotIndex, { server, root, own, elsewhere }: Whereabouts): Finding[] {
   const move = index.unconfirmed(server);
   const source = move && index.sourceOf(move);
@@ -54,7 +54,7 @@ function missingSource(index: SnapshotIndex, { server, root, own, elsewhere }: W
     return [];
   }
   const held = Object.keys(index.heldBy(move.uuid)).length > 0 || elsewhere.some((tree) => tree.root === source.uuid);
-  // On one host both halves may be one sum of the server's own (6.0).
+  // On one host, the source and destination allocations may be one sum that the server owns (6.0).
   if (held || source.uuid === root || Object.keys(own).length === 0) {
     return [];
   }
@@ -100,7 +100,7 @@ function finding(index: SnapshotIndex, { subject, server, root, explanation, nee
   };
 }
 
-/** A server that holds something on its own compute node, and on another one that no move explains. */
+/** Reports servers with allocations on their own compute node and on another one that no move explains. */
 export function doubledAllocations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   return placed
     .filter(({ own }) => Object.keys(own).length > 0)
@@ -120,7 +120,7 @@ export function doubledAllocations(index: SnapshotIndex, placed: readonly Wherea
     );
 }
 
-/** A server that holds on its own compute node something else than its flavor asks for. */
+/** Reports servers whose allocations on their own compute node differ from their flavor. */
 export function wrongAmounts(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   return placed.flatMap((where) => {
     const { server, root, own } = where;
@@ -146,7 +146,10 @@ export function wrongAmounts(index: SnapshotIndex, placed: readonly Whereabouts[
   });
 }
 
-/** A resize on one host, accounted the Pike way: the old flavor, which the API does not tell, is in the sum (6.4). */
+/**
+ * Returns whether the server's allocations may include its old flavor, which the API does not return: a resize on one
+ * host whose sum the server owns, as in Pike (6.4).
+ */
 function mayBeTwoFlavors(index: SnapshotIndex, { server, root }: Whereabouts): boolean {
   const move = index.unconfirmed(server);
   return (
@@ -170,7 +173,7 @@ function remedyOf(
   return { kind: "hold", consumer: server.id, provider, amounts: { [resourceClass]: needed } };
 }
 
-/** A consumer whose project or user is not its server's: another project's quota pays for it. */
+/** Reports consumers whose project or user is not their server's: another project's quota is charged. */
 export function wrongOwners(index: SnapshotIndex): Finding[] {
   return [...index.snapshot.records.values()].flatMap((record) => {
     const move = index.migration(record.uuid);
@@ -197,7 +200,7 @@ export function wrongOwners(index: SnapshotIndex): Finding[] {
   });
 }
 
-/** A server that holds something on another compute node only, or that has no compute node and holds something. */
+/** Reports servers with allocations only on a compute node that is not theirs, or without a compute node. */
 export function wrongProviders(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   return [...placed.flatMap((where) => misplaced(index, where)), ...unplaced(index)];
 }
@@ -232,7 +235,10 @@ function misplaced(index: SnapshotIndex, where: Whereabouts): Finding[] {
   ];
 }
 
-/** Shelved and offloaded, or failed before a host had it: nothing runs, so nothing is used (V14). */
+/**
+ * Reports servers without a host: shelved and offloaded, or failed before a host had them. Nothing runs, so nothing may
+ * be allocated (V14).
+ */
 function unplaced(index: SnapshotIndex): Finding[] {
   return [...index.snapshot.servers.values()]
     .filter((server) => server.host === null && index.isAtRest(server))
@@ -254,8 +260,8 @@ function unplaced(index: SnapshotIndex): Finding[] {
 }
 
 /**
- * An agent that died before it had claimed for a build leaves the server in error, with what the scheduler gave it, on one host.
- * Nova keeps that until the server is deleted (6.1).
+ * Returns whether an agent died before it claimed resources for a build. The server is then in error with the
+ * scheduler's allocations on one host, which Nova keeps until the server is deleted (6.1).
  */
 function isInterruptedBuild(index: SnapshotIndex, server: Server, trees: readonly Elsewhere[]): boolean {
   const held = total(index.heldBy(server.id));

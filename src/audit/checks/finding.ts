@@ -1,7 +1,7 @@
 import type { Amounts, Inventory, Migration, Server } from "../read/records.js";
 import type { SnapshotIndex } from "./inputs.js";
 
-/** Stable: scripts may depend on them. docs/audit.md says what each means. */
+/** Stable, since scripts may depend on them. docs/audit.md explains each. */
 export const CODES = [
   "orphaned-consumer",
   "baremetal-leftover",
@@ -27,13 +27,13 @@ export type Code = (typeof CODES)[number];
 export interface Finding {
   readonly code: Code;
   readonly subject: Subject;
-  /** The provider that it is about, beside a subject that is none. */
+  /** The provider that the finding concerns, if the subject is not a provider. */
   readonly provider: Reference | null;
   /** One or two sentences for an operator. */
   readonly explanation: string;
-  /** What would put it right; empty: nothing that this program may do. */
+  /** Changes that would fix the problem; empty if this program may not make any. */
   readonly remedies: readonly Remedy[];
-  /** Why there is no remedy, and what to do; null when there is one. */
+  /** Why there is no remedy, and what to do; null if there is one. */
   readonly left: string | null;
 }
 
@@ -46,17 +46,17 @@ export interface Subject extends Reference {
   readonly kind: "server" | "migration" | "consumer" | "provider" | "node" | "guest";
 }
 
-/** A change of one thing; those of the same consumer become one edit. */
+/** A change of one object. Changes of the same consumer are combined into one edit. */
 export type Remedy = ConsumerRemedy | ProviderRemedy;
 
 export type ConsumerRemedy =
-  /** What `from` holds becomes what `consumer` holds, and `from` holds nothing. */
+  /** `consumer` gets the allocations of `from`, and `from` has none afterwards. */
   | { readonly kind: "take-over"; readonly consumer: string; readonly from: string }
   | { readonly kind: "clear"; readonly consumer: string }
   | { readonly kind: "drop"; readonly consumer: string; readonly providers: readonly string[] }
-  /** These amounts on that provider, 0 for none; other classes stay. */
+  /** Amounts by resource class on that provider, 0 to remove a class; other classes stay. */
   | { readonly kind: "hold"; readonly consumer: string; readonly provider: string; readonly amounts: Amounts }
-  /** Names the owner, too, of a consumer that holds nothing yet. */
+  /** Also sets the owner of a consumer without allocations. */
   | { readonly kind: "own"; readonly consumer: string; readonly projectId: string; readonly userId: string };
 
 export type ProviderRemedy =
@@ -69,7 +69,7 @@ export type ProviderRemedy =
       readonly inventories: Readonly<Record<string, Inventory>>;
     };
 
-/** The same finding at another look has the same key. */
+/** Returns a key by which the same finding is recognised in a second snapshot. */
 export function keyOf({ code, subject, provider }: Finding): string {
   return [code, subject.uuid, provider?.uuid ?? ""].join(" ");
 }

@@ -10,20 +10,20 @@ import {
   type Snapshot,
 } from "../read/records.js";
 
-/** How long moves are given, in milliseconds. */
+/** Timeouts of moves, in milliseconds. */
 export interface MoveTimeouts {
-  /** After a change of a migration during which its server is taken to be on the move still. */
+  /** Time after a migration's last change during which its server still counts as moving. */
   readonly settles: number;
-  /** A move may rest between two steps. */
+  /** Time without progress after which a move counts as stuck. */
   readonly stuck: number;
 }
 
 export const DEFAULT_MOVE_TIMEOUTS: MoveTimeouts = { settles: 60_000, stuck: 300_000 };
 
-/** What a provider is to Nova, going by the root of its tree. */
+/** The role of a provider for Nova, by the root of its tree. */
 export type ProviderKind = "compute" | "nodeless" | "sharing" | "foreign";
 
-/** A snapshot with the questions that judges have. */
+/** A snapshot with the lookups that checks need. */
 export class SnapshotIndex {
   readonly snapshot: Snapshot;
   readonly moveTimeouts: MoveTimeouts;
@@ -62,7 +62,10 @@ export class SnapshotIndex {
     return this.#nodes.get(uuid);
   }
 
-  /** The compute node that the server's record names; undefined: unplaced, or os-hypervisors does not know it. */
+  /**
+   * Returns the compute node named by the server's record, or undefined if the server is unplaced or os-hypervisors
+   * does not list the node.
+   */
   nodeOf({ host, node }: Pick<Server, "host" | "node">): Hypervisor | undefined {
     return this.#nodesByHost.get(`${host} ${node}`);
   }
@@ -75,7 +78,7 @@ export class SnapshotIndex {
     return this.snapshot.providers.get(uuid);
   }
 
-  /** A provider as it is called in a finding. */
+  /** Returns a provider's name for messages. */
   name(uuid: string): string {
     return this.provider(uuid)?.name ?? uuid;
   }
@@ -84,12 +87,12 @@ export class SnapshotIndex {
     return this.provider(uuid)?.root ?? uuid;
   }
 
-  /** Providers of a tree, its root included; empty: there is no such tree. */
+  /** Returns the providers of a tree including its root, or an empty set if there is no such tree. */
   treeOf(root: string): ReadonlySet<string> {
     return this.#trees.get(root) ?? NONE;
   }
 
-  /** Providers that share with anything in the tree. */
+  /** Returns the providers that share resources with a member of the tree. */
   sharersOf(root: string): readonly string[] {
     const known = this.#sharers.get(root);
     if (known) {
@@ -116,12 +119,12 @@ export class SnapshotIndex {
     return top && (top.isNovas || counts) ? "nodeless" : "foreign";
   }
 
-  /** The consumers that hold something of the provider. */
+  /** Returns the consumers with allocations on the provider. */
   holders(uuid: string): readonly Consumer[] {
     return this.#holders.get(uuid) ?? [];
   }
 
-  /** Every consumer that holds something in the tree, once. */
+  /** Returns each consumer with allocations in the tree once. */
   holdersIn(root: string): readonly Consumer[] {
     return [...new Set([...this.treeOf(root)].flatMap((uuid) => this.holders(uuid)))];
   }
@@ -134,7 +137,7 @@ export class SnapshotIndex {
     return this.snapshot.records.get(consumer);
   }
 
-  /** The migration whose uuid this is. */
+  /** Returns the migration with this uuid. */
   migration(uuid: string): Migration | undefined {
     return this.#migrations.get(uuid);
   }
@@ -143,21 +146,24 @@ export class SnapshotIndex {
     return this.#moves.get(id) ?? [];
   }
 
-  /** The move that the server's owner has to confirm or revert: a rest, though the migration is not over. */
+  /**
+   * Returns the move that the server's owner must confirm or revert. The server is at rest although its migration has
+   * not ended.
+   */
   unconfirmed(server: Server): Migration | undefined {
     return server.vmState === "resized" ? this.movesOf(server).find(({ status }) => status === "finished") : undefined;
   }
 
   /**
-   * Reports whether a move waits for a confirmation that nobody can give: an operator has reset its server, which is therefore not
-   * `resized`, and the API accepts neither a confirmation nor a revert.
+   * Returns whether a move waits for a confirmation that the API no longer accepts. An operator has reset the state of
+   * its server, which is therefore not `resized`, so the API accepts neither a confirmation nor a revert.
    */
   isAbandoned(move: Migration, { vmState, taskState, status }: Server): boolean {
     const isReset = vmState !== "resized" && vmState !== "building" && taskState === null && status !== "UNKNOWN";
     return move.status === "finished" && isReset && this.snapshot.now - move.changedAt > this.moveTimeouts.stuck;
   }
 
-  /** Nothing is judged while something builds, moves or deletes the server, or when its cell does not answer. */
+  /** Returns whether a server can be checked: no task builds, moves or deletes it, and its cell responds. */
   isAtRest(server: Server): boolean {
     if (server.taskState !== null || server.status === "UNKNOWN" || server.vmState === "building") {
       return false;

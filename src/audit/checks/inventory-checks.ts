@@ -2,7 +2,10 @@ import type { Hypervisor, Inventory, Provider } from "../read/records.js";
 import { type Finding, providerSubject } from "./finding.js";
 import type { SnapshotIndex } from "./inputs.js";
 
-/** Providers whose totals are not those of their compute node: the agent's last write to Placement is missing. */
+/**
+ * Reports providers whose totals differ from their compute node's, because the agent's last write to Placement is
+ * missing.
+ */
 export function staleInventories(index: SnapshotIndex): Finding[] {
   return index.snapshot.hypervisors.flatMap((node) => {
     const provider = index.provider(node.uuid);
@@ -29,7 +32,7 @@ export function staleInventories(index: SnapshotIndex): Finding[] {
   });
 }
 
-/** The inventories with the compute node's totals; undefined: nothing differs, or the totals are not known. */
+/** Returns the inventories with the compute node's totals, or undefined if they are equal or the totals are unknown. */
 function refreshed(
   { totals, type }: Hypervisor,
   { inventories }: Provider,
@@ -39,7 +42,7 @@ function refreshed(
   }
   const changed = Object.entries(totals).flatMap(([name, total]) => {
     const inventory = inventories[name];
-    // CPUs that are set apart for dedicated use are counted with the others.
+    // The compute node's count includes CPUs that are reserved for dedicated use.
     const expected = name === "VCPU" ? total - (inventories.PCPU?.total ?? 0) : total;
     if (!inventory || expected <= 0 || inventory.total === expected) {
       return [];
@@ -50,7 +53,7 @@ function refreshed(
   return changed.length === 0 ? undefined : { ...inventories, ...Object.fromEntries(changed) };
 }
 
-/** What may be held in all, as Placement counts it (spec 5.4). */
+/** Returns the capacity as Placement computes it (spec 5.4). */
 function capacity({ total, reserved, allocation_ratio }: Inventory): number {
   return Math.floor((total - reserved) * allocation_ratio);
 }
@@ -59,7 +62,7 @@ function usedOf(index: SnapshotIndex, uuid: string, resourceClass: string): numb
   return index.holders(uuid).reduce((sum, { held }) => sum + (held[uuid]?.[resourceClass] ?? 0), 0);
 }
 
-/** Providers of which more is held than they offer: an inventory has shrunk below its use. */
+/** Reports providers with more allocated than their capacity, because an inventory has shrunk below its use. */
 export function overcommittedInventories(index: SnapshotIndex): Finding[] {
   return [...index.snapshot.providers.values()].flatMap((provider) => {
     const node = index.node(provider.uuid);
@@ -68,7 +71,7 @@ export function overcommittedInventories(index: SnapshotIndex): Finding[] {
     // The ironic driver reserves a node while an instance has it (spec 8.9).
     const limit = (inventory: Inventory) =>
       capacity(node?.type === "ironic" ? { ...inventory, reserved: 0 } : inventory);
-    // What the compute node's own totals would mend is a stale inventory.
+    // If the compute node's own totals would suffice, the problem is reported as a stale inventory.
     const over = Object.entries(inventories).filter(
       ([name, inventory]) =>
         usedOf(index, uuid, name) > limit(inventory) && usedOf(index, uuid, name) > limit(offered[name] ?? inventory),

@@ -3,7 +3,7 @@ import { type Finding, migrationSubject, reference, type Subject, serverSubject 
 import type { SnapshotIndex } from "./inputs.js";
 import type { Whereabouts } from "./server-allocations.js";
 
-/** Migrations that have ended and still hold something, and migrations that nothing drives any more. */
+/** Reports ended migrations that still have allocations, and migrations that have stopped making progress. */
 export function unfinishedMigrations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   const owed = new Map(placed.flatMap(({ server, owedBy }) => (owedBy ? [[owedBy, server] as const] : [])));
   return index.snapshot.migrations.flatMap((migration) => {
@@ -15,7 +15,10 @@ export function unfinishedMigrations(index: SnapshotIndex, placed: readonly Wher
   });
 }
 
-/** Spec 9.3. @param creditor the server on whose node it holds what the server lacks */
+/**
+ * Reports the allocations of an ended migration (spec 9.3). @param creditor the server that lacks these allocations on
+ * its own node
+ */
 function leaked(
   index: SnapshotIndex,
   migration: Migration,
@@ -49,7 +52,7 @@ function leaked(
   ];
 }
 
-/** The state of record says that it is under way, and the server says that nothing is. */
+/** Reports a migration that its record describes as in progress, although its server is at rest. */
 function stuck(index: SnapshotIndex, migration: Migration, server: Server): Finding[] {
   const { id, type, status, changedAt } = migration;
   const rests = server.taskState === null && server.status !== "UNKNOWN" && server.vmState !== "building";
@@ -77,7 +80,7 @@ function stuck(index: SnapshotIndex, migration: Migration, server: Server): Find
   ];
 }
 
-/** Servers that were evacuated from a host that has not cleaned up since: they hold its resources still. */
+/** Reports servers that were evacuated from a host that has not cleaned up since: they still have allocations on it. */
 export function unfinishedEvacuations(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   return placed.flatMap(({ server, elsewhere }) =>
     elsewhere.flatMap(({ root, providers, explainedBy }) => {
@@ -103,8 +106,8 @@ export function unfinishedEvacuations(index: SnapshotIndex, placed: readonly Whe
 }
 
 /**
- * Guests of hypervisors that no record accounts for: their server is on another host and no move explains them, or no server has
- * their uuid. Empty where the guests were not read. No API removes a guest, so there is never an edit.
+ * Reports guests of hypervisors that no record explains: their server is on another host and no move explains them, or
+ * no server has their uuid. Empty if the guests were not read. No API removes a guest, so there is never an edit.
  */
 export function leftGuests(index: SnapshotIndex): Finding[] {
   return [...index.snapshot.guests].flatMap(([host, guests]) =>
@@ -130,7 +133,10 @@ export function leftGuests(index: SnapshotIndex): Finding[] {
   );
 }
 
-/** A move under way, and an evacuation whose source has not cleaned up, have a guest on each of their hosts. */
+/**
+ * Returns whether the server may have a guest on the host. A move in progress, and an evacuation whose source has not
+ * cleaned up, have a guest on both hosts.
+ */
 function isAccountedFor(index: SnapshotIndex, server: Server, host: string): boolean {
   const explains = (move: Migration) =>
     (!hasEnded(move) && !index.isAbandoned(move, server) && [move.sourceHost, move.destHost].includes(host)) ||
@@ -138,7 +144,7 @@ function isAccountedFor(index: SnapshotIndex, server: Server, host: string): boo
   return server.host === host || index.movesOf(server).some(explains);
 }
 
-/** The guest may be the only copy of the server's disk. */
+/** Returns advice instead of a remedy, since the guest may be the only copy of the server's disk. */
 function adviceFor(index: SnapshotIndex, server: Server, host: string): string {
   const isSource = index
     .movesOf(server)

@@ -5,12 +5,12 @@ import type { SnapshotIndex } from "./inputs.js";
 const HOW_TO_SETTLE =
   "find out which of the two is the host (compute_id in its state_path, my_ip), and mend or delete the other by hand";
 
-/** A compute node and its provider are one thing: same uuid, and the node's name. */
+/** Reports compute nodes and providers that do not match: both must have the same uuid and the node's name. */
 export function identityClashes(index: SnapshotIndex): Finding[] {
   return [...misnamed(index), ...mistaken(index), ...sameNames(index)];
 }
 
-/** Roots whose identity is in doubt: the audit calls nothing that they hold orphaned. */
+/** Returns the roots with a doubtful identity. The audit does not report consumers on them as orphaned. */
 export function doubtfulRoots(index: SnapshotIndex): ReadonlySet<string> {
   return new Set(identityClashes(index).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
 }
@@ -19,7 +19,7 @@ function byName(index: SnapshotIndex): ReadonlyMap<string, string> {
   return new Map([...index.snapshot.providers.values()].map(({ name, uuid }) => [name, uuid]));
 }
 
-/** The node's provider has another name: the host was renamed, or the provider was. */
+/** Reports nodes whose provider has another name, because the host or the provider was renamed. */
 function misnamed(index: SnapshotIndex): Finding[] {
   const names = byName(index);
   return index.snapshot.hypervisors.flatMap((node) => {
@@ -39,7 +39,7 @@ function misnamed(index: SnapshotIndex): Finding[] {
   });
 }
 
-/** A provider has the node's name and another uuid: the node cannot have a provider of its own. */
+/** Reports providers with the name of a node but another uuid, which prevent the node from having its own provider. */
 function mistaken(index: SnapshotIndex): Finding[] {
   const names = byName(index);
   return index.snapshot.hypervisors.flatMap((node) => {
@@ -68,7 +68,7 @@ function mistaken(index: SnapshotIndex): Finding[] {
   });
 }
 
-/** Two hosts have a compute node for what seems to be one hypervisor. */
+/** Reports compute nodes of different hosts that seem to belong to one hypervisor. */
 function sameNames(index: SnapshotIndex): Finding[] {
   const groups = new Map<string, Hypervisor[]>();
   for (const node of index.snapshot.hypervisors) {
@@ -88,7 +88,7 @@ function sameNames(index: SnapshotIndex): Finding[] {
     );
 }
 
-/** Compute nodes that Placement does not know: nothing can be scheduled to them, and nothing on them is accounted. */
+/** Reports compute nodes without a provider: nothing can be scheduled to them, and nothing on them is accounted for. */
 export function nodesWithoutProvider(index: SnapshotIndex): Finding[] {
   const names = new Set([...index.snapshot.providers.values()].map(({ name }) => name));
   return index.snapshot.hypervisors
@@ -105,7 +105,7 @@ export function nodesWithoutProvider(index: SnapshotIndex): Finding[] {
     }));
 }
 
-/** Root providers that Nova made, or that offer what servers use, and that no compute node answers for. */
+/** Reports root providers without a compute node that Nova created, or whose resources servers use. */
 export function providersWithoutNode(index: SnapshotIndex): Finding[] {
   const nodeNames = new Set(index.snapshot.hypervisors.map(({ name }) => name));
   return [...index.snapshot.providers.values()]
@@ -127,7 +127,10 @@ export function providersWithoutNode(index: SnapshotIndex): Finding[] {
     });
 }
 
-/** Signs that the compute node may come back, or has another name by now. */
+/**
+ * Returns the reason why a provider must stay: its compute node may return, or may have been renamed. Null if there is
+ * none.
+ */
 function objection(index: SnapshotIndex, name: string): string | null {
   const { services, servers } = index.snapshot;
   if (services.some(({ host }) => host === name)) {
@@ -137,7 +140,7 @@ function objection(index: SnapshotIndex, name: string): string | null {
   return recorded > 0 ? `${recorded} servers are recorded to be on ${name}; move or delete them first` : null;
 }
 
-/** Placement deletes no provider that has children. */
+/** Orders a tree for deletion: Placement deletes no provider that has children. */
 function leavesFirst(index: SnapshotIndex, root: string): readonly string[] {
   const depth = (uuid: string): number => {
     const parent = index.provider(uuid)?.parent;

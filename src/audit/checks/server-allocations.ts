@@ -2,51 +2,56 @@ import { flavorResources } from "../../records/resource-request.js";
 import type { Amounts, Held, Migration, Server } from "../read/records.js";
 import type { SnapshotIndex } from "./inputs.js";
 
-/** What a server needs (spec 1.6), and which classes its CPUs may have. */
+/** The resources that a server needs (spec 1.6), and the classes that its CPUs may have. */
 interface Need {
   readonly amounts: Amounts;
-  /** CPUs may be VCPU or PCPU in any mixture (`hw:cpu_policy`): only their sum is known. */
+  /** CPUs may be VCPU or PCPU in any mixture (`hw:cpu_policy`); only their sum is known. */
   readonly mixedCpus: boolean;
-  /** `hw:emulator_threads_policy = isolate` takes one more when the image, which is not read, asks for dedicated CPUs. */
+  /**
+   * `hw:emulator_threads_policy = isolate` needs one more CPU if the image, which is not read, requires dedicated CPUs.
+   */
   readonly extraCpus: 0 | 1;
 }
 
 export interface Difference {
-  /** `CPUs` where VCPU and PCPU count together. */
+  /** `CPUs` if VCPU and PCPU are counted as one sum. */
   readonly resourceClass: string;
   readonly held: number;
   readonly needed: number;
 }
 
-/** Classes that only a flavor asks for; others may come from ports and devices, and say nothing about the flavor. */
+/** Classes that only a flavor requests. Others may come from ports and devices and are not compared with the flavor. */
 const FLAVORS_OWN = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
 
 const CPUS = new Set(["VCPU", "PCPU"]);
 
 const cpusOf = (amounts: Amounts): number => (amounts.VCPU ?? 0) + (amounts.PCPU ?? 0);
 
-/** A tree that is not the server's own, on which it holds something. */
+/** A tree other than the server's own in which the server has allocations. */
 export interface Elsewhere {
   readonly root: string;
-  /** What is held there: of the tree, and of what is shared with that tree only. */
+  /** The providers with allocations: in the tree, or sharing with that tree only. */
   readonly providers: readonly string[];
-  /** Why that is right, or known to be left over; undefined: nothing explains it. */
+  /** The move that explains the allocations, or is known to have left them; undefined if none does. */
   readonly explainedBy?: Migration;
 }
 
-/** Where a placed server at rest holds what. */
+/** The locations of a placed server's allocations. The server is at rest. */
 export interface Whereabouts {
   readonly server: Server;
-  /** Its compute node's provider, which is there. */
+  /** The provider of its compute node, which exists. */
   readonly root: string;
-  /** What it holds of its own tree and of what is shared with that. */
+  /** Allocations in its own tree and on providers that share with it. */
   readonly own: Held;
   readonly elsewhere: readonly Elsewhere[];
-  /** A migration that has ended holds what the server lacks here, and will give it back. */
+  /** An ended migration that has the allocations which the server lacks on its own node, and would return them. */
   readonly owedBy?: Migration;
 }
 
-/** The place of every server that can be judged: at rest, on a compute node that is known and has a provider. */
+/**
+ * Returns the locations of allocations for every server that can be checked: at rest, on a known compute node with a
+ * provider.
+ */
 export function whereabouts(index: SnapshotIndex): readonly Whereabouts[] {
   return [...index.snapshot.servers.values()].flatMap((server) => {
     const node = index.nodeOf(server);
@@ -62,12 +67,15 @@ function locate(index: SnapshotIndex, server: Server, root: string): Whereabouts
   return { server, root, own, elsewhere: allocationsElsewhere(index, server, home), ...(owedBy ? { owedBy } : {}) };
 }
 
-/** A tree with what is shared with it. */
+/** Returns a tree and the providers that share with it. */
 function homeOf(index: SnapshotIndex, root: string): ReadonlySet<string> {
   return new Set([...index.treeOf(root), ...index.sharersOf(root)]);
 }
 
-/** Trees of compute nodes, known or gone, beside the server's home. Providers that are not Nova's are not looked at. */
+/**
+ * Returns the server's allocations outside `home`, by trees of existing or removed compute nodes. Skips providers that
+ * are not Nova's.
+ */
 export function allocationsElsewhere(
   index: SnapshotIndex,
   server: Server,
@@ -84,14 +92,20 @@ export function allocationsElsewhere(
   });
 }
 
-/** The move left its source's half with the server itself: the Pike way until confirmed, an evacuation until cleaned up. */
+/**
+ * Returns whether the server still owns the move's source allocations: as in Pike until the move is confirmed, or after
+ * an evacuation until the source has cleaned up.
+ */
 function explains(index: SnapshotIndex, server: Server, move: Migration, root: string): boolean {
   const fromThere = index.node(root) ? index.sourceOf(move)?.uuid === root : move.sourceNode === index.name(root);
   const evacuated = move.type === "evacuation" && move.status === "done";
   return fromThere && (evacuated || index.unconfirmed(server) === move);
 }
 
-/** The ended migration that kept what its server needs at home: a revert or a roll-back that could not give it back. */
+/**
+ * Returns the ended migration that has the allocations which the server needs on its own node: a failed revert or
+ * roll-back did not return them.
+ */
 function creditor(index: SnapshotIndex, server: Server, home: ReadonlySet<string>): Migration | undefined {
   return index.movesOf(server).find(({ uuid, status }) => {
     if (uuid === null || status === "finished") {
@@ -105,7 +119,7 @@ function creditor(index: SnapshotIndex, server: Server, home: ReadonlySet<string
   });
 }
 
-/** Sums by resource class. */
+/** Returns the sums by resource class. */
 export function total(held: Held): Amounts {
   const sums: Record<string, number> = {};
   for (const amounts of Object.values(held)) {
@@ -127,10 +141,10 @@ export function needOf({ flavor, volumeBacked }: Pick<Server, "flavor" | "volume
   };
 }
 
-/** In what way the sums that are held differ from the need. */
+/** Compares the sums of allocations with the need. */
 export function differences(held: Amounts, need: Need): Difference[] {
   const names = new Set([...Object.keys(need.amounts), ...FLAVORS_OWN]);
-  // An image may ask for dedicated CPUs, too: then there are PCPUs that the flavor does not speak of.
+  // An image may require dedicated CPUs. The PCPUs are then not in the flavor.
   const combined = need.mixedCpus || need.extraCpus > 0 || (held.PCPU ?? 0) > 0 !== (need.amounts.PCPU ?? 0) > 0;
   const found: Difference[] = [];
   for (const resourceClass of names) {
@@ -150,8 +164,8 @@ export function differences(held: Amounts, need: Need): Difference[] {
 }
 
 /**
- * Which provider of a tree, or of what is shared with it, the server's resources are to be taken from. Undefined: only
- * the scheduler knows, since several providers offer a class, or none does.
+ * Selects the provider for each of the server's resources from a tree and the providers that share with it. Returns
+ * undefined if only the scheduler knows, because several providers or none offer a class.
  */
 export function placeNeed(index: SnapshotIndex, server: Server, root: string): Held | undefined {
   const { amounts, mixedCpus } = needOf(server);
@@ -169,7 +183,7 @@ export function placeNeed(index: SnapshotIndex, server: Server, root: string): H
   return placed;
 }
 
-/** The one provider that offers the class: the root, else of its tree, else of what is shared with it. */
+/** Returns the single provider that offers the class: the root, else one in its tree, else one that shares with it. */
 export function offering(index: SnapshotIndex, root: string, resourceClass: string): string | undefined {
   const offers = (uuid: string): boolean => resourceClass in (index.provider(uuid)?.inventories ?? {});
   if (offers(root)) {
@@ -180,7 +194,7 @@ export function offering(index: SnapshotIndex, root: string, resourceClass: stri
   return candidates.length === 1 ? candidates[0] : undefined;
 }
 
-/** `VCPU 1, MEMORY_MB 512` */
+/** Formats as `VCPU 1, MEMORY_MB 512`. */
 export function describeAmounts(amounts: Amounts): string {
   return (
     Object.entries(amounts)

@@ -4,20 +4,23 @@ import type { SnapshotIndex } from "./inputs.js";
 import { doubtfulRoots } from "./provider-checks.js";
 import { describeAmounts, total } from "./server-allocations.js";
 
-/** What nova-manage's audit looks at (spec 7.4). */
+/** The classes that nova-manage's audit checks (spec 7.4). */
 const NOVAS_CLASS = /^(VCPU|PCPU|MEMORY_MB|DISK_GB|VGPU|NET_BW_(EGR|IGR)_KILOBIT_PER_SEC|MEM_ENCRYPTION_CONTEXT)$/;
-/** Consumer types that Nova's consumers may have; others belong to other services. */
+/** Consumer types of Nova's consumers; others belong to other services. */
 const NOVAS_TYPES = new Set<string | null | undefined>([undefined, null, "unknown", "INSTANCE", "MIGRATION"]);
 
 interface Suspect {
   readonly consumer: Consumer;
   readonly roots: readonly string[];
   readonly code: Extract<Code, "orphaned-consumer" | "baremetal-leftover">;
-  /** Why it is not to be called orphaned; undefined: it is. */
+  /** Why the consumer must not be reported as orphaned; undefined if it may be. */
   readonly doubt: string | undefined;
 }
 
-/** Consumers on compute nodes that are neither a server nor a migration. @param maxShare 0..1 of a provider's consumers */
+/**
+ * Reports consumers on compute nodes that are neither a server nor a migration. @param maxShare 0..1 of a provider's
+ * consumers
+ */
 export function unknownConsumers(index: SnapshotIndex, maxShare: number): Finding[] {
   const suspects = findSuspects(index);
   const crowded = tooMany(index, suspects, maxShare);
@@ -82,7 +85,10 @@ function isBareMetal(index: SnapshotIndex, root: string): boolean {
   return index.node(root)?.type === "ironic" || !("VCPU" in (index.provider(root)?.inventories ?? {}));
 }
 
-/** A database that was restored from an old copy looks like this: many consumers unknown at once. One alone is never many. */
+/**
+ * Returns the doubt about suspects that are too many at once, as after restoring the database from an old copy. A
+ * single suspect is never too many.
+ */
 function tooMany(
   index: SnapshotIndex,
   suspects: readonly Suspect[],

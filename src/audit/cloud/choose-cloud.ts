@@ -3,7 +3,7 @@ import type { Files } from "../../runtime/files.js";
 import { type CloudConfig, readCloudConfig, type Settings } from "./cloud-config.js";
 import { CloudConfigInvalid, NoLocalCloud } from "./errors.js";
 
-/** One parsed file, and where in it things are. */
+/** A parsed clouds.yaml or secure.yaml, with line numbers for messages. */
 interface Parsed {
   readonly path: string;
   readonly clouds: YAMLMap | undefined;
@@ -18,25 +18,28 @@ interface Setting {
 const securePath = (path: string): string => path.replace(/clouds(\.ya?ml)$/, "secure$1");
 
 export interface CloudChoice {
-  /** `--os-cloud`; wins over OS_CLOUD. */
+  /** `--os-cloud`; overrides OS_CLOUD. */
   readonly cloud?: string;
-  /** `--os-region-name`, `--os-interface`; win over the file. */
+  /** `--os-region-name` and `--os-interface`; override the file. */
   readonly region?: string;
   readonly interface?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly home?: string;
-  /** clouds.yaml of the local cluster, and its cloud: for a command that names none, or that `asked` for this one. */
+  /**
+   * The clouds.yaml of the local cluster and its cloud, for commands that name no cloud. With `requested`, the command
+   * explicitly selects the local cluster.
+   */
   readonly local: { readonly file: string; readonly cloud: string; readonly requested?: boolean };
 }
 
-/** Nothing says which cloud, and there is no local one. */
+/** Message if no cloud is named and there is no local one. */
 const NO_CLOUD =
   'no cloud: name one of clouds.yaml with --os-cloud or OS_CLOUD, set OS_AUTH_URL and its like, or start one with "compute-cluster up"';
 
 /**
- * A named cloud comes from clouds.yaml; otherwise the local cluster that was asked for; otherwise what the OS_* variables
- * say; otherwise the local cluster.
+ * Selects a cloud in this order: a named cloud of clouds.yaml, the local cluster if it was requested, the OS_*
+ * variables, the local cluster.
  * @throws {CloudConfigInvalid} @throws {NoLocalCloud}
  */
 export async function chooseCloud(files: Files, choice: CloudChoice): Promise<CloudConfig> {
@@ -48,7 +51,7 @@ export async function chooseCloud(files: Files, choice: CloudChoice): Promise<Cl
   };
 }
 
-/** Reads the local cluster's own settings; undefined: there is no local cluster, or its file cannot be used. */
+/** Reads the settings of the local cluster. Returns undefined if there is none or its file is unusable. */
 export async function localCloud(files: Files, local: CloudChoice["local"]): Promise<CloudConfig | undefined> {
   try {
     return readCloudConfig(await localSettings(files, local));
@@ -93,13 +96,13 @@ async function localSettings(files: Files, { file, cloud, requested }: CloudChoi
 
 const variableOf = (key: string): string => `OS_${key.toUpperCase()}`;
 
-/** Where OpenStack's clients look, in this order. @param home of the person, if there is one */
+/** Returns the folders that OpenStack's clients search, in this order. @param home the user's home, if there is one */
 function searchPath(cwd: string, home: string | undefined): readonly string[] {
   return [cwd, ...(home === undefined ? [] : [`${home}/.config/openstack`]), "/etc/openstack"];
 }
 
 /**
- * The settings of one cloud of clouds.yaml, with the secrets that secure.yaml adds.
+ * Returns the settings of one cloud of clouds.yaml, merged with the secrets in secure.yaml.
  * @param name absent: the only cloud of the file
  * @throws {CloudConfigInvalid}
  */
@@ -144,7 +147,7 @@ async function firstPresent(files: Files, paths: readonly string[]): Promise<Par
 
 function parse(path: string, text: string): Parsed {
   const lines = new LineCounter();
-  // Without excerpts: the line in question may hold a password.
+  // Without excerpts: the reported line may contain a password.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line);
   const [error] = document.errors;
@@ -160,7 +163,7 @@ function settingsOf(parsed: Parsed | undefined, name: string): ReadonlyMap<strin
   return parsed && pair ? settingsIn(parsed, pair) : new Map();
 }
 
-/** Scalars of the cloud and of its `auth`, by key. */
+/** Returns the scalars of the cloud and of its `auth`, by key. */
 function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
   const { path, lineOf } = parsed;
   if (!isMap(pair.value)) {
@@ -192,7 +195,7 @@ function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
   return found;
 }
 
-/** As it is written, so that a password of digits keeps its zeros. */
+/** Returns a scalar as written, so that a password of digits retains leading zeros. */
 function scalar({ value }: Pair): string | undefined {
   if (typeof value !== "object" || value === null || !("value" in value)) {
     return undefined;
@@ -210,7 +213,7 @@ function rangeOf({ key }: Pair): number | undefined {
   return Array.isArray(range) && typeof range[0] === "number" ? range[0] : undefined;
 }
 
-/** What would otherwise be ignored, and change what is asked or trusted. */
+/** Rejects settings that would otherwise be ignored and would change which cloud is used or trusted. */
 function assertSupported(values: ReadonlyMap<string, Setting>, place: string): void {
   if (values.has("profile") && !values.has("auth_url")) {
     throw new CloudConfigInvalid(`${place}: profiles are not supported; put auth_url below auth`);

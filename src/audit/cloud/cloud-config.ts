@@ -6,29 +6,29 @@ import type {
 } from "../../placement-client/access/keystone-access.js";
 import { CloudConfigInvalid } from "./errors.js";
 
-/** Where a cloud's Identity is, who asks, and which of its endpoints are used. */
+/** A cloud's Identity endpoint, the credentials, and the endpoints to use. */
 export interface CloudConfig {
-  /** The name by which the person knows it: that of clouds.yaml, or `OS_* variables`. */
+  /** The name for messages: that of clouds.yaml, or `OS_* variables`. */
   readonly name: string;
   /** With or without `/v3`. */
   readonly authUrl: string;
   readonly credentials: Credentials;
-  /** Absent: the scope that the credentials bring along. */
+  /** If absent, the credentials' own scope is used. */
   readonly scope?: Scope;
   /** `public`, `internal` or `admin`. */
   readonly interface: string;
   readonly region?: string;
-  /** Absent: certificates are checked against the system's authorities. */
+  /** If absent, certificates are checked against the system's authorities. */
   readonly tls?: CloudTls;
-  /** Used instead of the catalog's. */
+  /** Override the catalog. */
   readonly endpoints: Readonly<Partial<Record<ServiceType, string>>>;
 }
 
 /** Paths of PEM files. */
 interface CloudTls {
-  /** False: anybody's certificate will do. */
+  /** If false, any certificate is accepted. */
   readonly verify: boolean;
-  /** Instead of the system's authorities. */
+  /** Replaces the system's authorities. */
   readonly cacert?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -36,13 +36,13 @@ interface CloudTls {
 
 export type ServiceType = "compute" | "placement";
 
-/** Settings under the names that clouds.yaml gives them, wherever they came from. */
+/** Settings by their names in clouds.yaml, whatever their source. */
 export interface Settings {
-  /** The name by which the person knows the cloud. */
+  /** The cloud's name for messages. */
   readonly name: string;
-  /** Absent: not set. */
+  /** Returns undefined if the setting is absent. */
   get(key: string): string | undefined;
-  /** Where the key is, or should be; for messages. */
+  /** Returns the location of the key for messages, even if it is absent. */
   place(key: string): string;
 }
 
@@ -109,7 +109,7 @@ function required(settings: Settings, key: string): string {
   return value;
 }
 
-/** What `auth_type` says; else what the settings look like. */
+/** Returns the kind of `auth_type`, or else derives it from the other settings. */
 function credentialsKind(settings: Settings): Credentials["kind"] {
   const type = settings.get("auth_type");
   if (type !== undefined) {
@@ -156,7 +156,7 @@ function readUser(settings: Settings): UserReference {
   return { name: required(settings, "username"), domain: readDomain(settings, "user") };
 }
 
-/** OpenStack's clients take the domain `default` where none is named. */
+/** Reads a domain. Like OpenStack's clients, uses `default` if none is named. */
 function readDomain(settings: Settings, whose: "user" | "project"): DomainReference {
   const id = settings.get(`${whose}_domain_id`);
   const name = settings.get(`${whose}_domain_name`);

@@ -1,16 +1,19 @@
 import { HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
 
-/** Base of what a person can mend: credentials, configuration, the cloud itself. No message holds a secret. */
+/** Base of errors that a user can fix: credentials, configuration, the cloud itself. Messages contain no secrets. */
 export class CloudError extends Error {
   override readonly name: string = "CloudError";
 }
 
-/** clouds.yaml, OS_* variables or options: the message names the file and the line, what was found and what was expected. */
+/**
+ * clouds.yaml, OS_* variables or options are invalid. The message names the file, the line, the value found and the
+ * expected one.
+ */
 export class CloudConfigInvalid extends CloudError {
   override readonly name = "CloudConfigInvalid";
 }
 
-/** Nothing names a cloud, and the state directory has none either. */
+/** No cloud is named, and the state directory has no cluster either. */
 export class NoLocalCloud extends CloudError {
   override readonly name = "NoLocalCloud";
 }
@@ -25,12 +28,12 @@ export class EndpointNotFound extends CloudError {
   override readonly name = "EndpointNotFound";
 }
 
-/** What answers there does not speak the expected API, or is too old for it. */
+/** The endpoint does not speak the expected API, or its version is too old. */
 export class UnexpectedResponseError extends CloudError {
   override readonly name = "UnexpectedAnswer";
 }
 
-/** An answer that is no success: 401 credentials, 403 a missing role, 404, 409 and so on. */
+/** A response that is not a success: 401 credentials, 403 a missing role, 404, 409 and so on. */
 export class CloudRejectedError extends CloudError {
   override readonly name = "CloudRefused";
   readonly status: number;
@@ -41,7 +44,9 @@ export class CloudRejectedError extends CloudError {
   }
 }
 
-/** @param whose what was asked, and what to check. @throws {CloudUnreachable} */
+/**
+ * Maps connection failures of a request. @param whose names the request and what to check. @throws {CloudUnreachable}
+ */
 export async function reachable<T>(response: Promise<T>, whose: string): Promise<T> {
   try {
     return await response;

@@ -11,21 +11,24 @@ import type { CloudConfig, ServiceType } from "./cloud-config.js";
 import { CloudRejectedError, EndpointNotFound, reachable, UnexpectedResponseError } from "./errors.js";
 import { type Send, ServiceClient, type ServiceRequest } from "./service-client.js";
 
-/** A version range as a service tells it: majors are always the same, so only minors count. */
+/** The range of a service's microversions. The major is fixed, so only minors are compared. */
 interface Range {
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/** What this client knows of a service: it is used at `most`, or at less where less is offered, down to `least`. */
+/**
+ * The microversions that this client supports for a service. It uses `most`, or the service's maximum if that is lower
+ * but at least `least`.
+ */
 interface Knows {
   readonly least: number;
   readonly most: number;
-  /** Why `least`: what that version brought. */
+  /** The feature for which `least` is needed. */
   readonly because: string;
 }
 
-/** A token, and where it is good for. */
+/** A token with the endpoints for which it is valid. */
 interface Login {
   readonly token: string;
   /** Without a trailing slash. */
@@ -41,20 +44,20 @@ const REJECTION_HINTS: Readonly<Record<Credentials["kind"], string>> = {
     "refused the application credential (401); check its id and secret, and whether it has expired",
 };
 
-/** A cloud that has let us in. */
+/** A cloud with an authenticated session. */
 export interface Cloud {
   readonly name: string;
   readonly compute: ServiceClient;
   readonly placement: ServiceClient;
 }
 
-/** 2.88 took the totals of hypervisors away, which the judgement of inventories needs. */
+/** 2.88 removed the totals of hypervisors, which the checks of inventories need. */
 const COMPUTE: Knows = { least: 53, most: 87, because: "uuids of compute nodes" };
 
 /** 1.39 changes queries only. */
 const PLACEMENT: Knows = { least: 28, most: 38, because: "generations of consumers" };
 
-/** Gets a token and agrees on microversions. @throws {CloudError} */
+/** Gets a token and negotiates microversions. @throws {CloudError} */
 export async function openCloud(http: HttpClient, config: CloudConfig): Promise<Cloud> {
   const session = new Session(http, config);
   const [compute, placement] = await Promise.all([
@@ -90,7 +93,7 @@ function rangeIn({ body }: HttpResponse): Range | undefined {
   }
 }
 
-/** One token for all requests; another one once a service refuses it. */
+/** Uses one token for all requests, and gets a new one if a service rejects it. */
 class Session {
   readonly #http: HttpClient;
   readonly #config: CloudConfig;
@@ -107,7 +110,7 @@ class Session {
     if (response.status !== 401) {
       return response;
     }
-    // The first request that is refused logs in again for all.
+    // The first rejected request triggers one login for all.
     if (this.#login === login) {
       this.#login = undefined;
     }
@@ -129,7 +132,7 @@ class Session {
   #ask({ token, endpoints }: Login, service: ServiceType, request: ServiceRequest): Promise<HttpResponse> {
     const { method, path, version, body } = request;
     const major = service === "compute" ? 2 : 1;
-    // Nova's old catalogs have the project's id in the endpoint; its version document is one level up.
+    // Nova's old catalogs contain the project's id in the endpoint; the version document is one level up.
     const base = path === "/" ? endpoints[service].replace(/(\/v2(?:\.1)?)\/.*$/, "$1") : endpoints[service];
     return reachable(
       this.#http.request({
@@ -149,7 +152,7 @@ class Session {
   }
 }
 
-/** Identity v3. @throws {CloudError} */
+/** Logs in with Identity v3. @throws {CloudError} */
 async function logIn(http: HttpClient, config: CloudConfig): Promise<Login> {
   const { credentials, scope } = config;
   const { url, status, token, body } = await reachable(
@@ -226,7 +229,7 @@ function negotiate(service: string, major: number, range: Range, knows: Knows): 
   );
 }
 
-/** The minor of `2.79`; undefined: no such text. */
+/** Returns the minor of `2.79`, or undefined for other values. */
 function minorOf(text: unknown): number | undefined {
   const match = typeof text === "string" ? /^\d+\.(\d+)$/.exec(text) : null;
   return match ? Number(match[1]) : undefined;

@@ -3,12 +3,12 @@ import type { HttpMethod, HttpResponse } from "../../runtime/http.js";
 import type { ServiceType } from "./cloud-config.js";
 import { CloudRejectedError, UnexpectedResponseError } from "./errors.js";
 
-/** Sends one request to a service of the cloud, with a token. @throws {CloudError} nothing answered, or 401 twice */
+/** Sends an authenticated request to a service of the cloud. @throws {CloudError} there is no response, or 401 twice */
 export type Send = (service: ServiceType, request: ServiceRequest) => Promise<HttpResponse>;
 
 export interface ServiceRequest {
   readonly method: HttpMethod;
-  /** Below the endpoint. */
+  /** Relative to the endpoint. */
   readonly path: string;
   /** Minor of the microversion. */
   readonly version?: number;
@@ -20,10 +20,10 @@ export interface Options {
   readonly body?: unknown;
 }
 
-/** One service of a cloud, at the microversion that was agreed on. */
+/** One service of a cloud, at the negotiated microversion. */
 export class ServiceClient {
   readonly type: ServiceType;
-  /** Minor of the newest microversion that is used. */
+  /** Minor of the newest microversion in use. */
   readonly version: number;
   readonly #send: Send;
 
@@ -33,12 +33,12 @@ export class ServiceClient {
     this.#send = send;
   }
 
-  /** The answer of any status but 401. */
+  /** Returns the response, which may have any status but 401. */
   request(method: HttpMethod, path: string, { version = this.version, body }: Options = {}): Promise<HttpResponse> {
     return this.#send(this.type, { method, path, version, ...(body === undefined ? {} : { body }) });
   }
 
-  /** The body of a success. @throws {CloudError} */
+  /** Returns the body of a successful response. @throws {CloudError} */
   async get(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>>> {
     const response = await this.request("GET", path, options);
     if (response.status >= 300) {
@@ -47,7 +47,7 @@ export class ServiceClient {
     return bodyOf(this.type, path, response);
   }
 
-  /** As {@link get}; undefined for 404. */
+  /** Like {@link get}, but returns undefined for 404. */
   async find(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>> | undefined> {
     const response = await this.request("GET", path, options);
     if (response.status === 404) {
@@ -80,7 +80,7 @@ function toRejectedError(
   return new CloudRejectedError(response.status, message + advice);
 }
 
-/** What the service says of it, on one line. */
+/** Returns the error message in the body, on one line. */
 export function detail(body: string): string {
   try {
     const record = asRecord(JSON.parse(body));

@@ -17,12 +17,12 @@ import type {
   ProviderState,
 } from "./plan.js";
 
-/** How one line of a plan went. */
+/** The result of one line of a plan. */
 type Outcome =
   | { readonly state: "done" }
-  /** It was as the plan wants it already. */
+  /** The objects already had the planned state. */
   | { readonly state: "already" }
-  /** Another client changed it since the audit, or Placement refuses it; nothing was changed. */
+  /** Another client changed an object since the audit, or Placement rejected the change. Nothing was changed. */
   | { readonly state: "refused"; readonly why: string };
 
 const DONE: Outcome = { state: "done" };
@@ -31,25 +31,28 @@ const ALREADY: Outcome = { state: "already" };
 
 const rejectedOutcome = (why: string): Outcome => ({ state: "refused", why });
 
-/** From here on consumers have types. */
+/** The first microversion with consumer types. */
 const CONSUMER_TYPES = 38;
 
-/** The newest below: what is written keeps the type that a consumer has, and gives none to a new one. */
+/**
+ * The newest microversion without consumer types. A write with it preserves an existing consumer's type and sets none
+ * on a new one.
+ */
 const WITHOUT_TYPES = 36;
 
 const isTyped = ({ consumer_type }: ConsumerState): boolean => consumer_type !== null && consumer_type !== "unknown";
 
 export interface Line {
   readonly edit: Edit;
-  /** What was to be done: the edit's action, or its inverse. */
+  /** The edit's action, or its inverse. */
   readonly action: Action;
   readonly outcome: Outcome;
 }
 
 /**
- * Carries a plan out, one line after the other; `undo` takes it back, from the last line to the first. A line that is
- * refused stops no other. Each is done or not when the process dies, so it may be run again.
- * @throws {CloudError} Placement does not answer any more, or refuses the token
+ * Applies a plan line by line. With `undo`, reverts it from the last line to the first. A rejected line does not stop
+ * the others. Each line is atomic, so a plan can be applied again after a crash.
+ * @throws {CloudError} Placement no longer responds, or rejects the token
  */
 export async function applyPlan(
   placement: ServiceClient,
@@ -70,7 +73,7 @@ export async function applyPlan(
   return lines;
 }
 
-/** Does one thing to a provider, if it still is as the plan assumes. @throws {CloudError} */
+/** Changes a provider if its state is still the one that the plan assumes. @throws {CloudError} */
 async function changeProvider(placement: ServiceClient, action: ProviderAction): Promise<Outcome> {
   if (action.kind === "create-provider") {
     return createProvider(placement, action.provider);
@@ -120,7 +123,9 @@ async function write(placement: ServiceClient, method: HttpMethod, path: string,
     : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
 }
 
-/** Writes what the consumers are to hold, if each still is as the plan assumes. @throws {CloudError} */
+/**
+ * Writes the consumers' allocations if the state of each is still the one that the plan assumes. @throws {CloudError}
+ */
 async function changeAllocations(placement: ServiceClient, { consumers }: AllocationsAction): Promise<Outcome> {
   const found = await Promise.all(consumers.map(({ uuid }) => readConsumer(placement, uuid)));
   if (consumers.every(({ after }, index) => isAt(found[index], after))) {
@@ -169,7 +174,7 @@ function isAt(found: ConsumerRecord | undefined, state: ConsumerState): boolean 
   return found.projectId === state.project_id && found.userId === state.user_id && sameType;
 }
 
-/** Undefined: no microversion writes both consumers with a type and consumers without. */
+/** Returns undefined if both consumers with and without a type must be written, which no microversion supports. */
 function versionFor(placement: ServiceClient, consumers: readonly ConsumerChange[]): number | undefined {
   const remaining = consumers
     .map(({ after }) => after)
@@ -181,7 +186,7 @@ function versionFor(placement: ServiceClient, consumers: readonly ConsumerChange
   return typed === remaining.length ? placement.version : undefined;
 }
 
-/** Placement wants owner and type even for a consumer that will hold nothing. */
+/** Placement requires owner and type even for a consumer without allocations. */
 function bodyOf({ generation, before, after }: ConsumerChange, found: ConsumerRecord | undefined, version: number) {
   const named = Object.keys(after.allocations).length > 0 ? after : before;
   return {
@@ -195,7 +200,7 @@ function bodyOf({ generation, before, after }: ConsumerChange, found: ConsumerRe
   };
 }
 
-/** Makes a provider with all that it had; one that was made halfway is completed. @throws {CloudError} */
+/** Creates a provider with all of its data. Completes one that was created partially. @throws {CloudError} */
 async function createProvider(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
   const { uuid, name, parent } = provider;
   const found = await placement.find(`/resource_providers/${uuid}`);
@@ -215,7 +220,7 @@ async function createProvider(placement: ServiceClient, provider: ProviderState)
   return filled.state === "already" && !found ? DONE : filled;
 }
 
-/** Adds what is missing; what is there and differs belongs to another client. */
+/** Adds missing data. Existing data that differs belongs to another client. */
 async function fill(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
   const { uuid, inventories, traits, aggregates } = provider;
   const [stock, details] = await Promise.all([readInventories(placement, uuid), readDetails(placement, uuid)]);
@@ -224,7 +229,7 @@ async function fill(placement: ServiceClient, provider: ProviderState): Promise<
     { path: "traits", is: details.traits, desired: traits, body: { traits } },
     { path: "aggregates", is: details.aggregates, desired: aggregates, body: { aggregates } },
   ];
-  // An agent that has filled in a provider since knows better.
+  // If an agent has written the provider since, its data takes precedence.
   const missing = parts.filter(({ is, desired }) => !isDeepStrictEqual(is, desired) && Object.keys(desired).length > 0);
   for (const { path, is, body } of missing) {
     if (Object.keys(is).length > 0) {
@@ -245,7 +250,7 @@ async function readInventories(placement: ServiceClient, uuid: string): Promise<
   return inventoriesIn(await placement.get(`/resource_providers/${uuid}/inventories`));
 }
 
-/** Sorted. @throws {CloudError} */
+/** Returns sorted traits and aggregates. @throws {CloudError} */
 export async function readDetails(placement: ServiceClient, uuid: string): Promise<ProviderDetails> {
   const [{ traits }, { aggregates }] = await Promise.all([
     placement.get(`/resource_providers/${uuid}/traits`),

@@ -2,7 +2,7 @@ import type { ConsumerRemedy, Finding, ProviderRemedy } from "../checks/finding.
 import type { Amounts, ConsumerRecord, Held, Provider, Snapshot } from "../read/records.js";
 import type { Action, ConsumerChange, ConsumerState, Edit, Plan, ProviderState } from "./plan.js";
 
-/** What has to be asked for before a provider is deleted, so that it can be made again. */
+/** Data that must be read before a provider is deleted, so that the deletion can be undone. */
 export interface ProviderDetails {
   readonly traits: readonly string[];
   readonly aggregates: readonly string[];
@@ -25,12 +25,12 @@ interface Draft {
 const holdsNothing = ({ allocations }: ConsumerState): boolean => Object.keys(allocations).length === 0;
 
 export interface PlannedAudit {
-  /** The findings; where the plan cannot make an edit that is right, `left` says why. */
+  /** The findings. If no correct edit is possible, `left` explains why. */
   readonly findings: readonly Finding[];
   readonly plan: Plan;
 }
 
-/** @param details of the providers that are to be deleted, by uuid */
+/** @param details of the providers to delete, by uuid */
 export function makePlan(
   cloud: string,
   findings: readonly Finding[],
@@ -52,7 +52,7 @@ export function makePlan(
       const edit = editProvider(remedy, snapshot, details, wipes);
       return edit ? [{ ...edit, findings: [finding.code], reason: finding.explanation }] : [];
     });
-  // A provider can only go once nothing is held of it; one that is in another's way has to go first.
+  // A provider can be deleted only when it has no allocations. One that conflicts with another must be deleted first.
   const isLast = ({ action, findings: [code] }: Edit) => action.kind === "delete-provider" && code !== "identity-clash";
   const ordered = [...edits.filter((edit) => !isLast(edit)), ...allocations, ...edits.filter(isLast)];
   const done = new Set(allocations.flatMap(({ action }) => consumersIn(action)));
@@ -76,7 +76,7 @@ function settle(finding: Finding, retained: ReadonlySet<Finding>, done: Readonly
 
 const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is ProviderRemedy => !("consumer" in remedy);
 
-/** A provider that is to be deleted, although a consumer would still hold something of it after all other edits. */
+/** Returns whether a provider to delete would still have allocations after all other edits. */
 function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly DraftEdit[]): boolean {
   if (remedy.kind !== "delete-provider") {
     return false;
@@ -91,7 +91,10 @@ function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: reado
   return [...consumers.values()].some(({ uuid, held }) => remedy.uuid in (after.get(uuid) ?? held));
 }
 
-/** Writes that leave a consumer with nothing raise the generation of each provider that it had (spec 5.4). */
+/**
+ * Counts the writes that remove all allocations of a consumer. Each raises the generation of every provider involved
+ * (spec 5.4).
+ */
 function countWipes(edits: readonly DraftEdit[]): ReadonlyMap<string, number> {
   const wipes = new Map<string, number>();
   for (const { action } of edits) {
@@ -114,7 +117,10 @@ function consumersIn(action: Action): readonly string[] {
   return action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : [];
 }
 
-/** One edit a consumer, whatever was found about it; consumers that hand something over share one. */
+/**
+ * Returns one edit per consumer, whatever was found about it. Consumers between which allocations are transferred share
+ * one edit.
+ */
 function editConsumers(findings: readonly Finding[], { records }: Snapshot): DraftEdit[] {
   const groups = groupByConsumer(findings);
   return [...new Set(groups.values())].flatMap((requests) => {
@@ -149,7 +155,7 @@ function consumersOf(remedy: ConsumerRemedy): readonly string[] {
   return remedy.kind === "take-over" ? [remedy.consumer, remedy.from] : [remedy.consumer];
 }
 
-/** Wishes by consumer; those that have a consumer in common are one list. */
+/** Groups remedies by consumer. Remedies with a common consumer are in one list. */
 function groupByConsumer(findings: readonly Finding[]): ReadonlyMap<string, RemedyRequest[]> {
   const groups = new Map<string, RemedyRequest[]>();
   for (const finding of findings) {
@@ -172,7 +178,7 @@ function groupByConsumer(findings: readonly Finding[]): ReadonlyMap<string, Reme
 
 function changesOf(records: readonly ConsumerRecord[], remedies: readonly ConsumerRemedy[]): ConsumerChange[] {
   const drafts = new Map(records.map((record) => [record.uuid, { ...record, held: { ...record.held } } as Draft]));
-  // What is handed over comes first: the other wishes are about what the consumer has then.
+  // Transfers come first, since the other remedies assume the allocations after them.
   const order = ["take-over", "clear", "drop", "hold", "own"];
   for (const remedy of remedies.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))) {
     const draft = drafts.get(remedy.consumer);
@@ -237,7 +243,10 @@ function consumerStateOf({
     : { allocations, project_id: projectId, user_id: userId, consumer_type: type };
 }
 
-/** Undefined: the provider is gone by now. @param wipes generations that earlier edits of the plan raise it by */
+/**
+ * Returns undefined if the provider no longer exists. @param wipes increments of the provider's generation by earlier
+ * edits of the plan
+ */
 function editProvider(
   remedy: ProviderRemedy,
   { providers }: Snapshot,

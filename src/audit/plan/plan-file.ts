@@ -75,20 +75,20 @@ const PLAN_SCHEMA = object({
   },
 });
 
-/** Compiles the schema with the first plan, and keeps it. */
+/** Compiles the schema at first use and caches it. */
 const ajv = new Ajv({ allowUnionTypes: true, discriminator: true });
 
-/** The plan cannot be read: the message names the file, the place and what was expected. */
+/** The plan is unreadable. The message names the file, the location and what was expected. */
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
 }
 
-/** Writes a file that its owner alone can read: it names projects and users. Replaces the file as a whole. */
+/** Writes the plan atomically to a file that only its owner can read, since it names projects and users. */
 export function writePlan(files: Files, path: string, plan: Plan): Promise<void> {
   return files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** @param cloud that it is to be applied to, as the audit called it @throws {PlanUnreadable} */
+/** @param cloud name of the target cloud, which must equal the audited one's @throws {PlanUnreadable} */
 export async function readPlan(files: Files, path: string, cloud: string): Promise<Plan> {
   const text = await files.readIfPresent(path);
   if (text === undefined) {
@@ -104,7 +104,7 @@ export async function readPlan(files: Files, path: string, cloud: string): Promi
   if (!validate(value)) {
     throw new PlanUnreadable(`${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
   }
-  // What is to be created has no generation that would tell another cloud.
+  // Creations have no generation by which another cloud would be detected.
   if (value.cloud !== cloud) {
     throw new PlanUnreadable(
       `${path}: the plan was made for cloud ${value.cloud}, and this is ${cloud}; choose with --os-cloud`,

@@ -1,26 +1,26 @@
 import type { Held, Inventory } from "../read/records.js";
 
-/** What `audit --plan` writes and `apply` carries out. */
+/** The plan that `audit --plan` writes and `apply` applies. */
 export interface Plan {
   readonly version: 1;
-  /** The name by which the audit knew it; `apply` takes the plan to no other. */
+  /** The audited cloud's name; `apply` rejects any other cloud. */
   readonly cloud: string;
-  /** The lines in the order in which they can be done; `--undo` goes from the last to the first. */
+  /** The edits in the order of application; `--undo` processes them in reverse. */
   readonly edits: readonly Edit[];
 }
 
 export interface Edit {
-  /** Codes of the findings that it removes. */
+  /** Codes of the findings that the edit removes. */
   readonly findings: readonly string[];
   readonly reason: string;
   readonly action: Action;
-  /** What takes it back. */
+  /** The action that undoes the edit. */
   readonly inverse: Action;
 }
 
 export type Action = AllocationsAction | ProviderAction;
 
-/** Replaces what some consumers hold, all or none of them. */
+/** Replaces the allocations of some consumers atomically. */
 export interface AllocationsAction {
   readonly kind: "allocations";
   readonly consumers: readonly ConsumerChange[];
@@ -28,7 +28,7 @@ export interface AllocationsAction {
 
 export interface ConsumerChange {
   readonly uuid: string;
-  /** The consumer's, assumed to be there before; null: Placement must not know it. */
+  /** The consumer's expected generation before the change; null if the consumer must not exist. */
   readonly generation: number | null;
   readonly before: ConsumerState;
   readonly after: ConsumerState;
@@ -36,10 +36,10 @@ export interface ConsumerChange {
 
 export interface ConsumerState {
   readonly allocations: Held;
-  /** The owner; null where nothing is held, or Placement does not know it. */
+  /** The owner; null if there are no allocations or Placement does not know it. */
   readonly project_id: string | null;
   readonly user_id: string | null;
-  /** `unknown` for those that never got a type; null below Placement 1.38. */
+  /** `unknown` if the consumer never got a type; null below Placement 1.38. */
   readonly consumer_type: string | null;
 }
 
@@ -47,14 +47,14 @@ export type ProviderAction =
   | { readonly kind: "create-provider"; readonly provider: ProviderState }
   | {
       readonly kind: "delete-provider";
-      /** The provider's, assumed to be there before. */
+      /** The provider's expected generation before the change. */
       readonly generation: number;
       readonly provider: ProviderState;
     }
   | {
       readonly kind: "rename-provider";
       readonly uuid: string;
-      /** Null: the name alone is compared. */
+      /** If null, only the name is compared. */
       readonly generation: number | null;
       readonly before: string;
       readonly after: string;
@@ -62,7 +62,7 @@ export type ProviderAction =
   | {
       readonly kind: "set-inventories";
       readonly uuid: string;
-      /** Null: the inventories alone are compared. */
+      /** If null, only the inventories are compared. */
       readonly generation: number | null;
       readonly before: Inventories;
       readonly after: Inventories;
@@ -79,7 +79,7 @@ export interface ProviderState {
   readonly aggregates: readonly string[];
 }
 
-/** The consumers or the provider that it changes. */
+/** Returns the uuids of the consumers or the provider that the action changes. */
 export function subjectsOf(action: Action): readonly string[] {
   switch (action.kind) {
     case "allocations":
@@ -93,7 +93,10 @@ export function subjectsOf(action: Action): readonly string[] {
   }
 }
 
-/** The plan with the edits alone that change one of these consumers and providers. @throws {NotInPlan} none changes one of them */
+/**
+ * Returns the plan reduced to the edits of these consumers and providers. @throws {NotInPlan} no edit changes one of
+ * them
+ */
 export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   const edits = plan.edits.filter(({ action }) => subjectsOf(action).some((uuid) => uuids.includes(uuid)));
   const changed = new Set(edits.flatMap(({ action }) => subjectsOf(action)));
@@ -106,12 +109,12 @@ export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   return { ...plan, edits };
 }
 
-/** Something was chosen of a plan that is not in it. */
+/** The plan contains no edit of a selected object. */
 export class NotInPlan extends Error {
   override readonly name = "NotInPlan";
 }
 
-/** One line for an operator. */
+/** Describes the action on one line for an operator. */
 export function describeAction(action: Action): string {
   switch (action.kind) {
     case "allocations":

@@ -17,17 +17,20 @@ import {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Migrations have uuids from here on. */
+/** The first microversion with uuids of migrations. */
 export const MIGRATION_UUIDS = 59;
 
-/** Servers of all projects. Deleted ones are left out. @throws {CloudError} */
+/** Reads the servers of all projects except deleted ones. @throws {CloudError} */
 export async function readServers(compute: ServiceClient, onProgress: OnProgress): Promise<Server[]> {
   const list = { path: "/servers/detail?all_tenants=True&deleted=False", key: "servers", what: "servers" };
   const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
   return entries.map(serverOf);
 }
 
-/** One server, soft-deleted ones too, which lists leave out; undefined: there is none. @throws {CloudError} */
+/**
+ * Reads one server, which may be soft-deleted; lists omit those. Returns undefined if there is none. @throws
+ * {CloudError}
+ */
 export async function findServer(compute: ServiceClient, uuid: string): Promise<Server | undefined> {
   const body = await compute.find(`/servers/${encodeURIComponent(uuid)}`);
   return body === undefined ? undefined : serverOf(asRecord(body.server));
@@ -37,7 +40,7 @@ const HOST = "OS-EXT-SRV-ATTR:host";
 
 function serverOf(entry: Entry): Server {
   const status = asString(entry.status);
-  // A server in a cell that does not answer has little more than its id (2.69).
+  // A server in an unresponsive cell has little more than its id (2.69).
   if (status !== "UNKNOWN" && !(HOST in entry)) {
     throw new UnexpectedResponseError(
       `server ${String(entry.id)} is shown without ${HOST}: these credentials lack the admin role`,

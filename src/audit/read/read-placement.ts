@@ -4,13 +4,16 @@ import type { ServiceClient } from "../cloud/service-client.js";
 import type { Consumer, ConsumerRecord, Held, Inventory, OnProgress, Provider } from "./records.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./response-fields.js";
 
-/** Requests that are under way at a time. */
+/** Maximum number of parallel requests. */
 export const CONCURRENCY = 24;
 
-/** A provider without what has to be asked for one by one. */
+/** A provider without the data that needs a request per provider. */
 export type BareProvider = Omit<Provider, "inventories">;
 
-/** All providers: their names and trees, and which are shared by whom. @throws {CloudError} */
+/**
+ * Lists all providers with their names and trees, and the members with which sharing providers share. @throws
+ * {CloudError}
+ */
 export async function listProviders(placement: ServiceClient): Promise<Map<string, BareProvider>> {
   const [all, sharing, ...novas] = await Promise.all([
     placement.get("/resource_providers"),
@@ -44,7 +47,7 @@ export async function listProviders(placement: ServiceClient): Promise<Map<strin
   );
 }
 
-/** Providers with a trait; none where Placement has never heard of the trait, which it answers with 400. */
+/** Returns the providers with a trait, or none if Placement does not know the trait and responds with 400. */
 async function withTrait(placement: ServiceClient, trait: string): Promise<readonly string[]> {
   try {
     return uuidsIn(await placement.get(`/resource_providers?required=${trait}`));
@@ -60,7 +63,7 @@ function uuidsIn(body: unknown): readonly string[] {
   return asArray(asRecord(body).resource_providers).map((entry) => asString(asRecord(entry).uuid));
 }
 
-/** Members of the aggregates that a sharing provider is in. */
+/** Returns the members of the sharing provider's aggregates. */
 async function usersOf(placement: ServiceClient, uuid: string): Promise<ReadonlySet<string>> {
   const { aggregates } = await placement.get(`/resource_providers/${uuid}/aggregates`);
   const members = asArray(aggregates).map(asString).join(",");
@@ -70,7 +73,10 @@ async function usersOf(placement: ServiceClient, uuid: string): Promise<Readonly
   return new Set(uuidsIn(await placement.get(`/resource_providers?member_of=in:${members}`)));
 }
 
-/** What a provider has, and what each consumer holds of it; undefined: it is gone. @throws {CloudError} */
+/**
+ * Reads a provider's inventories and its consumers' allocations. Returns undefined if it no longer exists. @throws
+ * {CloudError}
+ */
 export async function readProvider(
   placement: ServiceClient,
   bare: BareProvider,
@@ -94,7 +100,7 @@ export async function readProvider(
   return { provider, consumers };
 }
 
-/** The inventories in an answer of `GET /resource_providers/U/inventories`. */
+/** Returns the inventories in a response of `GET /resource_providers/U/inventories`. */
 export function inventoriesIn({ inventories }: Readonly<Record<string, unknown>>): Provider["inventories"] {
   return mapRecord(inventories, inventoryOf);
 }
@@ -111,19 +117,19 @@ function inventoryOf(value: unknown): Inventory {
   };
 }
 
-/** Consumers by uuid: what each holds on one provider put together. */
+/** Merges the allocations on single providers by consumer uuid. */
 function joinConsumers(parts: readonly Consumer[]): Map<string, Consumer> {
   const joined = new Map<string, Consumer>();
   for (const part of parts) {
     const known = joined.get(part.uuid);
-    // Read at different moments: the older generation makes a write fail if anything changed in between.
+    // The parts were read at different times. With the older generation, a write fails if anything changed in between.
     const generation = Math.min(known?.generation ?? Number.POSITIVE_INFINITY, part.generation ?? 0);
     joined.set(part.uuid, known ? { ...part, generation, held: { ...known.held, ...part.held } } : part);
   }
   return joined;
 }
 
-/** One consumer; `held` is empty and the generation null when Placement does not know it. @throws {CloudError} */
+/** Reads one consumer. If Placement does not know it, `held` is empty and the generation null. @throws {CloudError} */
 export async function readConsumer(placement: ServiceClient, uuid: string): Promise<ConsumerRecord> {
   const body = await placement.get(`/allocations/${encodeURIComponent(uuid)}`);
   const held: Held = mapRecord(body.allocations, (entry) => mapRecord(asRecord(entry).resources, asNumber));
@@ -138,7 +144,7 @@ export async function readConsumer(placement: ServiceClient, uuid: string): Prom
   };
 }
 
-/** Reads every provider; one that disappears meanwhile is left out. @throws {CloudError} */
+/** Reads all providers, skipping those that disappear in the meantime. @throws {CloudError} */
 export async function readProviders(
   placement: ServiceClient,
   bare: Iterable<BareProvider>,

@@ -23,7 +23,7 @@ import type {
 } from "./records.js";
 import { asRecord } from "./response-fields.js";
 
-/** The project and user that each consumer should belong to. */
+/** The project and user to which the consumers should belong. */
 interface Owner {
   readonly projectId: string;
   readonly userId: string;
@@ -33,16 +33,18 @@ interface Owner {
 export interface ReadOptions {
   readonly clock: Pick<Clock, "now">;
   readonly onProgress: OnProgress;
-  /** Ask for the owner of each consumer. */
+  /** Reads the owner of each consumer. */
   readonly thorough: boolean;
   /**
-   * Reads the guests of all hypervisors, by host. Absent: no API tells them, and they are not judged.
+   * Reads the guests of hypervisors, by host. No API provides them; if absent, guests are not checked.
    * @param hosts are up, and have one node each
    */
   readonly readGuests?: (hosts: readonly string[]) => Promise<Snapshot["guests"]>;
 }
 
-/** The guests of a host with many nodes are bare metal, which its nodes hold. @throws what reading them throws */
+/**
+ * Skips hosts with many nodes, since their guests are the bare-metal nodes. @throws whatever reading the guests throws
+ */
 async function readGuests(
   hypervisors: readonly Hypervisor[],
   { readGuests: read }: Pick<ReadOptions, "readGuests">,
@@ -52,7 +54,10 @@ async function readGuests(
   return read === undefined ? new Map() : read(single);
 }
 
-/** Reads all that is judged: two requests a provider, one a page of everything else. @throws {CloudError} */
+/**
+ * Reads everything that is checked: two requests per provider, and one per page of everything else. @throws
+ * {CloudError}
+ */
 export async function readSnapshot({ compute, placement }: Cloud, options: ReadOptions): Promise<Snapshot> {
   const { onProgress } = options;
   const [servers, migrations, hypervisors, services, held] = await Promise.all([
@@ -77,8 +82,8 @@ export async function readSnapshot({ compute, placement }: Cloud, options: ReadO
 }
 
 /**
- * The consumers whose project or user has to be asked for: those that Nova does not know, and those of every project and
- * user whose sum of usages is not what its servers hold. With `thorough` all: two servers that have swapped their owners
+ * Reads the project and user of consumers that Nova does not know, and of those whose project and user have other
+ * usages than the sum of their servers' allocations. With `thorough` reads all, since two servers with swapped owners
  * change no sum.
  */
 async function readOwners(
@@ -127,7 +132,7 @@ function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "server
   return { owners: [...owners.values()], unknownConsumers: unknownConsumers };
 }
 
-/** Whether Placement's usages of the project and user are the sum of what these consumers hold. */
+/** Returns whether Placement's usages of the project and user equal the sum of these consumers' allocations. */
 async function addsUp(
   placement: ServiceClient,
   { projectId, userId, consumers }: Owner,
@@ -140,7 +145,7 @@ async function addsUp(
   return sameSums(sum(expected), sum(amountsIn(asRecord(usages))));
 }
 
-/** By consumer type from 1.38 on, each with a count of consumers. */
+/** Splits usages by consumer type. From 1.38 on they are grouped by it, each with a count of consumers. */
 function amountsIn(usages: Readonly<Record<string, unknown>>): Amounts[] {
   const groups = Object.values(usages).every((value) => typeof value === "number") ? [usages] : Object.values(usages);
   return groups.map((group) => {
@@ -166,14 +171,14 @@ function sameSums(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, n
 }
 
 interface Suspects {
-  /** Consumers that were found at fault; servers and migrations are consumers. */
+  /** Consumers with findings, including servers and migrations. */
   readonly consumers: ReadonlySet<string>;
   readonly providers: ReadonlySet<string>;
 }
 
 /**
- * The same snapshot with everything about the suspects read anew, so that what was caught in the middle of a build or a move
- * is seen at another moment. Lists of moves and hosts are read anew as a whole. @throws {CloudError}
+ * Reads everything about the suspects again, so that a build or move that was in progress is seen in a later state.
+ * Rereads the lists of moves and hosts completely. @throws {CloudError}
  */
 export async function lookAgain(
   { compute, placement }: Cloud,
@@ -193,7 +198,7 @@ export async function lookAgain(
   const records: readonly ConsumerRecord[] = await mapConcurrently(uuids, CONCURRENCY, (uuid) =>
     readConsumer(placement, uuid),
   );
-  // Reads them after the allocations: a consumer that is known by now was known, or on its way, when it held them.
+  // Read after the allocations: if the allocations belong to a server, that server exists by now.
   let done = 0;
   const servers = await mapConcurrently(uuids, CONCURRENCY, async (uuid) => {
     const server = await findServer(compute, uuid);
@@ -221,7 +226,7 @@ export async function lookAgain(
   };
 }
 
-/** A server with its migrations, a migration with its server: they are judged together. */
+/** Adds each server's migrations and each migration's server, since they are checked as one group. */
 function withTheirMoves(consumers: ReadonlySet<string>, migrations: Snapshot["migrations"]): readonly string[] {
   const all = new Set(consumers);
   for (const { uuid, server } of migrations) {
@@ -249,7 +254,7 @@ function replaced<T>(
   return after;
 }
 
-/** Names and trees of all providers as they are now; inventories of the suspects and of new providers. */
+/** Reads the current names and trees of all providers, and the inventories of suspects and new providers. */
 async function providersAgain(
   placement: Cloud["placement"],
   first: Snapshot,

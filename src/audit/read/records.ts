@@ -12,26 +12,26 @@ export interface Server {
   readonly id: string;
   readonly name: string;
   readonly projectId: string;
-  /** Null: its cell did not answer. */
+  /** Null if its cell did not respond. */
   readonly userId: string | null;
-  /** Null, both: unplaced. */
+  /** Both are null if the server is unplaced. */
   readonly host: string | null;
   readonly node: string | null;
-  /** `UNKNOWN` when its cell did not answer. */
+  /** `UNKNOWN` if its cell did not respond. */
   readonly status: string;
   readonly vmState: string;
   readonly taskState: string | null;
   readonly volumeBacked: boolean;
-  /** The copy that the server carries of its flavor. */
+  /** The copy of the flavor in the server's record. */
   readonly flavor: FlavorNeed;
 }
 
 export interface Migration {
   readonly id: number;
-  /** Null below 2.59: its allocations look like any other consumer's. */
+  /** Null below 2.59: its allocations cannot be distinguished from other consumers'. */
   readonly uuid: string | null;
   readonly server: string;
-  /** `migration`, `resize`, `live-migration`, `evacuation` */
+  /** `migration`, `resize`, `live-migration` or `evacuation`. */
   readonly type: string;
   readonly status: string;
   readonly sourceHost: string | null;
@@ -49,7 +49,7 @@ export interface Hypervisor {
   readonly host: string;
   readonly serviceUp: boolean;
   readonly type: string;
-  /** VCPU, MEMORY_MB and DISK_GB in all, as the compute node's record has them; null where the cloud does not tell. */
+  /** Total VCPU, MEMORY_MB and DISK_GB in the compute node's record; null if the cloud does not return them. */
   readonly totals: Amounts | null;
 }
 
@@ -75,30 +75,30 @@ export interface Provider {
   readonly parent: string | null;
   readonly root: string;
   readonly inventories: Readonly<Record<string, Inventory>>;
-  /** COMPUTE_NODE or OWNER_NOVA. */
+  /** It has the trait COMPUTE_NODE or OWNER_NOVA. */
   readonly isNovas: boolean;
-  /** Providers that may use it through aggregates; undefined: it shares nothing. */
+  /** Providers that may use it through aggregates; undefined if it shares nothing. */
   readonly sharedWith?: ReadonlySet<string>;
 }
 
-/** A consumer that holds something, as its providers list it. */
+/** A consumer with allocations, as its providers list it. */
 export interface Consumer {
   readonly uuid: string;
   readonly generation: number | null;
   readonly held: Held;
 }
 
-/** A consumer as it tells itself. */
+/** A consumer as its own record describes it. */
 export interface ConsumerRecord extends Consumer {
   readonly projectId: string | null;
   readonly userId: string | null;
-  /** `unknown`: never given. Null: Placement is too old to tell. */
+  /** `unknown` if it was never set; null if Placement is too old to return it. */
   readonly type: string | null;
 }
 
-/** What the cloud said; nothing is judged yet. */
+/** Data read from the cloud, before any checks. */
 export interface Snapshot {
-  /** When it was read, milliseconds since the epoch. */
+  /** Time of the read in milliseconds since the epoch. */
   readonly now: number;
   readonly servers: ReadonlyMap<string, Server>;
   readonly migrations: readonly Migration[];
@@ -108,16 +108,16 @@ export interface Snapshot {
   readonly services: readonly ComputeService[];
   readonly providers: ReadonlyMap<string, Provider>;
   readonly consumers: ReadonlyMap<string, Consumer>;
-  /** The allocations of the consumers that were asked for one by one. */
+  /** The allocations of consumers that were read one by one. */
   readonly records: ReadonlyMap<string, ConsumerRecord>;
-  /** By host; without the hosts whose guests were not read. */
+  /** By host; excludes hosts whose guests were not read. */
   readonly guests: ReadonlyMap<string, readonly HypervisorGuest[]>;
 }
 
-/** Called while something long is read: `done` of `total`; 0 of 0 when it is not known. */
+/** Called during long reads with `done` of `total`, which are 0 of 0 if unknown. */
 export type OnProgress = (what: string, done: number, total: number) => void;
 
-/** The first status classes of Nova's migrations: everything else is under way. */
+/** Final statuses of Nova's migrations; all others mean that the migration is in progress. */
 const ENDED = new Set(["confirmed", "reverted", "error", "failed", "completed", "cancelled", "done"]);
 
 export const hasEnded = ({ status }: Pick<Migration, "status">): boolean => ENDED.has(status);

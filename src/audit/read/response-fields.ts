@@ -3,10 +3,13 @@ import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import type { OnProgress } from "./records.js";
 
-/** Readers of JSON that came from the cloud; each throws `DiscoveryFailure` on anything else than it is named after. */
+/** Readers of JSON from the cloud. Each throws `DiscoveryFailure` if the value has another type than its name says. */
 export { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord };
 
-/** ISO times of the Compute API have no zone: they are UTC. Milliseconds since the epoch; 0 for none. */
+/**
+ * Parses a time of the Compute API to milliseconds since the epoch, or 0 if there is none. ISO times without a zone are
+ * UTC.
+ */
 export function timeOf(value: unknown): number {
   const text = asStringOrNull(value);
   if (text === null) {
@@ -21,7 +24,7 @@ export const numberOr = (value: unknown, other: number): number => (typeof value
 interface List {
   /** Without limit and marker: `/servers/detail?all_tenants=True`. */
   readonly path: string;
-  /** The key of the entries; `<key>_links` tells that there are more. */
+  /** The key of the entries. The presence of `<key>_links` means that there are more pages. */
   readonly key: string;
   readonly markerOf: (entry: Readonly<Record<string, unknown>>) => string;
   readonly what: string;
@@ -29,13 +32,16 @@ interface List {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Nova's largest page unless it is configured to less. */
+/** Nova's largest page, unless configured to a smaller one. */
 const PAGE = 1000;
 
-/** A page's last entry may be gone when the next page is asked for; then the list begins anew. */
+/**
+ * Maximum number of attempts. If a page's last entry is deleted before the next request, the list is read again from
+ * the start.
+ */
 const ATTEMPTS = 4;
 
-/** Every page of a list. @throws {CloudError} */
+/** Reads all pages of a list. @throws {CloudError} */
 export async function listAll(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {

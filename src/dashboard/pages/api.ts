@@ -22,13 +22,13 @@ export function requestBodies(id: string): Promise<RequestBodies | null> {
   return read(`/window/requests/${encodeURIComponent(id)}`);
 }
 
-/** Whether user and password are right. */
+/** Begins a session. Returns whether user and password are valid. */
 export async function enter(login: DashboardLogin): Promise<boolean> {
   const response = await fetch("/window/session", { method: "POST", headers: JSON_BODY, body: JSON.stringify(login) });
   return response.ok;
 }
 
-/** Ends the session, which the events say then. */
+/** Ends the session. The event stream then reports its end. */
 export async function leave(secret: string): Promise<void> {
   await fetch("/window/session", { method: "DELETE", headers: { [SESSION_HEADER]: secret } });
 }
@@ -56,12 +56,14 @@ const createFailure = (error: string): ActionResponse => ({
   requestId: null,
 });
 
-/** `[--host {dest}]` is left out where its field is empty. */
+/** `[--host {dest}]` is omitted if its field is empty. */
 const PART = /\[([^\]]*)\]/g;
 
 const FIELD = /\{(\w+)\}/g;
 
-/** The command lines of an action with what its fields say; a field that still waits for its value stays as `{host}`. */
+/**
+ * Returns the command lines of an action with the values of its fields. A field without a value remains as `{host}`.
+ */
 export function commandsOf({ commands }: DashboardAction, body: ActionBody): readonly string[] {
   return commands.map((command) =>
     command
@@ -77,7 +79,7 @@ export function commandsOf({ commands }: DashboardAction, body: ActionBody): rea
   );
 }
 
-/** What is missing before it can be sent; "": nothing. */
+/** Returns the labels of missing fields, or "" if the action can be sent. */
 export function missingOf({ fields }: DashboardAction, body: ActionBody): string {
   const missing = fields.filter(({ name, required, type }) => required && type !== "flag" && isEmpty(body[name]));
   return missing.map(({ label }) => label).join(", ");

@@ -5,18 +5,18 @@ import type { DashboardEvents } from "../wire/messages.js";
 import { type Cluster, Feed } from "./model/cluster.js";
 import type { Route } from "./model/navigation.js";
 
-/** Milliseconds until the page asks again for a server that answers nothing at all. */
+/** Milliseconds until the page retries a server that does not respond at all. */
 const AGAIN = 2_000;
 
-/** A page that nobody sees draws nothing: it takes what comes in larger portions. */
+/** Milliseconds between updates of a hidden page, which draws nothing. */
 const HIDDEN = 500;
 
 export type LiveState = "connecting" | "live" | "away" | "out";
 
-/** The connection over which the page is told what happens, and one more for requests, while somebody looks at them. */
+/** The page's event stream, and a second one for requests while they are displayed. */
 export class Live {
   readonly state = signal<LiveState>("connecting");
-  /** When the server last said something, by its clock. */
+  /** Time of the server's last event, by its clock. */
   readonly lastReceivedAt = signal<number | null>(null);
   /** The server's clock. */
   readonly now = signal(Date.now());
@@ -35,13 +35,13 @@ export class Live {
     }, 1_000);
   }
 
-  /** Requests come only while somebody looks at them. */
+  /** Follows requests only while they are displayed. */
   wantRequests(enabled: boolean): void {
     this.#requestsEnabled = enabled;
     this.#followRequests();
   }
 
-  /** Where the browser does not connect again by itself, the next greeting of the first connection has it try again. */
+  /** If the browser does not reconnect by itself, the next `hello` on the first stream causes another attempt. */
   #followRequests(): void {
     if (!this.#requestsEnabled) {
       this.#requests?.close();
@@ -95,7 +95,10 @@ export class Live {
     });
   }
 
-  /** The browser connects again by itself, except where it was refused: then the session may have ended. */
+  /**
+   * Handles a lost connection. The browser reconnects by itself unless the server rejected it; then the session may
+   * have ended.
+   */
   #lost(source: EventSource): void {
     if (source !== this.#source || this.state.value === "out") {
       return;
@@ -133,7 +136,7 @@ function nextFrame(call: () => void): void {
     setTimeout(call, HIDDEN);
     return;
   }
-  // A tab that is hidden in between draws no more: the timer comes instead.
+  // A tab that becomes hidden draws no more frames, so a timer replaces them.
   let called = false;
   const once = () => {
     if (!called) {
@@ -146,12 +149,12 @@ function nextFrame(call: () => void): void {
   requestAnimationFrame(once);
 }
 
-/** What every view needs. */
+/** Context of every view. */
 interface Dashboard {
   readonly cluster: Cluster;
   readonly live: Live;
   readonly route: Signal<Route>;
-  /** There is room for one column only. */
+  /** The screen has room for one column only. */
   readonly narrow: Signal<boolean>;
 }
 

@@ -2,7 +2,7 @@ import type { Store } from "../../control-plane/store/store.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, type VmState } from "../../records/index.js";
 import type { ConsumerRow, FindingRow, GuestsRow } from "../wire/rows.js";
 
-/** States in which a server that nothing is being done to has a guest. */
+/** States in which a server without a running task has a guest. */
 const WITH_GUEST: readonly VmState[] = ["active", "paused", "suspended", "stopped", "rescued", "resized"];
 
 const NOWHERE = { host: null, server: null, consumer: null, provider: null };
@@ -11,15 +11,15 @@ type FindingsStore = Pick<Store, "instances" | "migrations" | "computeNodes">;
 
 type Finding = readonly [key: string, row: FindingRow];
 
-/** What records and hypervisors say otherwise of each other, host by host, and what is held for nobody. */
+/** Contradictions between records and hypervisors per host, and allocations without an owner. */
 export class Findings {
   readonly #store: FindingsStore;
   readonly #onChange: (key: string) => void;
   readonly #rows = new Map<string, FindingRow>();
-  /** By what they are about: a host, or a consumer. */
+  /** Keys of findings by their subject: a host or a consumer. */
   readonly #keys = new Map<string, readonly string[]>();
 
-  /** @param onChange called with the key of each finding that is new, otherwise or gone */
+  /** @param onChange called with the key of each new, changed or removed finding */
   constructor(store: FindingsStore, onChange: (key: string) => void) {
     this.#store = store;
     this.#onChange = onChange;
@@ -38,7 +38,7 @@ export class Findings {
     this.#keys.clear();
   }
 
-  /** Replaces what was found about something. */
+  /** Replaces the findings about a subject. */
   replace(subject: string, found: readonly Finding[]): void {
     const before = this.#keys.get(subject) ?? [];
     const now = new Map(found);
@@ -59,7 +59,10 @@ export class Findings {
     }
   }
 
-  /** Compares a host's guests, just read, with the servers that the records put there. Undefined: they are not known. */
+  /**
+   * Compares a host's guests, which were just read, with the servers that the records place there. @param guests
+   * undefined if unknown
+   */
   checkHost(host: string, guests: GuestsRow | undefined): void {
     if (guests === undefined) {
       this.replace(`host ${host}`, []);
@@ -73,7 +76,7 @@ export class Findings {
     ]);
   }
 
-  /** Says so when a consumer holds something for nobody. @param row undefined: it holds nothing */
+  /** Reports a consumer whose allocations have no owner. @param row undefined if the consumer has no allocations */
   checkConsumer(uuid: string, row: ConsumerRow | undefined): void {
     if (row?.type !== "stale") {
       this.replace(`consumer ${uuid}`, []);
@@ -91,8 +94,8 @@ export class Findings {
   }
 
   /**
-   * Compares the providers of which a server that nothing is being done to holds something with its host: it may hold nothing, so that
-   * its room is given to others, or another host as well.
+   * Compares the providers of a server's allocations with its host, if no task of the server is running. Reports a
+   * server without allocations, whose resources can be claimed by others, and allocations on a second host.
    */
   checkServerAllocations(uuid: string, providers: readonly string[]): void {
     const server = this.#store.instances.get(uuid);
@@ -113,7 +116,10 @@ export class Findings {
     this.replace(subject, [[subject, { ...NOWHERE, code: "missing-allocation", text, host, server: uuid }]]);
   }
 
-  /** An allocation on another host that no move explains. An evacuation leaves one until its source has cleaned up. */
+  /**
+   * Returns a finding for an allocation on another host that no move explains. An evacuation leaves one until its
+   * source has cleaned up.
+   */
   #doubled({ uuid, displayName, host }: Instance, provider: string): readonly Finding[] {
     const other = this.#store.computeNodes.hostOf(provider);
     if (other === null || other === host) {
@@ -139,7 +145,7 @@ export class Findings {
       return [[key, { ...NOWHERE, code: "guest-without-server", text, host, server: uuid }]];
     }
     const moves = this.#moves(uuid, host);
-    // A server without a host is between two of its records.
+    // A server without a host is being updated.
     if (moves.some(isUnderWay) || (server.host === null && server.taskState !== null)) {
       return [];
     }
@@ -159,7 +165,7 @@ export class Findings {
     return [[`server ${uuid}`, { ...NOWHERE, code: "server-without-guest", text, host, server: uuid }]];
   }
 
-  /** It has its guest, and nothing is being done to it. */
+  /** Returns whether the server has its guest and no task of it is running. */
   #isAtRest({ uuid, vmState, taskState }: Instance, host: string): boolean {
     return WITH_GUEST.includes(vmState) && taskState === null && !this.#moves(uuid, host).some(isMoving);
   }
@@ -171,7 +177,7 @@ export class Findings {
 
 const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
-/** One that waits to be confirmed has its guest where the records say. */
+/** Excludes a resize that waits for confirmation: its guest is where the records place it. */
 const isMoving = (migration: Migration): boolean => isUnderWay(migration) && migration.status !== "finished";
 
 function textOf(amounts: Readonly<Record<string, number>>): string {

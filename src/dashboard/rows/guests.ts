@@ -1,38 +1,41 @@
 import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { GuestRow, GuestsRow } from "../wire/rows.js";
 
-/** Milliseconds for which reasons to look at a host are gathered. */
+/** Milliseconds for which requests to read a host are collected. */
 const GATHERED = 100;
-/** Hosts that are looked at at a time. */
+/** Maximum number of hosts that are read in parallel. */
 const AT_A_TIME = 8;
 
-/** What can be seen of hosts without their agents. */
+/** Data of hosts that can be read without their agents. */
 export interface HostFolders {
   read(host: string): Promise<HostFolder>;
-  /** Calls the listener when something of it changes; returns what ends that. @throws {Error} it cannot be watched */
+  /**
+   * Calls the listener when the host's data changes, until the returned function is called. @throws {Error} it cannot
+   * be watched
+   */
   watch(host: string, listener: () => void): () => void;
 }
 
 interface HostFolder {
-  /** Guests of a hypervisor that is a folder; undefined: the host's is none. */
+  /** Guests of a hypervisor in a folder; undefined for other hypervisors. */
   readonly guests: readonly GuestRow[] | undefined;
-  /** Fault knobs that are set. */
+  /** Faults that are set. */
   readonly faults: readonly string[];
 }
 
 interface GuestsDeps {
   readonly folders: HostFolders;
-  /** Asks the host's agent; undefined: none serves. */
+  /** Requests the guests from the host's agent; undefined if none is serving. */
   readonly ask: (host: string) => Promise<readonly GuestRow[]> | undefined;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Pick<Timers, "after">;
-  /** Called when a host has been looked at. */
+  /** Called after a host was read. */
   readonly onRead: (host: string) => void;
-  /** Called when other faults are set for a host. */
+  /** Called when the faults of a host have changed. */
   readonly onFaults: (host: string) => void;
 }
 
-/** What the hypervisors have, as it was when they were looked at last; they are looked at when something says that it has changed. */
+/** The guests of the hypervisors as last read. They are read again when an event indicates a change. */
 export class Guests {
   readonly #deps: GuestsDeps;
   readonly #rows = new Map<string, GuestsRow>();
@@ -41,7 +44,7 @@ export class Guests {
   readonly #due = new Set<string>();
   readonly #busy = new Set<string>();
   #cancel: CancelTimer | undefined;
-  /** Counts lives, so that what a look of the one before brings is dropped. */
+  /** Incremented by each clear, so that reads of an earlier lifetime are dropped. */
   #life = 0;
 
   constructor(deps: GuestsDeps) {
@@ -60,7 +63,7 @@ export class Guests {
     return this.#rows;
   }
 
-  /** Has the host looked at soon. */
+  /** Schedules a read of the host. */
   look(host: string): void {
     this.#due.add(host);
     this.#cancel ??= this.#deps.timers.after(GATHERED, () => {
@@ -69,7 +72,7 @@ export class Guests {
     });
   }
 
-  /** The host is gone. */
+  /** Removes a host that no longer exists. */
   forget(host: string): void {
     this.#watches.get(host)?.();
     this.#watches.delete(host);
@@ -104,7 +107,7 @@ export class Guests {
   }
 
   async #lookAt(host: string, life: number): Promise<void> {
-    // A host that says nothing keeps what was known of it, with its age.
+    // If a host does not respond, its last known guests remain, with their age.
     const found = await this.#found(host, life).catch(() => undefined);
     if (life !== this.#life) {
       return;
@@ -153,7 +156,7 @@ export class Guests {
         this.#deps.folders.watch(host, () => this.look(host)),
       );
     } catch {
-      // The system may have no watches left: the records of its servers still tell when to look.
+      // The system may have no watches left. Changes of the records of the host's servers still trigger reads.
     }
   }
 }

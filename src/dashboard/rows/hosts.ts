@@ -6,9 +6,9 @@ import type { Clock } from "../../runtime/time.js";
 import type { HostRow } from "../wire/rows.js";
 
 const BINARY = "nova-compute";
-/** With which an agent ends that refuses to start. */
+/** Exit code of an agent that refuses to start. */
 const REJECTED_EXIT_CODE = 3;
-/** Nodes of a host that are named. */
+/** Maximum number of nodes listed per host. */
 const MAX_NODES = 100;
 
 interface HostsDeps {
@@ -16,7 +16,7 @@ interface HostsDeps {
   readonly clock: Pick<Clock, "now">;
   /** Milliseconds. */
   readonly downTime: number;
-  /** The fault knobs that are set for a host. */
+  /** Returns the faults that are set for a host. */
   readonly faults: (host: string) => readonly string[];
 }
 
@@ -25,27 +25,27 @@ interface Agent {
   readonly reason: string;
 }
 
-/** The hosts: their services nova-compute, with what else is known of them; and agents that have not come to have a service. */
+/** The hosts: their nova-compute services with further data, and agents that have no service yet. */
 export class Hosts {
   readonly #deps: HostsDeps;
   readonly #agents = new Map<string, Agent>();
   readonly #nameById = new Map<number, string>();
   readonly #aggregates = new Map<string, readonly string[]>();
-  /** Whether a host was up when it was read last, and what that goes by. */
+  /** Whether a host was up when it was last read, and the service record on which that is based. */
   readonly #liveness = new Map<string, { readonly up: boolean; readonly service: Service }>();
 
   constructor(deps: HostsDeps) {
     this.#deps = deps;
   }
 
-  /** Forgets what it knows: nobody looks. */
+  /** Drops all cached state when the last viewer leaves. */
   clear(): void {
     for (const map of [this.#agents, this.#nameById, this.#aggregates, this.#liveness]) {
       map.clear();
     }
   }
 
-  /** The host of a service; undefined: it is no host's. */
+  /** Returns the host of a service, or undefined if the service is not nova-compute. */
   nameOf(serviceId: number): string | undefined {
     const service = this.#deps.store.services.get(serviceId);
     if (service?.binary === BINARY) {
@@ -70,7 +70,7 @@ export class Hosts {
     return service === null ? undefined : service.lastSeenUp;
   }
 
-  /** All of them, some at a time, with their last heartbeats. */
+  /** Iterates over all hosts and their last heartbeats, reading a few at a time. */
   *all(): Generator<readonly [row: HostRow, observedAt: number | null]> {
     const { store } = this.#deps;
     for (const host of this.#agents.keys()) {
@@ -92,13 +92,13 @@ export class Hosts {
     }
   }
 
-  /** The hosts that have come up or gone down by the time alone since they were read. */
+  /** Returns the hosts whose state has changed by time alone since they were read. */
   turned(): readonly string[] {
     const options = this.#upOptions();
     return [...this.#liveness].flatMap(([host, { up, service }]) => (isUp(service, options) === up ? [] : [host]));
   }
 
-  /** The host's service has changed. True: in more than its heartbeats. */
+  /** Notes a change of the host's service. Returns true if more than its heartbeat has changed. */
   noteHeartbeat(host: string): boolean {
     const service = this.#deps.store.services.getByHost(host, BINARY);
     const before = this.#liveness.get(host);
@@ -110,7 +110,7 @@ export class Hosts {
     return up !== before.up || toStatusKey(service) !== toStatusKey(before.service);
   }
 
-  /** @returns the hosts of which something else is known now */
+  /** @returns the hosts whose agent state has changed */
   noteAgents(rows: readonly HostAgent[]): readonly string[] {
     const now = new Map(
       rows.map(({ host, state, reason, exitCode }): [string, Agent] => [
@@ -129,7 +129,7 @@ export class Hosts {
     return changed;
   }
 
-  /** @returns the hosts that are in other aggregates now */
+  /** @returns the hosts whose aggregates have changed */
   noteAggregates(): readonly string[] {
     const now = new Map<string, string[]>();
     for (const { name, hosts } of this.#deps.store.aggregates.list()) {
@@ -178,7 +178,7 @@ export class Hosts {
   }
 }
 
-/** A host without a service. */
+/** The row of a host without a service. */
 const NEVER_SERVED: Omit<HostRow, "host" | "agent" | "reason"> = {
   state: "down",
   registered: false,
@@ -192,7 +192,7 @@ const NEVER_SERVED: Omit<HostRow, "host" | "agent" | "reason"> = {
   release: null,
 };
 
-/** What a person reads of a service, but for its heartbeats. */
+/** Returns a key of the service's displayed fields, excluding its heartbeats. */
 function toStatusKey({ disabled, disabledReason, forcedDown, version, availabilityZone }: Service): string {
   return JSON.stringify([disabled, disabledReason, forcedDown, version, availabilityZone]);
 }

@@ -6,15 +6,15 @@ import type { ConsumerRow, ConsumerType, InventoryRow, ProviderRow } from "../wi
 
 interface ConsumerOwner {
   readonly type: ConsumerType;
-  /** The server that it is, or whose move it is; null: not known. */
+  /** The consumer itself, or the server that its migration moves; null if unknown. */
   readonly server: string | null;
 }
 
-/** Consumers of the embedded Placement, and whose they are. */
+/** Consumers of the embedded Placement, and their owners. */
 export class Consumers {
   readonly #store: Pick<Store, "instances" | "migrations">;
   readonly #placement: PlacementRecords;
-  /** The owners of consumers that were looked at, until {@link forget}. */
+  /** Owners of consumers that were read, until {@link forget}. */
   readonly #owners = new Map<string, ConsumerOwner>();
 
   constructor(store: Pick<Store, "instances" | "migrations">, placement: PlacementRecords) {
@@ -28,7 +28,7 @@ export class Consumers {
     return known;
   }
 
-  /** The server or migration of this uuid may be another kind of owner now: true if it is. */
+  /** Drops the cached owner of a server's or migration's uuid. Returns true if the type of the owner has changed. */
   forget(uuid: string): boolean {
     const before = this.#owners.get(uuid);
     this.#owners.delete(uuid);
@@ -39,7 +39,7 @@ export class Consumers {
     this.#owners.clear();
   }
 
-  /** Undefined: it holds nothing. */
+  /** Returns undefined if the consumer has no allocations. */
   read(uuid: string): ConsumerRow | undefined {
     const consumer = this.#placement.consumers.get(uuid);
     if (consumer === undefined || consumer.allocations.length === 0) {
@@ -63,7 +63,7 @@ export class Consumers {
     };
   }
 
-  /** The providers of which it holds something. */
+  /** Returns the providers of the consumer's allocations. */
   providersOf(uuid: string): readonly string[] {
     const allocations = this.#placement.consumers.get(uuid)?.allocations ?? [];
     return [...new Set(allocations.map(({ inventory }) => inventory.provider.uuid))];
@@ -80,7 +80,9 @@ export class Consumers {
   }
 }
 
-/** Resource providers of the embedded Placement. Their sets of traits are told once each: those of most hosts are the same. */
+/**
+ * Resource providers of the embedded Placement. Each set of traits is sent once, since most hosts have the same set.
+ */
 export class Providers {
   readonly #placement: PlacementRecords;
   readonly #consumers: Consumers;
@@ -88,12 +90,12 @@ export class Providers {
   readonly #onTraits: (key: string) => void;
   /** By key: `t1`, `t2` … */
   readonly #traits = new Map<string, readonly string[]>();
-  /** By the names, joined. */
+  /** By the joined names. */
   readonly #keys = new Map<string, string>();
 
   /**
-   * @param hostOf the host of the compute node with this uuid
-   * @param onTraits called with the key of each set that is new
+   * @param hostOf returns the host of the compute node with this uuid
+   * @param onTraits called with the key of each new set
    */
   constructor(
     placement: PlacementRecords,
@@ -131,7 +133,7 @@ export class Providers {
     return this.#traits.get(key);
   }
 
-  /** Lists of traits that have been told, with their keys. */
+  /** Returns the sets of traits that have been sent, by key. */
   get allTraits(): ReadonlyMap<string, readonly string[]> {
     return this.#traits;
   }

@@ -1,6 +1,6 @@
 import type { Rows } from "../wire/messages.js";
 
-/** Snapshots and scenarios by their names, and what the plan of the last audit would do. */
+/** Snapshots and scenarios by name, and the edits in the plan of the last audit. */
 export interface Shelved {
   readonly edit: ReadonlyMap<string, Rows["edit"]>;
   readonly snapshot: ReadonlyMap<string, Rows["snapshot"]>;
@@ -13,7 +13,7 @@ export type ReadSavedItems = () => Promise<Shelved>;
 
 const NOTHING: Shelved = { edit: new Map(), snapshot: new Map(), scenario: new Map() };
 
-/** What can be applied, restored and run, as it was when it was read last. */
+/** The edits, snapshots and scenarios as last read. */
 export class SavedItems {
   readonly #read: ReadSavedItems;
   readonly #onChange: (kind: keyof Shelved, key: string) => void;
@@ -32,7 +32,7 @@ export class SavedItems {
     this.#known = NOTHING;
   }
 
-  /** Reads it again. What cannot be read stays as it was known. */
+  /** Reads the items again. If that fails, the last known ones remain. */
   async note(): Promise<void> {
     const before = this.#known;
     const now = await this.#read().catch(() => before);

@@ -11,7 +11,7 @@ import {
 import type { FlavorRow } from "../wire/messages.js";
 import type { MigrationRow, ServerRow } from "../wire/rows.js";
 
-/** The flavors, by the ids that the Compute API gives them; servers and moves name them by the ids of their rows. */
+/** The flavors by their ids in the Compute API. Servers and moves reference them by row id. */
 export class Flavors {
   readonly #store: Pick<Store, "flavors">;
   readonly #rows = new Map<string, FlavorRow>();
@@ -37,7 +37,7 @@ export class Flavors {
     return id === null ? null : (this.#names.get(id) ?? null);
   }
 
-  /** Reads them again. @returns those that may be otherwise now */
+  /** Reads the flavors again. @returns the ids of those that may have changed */
   note(): readonly string[] {
     const before = [...this.#rows.keys()];
     this.#rows.clear();
@@ -79,7 +79,7 @@ export function serverRow(instance: Instance, store: Pick<Store, "instances">): 
   };
 }
 
-/** @param flavorName by the id of the flavor's row */
+/** @param flavorName returns the name of the flavor with this row id */
 export function migrationRow(migration: Migration, flavorName: (id: number | null) => string | null): MigrationRow {
   const { memoryTotal, memoryProcessed } = migration;
   return {
@@ -108,7 +108,7 @@ function faultOf(store: Pick<Store, "instances">, uuid: string): string | null {
 
 const UNDER_WAY = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
-/** The moves that the page shows: those under way, and evacuations whose source has not cleaned up yet. */
+/** The moves that the page displays: those in progress, and evacuations whose source has not cleaned up yet. */
 export class Moves {
   readonly #store: Pick<Store, "migrations">;
   readonly #flavors: Flavors;
@@ -118,7 +118,7 @@ export class Moves {
     this.#flavors = flavors;
   }
 
-  /** Undefined: it has ended. */
+  /** Returns undefined if the move has ended. */
   read(uuid: string): MigrationRow | undefined {
     const migration = this.#store.migrations.getByUuid(uuid);
     return migration !== null && isVisible(migration) ? this.#row(migration) : undefined;

@@ -11,21 +11,27 @@ import type {
   ServerRow,
 } from "./rows.js";
 
-/** What can be done, and the commands that do the same. */
+/** An action, and the commands that do the same. */
 export interface DashboardAction {
-  /** `host-kill`, as in `POST /window/actions/host-kill`. */
+  /** Such as `host-kill` in `POST /window/actions/host-kill`. */
   readonly name: string;
-  /** For a button: `Kill`. */
+  /** Label of the button: `Kill`. */
   readonly label: string;
-  /** What it does, in one sentence. */
+  /** One sentence that describes the effect. */
   readonly summary: string;
-  /** What it is done to: a host, a server, a finding, a snapshot, a scenario, or the cluster. */
+  /** The kind of object that the action applies to. */
   readonly subject: "host" | "server" | "finding" | "snapshot" | "scenario" | "cluster";
-  /** It destroys something: the page asks first. */
+  /** The action destroys something, so the page asks for confirmation. */
   readonly destructive: boolean;
-  /** The fields of the body of the `POST`, all texts but `flag`s. The subject's own one (`host`, `server` …) is the first. */
+  /**
+   * Fields in the body of the `POST`; all are strings except `flag`s. The subject's field (`host`, `server` …) is the
+   * first.
+   */
   readonly fields: readonly ActionField[];
-  /** The same by hand, a line each; `{host}` stands for a field's value, and `[--host {dest}]` is left out where the field is empty. */
+  /**
+   * Equivalent command lines. `{host}` is replaced by a field's value, and `[--host {dest}]` is omitted if the field is
+   * empty.
+   */
   readonly commands: readonly string[];
 }
 
@@ -34,7 +40,7 @@ export interface ActionField {
   readonly label: string;
   readonly type: "text" | "flag" | "host" | "server" | "flavor" | "image" | "fault" | "choice";
   readonly required: boolean;
-  /** What a `choice` can be. */
+  /** Possible values of a `choice`. */
   readonly choices?: readonly string[];
 }
 
@@ -43,36 +49,37 @@ export type ActionBody = Readonly<Record<string, string | boolean>>;
 
 export interface ActionResponse {
   readonly ok: boolean;
-  /** The command lines that do the same, quoted for a shell. */
+  /** The equivalent command lines, quoted for a shell. */
   readonly commands: readonly string[];
-  /** Why it was not done; null: it was. */
+  /** Why the action was not done; null if it was. */
   readonly error: string | null;
-  /** What it said, line by line: a plan of a dry run, a finding, the output of a command. */
+  /** Output lines of the action: a dry run's plan, a finding, the output of a command. */
   readonly lines: readonly string[];
-  /** What was made: a server's uuid, a snapshot's name. */
+  /** A server's uuid or a snapshot's name, if the action created one. */
   readonly made: string | null;
-  /** The request that it was, to be found among requests. */
+  /** Id of the action's API request. */
   readonly requestId: string | null;
 }
 
 /**
- * What the server of the window and its page say to each other: plain JSON, whose types are here and in the files beside this one.
- * Times are milliseconds since the epoch.
+ * The API between the dashboard's server and its page: plain JSON, with the types in this folder. Times are milliseconds
+ * since the epoch.
  *
  * The page:
- * - `GET /` with `accept: text/html`, `/window/app.js`, `/window/app.css`, `/window/icon.svg`: files, for everybody on this machine.
+ * - `GET /` with `accept: text/html`, `/window/app.js`, `/window/app.css`, `/window/icon.svg`: files, without a session.
  *
  * The session, a cookie that the page cannot read:
- * - `GET /window/enter?key=KEY` takes the one-time link, and answers with 303 to `/`; `/?refused` where the key is no good.
- * - `POST /window/session` {@link DashboardLogin}: 204, or 401. `GET`: 204 or 401, whether there is one. `DELETE`: ends it.
+ * - `GET /window/enter?key=KEY` uses the one-time link and redirects (303) to `/`, or to `/?refused` if the key is invalid.
+ * - `POST /window/session` with {@link DashboardLogin}: 204 or 401. `GET`: 204 if there is a session, else 401. `DELETE`:
+ *   ends it.
  *
- * With a session; without one 401, from another origin or host 403:
- * - `GET /window/events`: server-sent events, see {@link DashboardEvents}. `GET /window/requests`: the same of requests alone.
- * - `GET /window/servers/UUID`: `ServerLife`. `GET /window/requests/ID`: `RequestBodies`; 404: no longer kept.
- * - `POST /window/actions/NAME` with the header {@link SESSION_HEADER}: `ActionAnswer`.
+ * With a session (401 without one, 403 from another origin or host):
+ * - `GET /window/events`: server-sent events, see {@link DashboardEvents}. `GET /window/requests`: the same for requests.
+ * - `GET /window/servers/UUID`: `ServerLife`. `GET /window/requests/ID`: `RequestBodies`, or 404 if no longer retained.
+ * - `POST /window/actions/NAME` with the header {@link SESSION_HEADER}: {@link ActionResponse}.
  */
 
-/** The header that what changes something carries; its value is {@link DashboardHello.secret}. */
+/** The header of requests that change something. Its value is {@link DashboardHello.secret}. */
 export const SESSION_HEADER = "x-window-session";
 
 export interface DashboardLogin {
@@ -81,41 +88,42 @@ export interface DashboardLogin {
 }
 
 /**
- * The names of the events of `GET /window/events` and `GET /window/requests`. First comes `hello`, then the snapshot in many `message`s, then `ready`, then
- * changes as `message`s, for good. `EventSource` connects again by itself with `Last-Event-ID`: `hello.reset` is false then when
- * the messages that follow are all that the page has missed, and `ready` comes after these. A row is always the whole row.
+ * The events of `GET /window/events` and `GET /window/requests`, by name. First comes `hello`, then a snapshot in many
+ * `message`s, then `ready`, then changes as `message`s without end. `EventSource` reconnects by itself with
+ * `Last-Event-ID`. If `hello.reset` is false then, the following messages are exactly those that the page has missed,
+ * and `ready` comes after them. A row is always complete.
  */
 export interface DashboardEvents {
   readonly hello: DashboardHello;
   /** The default event, with an id. */
   readonly message: DashboardMessage;
   readonly ready: { readonly seq: number };
-  /** The session has ended; the stream does, too. */
+  /** The session has ended, and so does the stream. */
   readonly bye: { readonly reason: string };
 }
 
 export interface DashboardHello {
-  /** What is to be sent as {@link SESSION_HEADER}. */
+  /** The value for the header {@link SESSION_HEADER}. */
   readonly secret: string;
-  /** The page is to forget every row that it has. */
+  /** The page must drop all of its rows. */
   readonly reset: boolean;
-  /** The server's clock, for ages. */
+  /** The server's clock, from which ages are computed. */
   readonly at: number;
-  /** Name of the cluster, for the title: its state directory. */
+  /** Name of the cluster (its state directory), for the title. */
   readonly name: string;
   readonly version: string;
-  /** Placement is elsewhere: there are no `provider`s and `consumer`s. */
+  /** Placement is external, so there are no `provider`s and `consumer`s. */
   readonly placementElsewhere: boolean;
   /** Seconds without a heartbeat after which a host is down. */
   readonly serviceDownTime: number;
-  /** What can be done; empty in a session that is read-only. */
+  /** The available actions; empty in a read-only session. */
   readonly actions: readonly DashboardAction[];
-  /** Points that faults can be set at, with what each takes, for people. */
+  /** Fault points with their parameters, as text for users. */
   readonly faultPoints: readonly string[];
   readonly readOnly: boolean;
 }
 
-/** One message of changes: coalesced, so that a key is in it once. */
+/** One message of changes, coalesced so that it contains a key once. */
 export interface DashboardMessage {
   readonly seq: number;
   readonly at: number;
@@ -129,33 +137,42 @@ export type DashboardRow = {
 
 export type Kind = keyof Rows;
 
-/** What each kind's rows are, and what their keys are. */
+/** The row type of each kind, and the meaning of its keys. */
 export interface Rows {
   /** By the host's name. */
   readonly host: HostRow;
-  /** By the host's name: when the service last said that it lives; null: never. Apart from the host, since it changes all the time. */
+  /**
+   * By the host's name: time of the service's last heartbeat, or null if there was none. Separate from the host, since
+   * it changes constantly.
+   */
   readonly heartbeat: number | null;
-  /** By uuid; those that are deleted are gone. */
+  /** By uuid; deleted servers are removed. */
   readonly server: ServerRow;
-  /** By uuid: moves under way, those that wait to be confirmed, and evacuations whose source has not cleaned up (`done`). */
+  /**
+   * By uuid: moves in progress, those that wait for confirmation, and evacuations whose source has not cleaned up
+   * (`done`).
+   */
   readonly migration: MigrationRow;
   /** By uuid. */
   readonly provider: ProviderRow;
   /** By {@link ProviderRow.traits}: sets of traits, which many providers share. */
   readonly traits: readonly string[];
-  /** By uuid: those that hold something. */
+  /** By uuid: consumers with allocations. */
   readonly consumer: ConsumerRow;
   /** By the host's name. */
   readonly guests: GuestsRow;
-  /** By a key of its own: what is wrong, and why. The page shows it red at `host`, `server` and `consumer`. */
+  /** By a key of its own: a problem and its cause. The page displays it in red at `host`, `server` and `consumer`. */
   readonly finding: FindingRow;
-  /** By the server's uuid: its latest action; sent when it changes, not in the snapshot. A page that shows the server's life asks for it again. */
+  /**
+   * By the server's uuid: its latest action. Sent when it changes, and not in the snapshot. A page with the server's
+   * history then requests it again.
+   */
   readonly action: LatestAction;
-  /** By id, of `GET /window/requests` alone. The page keeps as many as it likes; no request is ever gone. */
+  /** By id, only in `GET /window/requests`. Requests are never removed; the page limits how many it retains. */
   readonly request: RequestRow;
-  /** By the flavor's id: for the fields of actions. */
+  /** By the flavor's id, for the fields of actions. */
   readonly flavor: FlavorRow;
-  /** By a key of its own: what the plan of the last audit would do. */
+  /** By a key of its own: an edit in the plan of the last audit. */
   readonly edit: EditRow;
   /** By name of the snapshot or scenario. */
   readonly snapshot: SnapshotRow;

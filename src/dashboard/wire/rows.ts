@@ -4,7 +4,7 @@ export interface ProviderRow {
   readonly generation: number;
   readonly parent: string | null;
   readonly root: string;
-  /** Host of the compute node that its root is; null: there is none. */
+  /** Host of the root provider's compute node; null if there is none. */
   readonly host: string | null;
   /** By resource class. */
   readonly inventory: Readonly<Record<string, InventoryRow>>;
@@ -20,19 +20,19 @@ export interface InventoryRow {
   readonly min: number;
   readonly max: number;
   readonly step: number;
-  /** What is used, by the type of the consumer. */
+  /** Used amount by type of consumer. */
   readonly used: Readonly<Record<ConsumerType, number>>;
 }
 
-/** `stale`: neither a server that is there nor a move that is under way. */
+/** `stale`: neither an existing server nor a move in progress. */
 export type ConsumerType = "server" | "migration" | "stale";
 
 export interface ConsumerRow {
   readonly uuid: string;
   readonly type: ConsumerType;
-  /** The server that it is, or whose move it is; null: not known. */
+  /** The consumer itself, or the server that its migration moves; null if unknown. */
   readonly server: string | null;
-  /** What Placement calls it: `INSTANCE`, `MIGRATION` … */
+  /** Placement's consumer type: `INSTANCE`, `MIGRATION` … */
   readonly placementType: string | null;
   readonly generation: number;
   readonly projectId: string;
@@ -44,11 +44,11 @@ export interface ConsumerRow {
 export interface ServerRow {
   readonly uuid: string;
   readonly name: string;
-  /** As the Compute API has it: `ACTIVE`, `VERIFY_RESIZE` … */
+  /** The Compute API's status: `ACTIVE`, `VERIFY_RESIZE` … */
   readonly status: string;
   readonly vmState: string;
   readonly taskState: string | null;
-  /** `running`, `shutdown` …, as it was last recorded. */
+  /** Last recorded power state: `running`, `shutdown` … */
   readonly power: string;
   readonly host: string | null;
   readonly node: string | null;
@@ -59,7 +59,7 @@ export interface ServerRow {
   readonly projectId: string;
   readonly createdAt: number;
   readonly updatedAt: number | null;
-  /** The message of its latest fault, when it is in error. */
+  /** Message of the latest fault of a server in error. */
   readonly fault: string | null;
   /** The request that set the task state. */
   readonly requestId: string | null;
@@ -75,7 +75,7 @@ export interface MigrationRow {
   readonly dest: string | null;
   readonly oldFlavor: string | null;
   readonly newFlavor: string | null;
-  /** Percent of the memory that a live migration has moved; null: not told. */
+  /** Percent of the memory that a live migration has transferred; null if not reported. */
   readonly progress: number | null;
   readonly createdAt: number;
   readonly updatedAt: number | null;
@@ -86,7 +86,7 @@ export interface LatestAction {
   readonly requestId: string;
   readonly startedAt: number;
   readonly message: string | null;
-  /** Its latest event. */
+  /** The latest event of the action. */
   readonly event: EventRow | null;
 }
 
@@ -100,21 +100,24 @@ export interface EventRow {
   readonly details: string | null;
 }
 
-/** The life of a server, oldest first everywhere. A server that is deleted has one, too. */
+/** The history of a server, deleted ones included. All lists are oldest first. */
 export interface ServerLife {
   readonly server: ServerRow;
   readonly deletedAt: number | null;
   readonly actions: readonly ActionRow[];
-  /** All of them, those that have ended included. */
+  /** All migrations, including those that have ended. */
   readonly migrations: readonly MigrationRow[];
   readonly faults: readonly { readonly at: number; readonly message: string; readonly host: string | null }[];
-  /** Which host had it, from when to when; null: it still has, or that is not known. From its moves' records. */
+  /**
+   * The hosts that had the server, by the records of its moves. `to` is null if the server is still there or the end is
+   * unknown.
+   */
   readonly hosts: readonly { readonly host: string; readonly from: number; readonly to: number | null }[];
-  /** What it and its moves hold now. */
+  /** Current allocations of the server and its moves. */
   readonly consumers: readonly ConsumerRow[];
-  /** What each of these held from then on, as far as somebody looked at the window while it changed; held {}: nothing. */
+  /** Changes of these allocations, recorded only while a viewer was connected. An empty `held` means no allocations. */
   readonly history: readonly { readonly at: number; readonly consumer: ConsumerRow }[];
-  /** States that it had, as far as somebody looked. */
+  /** States of the server, recorded only while a viewer was connected. */
   readonly states: readonly StateRow[];
 }
 
@@ -139,15 +142,18 @@ export interface ActionRow {
 export interface HostRow {
   readonly host: string;
   readonly state: "up" | "down";
-  /** It has a compute service; without one it has never served: its agent was refused, has failed, or starts for the first time. */
+  /**
+   * Whether the host has a compute service. If not, it has never served: its agent refused to start, failed, or is
+   * starting for the first time.
+   */
   readonly registered: boolean;
   readonly enabled: boolean;
-  /** Why it is disabled, or how its agent ended; "": nothing to say. */
+  /** Why the host is disabled, or how its agent ended; "" if neither applies. */
   readonly reason: string;
   readonly forcedDown: boolean;
   /**
-   * State of its agent's process, as `compute-cluster host list` has it, and `refused`: it would not start, as records contradict
-   * each other. Null: no process that is known here controls it.
+   * State of its agent's process as in `compute-cluster host list`, or `refused` if it refused to start because records
+   * contradict each other. Null if no known process controls the host.
    */
   readonly agent:
     | "starting"
@@ -162,19 +168,19 @@ export interface HostRow {
     | null;
   readonly zone: string;
   readonly aggregates: readonly string[];
-  /** The uuids of its compute nodes, which are their root providers'; at most 100 of them. */
+  /** Uuids of its compute nodes, which are also those of their root providers; at most 100. */
   readonly nodes: readonly string[];
-  /** Fault knobs that are set: `driver.spawn=fail:once`. */
+  /** Faults that are set, such as `driver.spawn=fail:once`. */
   readonly faults: readonly string[];
-  /** Level of the service, 0 without one, and the release's name. */
+  /** Version of the service (0 without one), and the name of its release. */
   readonly version: number;
   readonly release: string | null;
 }
 
 export interface GuestsRow {
-  /** When that was so. */
+  /** When the guests were read. */
   readonly at: number;
-  /** `folder`: read from a fake-libvirt hypervisor's folder, whether its agent lives or not; `agent`: its agent said so. */
+  /** `folder`: read from a fake-libvirt hypervisor's folder, even if no agent runs; `agent`: reported by the agent. */
   readonly from: "folder" | "agent";
   readonly guests: readonly GuestRow[];
 }
@@ -189,48 +195,53 @@ export interface GuestRow {
 export interface RequestRow {
   readonly id: string;
   readonly at: number;
-  /** `compute-api`, `placement` …; `other`: no service took it. */
+  /** `compute-api`, `placement` …; `other` if no service handled it. */
   readonly service: string;
   readonly method: string;
-  /** With the query; secrets are hidden. */
+  /** Includes the query; secrets are hidden. */
   readonly path: string;
   readonly status: number;
   readonly ms: number | null;
   readonly requestId: string | null;
-  /** The request that it was made for. */
+  /** The request on whose behalf this one was made. */
   readonly globalRequestId: string | null;
   readonly user: string | null;
   readonly project: string | null;
   readonly hasBody: boolean;
-  /** Ids in what was asked and answered, the first of them: of servers, providers, and what else has a uuid. */
+  /** The first uuids in the request and the response: of servers, providers and other objects. */
   readonly about: readonly string[];
 }
 
 /** The bodies of a request, with secrets hidden. */
 export interface RequestBodies extends RequestRow {
-  /** JSON, indented; null: there was none, or it is none, or too long. */
+  /** Indented JSON; null if the body is absent, too long or not JSON. */
   readonly body: string | null;
   readonly answer: string | null;
 }
 
 export interface FindingRow {
-  /** `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation`, `missing-allocation` or `doubled-allocation`. */
+  /**
+   * `stale-guest`, `guest-without-server`, `server-without-guest`, `stale-allocation`, `missing-allocation` or
+   * `doubled-allocation`.
+   */
   readonly code: string;
   readonly text: string;
-  /** Where it is shown; null: it is not about one. */
+  /** The objects at which the page displays the finding; null if it does not concern one. */
   readonly host: string | null;
   readonly server: string | null;
   readonly consumer: string | null;
   readonly provider: string | null;
 }
 
-/** An edit of the plan that the action `audit` has written; `apply` and `undo` do it alone, or take it back. */
+/**
+ * An edit of the plan that the action `audit` has written. The actions `apply` and `undo` do and undo this edit alone.
+ */
 export interface EditRow {
-  /** Codes of what `compute-cluster audit` has found, which it removes. */
+  /** Codes of the findings of `compute-cluster audit` that the edit removes. */
   readonly findings: readonly string[];
   readonly reason: string;
-  /** What it does, in a line. */
+  /** One line that describes the edit. */
   readonly does: string;
-  /** The consumer or provider that it changes, by which it can be chosen. */
+  /** The changed consumer or provider, by which the edit can be selected. */
   readonly subject: string;
 }

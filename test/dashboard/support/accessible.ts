@@ -7,7 +7,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What keeps people who do not see well, or use no mouse, from using the page; empty: nothing that axe knows of. */
+/** Returns the accessibility violations that axe finds on the page. */
 export async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(`window.axe === undefined && (() => { ${axe.source} })()`);
   const found = await page.evaluate<readonly Violation[]>("axe.run(document).then(({ violations }) => violations)");

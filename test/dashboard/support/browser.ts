@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-/** Where screenshots go: CI keeps them. */
+/** The folder for screenshots, which CI archives. */
 const SCREENSHOTS = join(tmpdir(), "compute-agent-dashboard");
 
 export const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 375, height: 812 } } as const;
@@ -15,7 +15,7 @@ export async function openBrowser(): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error(`there is no browser at ${CHROMIUM.join(", ")}: install Debian's chromium`);
   }
-  // In containers there is no sandbox to be had; the pages are ours.
+  // Containers have no sandbox, and the pages are our own.
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
@@ -24,7 +24,7 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
 }
 
-/** By how much the page is wider than its window: 0, unless something is cut. */
+/** Returns by how many pixels the page is wider than its viewport: 0 unless something is cut off. */
 export async function overhang(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }

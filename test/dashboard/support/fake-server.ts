@@ -19,10 +19,10 @@ const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
 };
-/** What the real server allows. */
+/** The real server's content security policy. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-/** Rows of one message of the snapshot. */
+/** Rows per message of the snapshot. */
 const PORTION = 500;
 
 export interface FakeDashboardParts {
@@ -33,15 +33,15 @@ export interface FakeDashboardParts {
   readonly password?: string;
 }
 
-/** Says to the page whatever a test wants it to be told, by the wire of the real server. */
+/** Sends the page whatever messages a test needs, over the real server's API. */
 export class FakeDashboardServer {
   readonly #parts: FakeDashboardParts;
   readonly #server: Server;
-  /** What each page listens to: requests, or all else. */
+  /** The stream to which each page listens: requests, or everything else. */
   readonly #streams = new Map<ServerResponse, "requests" | "events">();
   #seq = 0;
   #entered: boolean;
-  /** What the page has asked for, in order. */
+  /** Requests of the page, in order. */
   readonly requests: string[] = [];
   /** Actions that the page has sent. */
   readonly acted: { readonly name: string; readonly body: unknown; readonly secret: string | undefined }[] = [];
@@ -65,7 +65,7 @@ export class FakeDashboardServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** How many pages listen. */
+  /** Returns the number of connected streams. */
   get listeners(): number {
     return this.#streams.size;
   }
@@ -84,7 +84,7 @@ export class FakeDashboardServer {
     }
   }
 
-  /** As when the server goes away: pages ask again by themselves. */
+  /** Closes all streams, as when the server goes away. Pages reconnect by themselves. */
   drop(): void {
     for (const stream of this.#streams.keys()) {
       stream.destroy();

@@ -8,7 +8,7 @@ import type {
   ServerRow,
 } from "../../../src/dashboard/wire/rows.js";
 
-/** When everything in it began. */
+/** Time at which the cluster's history begins. */
 export const START = Date.UTC(2026, 0, 15, 9, 0, 0);
 
 function hex(kind: number, index: number): string {
@@ -26,7 +26,10 @@ export interface ClusterSize {
   readonly servers: number;
 }
 
-/** Rows of a cluster of any size, always the same ones; some hosts are down, disabled, faulty, or hold what is stale. */
+/**
+ * Generates the rows of a cluster of any size, deterministically. Some hosts are down, disabled, faulty or have stale
+ * allocations.
+ */
 export function* rowsOf({ hosts, servers }: ClusterSize, now: number): Generator<DashboardRow> {
   yield {
     kind: "traits",
@@ -209,7 +212,7 @@ export function hello(now: number, actions: readonly DashboardAction[] = ACTIONS
 const HOST = { name: "host", label: "Host", type: "host", required: true } as const;
 const SERVER = { name: "server", label: "Server", type: "server", required: true } as const;
 
-/** A few actions, one of each kind of field. */
+/** A few actions that cover each kind of field. */
 const ACTIONS: readonly DashboardAction[] = [
   {
     name: "host-kill",
@@ -267,7 +270,7 @@ const ACTIONS: readonly DashboardAction[] = [
   },
 ];
 
-/** The life of a server that was built, evacuated, and then resized. */
+/** Returns the history of a server that was built, evacuated, and then resized. */
 export function lifeOf(server: ServerRow): ServerLife {
   const [from, to] = [providerUuid(3), providerUuid(4)];
   const resources = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };

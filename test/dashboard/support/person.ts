@@ -3,7 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { overhang, screenshot } from "./browser.js";
 
-/** Somebody who has nothing but the page: looks at views, fills in forms, and waits for what is to be seen. */
+/** A user of the page, who opens views, fills in forms, and waits for what they display. */
 export class Person {
   readonly page: Page;
   readonly #story: string;
@@ -30,7 +30,7 @@ export class Person {
     return this.page.getByRole("article", { name: host });
   }
 
-  /** Goes to a host's own view, and from there to one of its actions. */
+  /** Opens a host's view, and from there one of its actions. */
   async choose(host: string, action: string): Promise<void> {
     await this.goTo("Hosts");
     await this.card(host).getByRole("link", { name: host, exact: true }).click();
@@ -39,7 +39,7 @@ export class Person {
     await this.page.getByRole("heading", { level: 2, name: action, exact: true }).waitFor();
   }
 
-  /** Asks for a server of this name, the smallest on the first host unless told otherwise. */
+  /** Creates a server of this name, by default the smallest on the first host. */
   async boot(
     name: string,
     more: Readonly<Record<string, string>> = { Flavor: "m1.tiny", "To host": "devstack1" },
@@ -56,11 +56,11 @@ export class Person {
     await this.page.getByRole("heading", { level: 1, name }).waitFor();
   }
 
-  /** Fills in the form that is open, and sends it; agrees where it is asked. Returns what came of it. */
+  /** Fills in the open form, sends it, and confirms if asked. Returns the result. */
   async send(label: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     for (const [name, value] of Object.entries(fields)) {
       const field = this.page.locator("form.action").getByLabel(name);
-      // What kind of field it is can be told only once it is there.
+      // The kind of a field is known only once the field exists.
       await field.waitFor();
       if ((await field.and(this.page.locator("select")).count()) > 0) {
         const option = field.locator("option", { hasText: value });
@@ -80,7 +80,7 @@ export class Person {
     return (await actionResult.textContent()) ?? "";
   }
 
-  /** Keeps what is to be seen, for the docs too where these are made: DASHBOARD_PICTURES names their folder. */
+  /** Takes a screenshot, also for the docs if DASHBOARD_PICTURES names their folder. */
   async picture(name: string): Promise<void> {
     await this.keep(name);
     const folder = process.env.DASHBOARD_PICTURES;
@@ -90,7 +90,7 @@ export class Person {
     }
   }
 
-  /** Keeps what is to be seen; nothing of it may be cut. */
+  /** Takes a screenshot and checks that nothing is cut off. */
   async keep(name: string): Promise<void> {
     this.#step += 1;
     expect(await overhang(this.page), name).toBeLessThanOrEqual(0);

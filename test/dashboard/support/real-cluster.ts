@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Program } from "../../process/support/program.js";
 
-/** A cluster of `compute-cluster up` in a state directory of its own, on a port of its own. */
+/** A cluster of `compute-cluster up` with its own state directory and port. */
 export class RealCluster {
   readonly #folder: string;
-  /** Its name is what the window calls the cluster. */
+  /** Its name is the cluster's name in the dashboard. */
   readonly stateDir: string;
   #up: Program | undefined;
 
@@ -22,7 +22,7 @@ export class RealCluster {
     return cluster;
   }
 
-  /** What a command prints; it must end well. */
+  /** Returns a command's output; the command must succeed. */
   async run(...args: readonly string[]): Promise<string> {
     const program = new Program("compute-cluster", [...args, "--state-dir", this.stateDir]);
     const { code } = await program.exited;
@@ -32,7 +32,7 @@ export class RealCluster {
     return program.stdout.trim();
   }
 
-  /** A link that opens its window, once. */
+  /** Returns a one-time link to the dashboard. */
   link(...flags: readonly string[]): Promise<string> {
     return this.run("open", "--no-browser", ...flags);
   }

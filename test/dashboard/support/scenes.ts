@@ -3,7 +3,7 @@ import type { RequestRow } from "../../../src/dashboard/wire/rows.js";
 import { type FakeDashboardParts, FakeDashboardServer } from "./fake-server.js";
 import { hello, hostName, lifeOf, providerUuid, rowsOf, serverRow, serverUuid } from "./generated-cluster.js";
 
-/** A cluster of a few hosts, the fourth of which is dead and holds what is stale. */
+/** A cluster of a few hosts; the fourth is dead and has stale allocations. */
 export async function smallCluster(parts: Partial<FakeDashboardParts> = {}): Promise<FakeDashboardServer> {
   const dashboard = new FakeDashboardServer({
     hello: () => hello(Date.now()),
@@ -46,7 +46,7 @@ export function requests(many: number): readonly DashboardRow[] {
   return Array.from({ length: many }, (_, index) => ({ kind: "request", key: `r${index}`, value: requestRow(index) }));
 }
 
-/** Every view, and something that stands there when it is drawn. */
+/** Every view, with a text that is visible once it is drawn. */
 export const VIEWS: readonly { readonly route: string; readonly shows: string }[] = [
   { route: "hosts", shows: "maintenance: new fans on Thursday" },
   { route: "hosts?state=differs", shows: "stale allocation" },

@@ -5,11 +5,14 @@ import { openBrowser, SIZES } from "./browser.js";
 interface Visit {
   readonly size?: { readonly width: number; readonly height: number };
   readonly colorScheme?: "light" | "dark";
-  /** What the browser may complain about: a test that takes the server away, or knocks at closed doors. */
+  /** Messages that the browser may report, for a test that stops the server or requests forbidden paths. */
   readonly allowed?: RegExp;
 }
 
-/** Opens pages in one browser for the tests of a file, and fails each test in which one complained, or asked for anything elsewhere. */
+/**
+ * Opens pages in one browser for the tests of a file. A test fails if its page reported an error or sent a request to
+ * another host.
+ */
 export class Visits {
   #browser: Browser | undefined;
   readonly #open: Page[] = [];

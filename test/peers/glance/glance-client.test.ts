@@ -12,7 +12,7 @@ import { HOW_TO_INSTALL, isInstalled, type RealGlance, startRealGlance } from ".
 
 const NEVER = new AbortController().signal;
 const ABSENT = "99999999-9999-4999-8999-999999999999";
-/** More than one part, and no round number of them. */
+/** Larger than one part, and not a multiple of a part's size. */
 const CONTENT = Buffer.alloc(3_000_001, "compute-agent");
 
 async function* partsOf(content: Buffer, size = 65_536): Bytes & AsyncGenerator<Uint8Array> {

@@ -18,7 +18,7 @@ export function isInstalled(): boolean {
   return PROGRAMS.every((path) => existsSync(path));
 }
 
-/** Debian's Glance, with a file store, behind Debian's Keystone, whose catalog names it. */
+/** Debian's Glance with a file store, behind Debian's Keystone, whose catalog contains it. */
 export interface RealGlance {
   /** `auth_url` */
   readonly keystone: string;
@@ -26,9 +26,9 @@ export interface RealGlance {
   readonly user: string;
   readonly password: string;
   readonly project: string;
-  /** A request of an administrator to Glance. */
+  /** Sends an administrator's request to Glance. */
   request(method: string, path: string, body?: unknown): Promise<Response>;
-  /** A new project with one user of its name, who is a member of it. */
+  /** Creates a project with one member of the same name. */
   addProject(name: string): Promise<ProjectToken>;
   /** The administrator's project. */
   readonly own: ProjectToken;
@@ -93,7 +93,10 @@ export async function startRealGlance(): Promise<RealGlance> {
   }
 }
 
-/** Keystone leaves read transactions open, which without a write-ahead log keep its next write out for ever. */
+/**
+ * Enables the write-ahead log. Keystone leaves read transactions open, which would otherwise block its next write
+ * forever.
+ */
 async function allowReadersBesideWriter(database: string): Promise<void> {
   const statement = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA journal_mode = WAL')";
   await run("/usr/bin/python3", ["-c", statement, database]);
@@ -181,7 +184,7 @@ async function addProject(keystone: string, token: string, name: string): Promis
   return tokenOf(keystone, { user: name, password: name, project: name });
 }
 
-/** Puts Glance into the catalog. */
+/** Adds Glance to the catalog. */
 async function register(keystone: string, token: string, glance: string): Promise<void> {
   const made = await post(`${keystone}/services`, { service: { name: "glance", type: "image" } }, token);
   const { service } = (await made.json()) as { readonly service: { readonly id: string } };
@@ -198,7 +201,10 @@ async function post(url: string, body: unknown, token?: string): Promise<Respons
   return response;
 }
 
-/** Waits for the service's first answer. @throws what it last logged, when it ends or does not answer in two minutes. */
+/**
+ * Waits for the service's first response. @throws with the last log output, if the service ends or does not respond
+ * within two minutes.
+ */
 async function waitForStatus(
   url: string,
   statuses: readonly number[],

@@ -14,10 +14,10 @@ import {
 import { agentOptions, FLAVOR, makeFlavor } from "./baremetal-options.js";
 import { ProviderWatch } from "./provider-watch.js";
 
-/** The n-th of the nodes that {@link RealIronic.enrol} makes. */
+/** Returns the uuid of the n-th node that {@link RealIronic.enrol} creates. */
 export const nodeUuid = (index: number): string => `ba5eba11-0000-4000-8000-${String(index).padStart(12, "0")}`;
 
-/** The real Ironic, a control plane and agents as processes, and an operator; watched all the while. */
+/** The real Ironic, a control plane and agents as processes, and an operator; a watch checks them continuously. */
 export class BaremetalHarness {
   readonly ironic: RealIronic;
   readonly cloud: LocalCloud;
@@ -32,7 +32,7 @@ export class BaremetalHarness {
     this.watch = new ProviderWatch(cloud, ironic);
   }
 
-  /** @throws when the real Ironic is not installed. */
+  /** @throws if the real Ironic is not installed. */
   static async open(nodes: number, options: RealIronicOptions): Promise<BaremetalHarness> {
     if (!isInstalled()) {
       throw new Error(HOW_TO_INSTALL);
@@ -65,16 +65,16 @@ export class BaremetalHarness {
     this.#agents.delete(host);
   }
 
-  /** What an agent has printed. */
+  /** Returns the output of an agent. */
   output(host: string): string {
     const agent = this.#agents.get(host);
     return `${agent?.stdout}\n${agent?.stderr}`;
   }
 
-  /** Lets the agent make a whole pass, from its listing on. */
+  /** Waits until the agent has made a complete pass, including its listing of nodes. */
   async passed(host: string): Promise<void> {
     const before = await this.#passes(host);
-    // The one that is under way may have listed before.
+    // The current pass may have listed the nodes before this call.
     await this.cloud.eventually(
       () => this.#passes(host),
       (passes) => passes >= before + 2,
@@ -98,7 +98,7 @@ export class BaremetalHarness {
     return this.operator.boot(name, { flavor: FLAVOR });
   }
 
-  /** Once it is no longer being built; its fault is in it. */
+  /** Waits until the server is no longer being built, and returns it with its fault. */
   async settled(id: string): Promise<Json> {
     return this.cloud.eventually(
       () => this.operator.server(id),
@@ -123,13 +123,13 @@ export class BaremetalHarness {
     return (await this.cloud.placement("GET", `/allocations/${consumer}`)).body.allocations ?? {};
   }
 
-  /** How much of the node's class is reserved; undefined: there is no provider. */
+  /** Returns the reserved amount of the node's class, or undefined if there is no provider. */
   async reserved(node: string): Promise<number | undefined> {
     const { status, body } = await this.cloud.placement("GET", `/resource_providers/${node}/inventories`);
     return status === 404 ? undefined : Number(body.inventories?.CUSTOM_BAREMETAL?.reserved);
   }
 
-  /** Waits until every one of the nodes can be scheduled to. */
+  /** Waits until all of the nodes can be scheduled to. */
   async free(nodes: readonly string[]): Promise<void> {
     for (const node of nodes) {
       await this.cloud.eventually(
@@ -139,7 +139,7 @@ export class BaremetalHarness {
     }
   }
 
-  /** Ironic's view of a node. */
+  /** Reads a node from Ironic. */
   async node(uuid: string): Promise<Readonly<Record<string, unknown>>> {
     return (await get(this.ironic, `/v1/nodes/${uuid}`)).body;
   }

@@ -1,7 +1,7 @@
 import type { Cloud } from "../../process/support/cloud.js";
 import type { RealIronic } from "../ironic/real-ironic.js";
 
-/** Every second a pass and a heartbeat, so that little is waited for. */
+/** Passes and heartbeats every second, to shorten waits. */
 const AGENT_OPTIONS = [
   "DEFAULT.compute_driver=ironic",
   "DEFAULT.update_resources_interval=1",
@@ -12,7 +12,7 @@ const AGENT_OPTIONS = [
   "ironic.api_retry_interval=1",
 ];
 
-/** Its id: a server of it takes a whole node. */
+/** Id of the flavor whose servers take a complete node. */
 export const FLAVOR = "bm";
 const SIZE = { id: FLAVOR, name: "bm", vcpus: 48, ram: 196_608, disk: 960 };
 const EXTRA_SPECS = {
@@ -22,7 +22,7 @@ const EXTRA_SPECS = {
   "resources:DISK_GB": "0",
 };
 
-/** `section.option=value` of an agent that has the nodes of this Ironic. */
+/** Returns `section.option=value` settings of an agent that manages this Ironic's nodes. */
 export function agentOptions({ root }: RealIronic): readonly string[] {
   return [...AGENT_OPTIONS, `ironic.endpoint_override=${root}`];
 }

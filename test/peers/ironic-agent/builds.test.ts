@@ -34,7 +34,10 @@ async function hostsOf(): Promise<string[]> {
   return Object.values(body.hypervisors ?? {}).map(({ service }) => String(service?.host));
 }
 
-/** An active server holds its node, and is what Ironic has on it; one in error holds nothing. */
+/**
+ * Checks that an active server has an allocation on its node and is Ironic's instance there, and that one in error has
+ * no allocations.
+ */
 async function expectAccounted(servers: readonly Json[]): Promise<void> {
   for (const server of servers) {
     const held = await harness.held(String(server.id));
@@ -130,7 +133,7 @@ describe("building on a real Ironic", () => {
     await destroyAll(ids);
     await harness.free(NODES);
     await harness.stopAgent("bm2");
-    // Once its service is down, all nodes are the other's.
+    // Once its service is down, all nodes belong to the other host.
     await harness.cloud.eventually(hostsOf, (hosts) => hosts.every((host) => host === "bm1"));
     expect(await hostsOf()).toHaveLength(NODES.length);
   });

@@ -29,7 +29,7 @@ afterAll(async () => {
   await harness?.dispose();
 });
 
-/** What Placement and Ironic say of nodes, once the agent has seen them: provision state and reserved units. */
+/** Returns the provision state and the reserved units of nodes, once the agent has seen them. */
 async function observeNodes(nodes: Readonly<Record<string, string>>) {
   await harness.passed(HOST);
   const rows = Object.entries(nodes).map(async ([name, uuid]) => {
@@ -79,7 +79,7 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
     await harness.provision(deploying, "active");
     await harness.provision(cleaning, "provide");
     await harness.provision(deployed, "deleted");
-    // The conductor never ends what it is at, so that it can be looked at.
+    // The conductor never finishes its task, so the state remains for the test.
     await harness.nodeIs(cleaning, { provision_state: "cleaning" });
     await harness.ironic.kill("conductor");
     expect(await observeNodes({ deploying, cleaning, deployed, used })).toEqual({

@@ -4,9 +4,10 @@ import { get } from "../ironic/contract/client.js";
 import type { RealIronic } from "../ironic/real-ironic.js";
 
 /**
- * Looks all the while, from outside, and notes what breaks: V8-V10, V16 a node whose provider was seen keeps it, with its
- * uuid, its name and a generation that never falls, as it would if it were deleted and made again; V7 it has one compute node;
- * V1, V11, V15 a server that was seen to be ACTIVE keeps its node and its allocation, and nothing else.
+ * Polls Placement, Nova and Ironic continuously and records violations. V8-V10, V16: a node with a provider keeps it,
+ * with its uuid, its name and a generation that never decreases, as it would if it were deleted and created again. V7:
+ * the node has one compute node. V1, V11, V15: a server that was ACTIVE keeps its node and its allocation, and nothing
+ * else.
  */
 export class ProviderWatch {
   readonly breaches = new Set<string>();
@@ -21,7 +22,7 @@ export class ProviderWatch {
   #stopped = false;
   #running: Promise<void> = Promise.resolve();
 
-  /** @param nodes of Ironic, where the cloud has other hosts, too; default: there are no others */
+  /** @param nodes Ironic's nodes, for a cloud that also has other hosts; default: all hosts */
   constructor(cloud: Cloud, ironic: RealIronic, nodes?: readonly string[]) {
     this.#cloud = cloud;
     this.#ironic = ironic;
@@ -37,19 +38,19 @@ export class ProviderWatch {
     await this.#running;
   }
 
-  /** Nobody has to keep it any more: a server that is deleted, or a node. */
+  /** Excludes a deleted server, or a node, from the checks. */
   released(uuid: string): void {
     this.#released.add(uuid);
     this.#active.delete(uuid);
     this.#generations.delete(uuid);
   }
 
-  /** A node that has to have a provider again. */
+  /** Includes a node that must have a provider again. */
   expected(node: string): void {
     this.#released.delete(node);
   }
 
-  /** A whole look that began after this call. */
+  /** Waits for a complete poll that began after this call. */
   async looked(): Promise<void> {
     const from = this.pollCount;
     while (this.pollCount < from + 2) {
@@ -123,7 +124,7 @@ export class ProviderWatch {
   async #lookAtServer(id: string, node: string): Promise<void> {
     const { body } = await this.#cloud.placement("GET", `/allocations/${id}`);
     const there = await get(this.#ironic, `/v1/nodes/${node}?fields=instance_uuid,provision_state`).catch(() => null);
-    // It may have been released while it was looked at, and Ironic may be away.
+    // It may have been released during the poll, and Ironic may be unreachable.
     if (this.#released.has(id)) {
       return;
     }

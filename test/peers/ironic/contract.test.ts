@@ -15,7 +15,7 @@ afterAll(async () => {
   await ironic?.stop();
 });
 
-// Their nodes are their own: most of the time is waiting for hardware.
+// Concurrent, since each case has its own nodes and mostly waits for hardware.
 describe.concurrent.each(Object.entries(CONTRACT))("the real Ironic keeps the contract: %s", (_topic, cases) => {
   test.each(cases.map((item) => [item.name, item] as const))("%s", async (_name, { run }) => {
     await run(ironic);

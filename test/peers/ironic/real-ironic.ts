@@ -26,24 +26,24 @@ export const HOW_TO_INSTALL =
 
 export interface RealIronic extends IronicClient {
   /**
-   * Nodes 0 to `count` - 1, made as the embedded Ironic's `enrolNodes` makes them, but for ports and traits. MariaDB only.
-   * @param traits of each of them
+   * Enrols nodes 0 to `count` - 1 like the embedded Ironic's `enrolNodes`, except for ports and traits. MariaDB only.
+   * @param traits traits of each node
    */
   enrol(count: number, traits?: readonly string[]): Promise<void>;
-  /** As `kill -9` of the API's processes, or the conductor's. */
+  /** Kills the processes of the API or the conductor like `kill -9`. */
   kill(part: "api" | "conductor"): Promise<void>;
-  /** After a {@link kill}: on the same ports with the same database. */
+  /** Starts the service again after {@link kill}, on the same ports with the same database. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface RealIronicOptions {
-  /** Whole seconds that the fake hardware takes; default 0. */
+  /** Delays of the fake hardware in whole seconds; default 0. */
   readonly deployDelay?: number;
   readonly powerDelay?: number;
-  /** Absent: no automated cleaning. */
+  /** If absent, there is no automated cleaning. */
   readonly cleanDelay?: number;
-  /** Default `mariadb`; `sqlite` starts faster and shows times with fractions of seconds. */
+  /** Default `mariadb`; `sqlite` starts faster, and its times have fractions of seconds. */
   readonly database?: "mariadb" | "sqlite";
 }
 
@@ -98,7 +98,7 @@ export async function startRealIronic(options: RealIronicOptions = {}): Promise<
       await remove(client, template.path);
     },
     kill: async (part) => {
-      // It leads a process group of its own.
+      // Each part leads its own process group.
       process.kill(-Number(await readFile(join(state, `${part}.pid`), "utf8")), "SIGKILL");
     },
     restart: async () => {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # start-real.sh STATE_DIR PORT RPC_PORT [mariadb|sqlite|kept]: starts Debian's real Ironic (packages ironic-api, ironic-conductor,
 # python3-pymysql; mariadb-server for mariadb) stand-alone with fake hardware: the API on 127.0.0.1:PORT without
-# authentication, JSON-RPC to the conductor on RPC_PORT; an empty database, or with `kept` the one of an earlier start there.
+# authentication, JSON-RPC to the conductor on RPC_PORT; an empty database, or with `kept` that of an earlier start.
 # Returns when API and conductor serve. stop-real.sh STATE_DIR stops it.
 # Whole seconds from the environment: DEPLOY_DELAY (deploy, tear-down), CLEAN_DELAY (unset: no automated cleaning), POWER_DELAY.
 set -euo pipefail
@@ -96,7 +96,7 @@ connection = $url
 max_pool_size = 20
 max_overflow = 100
 CONF
-# An empty value is no value for these two.
+# These two options reject an empty value.
 sed -i -e 's/^automated_clean = $/automated_clean = False/' -e '/^clean_step_priority_override = $/d' "$state/ironic.conf"
 if [ -z "${kept:-}" ]; then
   /usr/bin/python3 /usr/bin/ironic-dbsync --config-file "$state/ironic.conf" create_schema >"$state/dbsync.log" 2>&1 ||

@@ -1,14 +1,14 @@
 #!/bin/bash
 # stop-real.sh STATE_DIR: stops what start-real.sh started there.
 set -uo pipefail
-# A zombie has ended: whoever started it has only not asked yet.
+# A zombie has ended; its parent has only not reaped it yet.
 runs() { # pid
   local line
   { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
   line=${line##*) }
   [ "${line:0:1}" != Z ]
 }
-# Each leads a process group of its own.
+# Each leads its own process group.
 end() { # pid file, what the process must be
   local pid
   [ -f "$1" ] || return 0

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Devstack } from "./devstack.js";
 
 let devstack: Devstack;
-/** Texts for `{name}` in commands. */
+/** Values of `{name}` in commands. */
 const names = new Map<string, string>();
 
-/** Deleted servers can be restored; a live migration takes 20 seconds, or a tenth of that when it is forced to end. */
+/**
+ * Deleted servers can be restored. A live migration takes 20 seconds, or a tenth of that if it is forced to complete.
+ */
 const CONFIG = "reclaim_instance_interval = 3600\n[fake_libvirt]\ndelay_live_migration = 20\n";
 
 beforeAll(async () => {
@@ -19,13 +21,16 @@ beforeAll(async () => {
 afterAll(() => devstack?.stop());
 
 const output = (command: string) => devstack.clients.output(`openstack ${command}`);
-/** Found in the source of a regular expression, too. */
+/** The placeholders may also be in the source of a regular expression. */
 const filled = (text: string) => text.replaceAll(/\\?\{([a-z]\w+)\\?\}/g, (_, name: string) => names.get(name) ?? "");
 
-/** A command, and what its output has to match, or what is done with it, or what state a server comes to: `vm1: ACTIVE`. */
+/**
+ * A command, and its check: a pattern of its output, a function of its output, or the state that a server reaches, such
+ * as `vm1: ACTIVE`.
+ */
 type Step = readonly [command: string, expected?: RegExp | string | ((printed: string) => void)];
 
-/** The output is what `{name}` stands for from now on. */
+/** Stores the output as the value of `{name}`. */
 function remember(name: string) {
   return (printed: string) => {
     names.set(name, printed);
@@ -101,7 +106,7 @@ describe("moves", () => {
     ["server migration list --server vm1 -f value -c Status", /confirmed[\s\S]*reverted[\s\S]*confirmed/],
   ]);
 
-  /** A live migration that is under way. */
+  /** Starts a live migration and returns while it is in progress. */
   const beginLiveMigration = async (): Promise<string> => {
     const from = await output("server show vm1 -f value -c OS-EXT-SRV-ATTR:host");
     const to = from === "devstack1" ? "devstack2" : "devstack1";

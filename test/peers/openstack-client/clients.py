@@ -1,6 +1,6 @@
-"""Runs commands of OpenStack's own clients: their modules are loaded once, each command is a process forked from there.
+"""Runs commands of OpenStack's own clients: their modules are loaded once, and each command runs in a forked process.
 
-Reads one shell command a line (openstack ... or nova ...), answers one JSON object a line: rc, stdout, stderr.
+Reads one shell command per line (openstack ... or nova ...), and prints one JSON object per line: rc, stdout, stderr.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ PROGRAMS = {"openstack": openstackclient.main, "nova": novaclient.main}
 
 
 def run(words, out, err):
-    """The command as a process of its own; its exit code."""
+    """Runs the command in its own process and returns the exit code."""
     pid = os.fork()
     if pid == 0:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -44,10 +44,10 @@ def text(file):
 
 
 def load_plugins():
-    """All that every command looks for before it does anything; this one does nothing else."""
+    """Loads the plugins that every command loads, by running a command that does nothing else."""
     with contextlib.redirect_stdout(io.StringIO()):
         openstackclient.main(["module", "list"])
-    # Each command sets its own.
+    # Each command sets its own handlers.
     logging.getLogger().handlers.clear()
 
 

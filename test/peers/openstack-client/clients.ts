@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** What a command left: its exit code and what it printed. */
+/** A command's exit code and output. */
 export interface Outcome {
   readonly rc: number;
   readonly stdout: string;
@@ -16,14 +16,16 @@ const NEEDED = ["openstackclient", "osc_placement", "novaclient"].map((name) => 
 const HOW_TO_INSTALL =
   "OpenStack's clients are not installed; on Debian: apt-get install python3-openstackclient python3-osc-placement python3-novaclient";
 
-/** @throws Error that says how to install them */
+/** @throws Error with instructions for the installation */
 export function requireClients(): void {
   if (!NEEDED.every((path) => existsSync(path))) {
     throw new Error(HOW_TO_INSTALL);
   }
 }
 
-/** Debian's `openstack` (with osc-placement) and `nova`, as they are, for a cloud of the environment. */
+/**
+ * Runs Debian's unmodified `openstack` (with osc-placement) and `nova` for a cloud selected by environment variables.
+ */
 export class Clients {
   readonly #process: ChildProcess;
   readonly #waiting: ((outcome: Outcome) => void)[] = [];
@@ -31,7 +33,7 @@ export class Clients {
 
   constructor(environment: Readonly<Record<string, string>>) {
     const program = fileURLToPath(new URL("clients.py", import.meta.url));
-    // Debian's packages belong to Debian's interpreter, whichever else is first on the path.
+    // Debian's packages need Debian's interpreter, whichever else is first on the path.
     this.#process = spawn("/usr/bin/python3", [program], {
       env: { PATH: process.env.PATH, HOME: "/nonexistent", LC_ALL: "C.UTF-8", ...environment },
       stdio: ["pipe", "pipe", "pipe"],
@@ -49,7 +51,7 @@ export class Clients {
     });
   }
 
-  /** @param command as one types it: `openstack server list`; quotes are read as a shell reads them */
+  /** @param command as typed in a shell, such as `openstack server list`; quotes are parsed as a shell does */
   run(command: string): Promise<Outcome> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -57,7 +59,7 @@ export class Clients {
     });
   }
 
-  /** The output of a command that has to succeed. */
+  /** Returns the output of a command, which must succeed. */
   async output(command: string): Promise<string> {
     const { rc, stdout, stderr } = await this.run(command);
     if (rc !== 0) {

@@ -6,13 +6,13 @@ import { openrc } from "../../../src/control-plane/identity/openrc.js";
 import { Program } from "../../process/support/program.js";
 import { Clients, requireClients } from "./clients.js";
 
-/** Heartbeats, so that a service that has just started soon has a time of its last one. */
+/** Frequent heartbeats, so that a service that has just started soon has the time of its last one. */
 const OFTEN = "[DEFAULT]\nreport_interval = 1\n";
 
-/** `compute-cluster up` with three hosts, as a person starts it, and the clients pointed at it. */
+/** A cluster of three hosts started by `compute-cluster up`, and clients configured for it. */
 export class Devstack {
   readonly stateDir: string;
-  /** Says which cloud it is, to clients of whatever kind. */
+  /** Selects the cluster for clients of any kind. */
   readonly environment: Readonly<Record<string, string>>;
   readonly clients: Clients;
   readonly #up: Program;
@@ -24,7 +24,7 @@ export class Devstack {
     this.clients = new Clients(environment);
   }
 
-  /** @param config more of the nova.conf of all of them */
+  /** @param config additional nova.conf content for all hosts */
   static async start(config = ""): Promise<Devstack> {
     requireClients();
     const stateDir = await mkdtemp(join(tmpdir(), "compute-agent-clients-"));
@@ -36,20 +36,20 @@ export class Devstack {
     return new Devstack(stateDir, up, await environment(stateDir));
   }
 
-  /** `kill -9` of a host's agent: its guests stay. */
+  /** Kills a host's agent like `kill -9`; its guests remain. */
   killAgent(host: string): void {
     const lines = [...this.#up.stdout.matchAll(new RegExp(`${host} +ready +pid (\\d+)`, "g"))];
     process.kill(Number(lines.at(-1)?.[1]), "SIGKILL");
   }
 
-  /** A command of `compute-cluster` for this cluster. */
+  /** Runs a command of `compute-cluster` for this cluster. */
   async command(...args: string[]): Promise<{ readonly rc: number | null; readonly stdout: string }> {
     const program = new Program("compute-cluster", [...args, "--state-dir", this.stateDir]);
     const { code } = await program.exited;
     return { rc: code, stdout: program.stdout };
   }
 
-  /** Asks again until the server is in this status; the test's own time-out is the bound. */
+  /** Polls until the server has this status; the test's own timeout applies. */
   async serverIn(name: string, status: string): Promise<void> {
     const [field, expected] = status.includes("=") ? (status.split("=") as [string, string]) : ["status", status];
     const found = await this.shows(`server show ${name} -f value -c ${field}`, new RegExp(`^(${expected}|ERROR)$`));
@@ -63,7 +63,7 @@ export class Devstack {
     await this.shows('compute service list -f value -c "Updated At"', /^(?![\s\S]*None)/);
   }
 
-  /** Asks again until the command of `openstack` prints what matches. */
+  /** Repeats a command of `openstack` until its output matches. */
   async shows(command: string, pattern: RegExp): Promise<string> {
     for (;;) {
       const found = await this.clients.output(`openstack ${command}`);
@@ -81,7 +81,7 @@ export class Devstack {
   }
 }
 
-/** Both ways to say which cloud it is: `nova` reads no clouds.yaml. */
+/** Returns the variables for both ways to select a cloud: `nova` reads no clouds.yaml. */
 async function environment(stateDir: string): Promise<Record<string, string>> {
   const file = join(stateDir, "clouds.yaml");
   const exports = openrc(await readFile(file, "utf8"), "devstack") ?? "";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A command of the troubleshooting document, and what the document shows as its output. */
+/** A command in the troubleshooting document, with its documented output. */
 export interface DocumentStep {
   readonly command: string;
   readonly output: string;
@@ -8,7 +8,7 @@ export interface DocumentStep {
 
 const FILE = new URL("../../fixtures/golden/orphaned-allocations/document.txt", import.meta.url);
 
-/** In the document's order. */
+/** Returns the steps in the document's order. */
 export function documentSteps(): readonly DocumentStep[] {
   return readFileSync(FILE, "utf8")
     .replaceAll("\\\n", "")

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => devstack?.stop());
 
-/** What the line prints in a shell that knows nothing of the cluster, in the folder of its clouds.yaml. */
+/** Returns the output of a line in a shell without any settings, in the folder of the cluster's clouds.yaml. */
 async function shell(line: string): Promise<string> {
   const env = { PATH: `/usr/bin:/bin:${process.env.PATH}`, HOME: devstack.stateDir };
   const { stdout } = await run("/bin/sh", ["-ec", line], { cwd: devstack.stateDir, env });

@@ -1,20 +1,21 @@
 import { parseTable, pythonValue, type Table } from "./tables.js";
 
 /**
- * Compares outputs of two clouds. Ids stand for each other: what one has at a place, the other has wherever the first has
- * it; generations of a provider keep their distance. Times, addresses and numbers of rows may be any.
+ * Compares outputs of two clouds. Ids are mapped to each other: an id must correspond to the same id of the other cloud
+ * everywhere. Generations of a provider must have the same differences. Times, addresses and row numbers may be
+ * arbitrary.
  */
 export class Likeness {
   readonly #ours = new Map<string, string>();
   readonly #theirs = new Map<string, string>();
   readonly #distances = new Map<string, number>();
 
-  /** A text in which their ids have become ours. */
+  /** Replaces the other cloud's ids in a text by ours. */
   translate(text: string): string {
     return text.replaceAll(ID, (id) => this.#ours.get(id) ?? id);
   }
 
-  /** What is different, each in words; columns and fields that only ours has are those of newer clients. */
+  /** Returns descriptions of the differences. Extra columns and fields on our side belong to newer clients. */
   differences(theirs: string, ours: string): readonly string[] {
     const table = parseTable(theirs);
     if (!table) {
@@ -45,7 +46,7 @@ export class Likeness {
     return (records[0] ?? []).flatMap((record, index) => this.#recordDifferences(record, records[1]?.[index] ?? {}));
   }
 
-  /** Rows are paired by host, or else by ids that are known: two clouds list in no order that they share. */
+  /** Pairs rows by host, or else by known ids, since two clouds do not list in the same order. */
   #inOneOrder(theirs: Table, ours: Table): readonly Table[] {
     const sorted = (table: Table, key: (row: readonly string[]) => string): Table => ({
       ...table,
@@ -107,12 +108,12 @@ type Row = Readonly<Record<string, string>>;
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b/g;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+$/;
 const ADDRESS = /^\d+\.\d+\.\d+\.\d+$/;
-/** Numbers of rows in a database. */
+/** Numbers of database rows. */
 const VARIABLE = new Set(["Id"]);
 
 const isRecord = ({ header }: Table): boolean => header.join() === "Field,Value";
 
-/** A list has a record a row; a table of fields and values is one record. */
+/** Returns a record for each row; a table of fields and values is one record. */
 function recordsOf(table: Table): readonly Row[] {
   const { header, rows } = table;
   if (isRecord(table)) {
@@ -123,7 +124,7 @@ function recordsOf(table: Table): readonly Row[] {
 
 const providerOf = (row: Row): string => row.resource_provider ?? row.uuid ?? "";
 
-/** JSON whose members are in one order, without what only newer clients show: they ask for Placement's latest microversion. */
+/** Returns JSON with sorted members, without fields of newer clients, which request Placement's latest microversion. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (name, item: unknown) => {
     if (name === "consumer_generation") {

@@ -6,10 +6,10 @@ import { Likeness } from "./likeness.js";
 
 let devstack: Devstack;
 const likeness = new Likeness();
-/** The shell's, as the document sets them. */
+/** Shell variables that the document sets. */
 const variables = new Map<string, string>();
 
-/** What the document takes as given: vm1 was evacuated from devstack1, which is dead and fenced, to devstack2. */
+/** Creates the document's initial state: vm1 was evacuated to devstack2 from devstack1, which is dead and fenced. */
 beforeAll(async () => {
   devstack = await Devstack.start();
   const { clients } = devstack;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await devstack.serverIn("vm1", "ACTIVE");
   devstack.killAgent("devstack1");
   await clients.output("openstack --os-compute-api-version 2.53 compute service set --down devstack1 nova-compute");
-  // This version of the client prints what it cannot show, after the server has been evacuated.
+  // This version of the client fails to print the response, after the server has been evacuated.
   await clients.run("openstack --os-compute-api-version 2.29 server evacuate --host devstack2 vm1");
   await devstack.serverIn("vm1", "OS-EXT-SRV-ATTR:host=devstack2");
   await devstack.serverIn("vm1", "ACTIVE");
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => devstack?.stop());
 
-/** A command as our shell runs it: `nova-manage` is `compute-cluster manage`. */
+/** Runs a command; `nova-manage` is `compute-cluster manage`. */
 async function run(command: string): Promise<Outcome> {
   const words = likeness.translate(command.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? ""));
   if (!words.startsWith("nova-manage ")) {
@@ -44,7 +44,7 @@ async function follow({ command, output }: DocumentStep): Promise<void> {
   }
   const isRejected = output.startsWith("Unable to ");
   expect(rc, stderr).toBe(isRejected ? 1 : 0);
-  // What an assignment, and a command that says nothing, is to print is not shown.
+  // The document omits the output of assignments and of commands without output.
   if (output !== "") {
     expect(likeness.differences(output, isRejected ? stderr : stdout)).toEqual([]);
   } else if (name === undefined && / delete /.test(command)) {

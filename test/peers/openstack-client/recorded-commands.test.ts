@@ -35,11 +35,11 @@ async function remember(recorded: string, server: string) {
   ids.set(recorded, await output(`server show ${server} -f value -c id`));
 }
 
-/** What happened between the recorded commands, by the one that it comes before. */
+/** Actions between the recorded commands, by the command that follows. */
 const BEFORE: Readonly<Record<string, () => Promise<unknown>>> = {
   "server-migration-revert": () => migrate("vm1", "devstack3"),
   "server-resize-revert": async () => {
-    // Not to a smaller one, as recorded: this driver, like libvirt's, takes no disk away.
+    // Not to a smaller flavor as recorded: this driver, like libvirt's, does not shrink disks.
     await output("server resize --flavor m1.medium vm1");
     await devstack.serverIn("vm1", "VERIFY_RESIZE");
   },
@@ -73,7 +73,7 @@ const BEFORE: Readonly<Record<string, () => Promise<unknown>>> = {
     devstack.command("manage", "placement", "heal_allocations", "--instance", ids.get(RECORDED.vm1) ?? ""),
 };
 
-/** What has to be so before the next command, by the one that begins it. */
+/** Conditions to wait for after a command, by that command's name. */
 const AFTER: Readonly<Record<string, () => Promise<unknown>>> = {
   "server-create": () => remember(RECORDED.vm1, "vm1"),
   "server-migrate": () => devstack.serverIn("vm1", "VERIFY_RESIZE"),
@@ -90,7 +90,7 @@ const AFTER: Readonly<Record<string, () => Promise<unknown>>> = {
   "server-create-host": () => remember(RECORDED.oscvm2, "oscvm2"),
 };
 
-/** What a build that nobody waits for may have settled by now, or not. */
+/** Fields that a build in progress may or may not have set yet. */
 const OF_A_BUILD = [
   "OS-EXT-AZ:availability_zone",
   "OS-EXT-SRV-ATTR:host",
@@ -103,12 +103,12 @@ const OF_A_BUILD = [
   "host_status",
 ];
 
-/** What a hypervisor shows whose driver tells its uptime. */
+/** Fields of a hypervisor whose driver reports its uptime. */
 const UPTIME = ["host_time", "load_average", "uptime", "users"];
 
 /**
- * The driver of the recorded hosts told no uptime, without which the client ends in an error (2.88). This one does,
- * as libvirt's.
+ * The driver of the recorded hosts reported no uptime, without which the client fails (2.88). This driver reports one,
+ * as libvirt's does.
  */
 const WITH_UPTIME: Readonly<Record<string, () => Promise<unknown>>> = {
   "hypervisor-show": async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Outcome } from "./clients.js";
 
-/** A command that was run against a real Nova, Placement and Keystone, and what it left. */
+/** A command that was run with a real Nova, Placement and Keystone, and its result. */
 export interface RecordedCommand extends Outcome {
   readonly recording: string;
   readonly command: string;
@@ -9,12 +9,12 @@ export interface RecordedCommand extends Outcome {
 
 const FILE = new URL("../../fixtures/golden/osc/commands.json", import.meta.url);
 
-/** In the order in which they were recorded. */
+/** Returns the commands in the order of their recording. */
 export function recordedCommands(): readonly RecordedCommand[] {
   return JSON.parse(readFileSync(FILE, "utf8")) as RecordedCommand[];
 }
 
-/** What the recorded deployment called what a local one has too. */
+/** Ids of the recorded deployment whose objects also exist in a local one. */
 export const RECORDED = {
   project: "f7714ea72def4a1a9cbc6d78bcbb926e",
   user: "c2def5993d904a4680d8483057c5be21",

@@ -1,8 +1,8 @@
 import { kindOf, parseTable } from "./tables.js";
 
 /**
- * What an output consists of, whatever it says: columns, fields, and the kinds of what is in them.
- * @param inFlux fields that may be there in any state
+ * Returns the structure of an output without its values: columns, fields, and their kinds.
+ * @param inFlux fields that may be in any state
  */
 export function shapeOf(output: string, inFlux: readonly string[] = []): unknown {
   const table = parseTable(output);
@@ -20,7 +20,7 @@ export function shapeOf(output: string, inFlux: readonly string[] = []): unknown
   return output.trim().split("\n").map(kindOf);
 }
 
-/** Kinds of the cells of a column; a list may be longer than another. */
+/** Returns the kinds of a column's cells; lists may differ in length. */
 const kindsOf = (cells: readonly string[]): readonly string[] => [...new Set(cells.map(kindOf))].toSorted();
 
 function jsonShape(value: unknown): unknown {
@@ -33,7 +33,7 @@ function jsonShape(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonShape(item)]));
 }
 
-/** An error's text without what is another one each time. */
+/** Removes the parts of an error message that differ each time. */
 export function plainError(text: string): string {
   return text
     .replaceAll(/http:\/\/[\d.:]+(\/compute|\/placement|\/identity)?/g, "<url>")

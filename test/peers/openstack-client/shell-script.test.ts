@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
 
-/** What a job of a CI does, and what it prints of it. */
+/** The commands of a CI job, with the output to check. */
 const SCRIPT = `
 cluster() { "$NODE" "$PROGRAM" "$@"; }
 cluster up --name ci-7 --hosts 3 --port 0 --detach --json > up.json

@@ -4,7 +4,10 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** The first table of an output; undefined: there is none. A cell of several lines is one text with line breaks. */
+/**
+ * Parses the first table of an output; returns undefined if there is none. A cell of several lines becomes one text
+ * with line breaks.
+ */
 export function parseTable(output: string): Table | undefined {
   const lines = output.split("\n").filter((line) => /^[|+]/.test(line));
   const [rule = "", names, , ...rest] = lines;
@@ -22,7 +25,7 @@ export function parseTable(output: string): Table | undefined {
   )) {
     const row = cells(line);
     const before = rows.at(-1);
-    // The first column is filled in the first line of a row only.
+    // Only the first line of a row has text in the first column.
     if (row[0] === "" && before) {
       rows.splice(
         -1,
@@ -38,7 +41,7 @@ export function parseTable(output: string): Table | undefined {
 
 const join = (cell: string, more = ""): string => (more === "" ? cell : `${cell}\n${more}`);
 
-/** What a cell looks like, whatever it says: two clouds can't have the same ids and times. */
+/** Returns the kind of a cell without its value, since ids and times of two clouds differ. */
 export function kindOf(cell: string): string {
   if (cell === "") {
     return "nothing";
@@ -67,7 +70,7 @@ export function kindOf(cell: string): string {
   return "text";
 }
 
-/** A value that Python printed, also Python 2 with its `u` prefixes; undefined: it is none. */
+/** Parses a value printed by Python, including Python 2 with its `u` prefixes. Returns undefined for other text. */
 export function pythonValue(text: string): unknown {
   const json = text
     .replaceAll(/\bu'/g, "'")

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const PYTHON = "/usr/bin/python3";
 const SCRIPT = fileURLToPath(new URL("oslo_config_peer.py", import.meta.url));
 
-/** What oslo.config makes of some files. */
+/** The result of oslo.config for some files. */
 export type OsloResult =
   | { readonly parse_error: string; readonly file: number }
   | { readonly values: Readonly<Record<string, { readonly value: unknown } | { readonly error: true }>> };
@@ -29,11 +29,11 @@ export class OsloPeer {
     this.#ended = once(this.#child, "close").then(() => {
       throw new Error(`the peer ended: ${this.#errors}`);
     });
-    // Told to whoever asks next.
+    // The next call of {@link read} reports the failure.
     this.#ended.catch(() => {});
   }
 
-  /** One question at a time. */
+  /** Reads files. Only one call may be in progress. */
   async read(files: readonly string[]): Promise<OsloResult> {
     this.#child.stdin.write(`${JSON.stringify(files)}\n`);
     const [line] = await Promise.race([once(this.#lines, "line"), this.#ended]);

@@ -1,4 +1,4 @@
-"""Reads configuration files as oslo.config does: one JSON request a line in, one JSON answer a line out."""
+"""Reads configuration files as oslo.config does: one JSON request per input line, one JSON response per output line."""
 
 import json
 import os

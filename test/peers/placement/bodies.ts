@@ -51,7 +51,7 @@ const allocationList: fc.Arbitrary<Json> = fc.array(
   { maxLength: 3 },
 );
 
-/** The body of a consumer's allocations as a microversion takes it. */
+/** Generates the body of a consumer's allocations for a microversion. */
 export function allocations(consumer: string, minor: number): fc.Arbitrary<Body> {
   if (minor < 8) {
     return fc.record({ allocations: allocationList });

@@ -10,7 +10,7 @@ import { type Normalized, normalize } from "./normalize.js";
 import type { RealClient } from "./real-client.js";
 import { describeStep, queryText, type Step } from "./step.js";
 
-/** Sends a sequence to a fresh embedded Placement and to the real one; throws at the first difference not intended. */
+/** Sends a sequence to a fresh embedded Placement and to the real one. Throws at the first unintended difference. */
 export async function compareSequence(steps: readonly Step[], client: RealClient, url: string): Promise<number> {
   const embedded = new TestPlacement({ clock: nodeClock(), random: nodeRandom(), logger: quietLogger });
   const before: string[] = [];

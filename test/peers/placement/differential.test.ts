@@ -6,7 +6,7 @@ import { RealClient } from "./real-client.js";
 import { searches, sequence } from "./sequences.js";
 import { treeSearches } from "./tree-searches.js";
 
-/** With more runs a nightly build may look further; FAST_CHECK_SEED looks elsewhere. */
+/** Nightly builds can increase the number of runs; FAST_CHECK_SEED selects other sequences. */
 const RUNS = Number(process.env.PLACEMENT_DIFFERENTIAL_RUNS ?? 100);
 
 describe("embedded Placement beside Debian's real one", () => {

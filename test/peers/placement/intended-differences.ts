@@ -5,7 +5,7 @@ import type { Step } from "./step.js";
 
 interface Comparison {
   readonly step: Step;
-  /** The body as it was sent. */
+  /** The body as sent. */
   readonly sent: string | undefined;
   readonly embedded: Normalized;
   readonly real: Normalized;
@@ -13,13 +13,13 @@ interface Comparison {
 
 export interface IntendedDifference {
   readonly what: string;
-  /** Whether a comparison that failed is this case. */
+  /** Returns whether a failed comparison is this difference. */
   readonly holds: (comparison: Comparison) => boolean;
-  /** The two hold different things from here on: the sequence ends. */
+  /** The data of the two differs from here on, so the sequence ends. */
   readonly parts?: true;
 }
 
-/** All differences between the embedded Placement and Debian's 8.0.0 that are meant. Anything else is a failure. */
+/** All intended differences between the embedded Placement and Debian's 8.0.0. Any other difference is a failure. */
 export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
   {
     what: "8.0.0 refuses to change allocations on an overcommitted inventory; master lets them not grow",
@@ -83,7 +83,7 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
         ...new Set(value.split(",").map((each) => each.split(":")[0] ?? "")),
       ]);
       const repeated = new Set(classes.filter((name, index) => classes.indexOf(name) !== index));
-      // Its amounts are sums of too much: never too small, and some candidates no longer fit.
+      // Its amounts are sums that are too large, never too small, so some candidates no longer fit.
       return (
         repeated.size > 0 &&
         summariesWithin(real, embedded) &&
@@ -110,7 +110,7 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
       const suffixes = new Set(step.query.map(([key]) => /^(?:resources|required)(.*)$/.exec(key)?.[1]));
       suffixes.delete(undefined);
       const [found, known] = [new Set(requests(embedded)), new Set(requests(real))];
-      // Only what shares can serve several trees in the same way.
+      // Only candidates whose sharing providers can serve several trees in the same way.
       const onlyShared = (response: Normalized) => (candidate: unknown) =>
         unsuffixedProviders(candidate).some((uuid) =>
           isSharing(member(member(response.body, "provider_summaries"), uuid)),
@@ -144,7 +144,7 @@ function areCandidates(step: Step, embedded: Normalized, real: Normalized): bool
   return step.path === "/allocation_candidates" && embedded.status === 200 && real.status === 200;
 }
 
-/** Whether all summaries of one answer are in another, word for word. */
+/** Returns whether all summaries of one response are in the other, unchanged. */
 function summariesWithin(some: Normalized, all: Normalized): boolean {
   const known = member(all.body, "provider_summaries");
   return Object.entries(member(some.body, "provider_summaries") ?? {}).every(([uuid, summary]) =>
@@ -152,7 +152,7 @@ function summariesWithin(some: Normalized, all: Normalized): boolean {
   );
 }
 
-/** Whether two are the same, but for amounts of some classes, of which the first has as much or more. */
+/** Returns whether two values are equal except for amounts of some classes, of which the first has at least as much. */
 function isInflated(wrong: unknown, right: unknown, classes: ReadonlySet<string>, key = ""): boolean {
   if (classes.has(key) && typeof wrong === "number" && typeof right === "number") {
     return wrong >= right;
@@ -172,7 +172,10 @@ function isSharing(summary: unknown): boolean {
   return Array.isArray(traits) && traits.includes("MISC_SHARES_VIA_AGGREGATE");
 }
 
-/** The providers that serve the unsuffixed group; all of a candidate's before 1.34, which does not tell. */
+/**
+ * Returns the providers of the unsuffixed group. Before 1.34, which does not return mappings, these are all of the
+ * candidate's.
+ */
 function unsuffixedProviders(candidate: unknown): string[] {
   const mappings = member(candidate, "mappings");
   const found = mappings === undefined ? Object.keys(member(candidate, "allocations") ?? {}) : member(mappings, "");

@@ -1,4 +1,7 @@
-/** JSON with what `JSON.stringify` cannot write: numbers as they are spelled, and generations filled in when sent. */
+/**
+ * JSON with content that `JSON.stringify` cannot write: numbers with a given spelling, and generations that are
+ * inserted when sent.
+ */
 export type Json =
   | null
   | boolean
@@ -18,7 +21,7 @@ export class Spelled {
   }
 }
 
-/** The generation that a provider or consumer has when the request is sent, plus `offset`. */
+/** The generation of a provider or consumer at the time of sending, plus `offset`. */
 export class GenerationOf {
   readonly uuid: string;
   readonly offset: number;
@@ -29,7 +32,7 @@ export class GenerationOf {
   }
 }
 
-/** `generation` tells a generation; null when there is no such thing. */
+/** Writes JSON. `generation` returns an object's generation, or null if it does not exist. */
 export function writeJson(value: Json, generation: (uuid: string) => number | null): string {
   if (value instanceof Spelled) {
     return value.text;
@@ -48,7 +51,7 @@ export function writeJson(value: Json, generation: (uuid: string) => number | nu
   return JSON.stringify(value);
 }
 
-/** A copy in which something is replaced, removed or added; `at` chooses the place. */
+/** Returns a copy in which a value is replaced, removed or added; `at` selects the path. */
 export function mutate(value: Json, at: number, change: Mutation): Json {
   const places = pathsOf(value);
   const path = places[at % places.length] ?? [];

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./real-placement.js";
 
 /**
- * Starts the real Placement for the tests of the `describe` that calls this, and empties it before each of them. Where it is not
- * installed the tests are skipped; in CI they fail.
+ * Starts the real Placement for the tests of the calling `describe`, and empties it before each of them. If it is not
+ * installed, the tests are skipped; in CI they fail.
  */
 export function placementOfTests(): () => RealPlacement {
   let real: RealPlacement | undefined;

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { GenerationOf, type Json, Spelled } from "./json-text.js";
 
-/** Few of everything, so that requests meet. */
+/** Small pools, so that requests concern the same objects. */
 export const PROVIDERS = [1, 2, 3, 4, 5, 6].map((n) => `0000000${n}-1111-4111-8111-11111111111${n}`);
 export const CONSUMERS = [1, 2, 3, 4].map((n) => `c000000${n}-2222-4222-8222-22222222222${n}`);
 const AGGREGATES = [1, 2, 3].map((n) => `a000000${n}-3333-4333-8333-33333333333${n}`);
 const CLASSES = ["VCPU", "VCPU", "VCPU", "VCPU", "DISK_GB", "DISK_GB", "DISK_GB", "MEMORY_MB", "CUSTOM_GOLD"];
 const TRAITS = ["HW_CPU_X86_AVX", "CUSTOM_FAST", "COMPUTE_NODE", "MISC_SHARES_VIA_AGGREGATE", "CUSTOM_QUIET"];
 
-/** Mostly one of the good ones, now and then a bad one. */
+/** Generates mostly good values, and rarely a bad one. */
 function mostly<T>(good: readonly T[], bad: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { weight: 60, arbitrary: fc.constantFrom(...good) },
@@ -29,7 +29,7 @@ export const providerUuid = mostly(PROVIDERS, [
   "00000001111141118111111111111111",
   "0000000A-1111-4111-8111-11111111111A",
 ]);
-/** For paths, which cannot be empty. */
+/** Uuids for paths, which cannot be empty. */
 export const providerInPath = mostly(PROVIDERS, ["nothing", "99999999-9999-4999-8999-999999999999", "%20", "a%2Fb"]);
 export const consumerUuid = mostly(CONSUMERS, ["nothing", "c0000001222242228222222222222221"]);
 export const aggregateUuid = mostly(AGGREGATES, BAD_UUIDS);
@@ -44,7 +44,7 @@ export const providerName = mostly(
 export const ownerId = mostly(["p1", "p2", "u1"], ["", "x".repeat(256)]);
 export const consumerType = mostly(["INSTANCE", "MIGRATION", "CUSTOM_9"], ["instance", "", "x y", "all", "unknown"]);
 
-/** Strings with white space and quotes, numbers at the edges, and other things that do not belong. */
+/** Strings with white space and quotes, numbers at the limits, and values of wrong types. */
 export const junk: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   null,
   true,

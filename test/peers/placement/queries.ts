@@ -56,7 +56,10 @@ export const usageFilters = some(
   named("consumer_type", consumerType),
 );
 
-/** Candidates' parameters for groups with these suffixes; nearly always such as the microversion knows. */
+/**
+ * Generates parameters of allocation candidates for groups with these suffixes, nearly always parameters that the
+ * microversion knows.
+ */
 export function candidateFilters(minor: number): fc.Arbitrary<Parameter[]> {
   const suffixes = minor < 25 ? [""] : minor < 33 ? ["", "1", "2"] : ["", "1", "_B", "-c"];
   const groups = fc.uniqueArray(fc.constantFrom(...suffixes), { minLength: 1, maxLength: minor < 25 ? 1 : 3 });
@@ -104,12 +107,12 @@ function isAnyOf(text: string): boolean {
   return text.startsWith("in:");
 }
 
-/** Mostly those that fit, and now and then any. */
+/** Generates mostly strings that fit, and rarely any. */
 function fitting(strings: fc.Arbitrary<string>, fits: (text: string) => boolean): fc.Arbitrary<string> {
   return fc.oneof({ weight: 25, arbitrary: strings.filter(fits) }, { weight: 1, arbitrary: strings });
 }
 
-/** A parameter that some requests have, from a microversion on; very few before. */
+/** Generates a parameter for some requests from a microversion on, and for very few before. */
 function since(minor: number, first: number, parameter: fc.Arbitrary<Parameter>): fc.Arbitrary<Parameter | null> {
   if (minor >= first) {
     return sometimes(parameter);

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import type { ServiceRequest, ServiceResponse } from "../../../src/runtime/http-server.js";
 
-/** Sends requests to a server over one connection, as they are. */
+/** Sends unmodified requests to a server over one connection. */
 export class RealClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
 

@@ -16,11 +16,11 @@ export const HOW_TO_INSTALL =
 export interface RealPlacement {
   readonly url: string;
   readonly pid: number;
-  /** Empties it, down to the standard classes and traits. SQLite only. */
+  /** Empties it except for the standard classes and traits. SQLite only. */
   reset(): Promise<void>;
-  /** As `kill -9` of all its processes. */
+  /** Kills all of its processes like `kill -9`. */
   kill(): void;
-  /** After a {@link kill}: on the same port with the same database. SQLite only. */
+  /** Starts it again after {@link kill}, on the same port with the same database. SQLite only. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startRealPlacement(options: RealPlacementOptions = {}): Pr
     const restart = async () => {
       pid = await start("kept");
     };
-    // It leads a process group of its own.
+    // It leads its own process group.
     const kill = () => void process.kill(-pid, "SIGKILL");
     return { url, pid, reset, kill, restart, stop };
   } catch (error) {

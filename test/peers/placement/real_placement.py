@@ -1,9 +1,9 @@
 """A real OpenStack Placement for tests, as a WSGI module (real_placement:application).
 
-As a program it makes the database: real_placement.py prepare; or fills it for benchmarks, by the formulas of
+As a program it creates the database: real_placement.py prepare; or fills it for benchmarks, by the formulas of
 test/bench/placement-data.ts: real_placement.py populate PROVIDERS CONSUMERS. The folder named by
-OS_PLACEMENT_CONFIG_DIR holds placement.conf. POST /__reset__ empties a SQLite database, down to the standard classes
-and traits. PLACEMENT_SRC, folders joined by colons, goes before Debian's packages: a newer checkout of Placement, and of
+OS_PLACEMENT_CONFIG_DIR contains placement.conf. POST /__reset__ empties a SQLite database except for the standard classes
+and traits. PLACEMENT_SRC, folders joined by colons, precedes Debian's packages: a newer checkout of Placement, and of
 os-traits and os-resource-classes where it needs them.
 """
 

@@ -238,7 +238,7 @@ const worldStock: fc.Arbitrary<Json> = fc
   .chain((names) => fc.tuple(fc.constant(names), fc.integer({ min: 2, max: 16 })))
   .map(([names, total]) => Object.fromEntries(names.map((name) => [name, { total }])));
 
-/** A world to begin with: some providers, with parents, inventories, traits and aggregates. */
+/** Generates an initial state: some providers with parents, inventories, traits and aggregates. */
 function worldOf(fewest: number): fc.Arbitrary<Step[]> {
   return fc.integer({ min: fewest, max: PROVIDERS.length }).chain((count) =>
     fc
@@ -278,12 +278,12 @@ function worldOf(fewest: number): fc.Arbitrary<Step[]> {
   );
 }
 
-/** Random requests in a random world. */
+/** Random requests after a random initial state. */
 export const sequence: fc.Arbitrary<Step[]> = fc
   .tuple(worldOf(0), fc.array(step(minor), { minLength: 1, maxLength: 25, size: "max" }))
   .map(([start, steps]) => [...start, ...steps]);
 
-/** Searches alone, in a random world in which something is allocated. */
+/** Only searches, after a random initial state with allocations. */
 export const searches: fc.Arbitrary<Step[]> = fc
   .tuple(
     worldOf(3),

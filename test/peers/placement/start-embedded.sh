@@ -1,7 +1,7 @@
 #!/bin/bash
 # start-embedded.sh STATE_DIR PORT [PROFILE]: (re)starts the built stand-alone server with an empty database on
-# 127.0.0.1:PORT and returns when it answers. PROFILE (default: $PLACEMENT_PROFILE, else "default") is what a gabbi file
-# needs: default, cors, open-policy, secure-rbac, legacy-rbac. STATE_DIR/pid holds the server's pid.
+# 127.0.0.1:PORT and returns when it responds. PROFILE (default: $PLACEMENT_PROFILE, else "default") is what a gabbi file
+# needs: default, cors, open-policy, secure-rbac, legacy-rbac. STATE_DIR/pid contains the server's pid.
 set -euo pipefail
 state=$1 port=$2 profile=${3:-${PLACEMENT_PROFILE:-default}}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # start-real.sh STATE_DIR PORT [WORKERS] [sqlite|mariadb|kept]: starts Debian's real Placement (packages placement-api,
 # python3-placement, gunicorn; mariadb-server for mariadb) on 127.0.0.1:PORT with an empty database, and returns when it
-# answers; `kept` is the SQLite database of an earlier start there. Authentication is noauth2. stop-real.sh STATE_DIR stops it.
+# responds; `kept` is the SQLite database of an earlier start there. Authentication is noauth2. stop-real.sh STATE_DIR stops it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$1"

@@ -5,15 +5,15 @@ export interface Step {
   readonly method: string;
   readonly path: string;
   readonly query: readonly (readonly [string, string])[];
-  /** Beside the token and the microversion. */
+  /** In addition to the token and the microversion. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent: no body and no content type. */
+  /** If absent, there is no body and no content type. */
   readonly body?: Json;
-  /** Cuts or lengthens the body's text, so that it is no JSON. */
+  /** Truncates or extends the body's text, so that it is not JSON. */
   readonly broken?: "cut" | "comma" | "tail";
 }
 
-/** `METHOD path?query headers body`, on one line. */
+/** Returns `METHOD path?query headers body` on one line. */
 export function describeStep(step: Step, body: string | undefined): string {
   const headers = Object.entries(step.headers).map(([name, value]) => `${name}: ${value}`);
   return `${step.method} ${step.path}${queryText(step)} [${headers.join("; ")}] ${body ?? ""}`;

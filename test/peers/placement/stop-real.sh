@@ -1,7 +1,7 @@
 #!/bin/bash
 # stop-real.sh STATE_DIR: stops what start-real.sh started there.
 set -uo pipefail
-# A zombie has ended: whoever started it has only not asked yet.
+# A zombie has ended; its parent has only not reaped it yet.
 runs() { # pid
   local line
   { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1

@@ -9,7 +9,10 @@ type Parameter = readonly [string, string];
 
 const AGGREGATE = "a0000001-3333-4333-8333-333333333331";
 
-/** The trees that compute hosts have: what the guests share at the root, the graphics cards' shares below it. */
+/**
+ * Typical trees of compute hosts, as parent indexes: resources of all guests at the root, those of graphics cards below
+ * it.
+ */
 const SHAPES: readonly (readonly (number | null)[])[] = [
   [null, 0, 0],
   [null, 0, 0, 0],
@@ -97,7 +100,7 @@ const traitQuery = fc
   .tuple(fc.constantFrom("", "", "!"), fc.constantFrom(...TRAITS))
   .map(([mark, name]) => `${mark}${name}`);
 
-/** One group's parameters; a group without resources names a trait, and stands in `same_subtree`. */
+/** Generates one group's parameters. A group without resources has a trait and is listed in `same_subtree`. */
 function group(suffix: string, resourceless: boolean): fc.Arbitrary<Parameter[]> {
   const parameter = (kind: string, value: fc.Arbitrary<string>) =>
     value.map((text): Parameter => [`${kind}${suffix}`, text]);
@@ -140,7 +143,7 @@ const query: fc.Arbitrary<Parameter[]> = fc
       ]);
   });
 
-/** Searches of several groups that want the same classes, in worlds of trees, with what shares or without. */
+/** Searches with several groups that request the same classes, on trees with and without sharing providers. */
 export const treeSearches: fc.Arbitrary<Step[]> = fc.boolean().chain((sharing) =>
   fc
     .tuple(

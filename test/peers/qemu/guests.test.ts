@@ -51,7 +51,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** An agent's driver; a second one of a host is what comes after the first was killed. */
+  /** Connects an agent's driver. A second one for a host is that of the agent after a killed one. */
   async function connect(name: string, config: Readonly<Record<string, unknown>> = {}): Promise<DriverHost> {
     const own = { folder: join(folder, name), imagesPath: join(folder, "images"), kvm: "never", ...config };
     const host = await createDriverHost(definition, contextOf(runtime, { host: name, config: own, images }));
@@ -229,7 +229,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     await source.moves.cleanup(vm, { ...NO_DEVICES, destroyDisks: !shared });
     expect(moved.memory, "its memory has come along").toBeGreaterThanOrEqual(last?.memory ?? 0);
     expect(moved.disk, "it counts in both alike").toBe(moved.memory);
-    // What is on the disk there is what it has counted.
+    // The disk at the destination contains the guest's own count.
     const previousCount = (await countsIn(there)).length;
     await destination.reboot(vm, "HARD");
     await countsOn(there);
@@ -244,7 +244,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
       blockMigration: null,
       diskOverCommit: false,
     });
-    // What the destination leaves in its folder is on its machine alone.
+    // The destination's token file is only in a folder on its machine.
     await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
     await expect(source.moves.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow("both hosts must be one machine");
     expect(await source.listInstanceUuids()).toEqual([UUID]);

@@ -10,10 +10,10 @@ import { missingQemu } from "./support/installed.js";
 
 const missing = missingQemu();
 
-/** What every cloud has. */
+/** The image that every cloud has. */
 const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 
-/** Milliseconds that a drill, of a quarter of a minute, may take before what is known of it is told. */
+/** Timeout in milliseconds of a smoke test, which takes about fifteen seconds. */
 const LONG = 600_000;
 
 describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === null ? "" : ` (${missing})`}`, () => {
@@ -49,7 +49,7 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
       ]);
       const { code } = await inTime("the drill", smokeTest.exited, stateDir);
       const rows = JSON.parse(smokeTest.stdout) as readonly { readonly operation: string; readonly outcome: string }[];
-      // A live migration of so small a guest may be over before the API has asked for its end.
+      // The live migration of such a small guest may end before the API requests its abort.
       const late = rows.find(
         ({ operation, outcome: result }) => operation === "abort live migration" && result === "skipped",
       );
@@ -62,7 +62,7 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
   }, 2_000_000);
 });
 
-/** @throws what the cluster's programs have logged last, when it takes long. */
+/** @throws with the latest logs of the cluster's programs, if the work takes too long. */
 async function inTime<T>(what: string, work: Promise<T>, stateDir: string): Promise<T> {
   const over = new AbortController();
   const late = sleep(LONG, undefined, { signal: over.signal }).then(async () => {

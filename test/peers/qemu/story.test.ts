@@ -11,7 +11,7 @@ import { missingQemu } from "./support/installed.js";
 
 const missing = missingQemu();
 const programs = new NodePrograms();
-/** What every cloud has. */
+/** The image that every cloud has. */
 const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 
 describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing === null ? "" : ` (${missing})`}`, () => {
@@ -47,11 +47,11 @@ describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing ===
   const folder = (host: string) => join(stateDir, "qemu", host);
   const consoleOn = (host: string, uuid: string) => join(folder(host), "instances", uuid, "console.log");
 
-  /** Guests for which a QEMU has written its pid. */
+  /** Returns the guests whose QEMU has written its pid. */
   async function guestsOn(host: string): Promise<readonly { readonly uuid: string; readonly pid: number }[]> {
     const runs = join(folder(host), "run");
     const uuids = await readdir(runs).catch(() => []);
-    // It may end just now.
+    // The guest may end at this moment.
     const pidIn = (uuid: string) => readFile(join(runs, uuid, "pid"), "utf8").catch(() => "");
     return Promise.all(uuids.map(async (uuid) => ({ uuid, pid: Number(await pidIn(uuid)) })));
   }
@@ -101,7 +101,7 @@ describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing ===
     );
     const moved = await countsOn(consoleOn("devstack2", id));
     expect(moved.memory).toBeGreaterThan(before.memory);
-    // The source ends its QEMU and removes its files when the destination has the instance already.
+    // The source ends its QEMU and removes its files after the destination has taken over the instance.
     await cloud.eventually(
       () => programs.look(pid),
       (process) => process === undefined,

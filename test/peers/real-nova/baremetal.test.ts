@@ -12,7 +12,7 @@ import { idle } from "./waiting.js";
 
 const NODES = [0, 1, 2].map(nodeUuid);
 
-/** Three nodes of a real Ironic, which agents of the ironic driver share, watched from outside all the while. */
+/** Three nodes of a real Ironic that agents of the ironic driver share; a watch checks them continuously. */
 describe.skipIf(!hasPeer)("a real Ironic below it", () => {
   const cloud = useRealNova();
   let ironic: RealIronic;
@@ -45,9 +45,9 @@ describe.skipIf(!hasPeer)("a real Ironic below it", () => {
     await cloud().discover();
   }
   const listOf = (value: Json | undefined): Json[] => Object.values(value ?? {});
-  /** Node → its host. */
+  /** Returns the host of each node. */
   async function hosts(): Promise<ReadonlyMap<string, string>> {
-    // From 2.88 on hosts are asked for their uptimes, and for a minute one that has just ended.
+    // From 2.88 on, Nova requests the uptime from hosts, including for a minute one that has just ended.
     const { body } = await cloud().compute("GET", "/os-hypervisors/detail", undefined, "2.87");
     const nodes = listOf(body.hypervisors).filter((row) => NODES.includes(String(row.hypervisor_hostname)));
     return new Map(nodes.map((row) => [String(row.hypervisor_hostname), String(row.service?.host)]));
@@ -60,7 +60,7 @@ describe.skipIf(!hasPeer)("a real Ironic below it", () => {
       },
       (reserved) => reserved.every((units) => units === 0),
     );
-  /** A server on a node of its own: it holds that, and is what Ironic has there. */
+  /** Builds a server, and checks that it has an allocation on one node and is Ironic's instance there. */
   async function build(name: string): Promise<string> {
     const nova = cloud();
     const id = await nova.operator.boot(name, { flavor: FLAVOR });

@@ -4,7 +4,7 @@ import { connectToAmqp } from "../../../src/runtime/node/amqp-broker.js";
 /** The port of the peer's RabbitMQ. */
 export const RABBITMQ = 5_672;
 
-/** A connection of the test's own. */
+/** Opens a connection for the test. */
 export function connectToRabbitmq({ port = RABBITMQ, virtualHost = "/" } = {}): MessageBroker {
   return connectToAmqp({
     address: { hosts: [{ hostname: "127.0.0.1", port }], username: "guest", password: "guest", virtualHost, tls: null },

@@ -9,7 +9,10 @@ import { idle } from "./waiting.js";
 
 const HOST = "tls1";
 
-/** An authority, a certificate of it for the broker's host, and one for agents; `other.pem` is an authority of nobody's. */
+/**
+ * Creates an authority with a certificate for the broker's host and one for agents; `other.pem` is an unrelated
+ * authority.
+ */
 const MAKE_CERTIFICATES = `
 mkdir -p "$1" && cd "$1"
 authority() { openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem"; }
@@ -20,19 +23,19 @@ certificate() {
 }
 authority authority && authority other && certificate localhost && certificate agent && chmod a+r *.key
 `;
-/** Opens another port of the running broker: for TLS, and for who shows a certificate. */
+/** Opens another port of the running broker for TLS with client certificates. */
 const LISTEN = `rabbitctl eval "
   {ok, _} = application:ensure_all_started(ssl),
   rabbit_networking:start_ssl_listener($2, [{cacertfile, \\"$1/authority.pem\\"}, {certfile, \\"$1/localhost.pem\\"},
     {keyfile, \\"$1/localhost.key\\"}, {verify, verify_peer}, {fail_if_no_peer_cert, true}], 2)."`;
 
-/** The broker's port for TLS, behind two hosts of a transport_url that can be switched off. */
+/** The broker's TLS port behind two hosts of a transport_url, each of which can be switched off. */
 describe.skipIf(!hasPeer)("RabbitMQ by TLS, at one of several hosts", () => {
   const cloud = useRealNova();
   let relays: readonly TcpRelay[] = [];
   let folder = "";
   const file = (name: string) => join(folder, `${name}.pem`);
-  /** @param authority whom the agent trusts @param hostname as which it knows the broker */
+  /** @param authority the one that the agent trusts @param hostname the broker's name in the agent's configuration */
   const options = (authority: string, hostname = "localhost"): readonly string[] => [
     `transport_url=rabbit://${relays.map(({ port }) => `guest:guest@${hostname}:${port}`).join(",")}/`,
     "oslo_messaging_rabbit.ssl=true",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { LastWill } from "../../process/support/last-will.js";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 
-/** Starts and stops a real Nova of Debian's packages; beside the project, not in it. */
+/** Scripts that start and stop a real Nova from Debian's packages. They are beside the project and not part of it. */
 const PEER = join(PACKAGE_ROOT, "../shared/peers/nova");
 const NEEDED = [
   "/usr/bin/nova-api-wsgi",
@@ -19,12 +19,12 @@ const NEEDED = [
   "/usr/sbin/mariadbd",
   "/usr/lib/rabbitmq/bin/rabbitmq-server",
 ];
-/** The root of another release of Debian, whose Nova is taken; `/`: this machine's. */
+/** The root of another Debian release whose Nova is used; `/` for this machine's. */
 const ROOT = process.env.REAL_NOVA_ROOT ?? "/";
 /**
- * Goes into it, for one command and what that starts: mounts are nobody else's, and go with the last of them. The peer and its
- * folders are at the same paths there, the peer also where it is in the folder for temporary files. `$0` is the root, `$1` that
- * folder, `$2` the peer, the rest is the command.
+ * Enters the root for one command and its children. The mounts are private and vanish with the last of these processes.
+ * The peer and its folders have the same paths inside, and so has a peer in the temporary folder. `$0` is the root,
+ * `$1` that folder, `$2` the peer, and the rest is the command.
  */
 const ENTER = `
 mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mkdir -p "$0$1" && mount --bind "$1" "$0$1" &&
@@ -39,28 +39,31 @@ const HOW_TO_INSTALL =
   `the real Nova is not installed in ${ROOT}; on Debian: apt-get install python3-nova nova-api nova-conductor nova-scheduler ` +
   "placement-api uwsgi-core uwsgi-plugin-python3 rabbitmq-server mariadb-server python3-pymysql bc; " +
   "without starting its services: /usr/sbin/policy-rc.d has to say 101 meanwhile";
-/** MariaDB, RabbitMQ, a stand-in for Identity, Placement, the Compute API, Image. The peer has no others. */
+/** MariaDB, RabbitMQ, a substitute for Identity, Placement, the Compute API, Image. The peer's ports are fixed. */
 const PORTS = [3306, 5672, 18100, 18101, 18103, 18104];
 
 const ATTEMPTS = 5;
-/** `$0` is the peer's folder, `$1` the control plane's. What this project starts beside it is not known to `down`. */
+/**
+ * `$0` is the peer's folder, `$1` the control plane's. The peer's `down` does not know the services that this project
+ * starts.
+ */
 const STOP = 'STATE=$1; . "$0/lib/common.sh"; stop other-api; exec "$0/down" "$1" --purge';
 
-/** What all of the peer's services are to have beside what it configures, as oslo.config reads it from the environment. */
+/** Additional configuration of the peer's services, which oslo.config reads from the environment. */
 const CONFIGURATION = {
-  // A process of the Compute API gives the broker signs of life only while it works on a request: one that had none for two
-  // minutes would be cut off, would not notice, and would give its dead connection the next request that it gets.
+  // Disables heartbeats. A process of the Compute API sends them only while it handles a request. After two idle
+  // minutes the broker would close the connection unnoticed, and the next request would be lost on it.
   OS_OSLO_MESSAGING_RABBIT__HEARTBEAT_TIMEOUT_THRESHOLD: "0",
 };
 
-/** Whether the scripts that start a real Nova are beside the project; its packages must then be installed, too. */
+/** Whether the scripts that start a real Nova are beside the project. Its packages must then be installed as well. */
 export const hasPeer = existsSync(join(PEER, "up"));
 
-/** The exit code of a script, and what it printed. */
+/** The exit code of a script, and its output. */
 export interface ScriptOutcome {
   readonly rc: number;
   readonly stdout: string;
-  /** Standard output, then standard error: libraries print warnings there that are no part of a result. */
+  /** Standard output, then standard error, to which libraries print warnings that are not part of a result. */
   readonly output: string;
 }
 
@@ -70,18 +73,18 @@ export class ControlPlane {
   readonly #end: LastWill | null;
   #complaint = "";
 
-  /** @param end stops it; null: it is another's, or goes on */
+  /** @param end stops the processes; null if they belong to others or must continue */
   private constructor(state: string, end: LastWill | null) {
     this.state = state;
     this.#end = end;
   }
 
-  /** One that was started before. */
+  /** Attaches to a control plane that is already running. */
   static at(state: string): ControlPlane {
     return new ControlPlane(state, null);
   }
 
-  /** Starts all of it from nothing; or takes the one that REAL_NOVA_STATE names, which then goes on. */
+  /** Starts a new control plane, or attaches to the one that REAL_NOVA_STATE names, which then keeps running. */
   static async start(): Promise<ControlPlane> {
     const existingState = process.env.REAL_NOVA_STATE;
     if (existingState !== undefined) {
@@ -93,7 +96,7 @@ export class ControlPlane {
     await assertPortsFree();
     const state = await mkdtemp(join(tmpdir(), "real-nova-"));
     const plane = new ControlPlane(state, new LastWill("/bin/bash", ["-c", STOP, PEER, state]));
-    // The peer gives a broker fifteen seconds, which a busy machine takes longer than.
+    // The peer waits fifteen seconds for a broker, which is too short on a busy machine.
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       if (await plane.#up()) {
         return plane;
@@ -108,13 +111,19 @@ export class ControlPlane {
     return this.run(join(PEER, name), [this.state, ...args], environment);
   }
 
-  /** Runs a function of the peer's shell library: `rabbitctl delete_queue compute.oc1`. `$1`... are the arguments. */
+  /**
+   * Runs a function of the peer's shell library, such as `rabbitctl delete_queue compute.oc1`. `$1`... are the
+   * arguments.
+   */
   shell(command: string, ...args: readonly string[]): Promise<ScriptOutcome> {
     const library = join(PEER, "lib/common.sh");
     return this.run("/bin/bash", ["-c", `. "$0"; ${command}`, library, ...args], { STATE: this.state });
   }
 
-  /** The rows that a statement of SQL finds in the services' databases, a line each. The shell reads nothing of it. */
+  /**
+   * Returns the rows of an SQL statement on the services' databases, a line each. The shell does not interpret the
+   * statement.
+   */
   async rows(statement: string): Promise<string[]> {
     const { rc, stdout, output } = await this.shell('sql -N -e "$1"', statement);
     if (rc !== 0) {
@@ -123,7 +132,7 @@ export class ControlPlane {
     return stdout.split("\n").filter((line) => line !== "");
   }
 
-  /** Writes the nova.conf of a nova-compute, and names it. */
+  /** Writes the nova.conf of a nova-compute, and returns its path. */
   async writeComputeConfig(host: string, driver: string, more = ""): Promise<string> {
     const program = join(PEER, "lib/mkconf.py");
     const placement = "http://127.0.0.1:18101";
@@ -135,14 +144,15 @@ export class ControlPlane {
     return join(this.state, "etc", `compute-${host}.conf`);
   }
 
-  /** What the process prints goes to files: the services that it starts would hold a pipe open. */
+  /** Redirects output to files: services that the process starts would keep a pipe open. */
   async run(program: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<ScriptOutcome> {
     const folder = await mkdtemp(join(tmpdir(), "real-nova-script-"));
     const paths = ["stdout", "stderr"].map((name) => join(folder, name));
     const files = await Promise.all(paths.map((path) => open(path, "w")));
     try {
       const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...CONFIGURATION, ...environment };
-      // What it starts in the background goes on without it; itself, it starts nothing more once we have ended.
+      // Its background processes continue without it. It is killed when this process ends, and then starts nothing
+      // more.
       const child = spawn("/usr/bin/setpriv", ["--pdeathsig", "KILL", ...INTO_ROOT, program, ...args], {
         stdio: ["ignore", ...files.map(({ fd }) => fd)],
         env,
@@ -159,7 +169,7 @@ export class ControlPlane {
     }
   }
 
-  /** False, and nothing runs, when it fails. */
+  /** Returns false if the start fails; then nothing is running. */
   async #up(): Promise<boolean> {
     const { rc, output } = await this.script("up", [], { SMALL: "1", AUTH: "noauth", DEBUG: "false" });
     if (rc === 0 && output.includes("control plane up")) {
@@ -170,7 +180,7 @@ export class ControlPlane {
     return false;
   }
 
-  /** Adds to a file beside the services' logs, which one who has started the control plane may read later. */
+  /** Appends to a file beside the services' logs, for later reading by the user who started the control plane. */
   async keep(name: string, content: string): Promise<void> {
     await appendFile(join(this.state, "log", name), content);
   }
@@ -180,7 +190,7 @@ export class ControlPlane {
   }
 }
 
-/** A service of somebody else on these ports would be taken for the peer's own. */
+/** Rejects ports in use: another service on them would be taken for the peer's. */
 async function assertPortsFree(): Promise<void> {
   for (const port of PORTS) {
     const taken = await new Promise<boolean>((resolve) => {

@@ -33,7 +33,7 @@ describe.skipIf(!hasPeer)("RabbitMQ, and what it loses", () => {
     expect(rc, output).toBe(0);
     await relay.open();
     await broker.connected();
-    // No queue takes it, which is known: were there no exchange, it would not be.
+    // The rejection means that the exchange exists but has no queue.
     await expect(broker.publish(MESSAGE)).rejects.toThrow(Unroutable);
   });
 });

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The peer's stand-in for the Image service: it has records of images, and no bytes. */
+/** The peer's substitute for the Image service, which has records of images without bytes. */
 const RECORDS = "http://127.0.0.1:18104";
 const BYTES = /^(\/image\/v2\/images\/[^/]+)\/file$/;
 
-/** The peer's Image service with what it leaves out: the bytes that are stored. */
+/** Adds the missing storage of bytes to the peer's Image service. */
 export class ImageStore {
   readonly endpoint: string;
   readonly #server: Server;
@@ -54,7 +54,7 @@ export class ImageStore {
     }
   }
 
-  /** As Glance does: the record tells of the bytes from now on. */
+  /** Updates the image's record with the size and hashes of its bytes, as Glance does. */
   async #store(record: string, bytes: Buffer): Promise<number> {
     const hash = (algorithm: string) => createHash(algorithm).update(bytes).digest("hex");
     const attributes = {

@@ -11,15 +11,15 @@ import type { RealNova } from "./real-nova.js";
 import { useRealNova } from "./use-real-nova.js";
 import { allocationsOn, idle, isSettled, settles } from "./waiting.js";
 
-/** How many of all are drawn, and from what. `REAL_NOVA_KILLS=1000` takes all. */
+/** Number of sampled cases, and the seed. `REAL_NOVA_KILLS=1000` runs all. */
 const SAMPLE = Number(process.env.REAL_NOVA_KILLS ?? 3);
 const SEED = process.env.REAL_NOVA_SEED ?? String(Date.now() % 100_000);
 
-/** Milliseconds until a move that was cut off has ended. */
+/** Milliseconds for an interrupted move to end. */
 const RECOVERY = 240_000;
 const FINAL = ["completed", "confirmed", "reverted", "error", "failed", "done", "cancelled"];
 
-/** An operation under way, and which of its hosts dies before which step of its. */
+/** An operation, the host that is killed during it, and the step before which that happens. */
 interface Kill {
   readonly flow: "build" | "resize" | "live migration" | "evacuation";
   readonly operation: string;
@@ -63,7 +63,7 @@ describe.skipIf(!hasPeer)(`kills, seed ${SEED} (REAL_NOVA_SEED)`, () => {
       await new KilledFlow(nova, agents, kill).run();
       for (const host of OC_HOSTS) {
         await expect.poll(() => allocationsOn(nova, host), { timeout: 20_000, message: host }).toEqual({});
-        // What a move has left on its source is looked for now and then, once its instance is deleted.
+        // The source removes leftovers of a move periodically, once the instance is deleted.
         await expect.poll(() => nova.guests(host), { timeout: 30_000, message: host }).toBe("");
       }
     },
@@ -127,7 +127,7 @@ class KilledFlow {
     await this.#start(victim);
   }
 
-  /** How often the victim's faults have acted. */
+  /** Returns how often the victim's faults have triggered. */
   async #uses(): Promise<number> {
     const path = join(this.#nova.statePath(this.#kill.victim), "faults-used.json");
     const uses = JSON.parse(await readFile(path, "utf8").catch(() => "{}")) as Readonly<Record<string, number>>;
@@ -138,7 +138,10 @@ class KilledFlow {
     this.#agents.set(host, await this.#nova.startAgent(host, { options: ocOptions(host) }));
   }
 
-  /** It rests, holds what it has where it is, has its guest there alone; and leaves nothing when it is deleted. */
+  /**
+   * Checks that the server comes to rest, with its allocations and its guest only on its host, and that a delete leaves
+   * nothing.
+   */
   async #comesToRest(id: string): Promise<void> {
     const nova = this.#nova;
     const { operator } = nova;
@@ -151,11 +154,11 @@ class KilledFlow {
       );
     }
     const host = String(server["OS-EXT-SRV-ATTR:host"]);
-    // A build that was not claimed is in error, and holds what the scheduler gave it until it is deleted.
+    // A build that was not claimed is in error, and keeps the scheduler's allocations until it is deleted.
     const expected = host === "null" ? [this.#kill.victim] : [host];
     const holders = async () => Object.keys(await operator.held(id, OC_HOSTS));
     await expect.poll(holders, { timeout: RECOVERY, message: "the instance's allocations" }).toEqual(expected);
-    // A side that died, or that waits for one that did, ends its part in a pass of its own.
+    // A host that was killed, or that waits for one, ends its part in a later pass.
     await expect.poll(() => this.#unended(id), { timeout: RECOVERY }).toEqual([]);
     if (String(server.status) === "ACTIVE") {
       const there = await Promise.all(
@@ -166,7 +169,7 @@ class KilledFlow {
     await nova.remove(id);
   }
 
-  /** Moves of the server that have not ended, or still hold something. */
+  /** Returns the server's moves that have not ended or still have allocations. */
   async #unended(id: string): Promise<readonly string[]> {
     const { operator } = this.#nova;
     const found: string[] = [];

@@ -16,14 +16,14 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
   const cloud = useRealNova();
   const { agents } = withOcHosts(cloud);
   beforeAll(() => cloud().startCompute("r1"));
-  // Whatever a case has left disabled would leave the next one without a host.
+  // A service that a case left disabled would leave the next case without a host.
   afterEach(() => only(cloud(), ALL));
   afterAll(async () => {
     await cloud().killCompute("r1");
     await cloud().retire("r1");
   });
 
-  /** A server on this host, built. */
+  /** Builds a server on this host. */
   async function boot(name: string, host: string, more: object = {}): Promise<string> {
     const nova = cloud();
     const imageRef = await nova.operator.image();
@@ -65,7 +65,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
     await nova.act(id, { confirmResize: null });
     await idle(nova, id, "ACTIVE");
     await expectOnlyOn(id, dest);
-    // What our driver has told of the guest's disks went with the move.
+    // Image metadata that our driver set for the guest's disks moved with the instance.
     const keys = await nova.plane.rows(
       `select m.key from nova_cell1.instance_system_metadata m where m.instance_uuid = '${id}' and m.deleted = 0`,
     );
@@ -116,7 +116,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
 
   it("M4: a build that fails on one is done by the other", async () => {
     const nova = cloud();
-    // The scheduler prefers the host that has most: r1 to oc1.
+    // The scheduler prefers the host with the most resources: r1 to oc1.
     await only(nova, ["r1", "oc1"]);
     await setRealFaults({ spawn: "fail" });
     const toOurs = await nova.operator.boot("to-oc1");
@@ -184,13 +184,15 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
     await nova.killCompute("oc1");
   });
 });
-/** Failures in a nova-compute's log, but that nova's fake driver cannot say whether storage is shared when it is asked. */
+/**
+ * Returns the failures in a nova-compute's log. Ignores that Nova's fake driver cannot tell whether storage is shared.
+ */
 function complaints(log: string): string[] {
   const failure = /nova\.compute\.manager .*Traceback|Exception during message handling: (?!NotImplementedError)/;
   return log.split("\n").filter((line) => failure.test(line));
 }
 
-/** Leaves these hosts enabled, and the others not. */
+/** Enables exactly these hosts. */
 async function only(nova: RealNova, hosts: readonly string[]): Promise<void> {
   for (const host of ALL) {
     const { id, status: now } = await nova.operator.service(host);

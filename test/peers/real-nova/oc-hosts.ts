@@ -4,17 +4,17 @@ import type { RealNova } from "./real-nova.js";
 
 export const OC_HOSTS = ["oc1", "oc2", "oc3"] as const;
 export type OcHost = (typeof OC_HOSTS)[number];
-/** The scheduler prefers the host with most memory: where it has the choice, it takes them in this order. */
+/** The scheduler prefers the host with the most memory, so it chooses them in this order. */
 const MEMORY: Readonly<Record<OcHost, number>> = { oc1: 36_864, oc2: 34_816, oc3: 32_768 };
 
-/** Options of all of them, for what needs nothing else. */
+/** Common options of all hosts. */
 export function ocOptions(host: OcHost): readonly string[] {
   return [
     `fake_libvirt.memory_mb=${MEMORY[host]}`,
     "shelved_offload_time=-1",
     "running_deleted_instance_poll_interval=10",
     "periodic_fuzzy_delay=0",
-    // What nova's own fake drivers say: servers migrate live between equal hypervisors only.
+    // As Nova's own fake drivers report: servers migrate live only between equal hypervisors.
     "fake_libvirt.hypervisor_type=fake",
     "fake_libvirt.hypervisor_version=1000",
   ];
@@ -46,7 +46,10 @@ export function withOcHosts(
   return { agents };
 }
 
-/** Does something while there is a host that the scheduler prefers to all others, nova's own fakes included, and that has this fault. */
+/**
+ * Runs `act` while there is a host with this fault that the scheduler prefers to all others, including Nova's own
+ * fakes.
+ */
 export async function withPreferredHost(nova: RealNova, fault: string, act: () => Promise<void>): Promise<void> {
   const options = ["vcpus=4000", "memory_mb=4000000", "disk_gb=4000000"].map((text) => `fake_libvirt.${text}`);
   const agent = await nova.startAgent("big1", { options });

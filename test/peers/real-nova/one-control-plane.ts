@@ -8,7 +8,7 @@ declare module "vitest" {
   }
 }
 
-/** One control plane serves all files, one after the other: it needs half a minute to start. */
+/** Starts one control plane for all files, which run in sequence: its start takes half a minute. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (!hasPeer) {
     return undefined;

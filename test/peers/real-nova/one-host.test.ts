@@ -6,7 +6,7 @@ import { useRealNova } from "./use-real-nova.js";
 import { idle } from "./waiting.js";
 
 const HOST = "story1";
-/** As much as the host has, and more memory. */
+/** A flavor with all of the host's resources, and one with more memory. */
 const SMALL = { id: "max-small", name: "max.small", ram: 1_024, disk: 1, vcpus: 2 };
 const LARGE = { id: "max-large", name: "max.large", ram: 2_048, disk: 1, vcpus: 2 };
 const HELD = {
@@ -14,7 +14,7 @@ const HELD = {
   large: { VCPU: 2, MEMORY_MB: 2_048, DISK_GB: 1 },
 };
 
-/** The one host that is up: a resize has nowhere else to go. */
+/** Only one host is up, so a resize can only go to the same host. */
 describe.skipIf(!hasPeer)("one small host", () => {
   const cloud = useRealNova();
   let agent: Program;

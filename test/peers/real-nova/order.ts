@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const NEEDS_A_NEW_CLOUD = "/real-nova/recorded.test.ts";
 
-/** The files that share a real Nova in an order of their own; that of all others is not changed. */
+/** Sorts the files that share a real Nova; the order of all others stays the same. */
 export class RealNovaInOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -8,7 +8,7 @@ import type { RealNova } from "./real-nova.js";
 import { useRealNova } from "./use-real-nova.js";
 import { allocationsOn, idle, onThisMachine, settles } from "./waiting.js";
 
-/** Milliseconds after the end of an outage until every agent has been heard of again. */
+/** Milliseconds after the end of an outage within which every agent must send a heartbeat. */
 const UP_AGAIN = 15_000;
 const STOP_CONDUCTOR = "stop nova-conductor";
 const START_CONDUCTOR = 'spawn nova-conductor /usr/bin/nova-conductor --config-file "$STATE/etc/nova-conductor.conf"';
@@ -51,7 +51,7 @@ describe.skipIf(!hasPeer)("outages", () => {
       await nova.act(id, { migrate: { host: "oc2" } });
       await expect.poll(() => allocationsOn(nova, "oc2"), { timeout: 20_000 }).toHaveProperty(id);
       await nova.remove(id);
-      // As a scheduler does that was at work when it went.
+      // Allocates like a scheduler that was interrupted during its work.
       const { project_id, user_id } = before;
       const allocations = { [String(provider)]: { resources: { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 } } };
       const claim = { allocations, project_id, user_id, consumer_generation: null, consumer_type: "INSTANCE" };
@@ -114,21 +114,21 @@ async function taskIs(nova: RealNova, id: string, task: string): Promise<void> {
   );
 }
 
-/** And is started again, empty: transient queues and what was in them are gone. */
+/** Kills the broker and starts it again, which loses transient queues and their content. */
 async function brokerDies(nova: RealNova): Promise<void> {
   await nova.plane.shell(`${KILL_BROKER}; ${RESTART_API}; ${START_BROKER}`);
   await nova.waitForApi();
   await waitForHeartbeats(nova);
 }
 
-/** Waits until each agent has sent a heartbeat after now, and checks that it took no longer than it may. */
+/** Waits until each agent has sent a heartbeat after now, and checks the duration. */
 async function waitForHeartbeats(nova: RealNova): Promise<void> {
   const since = performance.now();
   // The service's times are whole seconds.
   const from = new Date(Math.ceil(Date.now() / 1_000) * 1_000).toISOString().slice(0, 19);
   await eventually(
     () => Promise.all(OC_HOSTS.map((host) => nova.operator.service(host))),
-    // Null: none has come yet.
+    // Null if there was no heartbeat yet.
     (services) => services.every(({ updated_at, state }) => (updated_at ?? "") >= from && String(state) === "up"),
   );
   const taken = performance.now() - since;

@@ -11,7 +11,7 @@ import { ImageStore } from "./image-store.js";
 /** The newest microversion of Zed's Compute API. */
 const NEWEST = "2.93";
 const ADMIN = { username: "admin", password: "secret", project: "admin" };
-/** The only one that its Image service has. */
+/** The only image of its Image service. */
 export const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 const FAKE_LIBVIRT = "fake-libvirt";
 const FLAVORS = [
@@ -19,7 +19,9 @@ const FLAVORS = [
   { id: "2", name: "m1.small", ram: 2_048, disk: 20, vcpus: 1 },
 ] as const;
 
-/** `$1` is added to its configuration, `$2` is its port. A command of the peer's shell library. */
+/**
+ * Starts another Compute API. `$1` is additional configuration, `$2` its port. A command of the peer's shell library.
+ */
 const OTHER_API = `
 rm -rf "$STATE/etc/other-api" && cp -r "$STATE/etc/nova-api" "$STATE/etc/other-api" &&
   printf '\\n%s\\n' "$1" >>"$STATE/etc/other-api/nova.conf" &&
@@ -30,17 +32,17 @@ rm -rf "$STATE/etc/other-api" && cp -r "$STATE/etc/nova-api" "$STATE/etc/other-a
 interface AgentOptions {
   /** `section.option=value` */
   readonly options?: readonly string[];
-  /** Default true: until it serves. */
+  /** Whether to wait until the agent serves. Default true. */
   readonly wait?: boolean;
-  /** Default `fake-libvirt`, over a hypervisor of the host's own. */
+  /** Default: `fake-libvirt`, with a hypervisor per host. */
   readonly driver?: string;
 }
 
-/** A real Nova, with our agents and its own nova-computes below it. */
+/** A real Nova with our agents and its own nova-computes. */
 export class RealNova implements Cloud {
   readonly plane: ControlPlane;
   readonly operator: Operator;
-  /** Every agent that was started, with all that it has printed. */
+  /** Every agent that was started, with its output. */
   readonly agents: Program[] = [];
   readonly #images: ImageStore;
   #token = "";
@@ -51,12 +53,12 @@ export class RealNova implements Cloud {
     this.operator = new Operator(this);
   }
 
-  /** With a control plane of its own, which ends with it. */
+  /** Starts a new control plane, which ends with this object. */
   static async start(): Promise<RealNova> {
     return RealNova.#over(await ControlPlane.start());
   }
 
-  /** With a control plane that was started before, and goes on. */
+  /** Attaches to a running control plane, which keeps running. */
   static at(state: string): Promise<RealNova> {
     return RealNova.#over(ControlPlane.at(state));
   }
@@ -64,10 +66,10 @@ export class RealNova implements Cloud {
   static async #over(plane: ControlPlane): Promise<RealNova> {
     const nova = new RealNova(plane, await ImageStore.open());
     try {
-      // On a busy machine it is not there yet when the peer stops waiting for it.
+      // On a busy machine the API may need longer than the peer waits for it.
       await nova.waitForApi();
       for (const flavor of FLAVORS) {
-        // It is there when another has made it.
+        // The flavor may exist already.
         await nova.compute("POST", "/flavors", { flavor });
       }
     } catch (error) {
@@ -90,13 +92,13 @@ export class RealNova implements Cloud {
     return this.#request(method, `18104/image${path}`, undefined, "");
   }
 
-  /** An administrator's. */
+  /** Returns an administrator's token. */
   async token(): Promise<string> {
     this.#token ||= await passwordToken("http://127.0.0.1:18100", ADMIN);
     return this.#token;
   }
 
-  /** Starts our agent with the nova.conf that a nova-compute of this host would get, but for the driver. */
+  /** Starts our agent with the nova.conf of a nova-compute of this host, except for the driver. */
   async startAgent(host: string, { options = [], wait = true, driver }: AgentOptions = {}): Promise<Program> {
     const args = [...(await this.#agentArguments(host, options, driver)), "--debug"];
     const agent = new Program("compute-agent", args, {}, { endsWithUs: true });
@@ -107,17 +109,17 @@ export class RealNova implements Cloud {
     return agent;
   }
 
-  /** All that agents have printed, on either stream. */
+  /** Returns the output of all agents, of both streams. */
   get printed(): string {
     return this.agents.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("\n\n");
   }
 
-  /** No server is sent to it from now on, which is so of a service only some time after it has ended. */
+  /** Excludes the host from scheduling immediately. After a service has ended, it would count as up for some time. */
   async retire(host: string): Promise<void> {
     await this.operator.forceDown(host, true);
   }
 
-  /** Waits until it is up: a host's first heartbeat comes some seconds after its start. */
+  /** Includes the host again, and waits until it is up: its first heartbeat comes some seconds after its start. */
   async unretire(host: string): Promise<void> {
     await this.operator.forceDown(host, false);
     await eventually(
@@ -126,7 +128,7 @@ export class RealNova implements Cloud {
     );
   }
 
-  /** What such an agent's `--check` says: its exit code, and the state of each part. */
+  /** Returns the exit code and the state of each part from an agent's `--check`. */
   async check(host: string, options: readonly string[] = []): Promise<Readonly<Record<string, unknown>>> {
     const agent = new Program("compute-agent", [...(await this.#agentArguments(host, options)), "--check", "--json"]);
     this.agents.push(agent);
@@ -135,16 +137,16 @@ export class RealNova implements Cloud {
     return { code, ...Object.fromEntries(parts.map(({ name, state }) => [name, state])) };
   }
 
-  /** Starts a real nova-compute, with a driver whose guests survive it. */
+  /** Starts a real nova-compute with a driver whose guests survive it. */
   async spawnCompute(host: string, more = ""): Promise<void> {
-    // npm sets NODE, which the script would take for the name of the hypervisor.
+    // npm sets NODE, which the script would use as the name of the hypervisor.
     await this.#script("compute", [host, "fakerecord.FakeRecordDriver"], { EXTRA: more, NODE: "" });
   }
 
-  /** The same, and waits until it is up. */
+  /** Starts a real nova-compute and waits until it is up. */
   async startCompute(host: string): Promise<void> {
     const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
-    // Its first heartbeat is waited for here, and by nobody else.
+    // A short interval, since only this waits for the first heartbeat.
     await this.spawnCompute(host, `[DEFAULT]\\nreport_interval = 2\\n`);
     await eventually(
       () => this.operator.service(host),
@@ -157,22 +159,22 @@ export class RealNova implements Cloud {
     return this.plane.shell(`stop compute-${host} KILL`);
   }
 
-  /** The leader of the processes that the peer has started under this name. */
+  /** Returns the leader of the processes that the peer has started under this name. */
   async processOf(name: string): Promise<number> {
     return Number(await readFile(join(this.plane.state, "run", `${name}.pid`), "utf8"));
   }
 
-  /** The folder of a fake hypervisor. */
+  /** Returns the folder of a fake hypervisor. */
   hypervisor(host: string): string {
     return join(this.plane.state, "hypervisors", host);
   }
 
-  /** `state_path` of a nova-compute, or of our agent. */
+  /** Returns the `state_path` of a nova-compute or of our agent. */
   statePath(host: string): string {
     return join(this.plane.state, "state", host);
   }
 
-  /** By their services: a node that was a host's before counts as mapped, whether its host still is or not. */
+  /** Discovers by services: a node that belonged to a host before counts as mapped, even if its host no longer is. */
   async discover(): Promise<void> {
     const { rc, output } = await this.manage("cell_v2", "discover_hosts", "--by-service");
     if (rc !== 0) {
@@ -180,13 +182,13 @@ export class RealNova implements Cloud {
     }
   }
 
-  /** Runs `nova-manage …` on the control plane's own configuration. */
+  /** Runs `nova-manage …` with the control plane's own configuration. */
   manage(...args: readonly string[]): Promise<ScriptOutcome> {
     const config = join(this.plane.state, "etc/nova-conductor.conf");
     return this.plane.run("/usr/bin/nova-manage", ["--config-file", config, ...args], {});
   }
 
-  /** Does something while there is another Compute API of this cloud, with more configuration. */
+  /** Runs `act` while this cloud has another Compute API with additional configuration. */
   async withOtherApi(more: string, act: (compute: Cloud["compute"]) => Promise<void>): Promise<void> {
     const port = await freePort();
     const { rc, output } = await this.plane.shell(OTHER_API, more, String(port));
@@ -203,7 +205,7 @@ export class RealNova implements Cloud {
     }
   }
 
-  /** Waits until the Compute API has loaded Nova: it listens before. */
+  /** Waits until the Compute API has loaded Nova, since it listens earlier. */
   async waitForApi(port = 18_103): Promise<void> {
     await eventually(
       () => request("GET", `http://127.0.0.1:${port}`, undefined, {}).catch(() => null),
@@ -211,7 +213,7 @@ export class RealNova implements Cloud {
     );
   }
 
-  /** Sets a fault of our agent; survives its restart. */
+  /** Sets a fault of our agent, which persists across restarts. */
   async setFault(host: string, fault: string): Promise<void> {
     const command = new Program("compute-cluster", ["fault", "--state-path", this.statePath(host), "set", host, fault]);
     const { code } = await command.exited;
@@ -220,7 +222,7 @@ export class RealNova implements Cloud {
     }
   }
 
-  /** The domains of our agent's hypervisor, as XML. */
+  /** Returns the domains of our agent's hypervisor as XML. */
   async guests(host: string): Promise<string> {
     const files = await filesBelow(join(this.hypervisor(host), "domains"));
     return Object.values(files).join("\n");
@@ -239,7 +241,7 @@ export class RealNova implements Cloud {
     );
   }
 
-  /** Waits until the server's newest migration is in this status, and fails when it has ended in another. */
+  /** Waits until the server's newest migration has this status, and fails if it has ended in another. */
   async migrationIn(server: string, expectedStatus: string): Promise<void> {
     const newest = async () => {
       const found = await this.operator.migrations(server);
@@ -252,7 +254,7 @@ export class RealNova implements Cloud {
     }
   }
 
-  /** An action of a server that has to be accepted. */
+  /** Runs an action of a server, which must be accepted. */
   async act(server: string, body: object, version?: string): Promise<ApiResponse> {
     const response = await this.compute("POST", `/servers/${server}/action`, body, version);
     if (response.status >= 400) {

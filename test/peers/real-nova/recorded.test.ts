@@ -7,7 +7,7 @@ import { hasPeer } from "./control-plane.js";
 import type { RealNova } from "./real-nova.js";
 import { useRealNova } from "./use-real-nova.js";
 
-/** Needs a cloud on which nothing was done yet: numbers of migrations are compared, too. */
+/** Needs an unused cloud, since numbers of migrations are compared. */
 describe.skipIf(!hasPeer)("the recorded story, with our agents as the only computes", () => {
   const cloud = useRealNova();
   let nova: RealNova;
@@ -23,7 +23,7 @@ describe.skipIf(!hasPeer)("the recorded story, with our agents as the only compu
       kill: async (host) => agents.get(host)?.kill(),
       expectAsRecorded: async (name, ...args) => {
         const { rc, stdout: printed } = await nova.manage("placement", ...args, "--verbose");
-        // The peer's stand-in for Identity calls the user by name; a real one would have an id.
+        // The peer's substitute for Identity uses the user's name as id.
         const stdout = printed.replace('"user_id": "admin"', `"user_id": "${"0".repeat(32)}"`);
         expect(withoutIds({ rc, stdout }), name).toEqual(recordedOutcome(name));
       },
@@ -41,7 +41,8 @@ describe.skipIf(!hasPeer)("the recorded story, with our agents as the only compu
   it("A6: a host dies, is fenced and evacuated, a20 and a21", () => story.evacuation());
   it("A10: the orphaned allocations, by hand and by nova-manage, a22 to a27", () => story.orphanedAllocations());
 
-  // Nova destroyed the guest of a host whose service was deleted (a28); to our agent it is nobody's (2.4 G10).
+  // Nova destroyed the guest of a host whose service was deleted (a28). Our agent treats such a guest as unknown (2.4
+  // G10).
   it("A10: a host whose service was deleted refuses to come back while it has a guest", async () => {
     const guests = await filesBelow(nova.hypervisor("devstack1"));
     const back = await nova.startAgent("devstack1", { wait: false });

@@ -7,7 +7,7 @@ import { idle } from "./waiting.js";
 
 const PASSWORD = "nobody-may-read-this";
 
-/** Whatever agents have printed in another file is looked through at its end. */
+/** The output of agents in other files is searched at the end of those files. */
 describe.skipIf(!hasPeer)("what agents print", () => {
   const cloud = useRealNova();
   withOcHosts(cloud);
@@ -22,7 +22,7 @@ describe.skipIf(!hasPeer)("what agents print", () => {
     await idle(nova, id, "RESCUE");
     await nova.act(id, { changePassword: { adminPass: PASSWORD } }).catch(() => undefined);
     await nova.remove(id);
-    // They do tell of this server, and at debug level.
+    // The output does mention this server, and is at debug level.
     expect(nova.printed).toContain(id);
     expect(nova.printed).toMatch(/ DEBUG /);
     expect(await linesWithSecrets(nova, [PASSWORD])).toEqual([]);

@@ -9,7 +9,7 @@ import { allocationsOn, idle, inBatches, newestEvents, onThisMachine } from "./w
 
 const TINY = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 
-/** What a user does to a server: the action's name in its list of events, the request, and the status it ends in. */
+/** A user's actions on a server: the action's name in its events, the request, and the resulting status. */
 const ACTIONS: readonly (readonly [event: string, body: object, status: string])[] = [
   ["stop_instance", { "os-stop": null }, "SHUTOFF"],
   ["start_instance", { "os-start": null }, "ACTIVE"],
@@ -24,7 +24,7 @@ const ACTIONS: readonly (readonly [event: string, body: object, status: string])
   ["rebuild_instance", { rebuild: { imageRef: IMAGE } }, "ACTIVE"],
 ];
 
-/** Seconds that a live migration takes at least. */
+/** Minimum duration of a live migration in seconds. */
 const SLOW_LIVE_MIGRATION = "fake_libvirt.delay_live_migration=10";
 
 /** Milliseconds from the start of three processes until their hosts are up. */
@@ -36,7 +36,7 @@ describe.skipIf(!hasPeer)("servers", () => {
 
   it("A1: three new hosts are up within two seconds of their start, of the release's service version", async () => {
     const nova = cloud();
-    // Whatever else the machine does meanwhile makes it longer, as it does the start of any process: the best of three counts.
+    // Other load on the machine delays the start of any process, so the best of three attempts counts.
     const taken: number[] = [];
     let inTime = 0;
     while (taken.length < 3 && Math.min(...taken) >= inTime) {
@@ -204,7 +204,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     expect(await nova.guests("oc1")).not.toContain(id);
   });
 });
-/** Milliseconds until they are up; then they are taken out again. */
+/** Returns the milliseconds until the new hosts are up, and removes the hosts. */
 async function startNewHosts(nova: RealNova): Promise<number> {
   const hosts = ["new1", "new2", "new3"];
   const started = performance.now();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
 
-/** A port of the loopback interface that leads to another one, until it is closed as if its host had gone. */
+/** A loopback port that forwards to another one, until it is closed like a port of a host that has died. */
 export class TcpRelay {
   readonly port: number;
   readonly #target: number;
@@ -19,12 +19,12 @@ export class TcpRelay {
     return new TcpRelay(await listening(0), target);
   }
 
-  /** How many lead through it now. */
+  /** Returns the number of current connections. */
   get connections(): number {
     return this.#sockets.size / 2;
   }
 
-  /** Again, after {@link close}; else nothing. */
+  /** Listens again after {@link close}; does nothing if it is listening. */
   async open(): Promise<void> {
     if (!this.#server.listening) {
       this.#server = await listening(this.port);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, inject } from "vitest";
 import { linesWithSecrets } from "./logged-secrets.js";
 import { RealNova } from "./real-nova.js";
 
-/** The real Nova that all files share, from the first hook of a `describe` to its last. */
+/** Returns the real Nova that all files share, available from the first hook of a `describe` to its last. */
 export function useRealNova(): () => RealNova {
   let nova: RealNova;
   beforeAll(async () => {

@@ -11,10 +11,10 @@ interface FinishedEvent {
   readonly host: string;
 }
 
-/** Milliseconds after which a server that is not in its status is told with all that the API knows of it. */
+/** Milliseconds to wait for a server's status. The error then contains all of the API's data on the server. */
 const STATUS_TIMEOUT_MS = 120_000;
 
-/** Waits until the server is in this status and nothing is done to it. */
+/** Waits until the server has this status and no task is running. */
 export async function idle({ operator }: RealNova, server: string, status: string): Promise<Json> {
   const until = performance.now() + STATUS_TIMEOUT_MS;
   const isThere = (now: Json) => String(now.status) === status && String(now["OS-EXT-STS:task_state"]) === "null";
@@ -29,7 +29,10 @@ export async function idle({ operator }: RealNova, server: string, status: strin
   return found;
 }
 
-/** The events of nova-computes in the server's newest action, once each has ended; the conductor has some of its own. */
+/**
+ * Returns the events of nova-computes in the server's newest action, once all have ended. The conductor has some of its
+ * own.
+ */
 export async function newestEvents(nova: RealNova, server: string): Promise<readonly FinishedEvent[]> {
   const path = `/servers/${server}/os-instance-actions`;
   const events = await eventually(
@@ -46,8 +49,8 @@ export async function newestEvents(nova: RealNova, server: string): Promise<read
 }
 
 /**
- * Where the server's build was tried, sorted by name: events of one second have no order. Nova writes the end of each try into
- * the event of the first, so results say nothing.
+ * Returns the hosts on which the build was attempted, sorted by name since events of one second have no order. Nova
+ * records the end of each attempt in the event of the first, so results are meaningless.
  */
 export async function hostsTried(nova: RealNova, server: string): Promise<string[]> {
   const path = `/servers/${server}/os-instance-actions`;
@@ -60,14 +63,14 @@ export async function hostsTried(nova: RealNova, server: string): Promise<string
     .toSorted();
 }
 
-/** Consumer → what it holds of a host's provider. */
+/** Returns a host's allocations by consumer. */
 export async function allocationsOn(nova: RealNova, host: string): Promise<Json> {
   const { uuid } = await nova.operator.provider(host);
   const { body } = await nova.placement("GET", `/resource_providers/${uuid}/allocations`);
   return body.allocations ?? {};
 }
 
-/** Few enough at once for two processes of nova-api. */
+/** Limits parallel calls to what two processes of nova-api can handle. */
 export async function inBatches<T, R>(items: readonly T[], act: (item: T, index: number) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const waiting = items.entries();
@@ -81,8 +84,8 @@ export async function inBatches<T, R>(items: readonly T[], act: (item: T, index:
 }
 
 /**
- * Waits until nothing is done to the server any more. What the outage has cut off between two messages, as Nova's own
- * would be, is mended when its hosts start again.
+ * Waits until no task of the server is running. An operation that the outage has interrupted between two messages is
+ * fixed when its hosts restart, as with Nova's own.
  */
 export async function settles(nova: RealNova, agents: Map<string, Program>, id: string) {
   const until = performance.now() + 70_000;
@@ -104,10 +107,10 @@ export function isSettled(server: Readonly<Record<string, unknown>>): boolean {
   return server.status !== "BUILD" && server["OS-EXT-STS:task_state"] === null;
 }
 
-/** Milliseconds that Node alone takes to start three times at once where nothing else runs. */
+/** Milliseconds that three parallel starts of Node take on an idle machine. */
 const STARTS_OF_NODE = 70;
 
-/** As many milliseconds more as the machine is slower now than one that does nothing else. */
+/** Scales a duration by how much slower this machine currently is than an idle one. */
 export async function onThisMachine(milliseconds: number): Promise<number> {
   const started = performance.now();
   await Promise.all([1, 2, 3].map(() => promisify(execFile)(process.execPath, ["--eval", "0"])));

@@ -1,4 +1,4 @@
-/** What Tempest has to know of a cluster. */
+/** A cluster's parameters for Tempest. */
 export interface TempestCloud {
   /** A folder for its log and its locks. */
   readonly work: string;
@@ -8,15 +8,15 @@ export interface TempestCloud {
   readonly project: string;
 }
 
-/** Nova's default, and the two that it leaves to operators: `up` is given them, too. */
+/** Nova's default filters, and the two that it leaves to operators. `up` gets the same list. */
 export const FILTERS =
   "ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter,SameHostFilter,DifferentHostFilter";
 
 type Section = Readonly<Record<string, string | number | boolean>>;
 
 /**
- * The text of tempest.conf. What README claims is true here and what it says is absent is false, so that a test that is skipped is
- * one that nobody claims to pass.
+ * Returns the text of tempest.conf. Features that README claims are true and those that it excludes are false, so that
+ * tests are skipped only for unclaimed features.
  */
 export function configuration({ work, authUrl, username, password, project }: TempestCloud): string {
   const sections: Readonly<Record<string, Section>> = {
@@ -25,7 +25,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
     service_available: { nova: true, glance: true, neutron: true, cinder: false, swift: false, horizon: false },
     auth: {
       use_dynamic_credentials: true,
-      // Nobody can create networks here.
+      // Networks cannot be created.
       create_isolated_networks: false,
       admin_username: username,
       admin_password: password,
@@ -53,12 +53,12 @@ export function configuration({ work, authUrl, username, password, project }: Te
       flavor_ref_alt: 84,
       region: "RegionOne",
       build_interval: 1,
-      // The machine does other things, too.
+      // Long, since the machine has other load.
       build_timeout: 120,
       shelved_offload_time: 0,
       min_compute_nodes: 3,
       hypervisor_type: "fake-libvirt",
-      // Without min_microversion: classes that name none speak 2.1, where Nova's proxies of other services still are.
+      // Without min_microversion: classes that name none use 2.1, which still has Nova's proxies of other services.
       max_microversion: "2.96",
     },
     "compute-feature-enabled": {
@@ -81,7 +81,7 @@ export function configuration({ work, authUrl, username, password, project }: Te
       console_output: true,
       interface_attach: true,
       personality: true,
-      // Beside calls of a hypervisor that nobody has any more, what all of Nova answers about servers' metadata.
+      // Enables calls of an obsolete hypervisor, and everything else that Nova still returns about servers' metadata.
       xenapi_apis: true,
       scheduler_enabled_filters: FILTERS,
       stable_rescue: false,
@@ -96,15 +96,16 @@ export function configuration({ work, authUrl, username, password, project }: Te
       unified_limits: false,
     },
     network: { region: "RegionOne", project_networks_reachable: false },
-    // There is one network, flat and nobody's.
+    // There is one flat network without an owner.
     "network-feature-enabled": {
       floating_ips: false,
       api_extensions: "security-group,binding",
     },
     placement: { region: "RegionOne", max_microversion: "1.39" },
-    // Nothing is fetched from a network; the address is a word that tests pass on.
+    // Nothing is fetched from a network; tests only pass the address on.
     image: {
-      // A snapshot is often whole before a test that waits to see it saving looks: it gives up in good time.
+      // A snapshot is often complete before a test that waits for its status "saving" polls. This makes the test give
+      // up early.
       build_timeout: 30,
       region: "RegionOne",
       http_image: `${work}/image.img`,

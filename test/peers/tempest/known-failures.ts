@@ -1,4 +1,4 @@
-/** Tests that fail, and why that is right. */
+/** Tests that fail, and the reason why that is correct. */
 export const KNOWN_FAILURES: readonly (readonly [test: RegExp, reason: string])[] = [
   [
     /\.admin\.test_agents\.AgentsAdminTestJSON\./,

@@ -1,7 +1,7 @@
 /**
- * `npm run test:tempest`: OpenStack's own integration suite, Debian's release of it, against a cluster that `compute-cluster up` starts.
- * Two workers take class after class; each class makes its projects and users in Identity. A failure that `known-failures.ts` does not
- * name fails the run.
+ * `npm run test:tempest`: runs Debian's release of OpenStack's integration suite with a cluster that `compute-cluster
+ * up` starts. Two workers take class after class; each class creates its projects and users in Identity. A failure that
+ * `known-failures.ts` does not list fails the run.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -70,7 +70,7 @@ async function prepare(work: string, stateDir: string): Promise<void> {
   await registerLimits({ authUrl, username, password, project });
 }
 
-/** The Image service's limits, as devstack registers them: tests give their projects smaller ones. */
+/** Registers the Image service's limits as devstack does: tests give their projects smaller ones. */
 async function registerLimits(
   cloud: Pick<TempestCloud, "authUrl" | "username" | "password" | "project">,
 ): Promise<void> {
@@ -108,10 +108,12 @@ async function registerLimits(
   }
 }
 
-/** Their hosts must have no servers of others: they go into zones, which Nova lets only empty hosts do. */
+/**
+ * Classes whose hosts must have no other servers: they move hosts into zones, which Nova allows only for empty hosts.
+ */
 const ALONE = /\.admin\.test_aggregates\./;
 
-/** The classes one after the other, the largest first, each by the worker that is free. */
+/** Runs the classes, the largest first, each on the next free worker. */
 async function runAll(work: string, tests: readonly string[], count: number): Promise<readonly TestResult[]> {
   const byClass = new Map<string, string[]>();
   for (const test of tests) {

@@ -1,7 +1,7 @@
 import { KNOWN_FAILURES } from "./known-failures.js";
 import type { TestResult } from "./tempest-worker.js";
 
-/** Tests that are counted together, and how many of them have to pass at least: less is a claim that was taken back. */
+/** Groups of tests, with the minimum number that must pass. A lower number would withdraw a claim. */
 const GROUPS: readonly (readonly [name: string, pattern: RegExp, least: number])[] = [
   ["tempest.api.compute", /^tempest\.api\.compute\./, 430],
   ["tempest.api.identity.v3", /^tempest\.api\.identity\.(admin\.)?v3\./, 120],
@@ -9,7 +9,7 @@ const GROUPS: readonly (readonly [name: string, pattern: RegExp, least: number])
   ["tempest.scenario", /^tempest\.scenario\./, 8],
 ];
 
-/** What a run has to have done. */
+/** The result of a run. */
 export interface RunSummary {
   readonly lines: readonly string[];
   readonly good: boolean;
@@ -19,7 +19,7 @@ export function inAnyGroup(test: string): boolean {
   return GROUPS.some(([, pattern]) => pattern.test(test));
 }
 
-/** A test that wants a 404 passes wherever nothing is: that is none. */
+/** Fails a test that passed only because it expects a 404 and no service handles its path. */
 function evaluateTest(each: TestResult): TestResult {
   const [request] = each.unserved;
   return each.result === "passed" && request !== undefined
@@ -56,7 +56,7 @@ function reasonOf(test: string): string | undefined {
   return KNOWN_FAILURES.find(([pattern]) => pattern.test(test))?.[1];
 }
 
-/** How many tests were skipped for which reason; what differs from class to class is left out. */
+/** Counts skipped tests by reason; parts of reasons that differ between classes are removed. */
 function skips(results: readonly TestResult[]): readonly string[] {
   const reasons = new Map<string, number>();
   for (const { result, why } of results) {

@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { PACKAGE_ROOT } from "../../process/support/program.js";
 
-/** What became of a test. */
+/** The result of a test. */
 export interface TestResult {
   readonly test: string;
   readonly result: "passed" | "failed" | "skipped";
   /** Why it failed or was skipped. */
   readonly why: string;
-  /** Requests that nobody serves: a test that wanted their 404 has seen nothing. */
+  /** Requests that no service handles: a test that expected their 404 has verified nothing. */
   readonly unserved: readonly string[];
 }
 
@@ -18,24 +18,24 @@ type Line = TestResult | { readonly done: true } | { readonly test: string };
 const HOW_TO_INSTALL =
   "Tempest is not installed; on Debian: apt-get install tempest python3-tempest python3-stestr (33.0.0)";
 
-/** @throws {Error} that says how to install it */
+/** @throws {Error} with instructions for the installation */
 export function requireTempest(): void {
   if (!existsSync("/usr/lib/python3/dist-packages/tempest/test_discover")) {
     throw new Error(HOW_TO_INSTALL);
   }
 }
 
-/** Debian's Tempest in Debian's interpreter: one process, which runs class after class. */
+/** Debian's Tempest in Debian's interpreter: one process that runs class after class. */
 export class TempestWorker {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   #complaints = "";
 
-  /** @param work has `tempest.conf` */
+  /** @param work contains `tempest.conf` */
   constructor(work: string, args: readonly string[] = []) {
     const program = `${PACKAGE_ROOT}/test/peers/tempest/worker.py`;
     this.#process = spawn("/usr/bin/python3", ["-W", "ignore", program, ...args], {
-      // A test that waits for what never comes ends by itself.
+      // OS_TEST_TIMEOUT ends a test that waits forever.
       env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8", HOME: work, TEMPEST_CONFIG_DIR: work, OS_TEST_TIMEOUT: "300" },
       stdio: ["pipe", "pipe", "pipe"],
     });
@@ -45,7 +45,7 @@ export class TempestWorker {
     this.#lines = linesOf(this.#process)[Symbol.asyncIterator]();
   }
 
-  /** The ids of all tests of the installation. */
+  /** Returns the ids of all installed tests. */
   static async list(work: string): Promise<readonly string[]> {
     const worker = new TempestWorker(work, ["--list"]);
     const names: string[] = [];
@@ -55,7 +55,7 @@ export class TempestWorker {
     return names;
   }
 
-  /** @param tests of one class @throws {Error} when the process ends over it */
+  /** @param tests of one class @throws {Error} if the process ends during them */
   async run(tests: readonly string[], onResult: (result: TestResult) => void): Promise<void> {
     this.#process.stdin?.write(`${tests.join(" ")}\n`);
     for (;;) {

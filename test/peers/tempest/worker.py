@@ -1,7 +1,7 @@
-"""Runs tests of Debian's Tempest, whose configuration is in TEMPEST_CONFIG_DIR, and prints a JSON object a line.
+"""Runs tests of Debian's Tempest, whose configuration is in TEMPEST_CONFIG_DIR, and prints a JSON object per line.
 
-worker.py --list: the id of every test. worker.py: reads the tests of one class a line, their names apart by spaces, runs
-them in order and prints what became of each, then {"done": true}.
+worker.py --list: the id of every test. worker.py: reads the tests of one class per line, separated by spaces, runs
+them in order and prints the result of each, then {"done": true}.
 """
 
 import json
@@ -11,7 +11,7 @@ import re
 import sys
 import unittest
 
-# What Nova says of a path that it does not serve at all. One that lacks the id in its end is unserved everywhere.
+# Nova's message for a path without a route. A path that lacks its final id has no route anywhere.
 UNROUTED = re.compile(r"^\w+ https?://[^/]+/compute/[^?]*[^/?](\?.*)? -> 404$")
 UNROUTED_WORDS = "The resource could not be found.<br />"
 EXCEPTION = re.compile(r"^([\w.]+\.)?\w*(Error|Exception|Timeout|Fault|Conflict|Invalid\w*|NotFound|Forbidden|Unauthorized|"
@@ -24,7 +24,7 @@ MOST = 400
 
 
 class Requests(logging.Handler):
-    """The requests since the last `clear`: the last one, and those to paths that nobody serves."""
+    """The requests since the last `clear`: the last one, and those to paths without a route."""
 
     def __init__(self):
         super().__init__(logging.DEBUG)
@@ -50,7 +50,7 @@ def plain(text):
 
 
 def cause(error, details):
-    """The exception, without the way to it."""
+    """Returns the exception without its traceback."""
     if error:
         text = f"{error[0].__name__}: {error[1]}"
     else:
@@ -61,7 +61,7 @@ def cause(error, details):
 
 
 class Report(unittest.TestResult):
-    """Prints each result. What befalls a class befalls each of its tests."""
+    """Prints each result. A failure or skip of a class applies to each of its tests."""
 
     def __init__(self, tests, requests):
         super().__init__()

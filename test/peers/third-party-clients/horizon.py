@@ -1,4 +1,4 @@
-"""What Horizon's auth backend asks of Identity when a person logs in, works and logs out: with the clients that it is made of."""
+"""Identity requests of Horizon's auth backend when a user logs in, works and logs out, with the clients that Horizon uses."""
 
 import os
 
@@ -12,14 +12,14 @@ DOMAIN = "Default"
 
 
 class Login:
-    """What the steps leave for one another; in Horizon, the session of the browser."""
+    """State shared by the steps; in Horizon, the session of the browser."""
 
     def __init__(self):
         self.session = session.Session()
         self.tokens = []
 
     def scoped(self, **scope):
-        """A token for a scope, by the one that has none."""
+        """Returns a scoped token for the unscoped one."""
         auth = v3.Token(URL, token=self.unscoped.auth_token, reauthenticate=False, **scope)
         found = auth.get_access(self.session)
         self.tokens.append(found.auth_token)
@@ -44,7 +44,7 @@ def the_password_gives_a_token_without_scope(login):
 
 
 def a_domain_is_tried_first(login):
-    """Most people have no role there, and get a project instead."""
+    """Most users have no role there, and get a project instead."""
     try:
         login.scoped(domain_name=DOMAIN)
     except exceptions.Unauthorized:

@@ -16,7 +16,7 @@ def step(function):
 
 
 class Run:
-    """What the steps leave for one another."""
+    """State shared by the steps."""
 
     def __init__(self):
         self.admin = openstack.connect(cloud="devstack")
@@ -137,7 +137,7 @@ def unified_limits(run):
     except openstack.exceptions.HttpException as refused:
         assert refused.status_code == 413, refused
     identity.update_limit(limit.id, resource_limit=count + 1)
-    # This release's delete_limit fails before it asks.
+    # This release's delete_limit fails before it sends a request.
     assert identity.delete(f"/limits/{limit.id}").status_code == 204
     identity.delete_registered_limit(registered[0].id)
     assert list(identity.registered_limits(**key)) == []

@@ -1,4 +1,4 @@
-"""Runs functions one after the other and prints a JSON object a line: name, and error unless it went well."""
+"""Runs functions in sequence and prints a JSON object per line: name, and error if the function failed."""
 
 import json
 import traceback

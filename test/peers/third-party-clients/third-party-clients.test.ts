@@ -27,9 +27,9 @@ beforeAll(async () => {
 });
 afterAll(() => devstack?.stop());
 
-/** Runs a program that prints a line for each of its calls; those that failed. */
+/** Runs a program that prints a line for each of its calls. Returns the failed calls. */
 async function failures(program: string, args: readonly string[], least: number): Promise<unknown> {
-  // gophercloud reads no OS_USER_DOMAIN_ID.
+  // gophercloud does not read OS_USER_DOMAIN_ID.
   const env = { PATH: "/usr/bin:/bin", HOME: devstack.stateDir, ...devstack.environment, OS_DOMAIN_ID: "default" };
   const { stdout } = await run(program, args, { env, maxBuffer: 2 ** 24 });
   const calls = stdout
@@ -40,7 +40,7 @@ async function failures(program: string, args: readonly string[], least: number)
   return calls.filter(({ error }) => error !== undefined);
 }
 
-/** Debian's packages are sources in a GOPATH: nothing is fetched. */
+/** Builds with Debian's packages, which are sources in a GOPATH, so nothing is downloaded. */
 async function buildGo(): Promise<string> {
   const program = join(devstack.stateDir, "gopher");
   const cache = join(devstack.stateDir, "go-cache");

@@ -111,7 +111,7 @@ describe("carrying a plan out", () => {
     for (doomed = 1; ; doomed += 1) {
       writes = 0;
       try {
-        // What was done stays done: each run gets one write further.
+        // Completed writes remain, so each run gets one write further.
         const lines = await run(undo);
         expect(lines.filter(({ outcome }) => outcome.state === "refused")).toEqual([]);
         break;

@@ -14,7 +14,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     await world.healthy("one", "vm0");
   });
 
-  /** Why there is no edit, by code. */
+  /** Returns why there is no edit, by code. */
   const left = async (options = {}): Promise<string[]> =>
     (await world.audit(options)).findings.map((finding) => `${finding.code}: ${finding.left}`);
 
@@ -288,7 +288,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
   });
 
   describe("the second look clears", () => {
-    /** Does it once, when the first look has just read the providers. */
+    /** Runs the change once, when the first read has just finished with the providers. */
     const meanwhile = (change: () => void | Promise<void>): void => {
       let done = false;
       world.meddle = async (method, path) => {

@@ -7,12 +7,12 @@ import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpRespons
 import { TestPlacement } from "../../fixtures/world/placement.js";
 import { ApiWorld, ROOT, type TINY } from "../control-plane/compute/api-world.js";
 
-/** A Placement that takes the token `admin`, without a token of Identity. */
+/** A Placement that accepts the token `admin`, without Identity. */
 export interface SomePlacement {
   send(request: Omit<HttpRequest, "url">, path: string): Promise<HttpResponse>;
 }
 
-/** Provider uuid → amounts, or what holds it. */
+/** JSON of Placement: provider uuid → amounts, or an object that contains it. */
 type Json = Readonly<Record<string, unknown>>;
 type Four = readonly [Json, Json, Json, Json];
 
@@ -33,19 +33,19 @@ export function inventory(total: number, more: Partial<Inventory> = {}): Invento
 }
 
 export interface HostOptions {
-  /** Default: VCPU, MEMORY_MB and DISK_GB as the compute node has them; null: no provider at all. */
+  /** Default: VCPU, MEMORY_MB and DISK_GB with the compute node's totals. If null, no provider is created. */
   readonly inventories?: Readonly<Record<string, Inventory>> | null;
   readonly type?: string;
   readonly traits?: readonly string[];
 }
 
-/** The Compute API and Identity over a state of record in memory, and a Placement: the embedded one unless another is given. */
+/** The Compute API and Identity over records in memory, and a Placement, which is the embedded one by default. */
 export class AuditWorld {
   readonly api: ApiWorld;
   readonly placement: SomePlacement;
-  /** Requests that the audit has sent, `METHOD path`. */
+  /** Requests that the audit has sent, as `METHOD path`. */
   readonly sent: string[] = [];
-  /** Called before each request of the audit; `lose` lets the answer get lost. */
+  /** Called before each request of the audit. If it returns `lose`, the response is lost. */
   meddle: (method: string, path: string) => undefined | "lose" | Promise<undefined | "lose"> = () => undefined;
 
   private constructor(api: ApiWorld, placement: SomePlacement) {
@@ -58,7 +58,7 @@ export class AuditWorld {
     return new AuditWorld(api, placement ?? embedded(api));
   }
 
-  /** The HTTP door of the audit: routed to the handlers in this process. */
+  /** The audit's HTTP client, routed to the handlers in this process. */
   readonly http: HttpClient = {
     request: async (request) => {
       const path = request.url.slice(ROOT.length);
@@ -106,7 +106,7 @@ export class AuditWorld {
     };
   }
 
-  /** Logged in once: a password is slow to verify. */
+  /** Logs in once, since verifying a password is slow. */
   cloud(): Promise<Cloud> {
     this.#cloud ??= openCloud(this.http, this.config);
     return this.#cloud;
@@ -123,18 +123,18 @@ export class AuditWorld {
     });
   }
 
-  /** `code name-or-uuid` of each finding. */
+  /** Returns `code name-or-uuid` of each finding. */
   async found(options: Partial<AuditOptions> = {}): Promise<string[]> {
     const { findings } = await this.audit(options);
     return findings.map(({ code, subject }) => `${code} ${subject.name === "" ? subject.uuid : subject.name}`);
   }
 
-  /** Lets migrations settle; hosts go down with it. */
+  /** Advances the clock until migrations count as settled; hosts go down as well. */
   async settle(): Promise<void> {
     await this.api.world.advance(600_000);
   }
 
-  /** Every host but those has just reported. */
+  /** Reports all hosts except those in `down` as up. */
   reportAll(...down: readonly string[]): void {
     for (const service of this.api.store.services.list({ binary: "nova-compute" })) {
       if (!down.includes(service.host)) {
@@ -143,7 +143,7 @@ export class AuditWorld {
     }
   }
 
-  /** A compute host with its node and its provider; the uuid of both. */
+  /** Creates a compute host with its node and its provider. Returns the uuid of both. */
   async host(
     name: string,
     { inventories, type = "QEMU", traits = ["COMPUTE_NODE"] }: HostOptions = {},
@@ -188,7 +188,7 @@ export class AuditWorld {
     }
   }
 
-  /** Replaces what a consumer holds. @param type absent: as Nova writes, without one */
+  /** Replaces a consumer's allocations. @param more `type`: absent as in Nova's writes */
   async allocate(consumer: string, allocations: Held, more: { project?: string; user?: string; type?: string } = {}) {
     const { consumer_generation } = await this.ask("GET", `/allocations/${consumer}`);
     const admin = this.api.projectId("admin");
@@ -210,7 +210,7 @@ export class AuditWorld {
     return this.server0.userId;
   }
 
-  /** An administrator's request to Placement. @throws for other than success */
+  /** Sends an administrator's request to Placement. @throws if the response is not a success */
   async ask(method: HttpRequest["method"], path: string, body?: unknown, version = 39): Promise<Json> {
     const response = await this.placement.send(
       {
@@ -230,12 +230,12 @@ export class AuditWorld {
     return response.body === "" ? {} : JSON.parse(response.body);
   }
 
-  /** An active server; nothing is allocated yet. */
+  /** Creates an active server without allocations. */
   server(host: string | null, name: string, changes: Parameters<ApiWorld["server"]>[1] = {}): Instance {
     return this.api.server(host, { displayName: name, uuid: this.uuid(), ...changes });
   }
 
-  /** A server that holds what it needs. */
+  /** Creates a server with the allocations that it needs. */
   async healthy(host: string, name: string, changes: Parameters<ApiWorld["server"]>[1] = {}): Promise<Instance> {
     const server = this.server(host, name, changes);
     await this.allocate(server.uuid, { [this.nodeUuid(host)]: NEED });
@@ -275,7 +275,7 @@ export class AuditWorld {
   #uuids = 0;
   #server0: Pick<Instance, "userId"> | undefined;
 
-  /** Different ones, the same in each run. */
+  /** Returns unique uuids, the same in each run. */
   uuid(): string {
     this.#uuids += 1;
     return `d0000000-0000-4000-8000-${String(this.#uuids).padStart(12, "0")}`;
@@ -286,7 +286,7 @@ export class AuditWorld {
     return this.#server0;
   }
 
-  /** Consumers with all that Placement tells of them, generations aside. */
+  /** Returns all of Placement's data on consumers except generations. */
   async consumers(uuids: Iterable<string>): Promise<Record<string, unknown>> {
     const entries = [...uuids].map(async (uuid) => {
       const { consumer_generation, allocations, ...owner } = await this.ask("GET", `/allocations/${uuid}`);
@@ -296,7 +296,7 @@ export class AuditWorld {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  /** All of Placement: providers and consumers, generations aside. */
+  /** Returns all providers and consumers of Placement except generations. */
   async everything(): Promise<Json> {
     const { resource_providers } = await this.ask("GET", "/resource_providers");
     const consumers = new Set<string>();

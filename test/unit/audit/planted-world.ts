@@ -1,9 +1,9 @@
 import type { Instance } from "../../../src/records/index.js";
 import { AuditWorld, inventory, NEED, type SomePlacement } from "./audit-world.js";
 
-/** What the audit must say of a fault, and which consumers an edit may touch for it. */
+/** The finding expected for a fault, and the consumers that its edit may change. */
 export interface Planted {
-  /** `code uuid` */
+  /** As `code uuid`. */
   readonly expected: readonly string[];
   readonly consumers: readonly string[];
 }
@@ -12,7 +12,7 @@ const AGGREGATE = "a0000000-0000-4000-8000-000000000001";
 const BARE = { VCPU: "0", MEMORY_MB: "0", DISK_GB: "0", CUSTOM_BAREMETAL_GOLD: "1" };
 const COMPUTE = { VCPU: inventory(1000), MEMORY_MB: inventory(800_000) };
 
-/** Hosts of every kind, to plant healthy and faulty things in. `down` is the only one that is down. */
+/** Hosts of every kind for healthy and faulty objects. Only `down` is down. */
 export class PlantedWorld {
   readonly world: AuditWorld;
   #count = 0;
@@ -49,7 +49,7 @@ export class PlantedWorld {
     return new PlantedWorld(world);
   }
 
-  /** After everything is planted. */
+  /** Call it after all objects are created. */
   async ready(): Promise<void> {
     await this.world.settle();
     this.world.reportAll("down");
@@ -64,7 +64,7 @@ export class PlantedWorld {
     return this.world.nodeUuid(host);
   }
 
-  /** A server of that kind on that host, holding that. */
+  /** Creates a server on the host with these allocations. */
   async server(
     host: string | null,
     held: Readonly<Record<string, Readonly<Record<string, number>>>>,
@@ -99,7 +99,7 @@ function flavorOf(at: PlantedWorld, flavorid: string): Instance["flavor"] {
 
 const SHARED = { VCPU: 1, MEMORY_MB: 512 };
 
-/** What must never be found fault with. */
+/** Objects for which there must be no finding. */
 export const HEALTHY: Readonly<Record<string, Plant<unknown>>> = {
   running: (at) => at.server("one", { [at.node("one")]: NEED }),
   "with a type": (at) => at.server("two", { [at.node("two")]: NEED }, {}, { type: "INSTANCE" }),
@@ -119,7 +119,7 @@ export const HEALTHY: Readonly<Record<string, Plant<unknown>>> = {
   shelved: (at) => at.server("one", { [at.node("one")]: NEED }, { vmState: "shelved" }),
   "in error, where it is": (at) => at.server("two", { [at.node("two")]: NEED }, { vmState: "error" }),
   "in error, without a host": (at) => at.server(null, {}, { vmState: "error", launchedAt: null }),
-  // Lists of servers leave it out; it can be restored.
+  // Lists of servers omit it, but it can be restored.
   "soft-deleted": (at) => at.server("one", { [at.node("one")]: NEED }, { vmState: "soft-delete" }),
   "evacuated in vain": async (at) => {
     const server = await at.server("down", { [at.node("down")]: NEED });
@@ -173,7 +173,7 @@ function expecting(code: string, { uuid }: { readonly uuid: string }, consumers:
 
 const OTHER = { VCPU: 2, MEMORY_MB: 256, DISK_GB: 1 };
 
-/** What must be found, and can be put right. */
+/** Faults that must be found and can be fixed. */
 export const FAULTS: Readonly<Record<string, Plant<Planted>>> = {
   orphan: async (at) => {
     const uuid = at.world.uuid();

@@ -5,7 +5,7 @@ import type { Plan } from "../../../src/audit/plan/plan.js";
 import type { SomePlacement } from "./audit-world.js";
 import { FAULTS, HEALTHY, type Planted, PlantedWorld } from "./planted-world.js";
 
-/** What is planted, in which order. */
+/** The faults and healthy objects to create, in order. */
 export const planting = fc.record({
   faults: fc.array(fc.constantFrom(...Object.keys(FAULTS)), { maxLength: 8 }),
   healthy: fc.array(fc.constantFrom(...Object.keys(HEALTHY)), { maxLength: 10 }),
@@ -13,7 +13,7 @@ export const planting = fc.record({
 
 type Planting = typeof planting extends fc.Arbitrary<infer T> ? T : never;
 
-/** Plants k faults among healthy things, and holds the audit, its plan, the plan's execution and its undoing to their word. */
+/** Creates faults among healthy objects and verifies the audit, its plan, the plan's application and its undoing. */
 export async function holds({ faults, healthy }: Planting, placement?: SomePlacement): Promise<void> {
   const at = await PlantedWorld.open(placement);
   const { world } = at;

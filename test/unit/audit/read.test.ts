@@ -5,7 +5,7 @@ import { AuditWorld, NEED } from "./audit-world.js";
 
 const LIST = { path: "/things?a=1", key: "things", what: "things", markerOf: ({ id }: { id?: unknown }) => String(id) };
 
-/** Pages of two, as a cloud whose `max_limit` is lower than what is asked for. */
+/** Serves pages of two, like a cloud whose `max_limit` is lower than the requested limit. */
 function pages(ids: string[], onPage: (marker: string | null) => void = () => undefined): ServiceClient {
   return new ServiceClient("compute", 87, async (_service, { path }) => {
     const query = new URLSearchParams(path.split("?")[1]);
@@ -58,7 +58,7 @@ describe("reading a cloud", () => {
     });
     expect(findings).toEqual([]);
     expect(counts).toEqual({ servers: 20, unchecked: 0, providers: 3, consumers: 20 });
-    // Servers, migrations, nodes, services, providers, three traits, two for each provider, the sums of one owner.
+    // Servers, migrations, nodes, services, providers, three traits, two requests per provider, the sums of one owner.
     expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1);
     expect(world.sent.every((line) => line.startsWith("GET "))).toBe(true);
     expect(progress).toContain("resource providers 3/3");
@@ -70,7 +70,7 @@ describe("reading a cloud", () => {
     const [one, two] = ["p1", "p2"].map((projectId) => world.server("a", projectId, { projectId }));
     await world.allocate(one?.uuid ?? "", { [host]: NEED }, { project: "p2" });
     await world.allocate(two?.uuid ?? "", { [host]: NEED }, { project: "p1" });
-    // They have swapped their projects: every sum is right.
+    // The servers have swapped their projects, so every sum is correct.
     expect(await world.found()).toEqual([]);
     expect(await world.found({ thorough: true })).toEqual(["wrong-owner p1", "wrong-owner p2"]);
   });

@@ -4,23 +4,23 @@ export const CONSUMER_TYPES: readonly ConsumerType[] = ["server", "migration", "
 
 export interface Bar {
   readonly resourceClass: string;
-  /** What may be given away: total without what is reserved, times the ratio. */
+  /** Capacity as Placement computes it: (total - reserved) * allocation ratio. */
   readonly capacity: number;
   readonly used: number;
-  /** In percent of the bar, in the order in which they are drawn. */
+  /** Positions in percent of the bar, in drawing order. */
   readonly parts: readonly {
     readonly type: ConsumerType;
     readonly amount: number;
     readonly from: number;
     readonly width: number;
   }[];
-  /** More is used than there is. */
+  /** More is used than the capacity. */
   readonly over: boolean;
 }
 
 export const capacityOf = ({ total, reserved, ratio }: InventoryRow): number => Math.max(0, (total - reserved) * ratio);
 
-/** One bar of one inventory, or of several that are added up. */
+/** Returns the bar of one inventory, or of the sum of several. */
 export function barOf(resourceClass: string, rows: readonly InventoryRow[]): Bar {
   const capacity = rows.reduce((sum, row) => sum + capacityOf(row), 0);
   const amounts = CONSUMER_TYPES.map((type) => ({
@@ -41,12 +41,12 @@ export function barOf(resourceClass: string, rows: readonly InventoryRow[]): Bar
   return { resourceClass, capacity, used, parts, over: used > capacity };
 }
 
-/** What every host has, in the order in which people name it. */
+/** Resource classes that every host has, in their usual order. */
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
-/** Bare metal has a class for each kind of node: more than three say nothing at a glance. */
+/** Bare metal has a class per kind of node; more than three are not readable at a glance. */
 const MAX_UNUSUAL_CLASSES = 3;
 
-/** Amounts by resource class, in the order of the bars. */
+/** Returns amounts by resource class, in the order of the bars. */
 export function inOrder(
   amounts: Readonly<Record<string, number>>,
 ): readonly (readonly [name: string, value: number])[] {
@@ -54,7 +54,7 @@ export function inOrder(
   return Object.entries(amounts).sort(([a], [b]) => place(a) - place(b) || a.localeCompare(b));
 }
 
-/** The bars of a host: what all of its providers have together. */
+/** Returns the bars of a host, with the sums over all of its providers. */
 export function barsOf(providers: readonly Pick<ProviderRow, "inventory">[]): Bar[] {
   const byClass = new Map<string, InventoryRow[]>();
   for (const { inventory } of providers) {

@@ -2,7 +2,7 @@ import { batch, type Signal, signal } from "@preact/signals";
 import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/messages.js";
 import type { FindingRow, GuestRow, RequestRow, ServerRow } from "../../wire/rows.js";
 
-/** Rows by key. Whoever reads one row, one group or all of them is told when that changes, and of nothing else. */
+/** Rows by key. A reader of one row, one group or all rows is notified of changes to exactly that. */
 export class Table<V> {
   readonly #rows = new Map<string, V>();
   readonly #watched = new Map<string, Signal<V | undefined>>();
@@ -11,7 +11,7 @@ export class Table<V> {
   /** Rows from before a reset that have not been sent again. */
   #doubtful = new Set<string>();
 
-  /** All rows, told of each change. */
+  /** Returns all rows; the reader is notified of each change. */
   get rows(): ReadonlyMap<string, V> {
     this.#version.value;
     return this.#rows;
@@ -26,7 +26,7 @@ export class Table<V> {
     return watched.value;
   }
 
-  /** Rows by what they belong to. */
+  /** Groups rows by the keys that `of` returns. */
   groupBy(of: (value: V, key: string) => readonly string[]): Groups<V> {
     const groups = new Groups(of, this.#rows);
     this.#groups.push(groups);
@@ -50,7 +50,10 @@ export class Table<V> {
     this.#changed(key, before, undefined);
   }
 
-  /** All rows are sent again: those that are not will be gone when {@link settle} is called, and are shown until then. */
+  /**
+   * Marks all rows before a snapshot. Those that it does not contain are removed by {@link settle}, and remain
+   * displayed until then.
+   */
   doubt(): void {
     this.#doubtful = new Set(this.#rows.keys());
   }
@@ -84,7 +87,7 @@ class Groups<V> {
     this.#rows = rows;
   }
 
-  /** The rows of one group, in the order in which they came. */
+  /** Returns the rows of one group in order of arrival. */
   get(group: string): V[] {
     let version = this.#versions.get(group);
     if (version === undefined) {
@@ -96,7 +99,7 @@ class Groups<V> {
     return [...keys].map((key) => this.#rows.get(key)).filter((row) => row !== undefined);
   }
 
-  /** How many there are, for lists of many groups; who asks is not told when it changes. */
+  /** Returns the size of a group, for lists of many groups. Does not subscribe the reader to changes. */
   count(group: string): number {
     return this.#keys.get(group)?.size ?? 0;
   }
@@ -126,15 +129,15 @@ class Groups<V> {
   }
 }
 
-/** Requests that are kept for looking back. */
+/** Maximum number of requests that the page retains. */
 const MAX_REQUESTS = 2_000;
 
 const listed = (value: string | null): readonly string[] => (value === null ? [] : [value]);
 
-/** What the page knows of the cluster, as it was told. */
+/** The page's copy of the cluster's data. */
 export class Cluster {
   readonly hello = signal<DashboardHello | null>(null);
-  /** All of the first snapshot is here. */
+  /** The first snapshot is complete. */
   readonly ready = signal(false);
 
   readonly tables: { readonly [K in Exclude<Kind, "request">]: Table<Rows[K]> } = {
@@ -185,7 +188,7 @@ export class Cluster {
     });
   }
 
-  /** All of them, before anybody is told: one drawing for many changes. */
+  /** Applies all messages before notifying readers, so that many changes cause one rendering. */
   apply(messages: readonly DashboardMessage[]): void {
     batch(() => {
       const requests: RequestRow[] = [];
@@ -207,7 +210,7 @@ export class Cluster {
     });
   }
 
-  /** Kinds that a newer server tells of are left out. */
+  /** Ignores kinds that only a newer server knows. */
   #set(kind: Exclude<Kind, "request">, key: string, value: unknown): void {
     (this.tables[kind] as Table<unknown> | undefined)?.set(key, value);
   }
@@ -223,19 +226,19 @@ export class Cluster {
   }
 }
 
-/** Milliseconds of a frame that changes may take: the rest is for drawing and for whoever types. */
+/** Milliseconds per frame for applying changes; the rest remains for drawing and input. */
 const FRAME_BUDGET_MS = 8;
 
 interface FrameDeps {
-  /** Calls back once, before the next drawing. */
+  /** Calls back once, before the next frame is drawn. */
   readonly nextFrame: (call: () => void) => void;
-  /** Milliseconds, of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock: () => number;
 }
 
 type ClusterUpdate = (cluster: Cluster) => void;
 
-/** Takes what the server says as fast as it comes, and passes it on once a frame, in order. */
+/** Queues the server's messages and applies them once per frame, in order. */
 export class Feed {
   readonly #cluster: Cluster;
   readonly #deps: FrameDeps;
@@ -284,7 +287,7 @@ export class Feed {
     this.#queue = this.#queue.slice(taken);
   }
 
-  /** What stands at this place: a few messages at once, or what comes between them. Returns the place after it. */
+  /** Applies the queue entry at this index: a run of messages, or one update. Returns the index after it. */
   #passRun(at: number): number {
     const first = this.#queue[at];
     if (typeof first === "function") {
@@ -306,17 +309,17 @@ export class Feed {
   }
 }
 
-/** One server as Compute sees it, and its guest as the hypervisor does. */
+/** A server as Compute records it, with its guest as the hypervisor reports it. */
 export interface Pair {
   readonly uuid: string;
   readonly name: string;
   readonly server: ServerRow | null;
   readonly guest: GuestRow | null;
-  /** Why the two do not go together. */
+  /** Findings about a mismatch between the two. */
   readonly wrong: readonly FindingRow[];
 }
 
-/** What a host has, side by side; what differs comes first. */
+/** Pairs a host's servers with its guests; mismatches come first. */
 export function pairsOf(
   servers: readonly ServerRow[],
   guests: readonly GuestRow[],
@@ -339,7 +342,7 @@ export function pairsOf(
   return pairs.sort((a, b) => b.wrong.length - a.wrong.length || a.name.localeCompare(b.name, "en", { numeric: true }));
 }
 
-/** Findings of the host that no line of servers or guests shows: allocations, providers, the host itself. */
+/** Returns the host's findings that no pair displays: allocations, providers, the host itself. */
 export function othersOf(findings: readonly FindingRow[], pairs: readonly Pair[]): readonly FindingRow[] {
   const pairFindings = new Set(pairs.flatMap(({ wrong }) => wrong));
   return findings.filter((finding) => !pairFindings.has(finding));

@@ -12,7 +12,7 @@ export interface HostFilter {
 
 export const isHostState = (text: string | undefined): text is HostState => HOST_STATES.some((state) => state === text);
 
-/** Every word is somewhere in what is searched. */
+/** Returns whether every word of the text occurs in one of the fields. */
 export function hasWords(text: string, ...fields: readonly (string | null)[]): boolean {
   const all = fields.join("\n").toLowerCase();
   return wordsOf(text).every((word) => all.includes(word));
@@ -52,14 +52,14 @@ export function isServerMatch(server: ServerRow, text: string, status: string): 
 }
 
 export interface RequestFilter {
-  /** Each of these has to be found in one of its spellings. */
+  /** Each word must occur in at least one of its alternatives. */
   readonly words: readonly (readonly string[])[];
   readonly service: string;
   readonly changes: boolean;
   readonly failed: boolean;
 }
 
-/** The words of a filter; one that is the name of servers stands for their ids, too, since requests name no others. */
+/** Returns the words of a filter. The name of a server also matches its id, since requests contain only ids. */
 export function requestWords(text: string, servers: Iterable<ServerRow>): RequestFilter["words"] {
   const words = wordsOf(text).filter((word) => word !== "");
   const named = [...servers].filter(({ name }) => words.includes(name.toLowerCase()));
@@ -80,5 +80,5 @@ export function isRequestMatch(request: RequestRow, filter: RequestFilter): bool
   );
 }
 
-/** Names as people count: node2 before node10. */
+/** Compares names in natural order: node2 before node10. */
 export const byName = new Intl.Collator("en", { numeric: true }).compare;

@@ -1,4 +1,4 @@
-/** How long something has lasted, in its largest unit. */
+/** Formats a duration in its largest unit. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 120) {
@@ -12,7 +12,7 @@ export function age(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** Between two moments of a timeline. */
+/** Formats the time between two moments of a timeline. */
 export function span(ms: number): string {
   if (ms < 1_000) {
     return `${Math.round(ms)} ms`;
@@ -22,7 +22,7 @@ export function span(ms: number): string {
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
-/** Time of day where the reader is: `09:05:07`. */
+/** Local time of day: `09:05:07`. */
 export function clockTime(at: number): string {
   const date = new Date(at);
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
@@ -39,7 +39,7 @@ const numberFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 export const count = (value: number): string => numberFormat.format(value);
 
-/** An amount of a resource class, with its unit: `MEMORY_MB` 2048 is `2 GiB`. */
+/** Formats an amount of a resource class with its unit: `MEMORY_MB` 2048 is `2 GiB`. */
 export function amount(resourceClass: string, value: number): string {
   if (resourceClass === "MEMORY_MB") {
     return Math.abs(value) >= 1_024 ? `${numberFormat.format(value / 1_024)} GiB` : `${numberFormat.format(value)} MiB`;
@@ -65,7 +65,7 @@ export function bytes(value: number): string {
 
 const CLASSES: Readonly<Record<string, string>> = { MEMORY_MB: "RAM", DISK_GB: "Disk" };
 
-/** What people call a resource class. */
+/** Returns the usual name of a resource class. */
 export const className = (resourceClass: string): string => CLASSES[resourceClass] ?? resourceClass;
 
 export const shortId = (uuid: string): string => (/^[0-9a-f]{8}-/.test(uuid) ? uuid.slice(0, 8) : uuid);

@@ -6,10 +6,10 @@ const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", 
 
 export type View = (typeof VIEWS)[number];
 
-/** Where the page is: `#/hosts/devstack1?state=down`. */
+/** The page's location: `#/hosts/devstack1?state=down`. */
 export interface Route {
   readonly view: View;
-  /** One of them; null: all. */
+  /** Id of one object; null for the list. */
   readonly of: string | null;
   readonly filter: Readonly<Record<string, string>>;
 }
@@ -30,7 +30,7 @@ export function hashOf(view: View, of: string | null = null, filter: Readonly<Re
   return `#/${view}${of === null ? "" : `/${encodeURIComponent(of)}`}${query === "" ? "" : `?${query}`}`;
 }
 
-/** A link that somebody has cut in the middle of a character still leads somewhere. */
+/** Tolerates a link that was truncated within an encoded character. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -48,7 +48,7 @@ export interface Found {
   readonly filter: Readonly<Record<string, string>>;
 }
 
-/** Hosts first, then servers, providers and consumers; requests by an id as it stands in logs. */
+/** Returns hosts first, then servers, providers and consumers; for a request id, the requests with that id. */
 export function search(cluster: Cluster, text: string, most: number): readonly Found[] {
   const { host, server, provider, consumer } = cluster.tables;
   const found: Found[] = [];

@@ -1,32 +1,35 @@
 import type { ConsumerRow, ServerLife } from "../../wire/rows.js";
 
-/** An axis on which hours between two moves do not hide the milliseconds within one: each gap counts by its logarithm. */
+/**
+ * A time axis on which each gap has a logarithmic length, so that hours between two moves do not hide the milliseconds
+ * within one.
+ */
 interface Axis {
-  /** In percent. */
+  /** Returns the position in percent. */
   place(at: number): number;
   readonly ticks: readonly { readonly at: number; readonly place: number }[];
 }
 
-/** Milliseconds that a gap of no length would still take, so that what follows at once can be told apart. */
+/** Milliseconds that a gap of no length still occupies, so that consecutive events can be distinguished. */
 const SHORTEST = 40;
 
 const MAX_TICKS = 7;
 
 const lengthOf = (ms: number): number => Math.log2(1 + ms / SHORTEST) + 0.25;
 
-/** A stretch of a lane, in percent of the width. */
+/** A section of a lane, in percent of the width. */
 interface Stretch {
   readonly from: number;
   readonly width: number;
   readonly label: string;
-  /** What it looks like. */
+  /** The visual style. */
   readonly tone: "action" | "failed" | "task" | "guest" | "server" | "migration" | "stale" | "unobserved";
   readonly title: string;
 }
 
 export interface Lane {
   readonly name: string;
-  /** For a host, what it had and what was held on it stand below each other. */
+  /** A host has one lane for its guest and one for its allocations, below each other. */
   readonly part: string;
   readonly stretches: readonly Stretch[];
 }
@@ -43,7 +46,10 @@ interface Bit extends Omit<Stretch, "from" | "width"> {
   readonly until: number;
 }
 
-/** The life of a server as lanes over one axis. `providers` names what is held where; what goes on ends with `now`. */
+/**
+ * Returns the history of a server as lanes over one axis. `providers` returns a provider's name. Sections that have not
+ * ended end at `now`.
+ */
 export function timelineOf(life: ServerLife, providers: (uuid: string) => string | null, at: number): Timeline {
   const now = Math.max(at, ...timesOf(life));
   const bits = [
@@ -64,7 +70,7 @@ export function timelineOf(life: ServerLife, providers: (uuid: string) => string
   return { lanes: inOrder([...lanes.values()]), axis };
 }
 
-/** The page's clock ticks once a second: what happened since then is not in the future. */
+/** The page's clock ticks once a second, so events since the last tick must not appear to be in the future. */
 function timesOf({ actions, states, history }: ServerLife): readonly number[] {
   const events = actions.flatMap((action) => action.events);
   return [
@@ -73,7 +79,7 @@ function timesOf({ actions, states, history }: ServerLife): readonly number[] {
   ];
 }
 
-/** Actions and tasks first, then host by host. */
+/** Sorts actions and tasks first, then lanes by host. */
 function inOrder(lanes: readonly Lane[]): readonly Lane[] {
   const names = [...new Set(lanes.map(({ name }) => name))];
   return names.flatMap((name) => lanes.filter((lane) => lane.name === name));
@@ -125,7 +131,7 @@ function amountsOf(held: Readonly<Record<string, number>>): string {
     .join(", ");
 }
 
-/** Each consumer on each provider, from when it held it to when it held something else. */
+/** Returns a section for each consumer on each provider, from one change of its allocations to the next. */
 function heldOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Bit[] {
   const bits = unobservedOf(life, providers);
   const history = [
@@ -170,8 +176,8 @@ function heldOf(life: ServerLife, providers: (uuid: string) => string | null, no
 }
 
 /**
- * The part before each consumer's first observation. Placement does not tell since when it holds something: since its server or its
- * migration was created at the earliest.
+ * Returns the sections before each consumer's first observation. Placement does not record when an allocation was made:
+ * at the earliest, when its server or migration was created.
  */
 function unobservedOf(life: ServerLife, providers: (uuid: string) => string | null): Bit[] {
   const visited = new Set<string>();
@@ -198,7 +204,10 @@ function createdOf({ server, migrations }: ServerLife, { uuid }: ConsumerRow): n
   return migrations.find((migration) => migration.uuid === uuid)?.createdAt ?? server.createdAt;
 }
 
-/** The states are noted from when somebody looks: a server that was seen to build, or a move that began after that, was observed. */
+/**
+ * Returns whether the consumer was observed from its beginning. States are recorded while a viewer is connected, so
+ * this needs a recorded build, or a move that began after the first recorded state.
+ */
 function isObservedSince({ server, states }: ServerLife, { uuid }: ConsumerRow, from: number): boolean {
   const [state] = states;
   return state !== undefined && (state.at <= from || (uuid === server.uuid && state.vmState === "building"));
@@ -233,7 +242,7 @@ export function axisOf(times: readonly number[]): Axis {
   return { place, ticks: ticksOf(moments, place) };
 }
 
-/** Moments that stand far enough from each other to be labelled. */
+/** Returns the moments that are far enough apart to be labelled. */
 function ticksOf(moments: readonly number[], place: (at: number) => number): Axis["ticks"] {
   const ticks: { at: number; place: number }[] = [];
   for (const at of moments) {

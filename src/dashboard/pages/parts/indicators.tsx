@@ -4,7 +4,7 @@ import { amount, className } from "../model/format.js";
 
 type Shape = keyof typeof SHAPES;
 
-/** Shapes that say what a colour says, too. */
+/** Shapes with the same meaning as a colour. */
 const SHAPES = {
   up: <circle cx="6" cy="6" r="4.5" />,
   down: <path d="M6 1 11.3 10.5H.7Z" />,
@@ -27,11 +27,11 @@ export function State({ shape, word }: { readonly shape: Shape; readonly word: s
 
 const BUSY: readonly string[] = ["starting", "stopping", "restarting", "waiting"];
 
-/** The worst that there is to say of a host, in a word. */
+/** The most severe state of a host, in one word. */
 export function HostState({ host }: { readonly host: HostRow }) {
   const { agent, state, registered } = host;
   const isBusy = agent !== null && BUSY.includes(agent);
-  // A host that starts again is down until it serves.
+  // A restarting host is down until it serves.
   const isSilent = isBusy && state === "down" && registered;
   if (agent !== null && agent !== "serving" && !isSilent) {
     return <State shape={isBusy ? "work" : "down"} word={agent} />;
@@ -66,7 +66,7 @@ export function Icon({ shape }: { readonly shape: Shape }) {
   );
 }
 
-/** What is wrong, in red and in words. */
+/** Findings in red, with their text. */
 export function Findings({ findings }: { readonly findings: readonly FindingRow[] }) {
   return findings.length === 0 ? null : (
     <ul class="findings">
@@ -91,7 +91,7 @@ function textOf({ resourceClass, used, capacity, parts }: BarModel): string {
   return `${className(resourceClass)}: ${amount(resourceClass, used)} of ${amount(resourceClass, capacity)} used${held === "" ? "" : `: ${held}`}`;
 }
 
-/** Used by servers, by moves and by what is neither, of all there is. */
+/** An inventory's use by servers, moves and stale consumers, relative to its capacity. */
 export function Bar({ bar, label = true }: { readonly bar: BarModel; readonly label?: boolean }) {
   const { resourceClass, used, capacity, parts, over } = bar;
   const text = textOf(bar);
@@ -112,7 +112,7 @@ export function Bar({ bar, label = true }: { readonly bar: BarModel; readonly la
   );
 }
 
-/** What the colours and patterns of bars mean. */
+/** Explains the colours and patterns of bars. */
 export function BarLegend() {
   return (
     <ul class="legend" aria-label="Who holds what in the bars">

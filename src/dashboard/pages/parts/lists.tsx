@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** Lines above and below the screen that are drawn, too: what Tab goes to next is there. */
+/** Lines above and below the screen that are drawn as well, so that the next target of Tab exists. */
 const MARGIN = 8;
 
 interface Props<T> {
@@ -14,7 +14,7 @@ interface Props<T> {
   readonly draw: (item: T) => ComponentChildren;
 }
 
-/** A list of which only what is on the screen is drawn; it scrolls with the page. */
+/** A list that draws only its visible lines and scrolls with the page. */
 export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) {
   const list = useRef<HTMLUListElement>(null);
   const first = useSignal(0);
@@ -50,7 +50,10 @@ export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) 
   );
 }
 
-/** What may be wider than the screen, and is scrolled by itself, with keys too. It is no landmark: a page has many alike. */
+/**
+ * Content that may be wider than the screen and scrolls separately, also with keys. It is not a landmark, since a page
+ * has many of them.
+ */
 export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
@@ -64,11 +67,11 @@ export function Scroll({ label, children }: { readonly label: string; readonly c
 interface LinesProps {
   readonly label: string;
   readonly text: string;
-  /** They are commands: options and paths stay whole where they fit into a line. */
+  /** The text consists of commands: options and paths are not broken if they fit into a line. */
   readonly unbrokenWords?: boolean;
 }
 
-/** Lines of a program: commands, bodies, what was answered. */
+/** Preformatted lines: commands, request and response bodies, output. */
 export function Lines({ label, text, unbrokenWords = false }: LinesProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys

@@ -9,7 +9,7 @@ export function HostLink({ host }: { readonly host: string }) {
   return <a href={hashOf("hosts", host)}>{host}</a>;
 }
 
-/** A server by its name, while it is there. */
+/** Links to a server, by name while it exists. */
 export function ServerLink({ uuid, name }: { readonly uuid: string; readonly name?: string }) {
   const server = useDashboard().cluster.tables.server.get(uuid);
   return (
@@ -47,11 +47,11 @@ export function RequestLink({ id }: { readonly id: string }) {
 interface ActionLinksProps {
   readonly subject: "host" | "server";
   readonly of: string;
-  /** As many as there is room for; the others are in the list beside each form. */
+  /** Maximum number of links; further actions are in the list beside each form. */
   readonly most?: number;
 }
 
-/** Ways to do something with what is shown: each leads to a form that also shows the command. */
+/** Links to the forms of actions on an object. Each form also displays the command. */
 export function ActionLinks({ subject, of, most = 100 }: ActionLinksProps) {
   const { cluster } = useDashboard();
   const actions = cluster.hello.value?.actions.filter((action) => action.subject === subject) ?? [];
@@ -78,7 +78,7 @@ export function ActionLinks({ subject, of, most = 100 }: ActionLinksProps) {
   );
 }
 
-/** Filters are a part of the address, so that they can be kept and sent; they are no steps of the history. */
+/** Filters are part of the address, so that they can be bookmarked and shared. They add no history entries. */
 export function setFilter(changes: Readonly<Record<string, string>>): void {
   const { view, of, filter } = routeOf(location.hash);
   history.replaceState(null, "", hashOf(view, of, { ...filter, ...changes }));
@@ -122,7 +122,7 @@ export function PickField({ label, name = "", value, choices }: FieldProps & { r
   );
 }
 
-/** A filter that is on or off. */
+/** A boolean filter. */
 export function CheckField({ label, name }: { readonly label: string; readonly name: string }) {
   const checked = useDashboard().route.value.filter[name] === "1";
   return (
@@ -139,7 +139,7 @@ export function CheckField({ label, name }: { readonly label: string; readonly n
 
 const MAX_RESULTS = 12;
 
-/** Finds hosts, servers, providers and consumers by name or id, from anywhere, with `/`. */
+/** Finds hosts, servers, providers and consumers by name or id. The key `/` opens it from anywhere. */
 export function Search() {
   const { cluster } = useDashboard();
   const input = useRef<HTMLInputElement>(null);

@@ -21,10 +21,10 @@ interface Choice {
   readonly text: string;
 }
 
-/** Beyond as many names the browser is not asked to offer them all. */
+/** Maximum number of names that the browser offers for completion. */
 const MAX_CHOICES = 500;
 
-/** The fields of an action, the commands that do the same, and what came of it. */
+/** The fields of an action, the equivalent commands, and the result. */
 export function ActionForm({ action }: { readonly action: DashboardAction }) {
   const { cluster, route } = useDashboard();
   const response = useSignal<ActionResponse | null>(null);

@@ -5,7 +5,7 @@ import { amount, className } from "../model/format.js";
 import { Scroll } from "../parts/lists.js";
 import { ConsumerLink, ProviderLink } from "../parts/navigation.js";
 
-/** What a server and its moves hold at this moment: each half with its owner. */
+/** The current allocations of a server and its moves, each with its owner. */
 export function Held({ server }: { readonly server: string }) {
   const { cluster } = useDashboard();
   const consumers = cluster.consumersOfServer.get(server);
@@ -15,7 +15,7 @@ export function Held({ server }: { readonly server: string }) {
   return <HeldRows label="Who holds what" consumers={consumers} withHolder />;
 }
 
-/** What some consumers hold, provider by provider. */
+/** The allocations of consumers, by provider. */
 export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps) {
   return (
     <Scroll label={label}>
@@ -54,7 +54,7 @@ export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps
 interface HeldRowsProps {
   readonly label: string;
   readonly consumers: readonly ConsumerRow[];
-  /** False where all rows are one consumer's, which need not be said. */
+  /** False if all rows belong to the same consumer. */
   readonly withHolder?: boolean;
 }
 

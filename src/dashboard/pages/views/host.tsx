@@ -10,21 +10,21 @@ import { ProviderTree } from "./provider.js";
 interface PairsProps {
   readonly pairs: readonly Pair[];
   readonly guestsAt: number | null;
-  /** Nobody is there who could say anything newer of the guests. */
+  /** No source can report newer guests. */
   readonly isLast: boolean;
 }
 
-/** Servers of a card among others; the host's own page shows all of them. */
+/** Maximum number of servers on a card in the list of hosts; the host's own page displays all of them. */
 const MAX_PAIRS = 6;
 
-/** Milliseconds after which it is said of when guests are known. */
+/** Milliseconds after which the age of the guests is displayed. */
 const OLD = 30_000;
 
 const GuestState = ({ state }: { readonly state: string }) => (
   <State shape={state === "running" ? "up" : state === "crashed" ? "wrong" : "off"} word={state} />
 );
 
-/** One host, with all of its servers and the tree of its providers. */
+/** One host with all of its servers and its tree of providers. */
 export function HostView({ host }: { readonly host: string }) {
   const { cluster } = useDashboard();
   const known = cluster.tables.host.get(host) !== undefined;
@@ -138,7 +138,7 @@ export function Heartbeat({ host }: { readonly host: string }) {
   );
 }
 
-/** Servers as Compute sees them against guests as the hypervisor sees them. */
+/** Servers as Compute records them next to guests as the hypervisor reports them. */
 function Pairs({ pairs, guestsAt, isLast }: PairsProps) {
   const { live } = useDashboard();
   if (pairs.length === 0) {

@@ -9,7 +9,7 @@ import { VirtualList } from "../parts/lists.js";
 import { FilterField, HostLink, PickField, setFilter } from "../parts/navigation.js";
 import { Heartbeat, HostCard } from "./host.js";
 
-/** As many cards are drawn whole; of more hosts each has a line. */
+/** Maximum number of hosts drawn as cards; more hosts are drawn as lines. */
 const MAX_CARDS = 48;
 
 const STATE_NAMES = { up: "Up", down: "Down", disabled: "Disabled", differs: "Differs", faults: "Faults set" } as const;
@@ -105,7 +105,7 @@ export function Hosts() {
   );
 }
 
-/** A host among thousands. */
+/** The line of a host in a long list. */
 function HostLine({ name }: { readonly name: string }) {
   const { cluster } = useDashboard();
   const host = cluster.tables.host.get(name);

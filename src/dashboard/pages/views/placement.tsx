@@ -10,7 +10,7 @@ import { CheckField, FilterField, HostLink, ProviderLink, ServerLink } from "../
 import { HeldRows, HolderType } from "./allocations.js";
 import { Fact } from "./server.js";
 
-/** All trees of providers, by their roots. */
+/** All provider trees, by their roots. */
 export function Placement() {
   const { cluster, route, narrow } = useDashboard();
   const roots = useComputed(() =>
@@ -86,7 +86,7 @@ function RootLine({ uuid }: { readonly uuid: string }) {
   );
 }
 
-/** What one consumer holds, provider by provider. */
+/** The allocations of one consumer, by provider. */
 export function ConsumerView({ uuid }: { readonly uuid: string }) {
   const { cluster } = useDashboard();
   const consumer = cluster.tables.consumer.get(uuid);

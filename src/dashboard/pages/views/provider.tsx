@@ -16,7 +16,7 @@ interface BranchProps {
   readonly at: string | null;
 }
 
-/** Consumers that are drawn; bare metal has one a node, but a hypervisor may have thousands. */
+/** Maximum number of consumers drawn. A bare-metal node has one, but a hypervisor may have thousands. */
 const MAX_CONSUMERS = 200;
 
 export function ProviderView({ uuid }: { readonly uuid: string }) {
@@ -187,7 +187,7 @@ function Consumers({ provider }: { readonly provider: string }) {
   );
 }
 
-/** A tree of providers; the one that is looked at is marked. */
+/** A tree of providers, in which the current one is marked. */
 export function ProviderTree({ root, at = null }: { readonly root: string; readonly at?: string | null }) {
   const tree = useDashboard().cluster.providersOfRoot.get(root);
   const children = new Map<string | null, ProviderRow[]>();

@@ -19,7 +19,7 @@ export function Requests() {
   const services = useComputed(() => [...new Set(cluster.requests.value.map(({ service }) => service))].sort());
   const words = useComputed(() => {
     const { q = "" } = route.value.filter;
-    // Without a filter the servers are nothing to it, of which others change all the time.
+    // Without a filter, does not subscribe to the servers, which change constantly.
     return q.trim() === "" ? NO_WORDS : requestWords(q, cluster.tables.server.rows.values());
   });
   const visibleRequests = useComputed(() => {
@@ -99,7 +99,7 @@ function RequestLine({ request, onOpen }: { readonly request: RequestRow; readon
   );
 }
 
-/** What was asked and what was answered, as long as the server keeps it. */
+/** The bodies of a request and its response, as long as the server retains them. */
 function Bodies({ request, onClose }: { readonly request: RequestRow; readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const bodies = useSignal<RequestBodies | null | undefined>(undefined);

@@ -4,7 +4,7 @@ import { State } from "../parts/indicators.js";
 import { Scroll } from "../parts/lists.js";
 import { HostLink, RequestLink } from "../parts/navigation.js";
 
-/** Everything that was asked of a server, and what was done for it, newest first. */
+/** All actions of a server and their events, newest first. */
 export function ServerActions({ actions }: { readonly actions: readonly ActionRow[] }) {
   if (actions.length === 0) {
     return <p class="quiet">Nothing was asked of it yet.</p>;

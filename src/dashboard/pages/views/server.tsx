@@ -12,10 +12,10 @@ import { ActionLinks, HostLink, RequestLink } from "../parts/navigation.js";
 import { Held } from "./allocations.js";
 import { ServerActions } from "./server-actions.js";
 
-/** Milliseconds for which changes are gathered before the life is asked for again. */
+/** Milliseconds for which changes are collected before the history is requested again. */
 const GATHER = 150;
 
-/** The life of a server that follows what happens to it; undefined: it is not here yet, null: there is none. */
+/** Follows the history of a server. Undefined until it has arrived; null if there is no such server. */
 function useLife(uuid: string): ServerLife | null | undefined {
   const { cluster } = useDashboard();
   const life = useSignal<ServerLife | null | undefined>(undefined);
@@ -177,7 +177,7 @@ function Moves({ migrations }: { readonly migrations: readonly MigrationRow[] })
   );
 }
 
-/** What was asked, what it was busy with, who had it, and who held room for it where: lane below lane, over one axis. */
+/** The server's actions, tasks, hosts and allocations as lanes over one axis. */
 function TimelineChart({ life }: { readonly life: ServerLife }) {
   const { cluster, live } = useDashboard();
   const nameOf = (uuid: string) => cluster.tables.provider.get(uuid)?.name ?? null;

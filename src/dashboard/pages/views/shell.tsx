@@ -90,7 +90,7 @@ function Nav() {
   );
 }
 
-/** Whether what is shown is so now, or how old it is. */
+/** Whether the displayed data is live, or its age. */
 function Liveness() {
   const { cluster, live } = useDashboard();
   const state = live.state.value;
@@ -102,7 +102,7 @@ function Liveness() {
       </span>
     );
   }
-  // Read here alone: each message changes it, and while they come nothing of it is shown.
+  // Read only here: each message changes it, and nothing of it is displayed while messages arrive.
   const receivedAt = live.lastReceivedAt.value;
   const old = receivedAt === null ? "" : `, data of ${clockTime(receivedAt)}, ${age(live.now.value - receivedAt)} old`;
   return (
@@ -134,7 +134,7 @@ function Content() {
   }
 }
 
-/** For whoever has no session: the one-time link is easier, the administrator's password does, too. */
+/** The login form, for the administrator's password; the one-time link is easier. */
 function Enter() {
   const { live } = useDashboard();
   const error = useSignal(location.search === "?refused" ? "This link was used before, or is too old." : "");

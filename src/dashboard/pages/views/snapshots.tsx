@@ -4,7 +4,7 @@ import { bytes, dateTime } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { Empty } from "../parts/indicators.js";
 
-/** States that can be gone back to, and states to learn from. */
+/** Snapshots to restore and scenarios to run. */
 export function Snapshots() {
   const { cluster } = useDashboard();
   const snapshots = [...cluster.tables.snapshot.rows.values()].sort((a, b) => b.at - a.at);

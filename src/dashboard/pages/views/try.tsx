@@ -13,7 +13,7 @@ const SUBJECTS = [
   ["scenario", "Scenarios"],
 ] as const;
 
-/** Everything that can be done, each with the commands that do the same. */
+/** All actions, each with its equivalent commands. */
 export function Try() {
   const { cluster, route } = useDashboard();
   const hello = cluster.hello.value;
@@ -59,7 +59,7 @@ export function Try() {
   );
 }
 
-/** Findings that are written out. */
+/** Maximum number of displayed findings. */
 const MAX_FINDINGS = 100;
 
 function AllFindings() {
@@ -84,7 +84,7 @@ function AllFindings() {
   );
 }
 
-/** What the last audit has found, and what would mend it: all of it, or one at a time. */
+/** The edits planned by the last audit, to apply all at once or one at a time. */
 function Planned() {
   const { cluster } = useDashboard();
   const edits = [...cluster.tables.edit.rows];

@@ -7,7 +7,7 @@ export type Who = "admin" | "demo" | "alt";
 export interface GlanceRequest {
   readonly who: Who;
   readonly method: string;
-  /** `/v2/images` */
+  /** Such as `/v2/images`. */
   readonly path: string;
   /** JSON. */
   readonly body?: unknown;
@@ -23,7 +23,7 @@ interface GlanceReply {
   readonly text: string;
 }
 
-/** A Glance to ask, a real one or ours. */
+/** A Glance service, either a real one or the embedded one. */
 export interface GlanceService {
   readonly projects: Readonly<Record<Who, string>>;
   send(request: GlanceRequest): Promise<GlanceReply>;
@@ -37,7 +37,7 @@ export interface ContractCase {
 type Options = Omit<GlanceRequest, "who" | "method" | "path">;
 type Body = Readonly<Record<string, unknown>>;
 
-/** The body of an answer that has this status. */
+/** Returns the body of a response, and checks its status. */
 export async function expectStatus(
   client: GlanceService,
   status: number,
@@ -50,7 +50,7 @@ export async function expectStatus(
   return reply.text.startsWith("{") ? (JSON.parse(reply.text) as Body) : {};
 }
 
-/** The request is refused, with this in the message. */
+/** Checks that the request is rejected with a message that contains these words. */
 export async function expectFault(
   client: GlanceService,
   status: number,
@@ -63,13 +63,13 @@ export async function expectFault(
   expect(plain, request.join(" ")).toContain(words);
 }
 
-/** A new image; its id. */
+/** Creates an image and returns its id. */
 export async function newImage(client: GlanceService, who: Who, more: Body = {}): Promise<string> {
   const body = { name: `case-${randomUUID()}`, disk_format: "raw", container_format: "bare", ...more };
   return String((await expectStatus(client, 201, [who, "POST", "/v2/images"], { body })).id);
 }
 
-/** A new image with bytes; its id. */
+/** Creates an image with bytes and returns its id. */
 export async function createImageWithData(client: GlanceService, who: Who, more: Body = {}): Promise<string> {
   const id = await newImage(client, who, more);
   await expectStatus(client, 204, [who, "PUT", `/v2/images/${id}/file`], { bytes: "some bytes" });

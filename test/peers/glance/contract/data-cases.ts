@@ -12,7 +12,7 @@ import {
 
 const DIRECT = { body: { method: { name: "glance-direct" } } };
 
-/** What an image's facts are once they are so. */
+/** Waits until an image has this status, and returns its attributes. */
 async function until(client: GlanceService, id: string, status: string) {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const image = await expectStatus(client, 200, ["demo", "GET", `/v2/images/${id}`]);

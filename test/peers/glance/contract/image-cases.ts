@@ -69,7 +69,7 @@ const LIST: readonly (readonly [query: string, words: string])[] = [
   ["name=foo:a", "Unable to filter by unknown operator 'foo'."],
 ];
 
-/** Names of what a list has; `mine` is in the names of a case's own images. */
+/** Returns the names in a list that begin with `mine`, the prefix of the case's own images. */
 async function names(client: Parameters<ContractCase["run"]>[0], who: Who, query: string, mine: string) {
   const { images } = await expectStatus(client, 200, [who, "GET", `/v2/images?${query}`]);
   return (images as { name: string }[]).map(({ name }) => name).filter((name) => name?.startsWith(mine));
@@ -108,7 +108,7 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       ];
       const image = await expectStatus(client, 200, ["demo", "PATCH", path], patchOf(first));
       expect(image).toMatchObject({ a: "2", "b/c": "3" });
-      // Glance keeps tags as a set: the order in this answer is that of its process' hashes.
+      // Glance stores tags as a set, so their order depends on its process's hashes.
       expect([...(image.tags as string[])].sort()).toEqual(["x", "y"]);
       await expectStatus(client, 200, ["demo", "PATCH", path], patchOf([{ add: "/d", value: "4" }], 0));
       await expectFault(

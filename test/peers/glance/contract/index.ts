@@ -4,7 +4,7 @@ import { IMAGE_CASES } from "./image-cases.js";
 import { MEMBER_CASES } from "./member-cases.js";
 import { METADEF_CASES } from "./metadef-cases.js";
 
-/** What a Glance 25 does: run against the real one, and against ours. */
+/** The behaviour of Glance 25, tested with the real one and the embedded one. */
 export const CONTRACT: Readonly<Record<string, readonly ContractCase[]>> = {
   images: IMAGE_CASES,
   bytes: DATA_CASES,

@@ -45,7 +45,8 @@ export const CLAIM_CASES: readonly ContractCase[] = [
       expect((await get(client, node.path)).body.instance_uuid).toBe(winners[0]);
       const lost = replies.filter(({ status }) => status !== 200);
       const associated = `Node ${node.uuid} is associated with instance ${winners[0]}.`;
-      // The real one reads the lock's holder after it has failed to get the lock, which may be free again by then: "None".
+      // The real Ironic reads the lock's holder after it has failed to lock. The lock may be free again by then:
+      // "None".
       const locked = ["localhost", "None"].map(
         (host) => `Node ${node.uuid} is locked by host ${host}, please retry after the current operation is completed.`,
       );

@@ -3,10 +3,10 @@ import { expect } from "vitest";
 
 export interface IronicRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** `/v1/nodes` */
+  /** Such as `/v1/nodes`. */
   readonly path: string;
   readonly body?: unknown;
-  /** The version in the header; default `1.82`, null: no header. */
+  /** The version in the header; default `1.82`, null for no header. */
   readonly version?: string | null;
 }
 
@@ -15,17 +15,17 @@ export interface IronicReply {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Text of an error, taken out of the JSON in the JSON. */
+  /** Text of an error, extracted from the JSON in the JSON. */
   readonly fault: string;
 }
 
-/** An Ironic to ask, a real one or ours. */
+/** An Ironic service, either a real one or the embedded one. */
 export interface IronicClient {
-  /** The service's URL, without a slash at its end. */
+  /** The service's URL, without a trailing slash. */
   readonly root: string;
-  /** All at once. */
+  /** Sends all requests in parallel. */
   sendAll(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]>;
-  /** Lets a part of a second pass. */
+  /** Waits for a fraction of a second. */
   wait(): Promise<void>;
 }
 
@@ -73,11 +73,11 @@ export interface TestNode {
   readonly name: string;
   /** `/v1/nodes/<uuid>` */
   readonly path: string;
-  /** Its port's MAC address. */
+  /** MAC address of its port. */
   readonly address: string;
 }
 
-/** A node of its own for a case, enrolled. */
+/** Enrols a node for one case. */
 export async function enrolled(
   client: IronicClient,
   attributes: Readonly<Record<string, unknown>> = {},
@@ -99,7 +99,7 @@ export async function enrolled(
   return { uuid, name, path: `/v1/nodes/${uuid}`, address };
 }
 
-/** Waits until a node's fields are so. */
+/** Waits until a node's fields have these values. */
 export async function until(client: IronicClient, node: TestNode, expected: Readonly<Record<string, unknown>>) {
   const path = `${node.path}?fields=${Object.keys(expected).join(",")}`;
   for (let attempt = 0; attempt < 600; attempt += 1) {
@@ -119,7 +119,7 @@ export async function provision(client: IronicClient, node: TestNode, body: Read
 
 const FREE = { target_provision_state: null, reservation: null };
 
-/** Available, with its power off. */
+/** Returns an available node with its power off. */
 export async function available(client: IronicClient, attributes: Readonly<Record<string, unknown>> = {}) {
   const node = await enrolled(client, attributes);
   await provision(client, node, { target: "manage" });
@@ -131,7 +131,7 @@ export async function available(client: IronicClient, attributes: Readonly<Recor
   return node;
 }
 
-/** Claimed and deployed. */
+/** Returns a claimed and deployed node. */
 export async function active(client: IronicClient): Promise<TestNode & { readonly instance: string }> {
   const node = await available(client);
   const instance = randomUUID();
@@ -144,5 +144,5 @@ export async function active(client: IronicClient): Promise<TestNode & { readonl
 /** An empty gzip stream in base64. */
 export const CONFIG_DRIVE = "H4sIAAAAAAAAAwMAAAAAAAAAAAA=";
 
-/** A provision state that has been reached for good. */
+/** A final provision state. */
 export const settled = (state: string) => ({ provision_state: state, ...FREE });

@@ -7,7 +7,7 @@ import { NODE_CASES } from "./node-cases.js";
 import { PORT_CASES } from "./port-cases.js";
 import { STATE_CASES } from "./state-cases.js";
 
-/** What an Ironic of 1.82 does: run against the real one, and against ours. */
+/** The behaviour of Ironic 1.82, tested with the real one and the embedded one. */
 export const CONTRACT: Readonly<Record<string, readonly ContractCase[]>> = {
   discovery: DISCOVERY_CASES,
   nodes: NODE_CASES,

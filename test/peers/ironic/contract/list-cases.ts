@@ -12,7 +12,7 @@ import {
   type TestNode,
 } from "./client.js";
 
-/** Nodes of a shard and class of their own, in the order of enrolment. */
+/** Enrols nodes with a new shard and class. Returns them in the order of enrolment. */
 async function several(client: IronicClient, count: number) {
   const shard = `s-${randomUUID().slice(0, 8)}`;
   const nodes: TestNode[] = [];

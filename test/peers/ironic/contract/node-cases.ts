@@ -17,7 +17,7 @@ import {
 
 const GOLDEN = new URL("../../../fixtures/golden/ironic/available.json", import.meta.url);
 
-/** Names and types of everything in a value. */
+/** Returns the names and types in a value. */
 function shape(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(shape);
@@ -38,7 +38,7 @@ export const NODE_CASES: readonly ContractCase[] = [
       await put(client, `${node.path}/traits`, { traits: ["CUSTOM_BM", "HW_CPU_X86_VMX"] });
       const { body } = await get(client, node.path);
       const golden = JSON.parse(await readFile(GOLDEN, "utf8")) as Record<string, unknown>;
-      // What the hardware type keeps for itself is its own.
+      // The hardware type's internal data is implementation-specific.
       const comparableShape = (value: Readonly<Record<string, unknown>>) =>
         shape({ ...value, driver_internal_info: {} });
       expect(comparableShape(body)).toEqual(comparableShape(golden));

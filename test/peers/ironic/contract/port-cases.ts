@@ -17,7 +17,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 let made = 0;
 
-/** An address that no other case uses. */
+/** Returns an address that no other case uses. */
 function freshAddress(): string {
   made += 1;
   const digits = randomUUID().slice(0, 6);
@@ -159,7 +159,7 @@ export const PORT_CASES: readonly ContractCase[] = [
         `node=${node.name}`,
         `node=${node.uuid}`,
         `node_uuid=${node.uuid}`,
-        // The node counts before the address.
+        // The node takes precedence over the address.
         `address=${other.address}&node=${node.uuid}`,
       ]) {
         expect(ports(await get(client, `/v1/ports?${query}`))).toEqual(one);

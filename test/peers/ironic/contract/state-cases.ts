@@ -85,7 +85,7 @@ export const STATE_CASES: readonly ContractCase[] = [
       const deleted = await put(client, `${node.path}/states/provision`, { target: "deleted" });
       expect([deleted.status, deleted.fault]).toEqual([409, locked(node.uuid)]);
       await until(client, node, settled("active"));
-      // It is written some time after the state has changed.
+      // Written some time after the state has changed.
       expect((await get(client, node.path)).body).toMatchObject({ instance_info: { configdrive: "******" } });
       const again = await put(client, `${node.path}/states/provision`, { target: "active" });
       expect([again.status, again.fault]).toEqual([400, cannot("active", node.uuid, "active")]);

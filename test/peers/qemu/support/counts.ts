@@ -12,12 +12,12 @@ export function writeCountingImage(path: string): Promise<void> {
   return writeTalkingImage(path, deps);
 }
 
-/** What the guest has counted, each time that it said so on its serial port. */
+/** Returns the guest's counts, one per report on its serial port. */
 export async function countsIn(console: string): Promise<readonly Count[]> {
   return (await readReports(console, deps)).map(({ counted }) => counted);
 }
 
-/** Resolves with the last count when it has said `more` since; the test's time-out ends a wait that is in vain. */
+/** Resolves with the last count after `more` further reports. Has no timeout of its own. */
 export async function countsOn(console: string, more = 3): Promise<Count> {
   const before = (await countsIn(console)).length;
   for (;;) {

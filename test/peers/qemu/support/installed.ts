@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** Why tests with real guests cannot run here; null: they can. */
+/** Returns why tests with real guests cannot run here, or null if they can. */
 export function missingQemu(): string | null {
   for (const program of ["qemu-system-x86_64", "qemu-img"]) {
     if (spawnSync(program, ["--version"]).status !== 0) {

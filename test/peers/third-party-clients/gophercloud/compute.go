@@ -16,7 +16,7 @@ import (
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILfWxkXVJqlG5uaeqsVW8hRRoGk2ZJWWqdjMpvLGrXxQ gopher"
 
-// at is the client with another microversion.
+// at returns the client with another microversion.
 func at(client *gophercloud.ServiceClient, microversion string) *gophercloud.ServiceClient {
 	other := *client
 	other.Microversion = microversion

@@ -1,5 +1,5 @@
-// Calls of Debian's gophercloud to the cloud that the environment names, a JSON object a line: name, and error unless it went well.
-// A call that fails ends the run of its service; what it would have made, the later ones need.
+// Calls of Debian's gophercloud to the cloud of the environment. Prints a JSON object per line: name, and error if the call failed.
+// A failed call ends the run of its service, since later calls need the objects that it creates.
 package main
 
 import (
@@ -17,7 +17,7 @@ type cloud struct {
 	project  string
 }
 
-// step is one call, or a wait of several.
+// step is one call, or a wait with several.
 type step struct {
 	name string
 	call func() error
@@ -51,7 +51,7 @@ func run(service string, steps []step) {
 	}
 }
 
-// must says that a value that was read is the one that is right.
+// must checks that a value is the expected one.
 func must(what string, got, want interface{}) error {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		return fmt.Errorf("%s: found %v, expected %v", what, got, want)

@@ -19,7 +19,7 @@ import (
 	imageservice "github.com/gophercloud/gophercloud/openstack/imageservice/v2/images"
 )
 
-// Seconds for a server to become what it should; a test has its own end.
+// Seconds for a server to reach a status; the test has its own timeout.
 const patience = 120
 
 func servers(c cloud) []step {

@@ -12,11 +12,11 @@ import type {
 } from "../../../../src/audit/read/records.js";
 import type { HypervisorGuest } from "../../../../src/records/index.js";
 
-/** A guest of a server, which is shut off. */
+/** A server's guest, which is shut off by default. */
 export const guest = (uuid: string, state = "shut off"): HypervisorGuest => ({ uuid, name: `guest-${uuid}`, state });
 
 export const NOW = 10_000_000;
-/** What every server of these snapshots needs. */
+/** The resources that every server of these snapshots needs. */
 export const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 
 export function inventory(total: number, more: Partial<Inventory> = {}): Inventory {
@@ -33,7 +33,7 @@ export function inventory(total: number, more: Partial<Inventory> = {}): Invento
 
 const STOCK = { VCPU: inventory(8), MEMORY_MB: inventory(4096), DISK_GB: inventory(100) };
 
-/** Node and provider have the uuid `one`, host `host-one` and the name `node-one`. */
+/** Node and provider have the uuid `one`, the host `host-one` and the name `node-one`. */
 export function node(uuid: string, more: Partial<Hypervisor> = {}): Hypervisor {
   return {
     uuid,
@@ -59,7 +59,7 @@ export function provider(uuid: string, more: Partial<Provider> = {}): Provider {
   };
 }
 
-/** Active, at rest, on the node of that uuid. */
+/** An active server at rest on the node with that uuid. */
 export function server(id: string, on: string | null, more: Partial<Server> = {}): Server {
   return {
     id,
@@ -77,7 +77,7 @@ export function server(id: string, on: string | null, more: Partial<Server> = {}
   };
 }
 
-/** From one to two, long ago. */
+/** An old migration from host-one to host-two. */
 export function migration(of: string, status: string, more: Partial<Migration> = {}): Migration {
   return {
     id: 7,
@@ -108,7 +108,7 @@ export interface Parts {
   readonly guests?: Readonly<Record<string, readonly HypervisorGuest[]>>;
 }
 
-/** Two healthy hosts, unless something else is said. */
+/** Returns a snapshot, by default with two healthy hosts. */
 export function snapshotOf(parts: Parts = {}): Snapshot {
   const { nodes = [node("one"), node("two")], servers = [], migrations = [], services = [], held = {} } = parts;
   const { providers = [provider("one"), provider("two")], records = [], knowsMigrationConsumers = true } = parts;
@@ -131,7 +131,7 @@ export function findingsOf(parts: Parts, maxShare = 1): readonly Finding[] {
   return checkSnapshot(snapshotOf(parts), { maxShare });
 }
 
-/** Their codes and whose they are. */
+/** Returns the code and the subject of each finding. */
 export function found(parts: Parts, maxShare = 1): readonly string[] {
   return findingsOf(parts, maxShare).map(({ code, subject }) => `${code} ${subject.uuid}`);
 }

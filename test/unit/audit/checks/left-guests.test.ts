@@ -2,7 +2,7 @@ import { expect, it, test } from "vitest";
 import type { Finding } from "../../../../src/audit/checks/finding.js";
 import { findingsOf, guest, migration, NEED, NOW, type Parts, server } from "./a-snapshot.js";
 
-/** The server is on host-two, and so is its guest; another guest of it is on host-one. */
+/** Checks a server on host-two that has a guest there and another one on host-one. */
 function checkLeftGuests(more: Parts = {}): readonly Finding[] {
   return findingsOf({
     servers: [server("vm", "two")],

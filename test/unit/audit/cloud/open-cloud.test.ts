@@ -34,7 +34,7 @@ const VERSIONS: Readonly<Record<string, unknown>> = {
 
 type Responder = (request: HttpRequest) => Partial<HttpResponse> | undefined;
 
-/** A cloud that answers as it should, but where `answer` does. */
+/** A cloud with correct responses, unless `respond` overrides them. */
 function stub(respond: Responder = () => undefined): HttpClient & { readonly sent: HttpRequest[] } {
   const sent: HttpRequest[] = [];
   let tokens = 0;

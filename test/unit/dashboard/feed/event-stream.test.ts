@@ -6,7 +6,7 @@ import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.j
 
 const runtime = createVirtualRuntime();
 
-/** A browser that takes each event at once, and what is done in between. */
+/** Reads a stream like a browser that accepts each event at once, and records the steps in between. */
 function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: Partial<Viewer> }) {
   const steps: string[] = [];
   const feed = new Feed(runtime, () => null);

@@ -24,7 +24,7 @@ async function turnOff(host: DriverHost): Promise<void> {
   await host.powerOff(small);
 }
 
-/** What each option delays, after what was done before. */
+/** The delayed operation of each option, and the operation before it. */
 const DELAYED: Readonly<Record<string, readonly [before: Act, act: Act]>> = {
   delay_spawn: [async () => {}, spawn],
   delay_destroy: [spawn, (host) => host.destroy(small, DESTROY)],

@@ -111,7 +111,7 @@ describe("domain XML", () => {
     expect(readOwnLayout(domainToXml(written))).toEqual(written);
   });
 
-  /** No layout of the driver's own ends so: a parser reads it. */
+  /** The driver's own layout never ends with an empty line, so this uses the XML parser. */
   const parsed = (xml: string) => domainFromXml(`${xml}\n`, UUID);
   const names = fc.record({ name: text, cpuModel: text, path: text, displayName: text, flavor: text, owner: text });
 

@@ -25,13 +25,13 @@ export const SPAWN: WithoutBytes<SpawnOptions> = { ...nothing, image: IMAGE, all
 export const DESTROY = { ...nothing, destroyDisks: true };
 export const KEEP_DISKS = { ...nothing, destroyDisks: false };
 
-/** A place for hypervisors, and agents on them. */
+/** A folder for hypervisors, with agents on them. */
 export interface Harness {
   readonly folder: string;
   readonly files: HostContext["files"];
-  /** What all of its drivers logged. */
+  /** Log entries of all drivers. */
   readonly logs: { readonly level: string; readonly message: string }[];
-  /** A connected driver, wrapped as in the agent. */
+  /** Returns a connected driver, wrapped as in the agent. */
   connect(config?: Readonly<Record<string, unknown>>, changes?: Partial<HostContext>): Promise<DriverHost>;
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ export async function createRealHarness(): Promise<Harness> {
   });
 }
 
-/** The file systems that behaviours are looped over. */
+/** The file systems with which each behaviour is tested. */
 export const HARNESSES = [
   ["virtual files", createVirtualHarness],
   ["real files", createRealHarness],

@@ -10,7 +10,7 @@ import { small } from "./two-hosts.js";
 const DATA = { blockMigration: false, sharedInstanceFiles: false, guestMadeAnew: true };
 const CHECK = { blockMigration: null, diskOverCommit: false };
 
-/** A host whose peer is another kind of fake. */
+/** Creates a host for migrations to or from a fake driver of another kind. */
 async function host() {
   const runtime = createVirtualRuntime();
   const driver = await createDriverHost(
@@ -35,7 +35,7 @@ describe("8.3 a live migration from, or to, a hypervisor that hands no guest ove
       await driver.moves.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
       expect(await driver.powerState(instance)).toBe(power);
       expect(await driver.instanceOnDisk(instance)).toBe(true);
-      // It is a guest as any other by then.
+      // The guest is a normal guest by now.
       await expect(driver.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })).rejects.toThrow(
         InstanceExists,
       );

@@ -15,7 +15,7 @@ import { lookAt, PROGRESS_OF, small } from "./two-hosts.js";
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Two hosts in virtual time, with a guest that runs on the first. */
+/** Creates two hosts in virtual time, with a running guest on the first. */
 async function twoHosts(config: { readonly shared?: boolean; readonly source?: Config; readonly dest?: Config } = {}) {
   const runtime = createVirtualRuntime();
   const folder = "/lab";
@@ -57,7 +57,7 @@ async function check({ source, dest }: TwoHosts, blockMigration: boolean | null 
   }
 }
 
-/** As the agent does: checks, preparation, migration. `called` says how it ended. */
+/** Migrates like the agent: checks, preparation, migration. `called` contains the outcome. */
 async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
   const data = await check(hosts);
   const ready = await hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data });

@@ -37,7 +37,7 @@ test("a steady pass reads no XML; a changed file is read once, also when its tim
     const { vcpusUsed } = await host.getAvailableResource("devstack1");
     return { vcpusUsed, reads: reads.length };
   };
-  // Just written: the time stamp may not tell of another write.
+  // The file has just been written, so its time stamp might not reveal another write.
   expect(await pass()).toEqual({ vcpusUsed: 20, reads: 10 });
   const file = `/h/domains/${uuidOf(1)}.xml`;
   const xml = await runtime.files.read(file);

@@ -3,7 +3,7 @@ import type { LiveMigrationProgress } from "../../../../src/virt/index.js";
 import { type HostContext, instanceOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
 import type { Harness } from "./fixtures.js";
 
-/** Before and after a resize. */
+/** The instance before (`small`) and after (`large`) a resize. */
 export const small = instanceOf({
   ephemeralGb: 1,
   rootGb: 10,
@@ -22,7 +22,7 @@ type HostName = (typeof HOSTS)[number];
 
 type Connecting = Readonly<Record<string, unknown>> & { readonly shared?: boolean };
 
-/** An agent's driver on one of the lab's hypervisors. */
+/** Connects an agent's driver to one of the harness's hypervisors. */
 export function connect(
   harness: Harness,
   host: HostName,
@@ -39,7 +39,7 @@ export function connect(
   );
 }
 
-/** What is running, and everything that lies in the folders of both hypervisors. */
+/** Returns the states of guests and all files in the folders of both hypervisors. */
 export async function lookAt(harness: Harness, shared: boolean) {
   const state = async (host: HostName) => {
     const folder = `${harness.folder}/hypervisors/${host}`;

@@ -119,7 +119,7 @@ describe("authentication", () => {
     project_name: "service",
   };
 
-  /** Identity beside Ironic. */
+  /** Identity in addition to Ironic. */
   class Cloud extends FakeIronic {
     tokens = 0;
     readonly identityTls: (string | undefined)[] = [];

@@ -10,7 +10,7 @@ async function golden(name: string): Promise<Partial<FakeNode>> {
   return JSON.parse(await readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8"));
 }
 
-/** The node as the driver reports it, before and after what is on the provider already. */
+/** Returns the node's provider as the driver reports it. `before` prepares the provider. */
 async function reported(node: Partial<FakeNode>, world: World = {}, before: (tree: ProviderTree) => void = () => {}) {
   const ironic = new FakeIronic();
   const { uuid } = ironic.add(node);

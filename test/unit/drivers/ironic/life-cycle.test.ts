@@ -195,7 +195,7 @@ describe("8.2 building", () => {
 });
 
 describe("an Ironic that is away for a minute", () => {
-  /** Answers nothing to thirty requests from the one with this number (from 0) on. */
+  /** Drops thirty requests, beginning with the one of this number (from 0). */
   const away = (ironic: FakeIronic, at: number) => {
     let left = 30;
     ironic.fault = (_, index) => {

@@ -7,25 +7,25 @@ import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { contextOf, virtualContext } from "../../virt/fixtures.js";
 
-/** What a scripted QEMU does otherwise than a real one. */
+/** Deviations of a scripted QEMU from a real one. */
 export interface Script {
-  /** The uuid that its monitor says; default: its own. */
+  /** The uuid that its monitor reports; default: the guest's. */
   uuid?: string;
-  /** It does not end on SIGTERM. */
+  /** It ignores SIGTERM. */
   stubborn?: boolean;
   /** It ends when the power button is pressed. */
   obeysButton?: boolean;
-  /** How a guest that comes from another host arrives: what `query-migrate` says, one a question, then that it is there. */
+  /** States that successive `query-migrate` calls return for an arriving guest; after them it has arrived. */
   arrival?: string[];
-  /** What `query-migrate` says of a guest that is sent, instead. */
+  /** Overrides the state that `query-migrate` returns for a departing guest. */
   departure?: () => string;
 }
 
-/** A machine with QEMU's programs, scripted, in virtual time; what they were asked is noted. */
+/** A machine with scripted QEMU programs in virtual time. Records the commands that they receive. */
 export class QemuHarness {
   readonly runtime: VirtualRuntime;
   readonly script: Script = {};
-  /** Commands that monitors got, in order. */
+  /** Commands that monitors received, in order. */
   readonly commands: string[] = [];
   readonly running = new Set<ProgramHandle>();
   #begun = 0;
@@ -47,7 +47,7 @@ export class QemuHarness {
     disk.write("/proc/meminfo", "MemTotal:        8388608 kB\n", 0o444, 0, "write");
   }
 
-  /** A driver's host on this machine, as of one agent. */
+  /** Returns a host with a new agent's driver on this machine. */
   async connect(epoch: number | null = null): Promise<DriverHost> {
     const context = contextOf(this.runtime, { config: { folder: "/qemu" } });
     const host = await createDriverHost(definition, context, { epoch: () => epoch });
@@ -88,7 +88,7 @@ export class QemuHarness {
     for (let line = await stream.readLine(); line !== null; line = await stream.readLine()) {
       const { execute } = JSON.parse(line) as { readonly execute: string };
       this.commands.push(execute);
-      // The driver may have gone.
+      // The driver may have closed the connection.
       await stream.write(`${JSON.stringify(this.#handleCommand(execute, qemu, guest))}\n`).catch(() => {});
     }
   }

@@ -7,7 +7,7 @@ function heartbeat(seq: number, at: number): DashboardMessage {
   return { seq, at, set: [{ kind: "heartbeat", key: "devstack1", value: at }], gone: [] };
 }
 
-/** Frames that come when the test says so, and a clock that each look moves on. */
+/** Creates a cluster with frames triggered by the test, and a clock that advances with each reading. */
 function fedCluster(msPerLook: number) {
   const frames: (() => void)[] = [];
   let now = 0;

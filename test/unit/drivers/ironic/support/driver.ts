@@ -13,13 +13,13 @@ export interface World {
   readonly skipReserveInUseIronicNodes?: boolean;
 }
 
-/** A driver on a {@link FakeIronic}; waiting takes no time, and is noted. */
+/** Creates a driver on a {@link FakeIronic}. Waits take no time and are recorded. */
 export async function ironicDriver(world: World = {}) {
   const { ironic = new FakeIronic(), host = "compute-1" } = world;
   const runtime = createVirtualRuntime();
   const slept: number[] = [];
   const timers: Timers = { sleep: async (milliseconds) => void slept.push(milliseconds), after: () => () => {} };
-  /** What the state of record says; tests change it. */
+  /** The records that the driver reads; tests change them. */
   const records = {
     instances: [] as string[],
     hosts: [] as string[],
@@ -55,7 +55,7 @@ export async function ironicDriver(world: World = {}) {
 
 export const INSTANCE = "11111111-2222-4333-8444-555555555555";
 
-/** As it was when the calls of nova master were recorded. */
+/** Returns the instance with which the calls of Nova master were recorded. */
 export function bareMetal(node: string, changes: Partial<Instance> = {}): Instance {
   const instance = instanceOf();
   return {

@@ -5,7 +5,7 @@ import {
   type HttpResponse,
 } from "../../../../../src/virt/index.js";
 
-/** A node as Ironic's API shows it; only what the driver asks for. */
+/** A node as in Ironic's API, with only the fields that the driver requests. */
 export interface FakeNode {
   uuid: string;
   power_state: string | null;
@@ -18,43 +18,43 @@ export interface FakeNode {
   instance_uuid: string | null;
   traits: string[];
   resource_class: string | null;
-  /** Not shown, but filtered by. */
+  /** Only used by filters. */
   shard?: string;
   conductor_group?: string;
   instance_info: Record<string, unknown>;
   vifs: string[];
 }
 
-/** What happens to a request: not sent, not answered although carried out, or answered otherwise. */
+/** The fate of a request: refused before it is carried out, its response lost afterwards, or another response. */
 export type FakeFault = "refused" | "answer lost" | HttpResponse;
 
 export interface ObservedRequest {
   readonly method: string;
-  /** From `/v1` on, decoded. */
+  /** Begins with `/v1`, decoded. */
   readonly path: string;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly tlsSection: string | undefined;
 }
 
-/** Steps of a transition, one each time that the node is looked for by its instance. */
+/** Steps of a transition. Each poll of the node by its instance runs one. */
 type Script = ((node: FakeNode) => void)[];
 
 /**
- * Ironic's API as the driver uses it, without sockets and without time: a transition goes on by a step with each poll.
- * It pages as Ironic 21.4 does, with a `next` that drops filters.
+ * Ironic's API as far as the driver uses it, without sockets and time: each poll advances a transition by a step. Its
+ * paging is that of Ironic 21.4, whose `next` link lacks filters.
  */
 export class FakeIronic implements HttpClient {
   readonly nodes = new Map<string, FakeNode>();
   readonly observedRequests: ObservedRequest[] = [];
   maxLimit = 1000;
   versions = { min: "1.1", max: "1.82" };
-  /** Asked before each request is carried out. */
+  /** Called before each request is carried out. */
   fault: (request: ObservedRequest, index: number) => FakeFault | undefined | Promise<FakeFault | undefined> = () =>
     undefined;
-  /** Told after each request that was carried out. */
+  /** Called after each request that was carried out. */
   done: (request: ObservedRequest) => void | Promise<void> = () => undefined;
-  /** How a deployment ends. */
+  /** The final state of deployments. */
   deployEnds: "active" | "deploy failed" = "active";
   validation: Record<string, unknown> = {
     deploy: { result: true },
@@ -86,7 +86,7 @@ export class FakeIronic implements HttpClient {
     return node;
   }
 
-  /** `METHOD path`, without the fields and versions that every request has. */
+  /** Returns `METHOD path` of each request, without the fields and versions that all requests have. */
   requests(): readonly string[] {
     return this.observedRequests.map(({ method, path }) => `${method} ${path.replace(/fields=[^&]*/, "fields=F")}`);
   }
@@ -112,7 +112,7 @@ export class FakeIronic implements HttpClient {
     return response;
   }
 
-  /** What a transition had still to do is not done. */
+  /** Stops all transitions at their current step. */
   halt(): void {
     this.#scripts.clear();
   }
@@ -327,7 +327,7 @@ const toPublicNode = ({ shard: _shard, conductor_group: _group, vifs: _vifs, ...
 const ok = (body: unknown): HttpResponse => ({ status: 200, headers: {}, body: JSON.stringify(body) });
 const EMPTY: HttpResponse = { status: 204, headers: {}, body: "" };
 
-/** An error as Ironic writes it: JSON in JSON. */
+/** Returns an error in Ironic's format: JSON in JSON. */
 export function fault(status: number, text: string): HttpResponse {
   return {
     status,

@@ -5,7 +5,7 @@ import { FakeIronic } from "./fake-ironic.js";
 export const NODE = "00000000-0000-4000-8000-000000000000";
 export const BY_INSTANCE = `GET /v1/nodes?fields=F&instance_uuid=${INSTANCE}`;
 
-/** A driver with one node; in state active it has the instance. */
+/** Creates a driver with one node, which has the instance if its state is active. */
 export async function started(changes: Parameters<FakeIronic["add"]>[0] = {}, config = {}, quirks: string[] = []) {
   const ironic = new FakeIronic();
   const node = ironic.add(changes);
@@ -16,7 +16,7 @@ export async function started(changes: Parameters<FakeIronic["add"]>[0] = {}, co
 }
 export const active = { instance_uuid: INSTANCE, provision_state: "active" };
 
-/** The bodies of a section of what nova master sent. */
+/** Returns the bodies in a section of the requests recorded from Nova master. */
 export async function recordedBodies(section: string): Promise<unknown[]> {
   const path = "../../../../fixtures/golden/ironic/recorded-nova-master-calls.txt";
   const text = await readFile(new URL(path, import.meta.url), "utf8");
