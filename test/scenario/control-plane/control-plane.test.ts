@@ -38,7 +38,7 @@ describe("a control plane that starts", () => {
       ),
     );
 
-  it("serves nothing and leaves nothing open when any of its files cannot be written", async () => {
+  it("opens no listener and leaves no file open if any of its files cannot be written", async () => {
     const failed: string[] = [];
     for (let failing = 1; ; failing += 1) {
       world = new VirtualWorld();
@@ -66,7 +66,7 @@ describe("a control plane that starts", () => {
     ]);
   });
 
-  it("says what is wrong with a state directory that is a file", async () => {
+  it("reports a state directory that is a file", async () => {
     const runtime = world.spawn({ name: "in-a-file" });
     await runtime.files.write("/cluster", "not a folder");
     await expect(start(runtime)).rejects.toThrow(

@@ -63,7 +63,7 @@ describe("evacuate", () => {
     expect(world.wakes).toBe(1);
   });
 
-  describe("6.7 row 1 OPT an evacuation remembers that it took the server from a rebuild", () => {
+  describe("6.7 row 1 OPT an evacuation records that it interrupted a rebuild", () => {
     const pendingEvacuation = ({ uuid: instanceUuid }: Instance) => {
       const changes = { sourceCompute: "devstack1", sourceNode: "devstack1" };
       world.store.migrations.create({ instanceUuid, migrationType: "evacuation", status: "accepted", changes });
@@ -89,7 +89,7 @@ describe("evacuate", () => {
       ["evacuate", "rebuilding", true, false],
       ["stop", "powering-off", false, false],
     ] as const)(
-      "a %s in %s, with an evacuation pending: %s; remembered: %s",
+      "after a %s in %s, with an evacuation pending: %s, the interrupted rebuild is recorded: %s",
       async (action, task, pending, expected) => {
         for (const vmState of ["active", "stopped"] as const) {
           const instance = server({ vmState });
@@ -106,7 +106,7 @@ describe("evacuate", () => {
       ["rebuild_spawning", false, true],
       ["rebuilding", true, false],
     ] as const)(
-      "%s of an unknown request, with an evacuation pending: %s; remembered: %s",
+      "in %s of an unknown request, with an evacuation pending: %s, the interrupted rebuild is recorded: %s",
       async (task, pending, expected) => {
         const instance = server({ taskState: task });
         if (pending) {
@@ -116,7 +116,7 @@ describe("evacuate", () => {
       },
     );
 
-    test("the next evacuation takes it over, and one of a server at rest does not", async () => {
+    test("a second evacuation keeps the record, and one of a server without a task removes it", async () => {
       const instance = server();
       begun("rebuild", instance, "rebuild_spawning");
       expect(await evacuated(instance)).toBe(true);
@@ -126,7 +126,7 @@ describe("evacuate", () => {
     });
   });
 
-  test("before 2.14 the password is in the answer, unless the disk is shared", async () => {
+  test("the password is in the response before 2.14, unless the disk is shared", async () => {
     const requestEvacuation = async (evacuate: unknown, version: number) =>
       (await world.act(server(), { evacuate }, version)).json();
     expect(await requestEvacuation({ onSharedStorage: false }, 13)).toEqual({
@@ -152,7 +152,7 @@ describe("evacuate", () => {
       400,
       "admin password can't be changed on existing disk",
     ],
-  ])("refuses: %s", async (_name, evacuate, version, status, message) => {
+  ])("rejects: %s", async (_name, evacuate, version, status, message) => {
     const instance = server();
     const reply = await world.act(instance, { evacuate }, version);
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
@@ -160,7 +160,7 @@ describe("evacuate", () => {
     expect(world.tasks()).toEqual([]);
   });
 
-  test("6.7 the source is up: 400", async () => {
+  test("6.7 an evacuation is rejected with 400 while the source is up", async () => {
     const reply = await world.act(world.server("devstack1"), { evacuate: {} }, 29);
     expect([reply.status, reply.message]).toEqual([400, "Compute service of devstack1 is still in use."]);
   });
@@ -181,7 +181,7 @@ describe("evacuate", () => {
     }
   });
 
-  test("for administrators only, also of one's own server", async () => {
+  test("only administrators may evacuate, even their own project's servers", async () => {
     const instance = server({ projectId: world.projectId("demo") });
     const reply = await world.act(instance, { evacuate: {} }, 29, await world.token("demo"));
     expect([reply.status, reply.message]).toEqual([
@@ -198,7 +198,7 @@ describe("power", () => {
     ["os-stop", { "os-stop": {} }, { vmState: "error" }, "stop_instance", "powering-off"],
     ["reboot", { reboot: { type: "soft" } }, {}, "reboot_instance", "rebooting"],
     ["reboot", { reboot: { type: "HARD" } }, { vmState: "stopped" }, "reboot_instance", "rebooting_hard"],
-  ])("%s %j", async (_name, body, changes, method, taskState) => {
+  ])("%s %j saves the task state and casts to the agent", async (_name, body, changes, method, taskState) => {
     const instance = world.server("devstack1", changes);
     const reply = await world.act(instance, body);
     expect([reply.status, reply.body]).toEqual([202, ""]);
@@ -215,7 +215,7 @@ describe("power", () => {
       { vmState: "stopped" },
       "Cannot 'reboot' instance ID while it is in vm_state stopped",
     ],
-  ])("%j is refused in %j", async (body, changes, message) => {
+  ])("%j is rejected in %j", async (body, changes, message) => {
     const instance = world.server("devstack1", changes);
     const reply = await world.act(instance, body);
     expect([reply.status, reply.message]).toEqual([409, message.replace("ID", instance.uuid)]);
@@ -233,21 +233,24 @@ describe("power", () => {
     [{ rescue: {} }, {}, "rescue_instance"],
     [{ shelve: null }, {}, "shelve_instance"],
     [{ shelveOffload: null }, { vmState: "shelved" }, "shelve_offload_instance"],
-  ])("%j of a server whose host is down is accepted, and waits for it", async (body, changes, method) => {
+  ])("%j is accepted while the host is down, and its message waits for the host", async (body, changes, method) => {
     world.fence("devstack1");
     const reply = await world.act(world.server("devstack1", changes), body);
     expect([200, 202]).toContain(reply.status);
     expect(world.casts).toMatchObject([{ host: "devstack1", method }]);
   });
 
-  test.each([{ migrate: null }, { resize: { flavorRef: "2" } }])("%j needs the host: 409", async (body) => {
-    world.fence("devstack1");
-    const reply = await world.act(world.server("devstack1"), body);
-    expect([reply.status, reply.message]).toEqual([409, "Service is unavailable at this time."]);
-    expect(world.casts).toEqual([]);
-  });
+  test.each([{ migrate: null }, { resize: { flavorRef: "2" } }])(
+    "%j is rejected with 409 while the host is down",
+    async (body) => {
+      world.fence("devstack1");
+      const reply = await world.act(world.server("devstack1"), body);
+      expect([reply.status, reply.message]).toEqual([409, "Service is unavailable at this time."]);
+      expect(world.casts).toEqual([]);
+    },
+  );
 
-  test("a cast that cannot be stored undoes the rest", async () => {
+  test("an action whose message cannot be stored changes nothing", async () => {
     const instance = world.server("devstack1");
     world.casts.push = () => {
       throw new Error("disk full");
@@ -259,7 +262,7 @@ describe("power", () => {
 });
 
 describe("other actions", () => {
-  test("os-resetState", async () => {
+  test("os-resetState sets vm_state and clears the task state", async () => {
     const instance = world.server("devstack1", { vmState: "error", taskState: "spawning" });
     expect((await world.act(instance, { "os-resetState": { state: "active" } })).status).toBe(202);
     expect(world.stateOf(instance)).toEqual(["active", null]);
@@ -271,7 +274,7 @@ describe("other actions", () => {
     );
   });
 
-  test("trigger_crash_dump is accepted of a server that runs or ran, and leaves an action that succeeded", async () => {
+  test("trigger_crash_dump is accepted for a server that has run, and records a successful action", async () => {
     const instance = world.server("devstack1", { vmState: "paused" });
     const act = (version: number, body: unknown = { trigger_crash_dump: null }) => world.act(instance, body, version);
     expect((await act(16)).status).toBe(404);
@@ -289,7 +292,7 @@ describe("other actions", () => {
     );
   });
 
-  test("injectNetworkInfo is accepted in every state, and changes nothing", async () => {
+  test("injectNetworkInfo is accepted in every state and changes nothing", async () => {
     const instance = world.server("devstack1", { vmState: "stopped", taskState: "powering-on" });
     expect((await world.act(instance, { injectNetworkInfo: null })).status).toBe(202);
     expect(world.stateOf(instance)).toEqual(["stopped", "powering-on"]);
@@ -298,7 +301,7 @@ describe("other actions", () => {
   test.each([
     ["addFixedIp", { networkId: "net" }, (uuid: string) => `Network could not be found for instance ${uuid}.`],
     ["removeFixedIp", { address: "10.0.0.9" }, (uuid: string) => `Instance ${uuid} does not have fixed IP '10.0.0.9'.`],
-  ])("%s is accepted until 2.43, and fails on the host with Nova's fault", async (action, options, message) => {
+  ])("%s is accepted until 2.43 and records Nova's fault", async (action, options, message) => {
     const instance = world.server("devstack1");
     expect((await world.act(instance, { [action]: options }, 44)).status).toBe(404);
     expect((await world.act(instance, { [action]: {} }, 43)).status).toBe(400);
@@ -308,30 +311,33 @@ describe("other actions", () => {
     expect(reply.json("server", "fault")).toMatchObject({ code: 404, message: message(instance.uuid) });
   });
 
-  test.each(["trigger_crash_dump", "injectNetworkInfo"])("%s of a locked or of no server: 409, 404", async (name) => {
-    const token = await world.token("demo");
-    const projectId = world.projectId("demo");
-    const locked = world.server("devstack1", { projectId, locked: true });
-    const act = (id: string) =>
-      world.ask({
-        method: "POST",
-        url: `/compute/v2.1/servers/${id}/action`,
-        body: { [name]: null },
-        version: 17,
-        token,
-      });
-    expect((await act(locked.uuid)).status).toBe(name === "injectNetworkInfo" ? 403 : 409);
-    expect((await act(crypto.randomUUID())).status).toBe(404);
-  });
+  test.each(["trigger_crash_dump", "injectNetworkInfo"])(
+    "%s is rejected for a locked server with 409 and for an unknown one with 404",
+    async (name) => {
+      const token = await world.token("demo");
+      const projectId = world.projectId("demo");
+      const locked = world.server("devstack1", { projectId, locked: true });
+      const act = (id: string) =>
+        world.ask({
+          method: "POST",
+          url: `/compute/v2.1/servers/${id}/action`,
+          body: { [name]: null },
+          version: 17,
+          token,
+        });
+      expect((await act(locked.uuid)).status).toBe(name === "injectNetworkInfo" ? 403 : 409);
+      expect((await act(crypto.randomUUID())).status).toBe(404);
+    },
+  );
 
-  test("topology of a server has no nodes, since 2.78", async () => {
+  test("the topology of a server has no nodes, since 2.78", async () => {
     const { uuid } = world.server("devstack1");
     const show = (version: number) => world.ask({ url: `/compute/v2.1/servers/${uuid}/topology`, version });
     expect((await show(77)).status).toBe(404);
     expect((await show(78)).json()).toEqual({ nodes: [], pagesize_kb: null });
   });
 
-  test("lock, with a reason since 2.73, and unlock", async () => {
+  test("lock saves a reason since 2.73, and unlock clears it", async () => {
     const instance = world.server("devstack1");
     await world.act(instance, { lock: { locked_reason: "mine" } }, 73);
     const reply = await world.ask({ url: `/compute/v2.1/servers/${instance.uuid}`, version: 73 });
@@ -340,7 +346,7 @@ describe("other actions", () => {
     expect(world.store.instances.get(instance.uuid)).toMatchObject({ locked: false, lockedReason: null });
   });
 
-  test("createImage changes nothing that a lock protects", async () => {
+  test("createImage is accepted for a locked server", async () => {
     const instance = world.server("devstack1", { locked: true, projectId: world.projectId("demo") });
     const demo = await world.token("demo");
     expect((await world.act(instance, { "os-stop": null }, 1, demo)).status).toBe(409);
@@ -353,12 +359,12 @@ describe("other actions", () => {
     ["Malformed request body", []],
     ["Malformed request body", "{"],
     ["Additional properties are not allowed ('more' was unexpected)", { "os-stop": null, more: 1 }],
-  ])("%s", async (message, body) => {
+  ])("a body is rejected: %s", async (message, body) => {
     const reply = await world.act(world.server("devstack1"), body);
     expect([reply.status, reply.message]).toEqual([400, message]);
   });
 
-  test("a server that is only asked for is not ready", async () => {
+  test("an action of a server that is only a build request is rejected with 409", async () => {
     const instance = world.server(null, { vmState: "building", taskState: "scheduling" });
     world.store.requests.createBuildRequest({ instanceUuid: instance.uuid, projectId: instance.projectId, instance });
     const reply = await world.act(instance, { "os-stop": null });

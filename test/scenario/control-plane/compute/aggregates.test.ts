@@ -23,7 +23,7 @@ async function open() {
 }
 
 describe("os-aggregates", () => {
-  test("a new one is shown without hosts and metadata, with its uuid since 2.41", async () => {
+  test("the response to a creation omits hosts and metadata, and has the uuid since 2.41", async () => {
     const { world, post } = await open();
     const body = { aggregate: { name: "rack1", availability_zone: "az1" } };
     const made = (await post("", body, 41)).json("aggregate") as Record<string, unknown>;
@@ -42,7 +42,7 @@ describe("os-aggregates", () => {
     expect(listed).toEqual([{ ...before41, hosts: [], metadata: { availability_zone: "az1" } }]);
   });
 
-  test("members are mirrored on the provider of the host's node", async () => {
+  test("hosts of an aggregate are mirrored to the providers of their nodes", async () => {
     const { world, create, addHost, removeHost, show } = await open();
     const id = await create("rack1");
     const added = await addHost(id, "devstack1");
@@ -54,7 +54,7 @@ describe("os-aggregates", () => {
     expect(await show(id)).toMatchObject({ hosts: [], updated_at: null });
   });
 
-  test("updated_at is stored of a new name; of new metadata it is in the response alone", async () => {
+  test("updated_at is stored for a new name, and only in the response for new metadata", async () => {
     const { world, post, create, show } = await open();
     const id = await create("rack1");
     const put = (aggregate: unknown) =>
@@ -69,7 +69,7 @@ describe("os-aggregates", () => {
     expect(await show(id)).toMatchObject({ name: "rack2", updated_at: time });
   });
 
-  test("5.9 add: a mirror that fails is no failure; remove: it stops, and the host stays", async () => {
+  test("5.9 adding a host succeeds although the mirror fails; removing one fails and the host stays", async () => {
     const { world, create, addHost, removeHost, show } = await open();
     const id = await create("rack1");
     world.mirrorFailure = new ResourceProviderUpdateFailed("no");
@@ -80,7 +80,7 @@ describe("os-aggregates", () => {
     expect(await show(id)).toMatchObject({ hosts: ["devstack1"] });
   });
 
-  test("what cannot be added or removed", async () => {
+  test("rejects hosts that cannot be added or removed", async () => {
     const { world, create, addHost, removeHost } = await open();
     const id = await create("rack1");
     await addHost(id, "devstack1");
@@ -101,7 +101,7 @@ describe("os-aggregates", () => {
     expect(world.mirrored).toHaveLength(1);
   });
 
-  test("metadata is merged, null takes a key away", async () => {
+  test("metadata is merged, and null removes a key", async () => {
     const { post, create } = await open();
     const id = await create("rack1", "az1");
     const set = (metadata: unknown) => post(`/${id}/action`, { set_metadata: { metadata } });
@@ -113,7 +113,7 @@ describe("os-aggregates", () => {
     expect((await set({ ssd: 1 })).status).toBe(400);
   });
 
-  test("names are unique; only empty ones are deleted", async () => {
+  test("names are unique, and only empty aggregates are deleted", async () => {
     const { world, post, create, addHost, removeHost } = await open();
     const id = await create("rack1");
     const url = `/compute/v2.1/os-aggregates/${id}`;
@@ -137,7 +137,7 @@ describe("os-aggregates", () => {
     expect((await world.ask({ url: "/compute/v2.1/os-aggregates/x" })).status).toBe(400);
   });
 
-  test("images can be named since 2.81", async () => {
+  test("images can be cached since 2.81", async () => {
     const { world, post, create } = await open();
     const id = await create("rack1");
     const body = { cache: [{ id: "c0ffee00-0000-4000-8000-000000000001" }] };
@@ -157,14 +157,14 @@ describe("os-aggregates", () => {
     '{"explode": {}}',
     '{"toString": {}}',
     "[]",
-  ])("%s is no action", async (body) => {
+  ])("%s is rejected as an unknown action", async (body) => {
     const { post, create } = await open();
     expect((await post(`/${await create("rack1")}/action`, body)).status).toBe(400);
   });
 });
 
 describe("availability zones of aggregates", () => {
-  test("hosts of the aggregate are listed in its zone, and servers show it", async () => {
+  test("hosts of the aggregate are listed in its zone, and their servers have it", async () => {
     const { world, create, addHost } = await open();
     await addHost(await create("rack1", "az1"), "devstack1");
     const { uuid } = world.server("devstack1");
@@ -179,7 +179,7 @@ describe("availability zones of aggregates", () => {
     expect(serverReply.json("server", "OS-EXT-AZ:availability_zone")).toBe("az1");
   });
 
-  test("a host is in one zone only", async () => {
+  test("a host can be in one zone only", async () => {
     const { create, addHost } = await open();
     await addHost(await create("rack1", "az1"), "devstack1");
     const second = await create("rack2", "az2");
@@ -192,7 +192,7 @@ describe("availability zones of aggregates", () => {
     expect((await addHost(await create("ssd"), "devstack1")).status).toBe(200);
   });
 
-  test("each other aggregate's zone is named once, as Python writes it", async () => {
+  test("the zones of other aggregates are listed in Python's format, once each", async () => {
     const { post, create, addHost } = await open();
     const id = await create("all");
     for (const host of ["devstack1", "devstack2"]) {
@@ -209,7 +209,7 @@ describe("availability zones of aggregates", () => {
     ]);
   });
 
-  test("a host with servers neither comes into a zone nor leaves one", async () => {
+  test("a host with servers can neither enter nor leave a zone", async () => {
     const { world, create, addHost, removeHost } = await open();
     const id = await create("rack1", "az1");
     const reason = (change: string, from: string, to: string) =>
@@ -239,7 +239,7 @@ describe("availability zones of aggregates", () => {
     expect(world.store.aggregates.get(id)?.hosts).toEqual(["devstack2"]);
   });
 
-  test("a zone is neither emptied nor changed under servers", async () => {
+  test("a zone with servers can be neither removed nor changed", async () => {
     const { world, create, addHost, show } = await open();
     const id = await create("rack1", "az1");
     await addHost(id, "devstack1");
@@ -259,7 +259,7 @@ describe("availability zones of aggregates", () => {
     expect((await change({ name: " other ", availability_zone: "az1" })).json("aggregate", "name")).toBe("other");
   });
 
-  test("a server can be asked for in the zone, and not in one that nobody has", async () => {
+  test("a server can be requested in the zone, and not in an unknown one", async () => {
     const { world, create, addHost } = await open();
     world.flavor();
     await addHost(await create("rack1", "az1"), "devstack1");
@@ -283,8 +283,8 @@ describe("availability zones of aggregates", () => {
   });
 });
 
-describe("the zone to which a server is pinned", () => {
-  test("is not a wrong one that names a forced host: that is dropped with a warning", async () => {
+describe("the zone of a pinned server", () => {
+  test("is dropped with a warning if it is not the forced host's", async () => {
     const { world, create, addHost } = await open();
     world.flavor();
     await addHost(await create("west", "west"), "devstack1");
@@ -310,7 +310,7 @@ describe("the zone to which a server is pinned", () => {
     ["devstack2", { availability_zone: null }, 202],
     ["devstack2", { availability_zone: "nova" }, 202],
     ["devstack1", { availability_zone: "nova" }, 409],
-  ])("decides where an unshelve may go: %s with %j is %i", async (host, more, status) => {
+  ])("restricts the host of an unshelve: %s with %j is %i", async (host, more, status) => {
     const { world, create, addHost } = await open();
     await addHost(await create("west", "west"), "devstack1");
     const instance = world.server(null, { vmState: "shelved_offloaded" });

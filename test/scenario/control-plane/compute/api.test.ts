@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 
 describe("version discovery", () => {
-  test("GET / lists the versions, also without a token", async () => {
+  test("GET / lists the versions without a token", async () => {
     const reply = await world.ask({ url: "/compute/", token: "" });
     expect(reply.json("versions")).toMatchObject([
       { id: "v2.0", status: "DEPRECATED", version: "", min_version: "" },
@@ -21,7 +21,7 @@ describe("version discovery", () => {
     ]);
   });
 
-  test.each(["/compute/v2.1", "/compute/v2.1/"])("GET %s shows one, also without a token", async (url) => {
+  test.each(["/compute/v2.1", "/compute/v2.1/"])("GET %s returns one version without a token", async (url) => {
     const reply = await world.ask({ url, token: "" });
     expect(reply.json("version")).toMatchObject({ id: "v2.1", version: "2.96" });
     expect(reply.headers["openstack-api-version"]).toBe("compute 2.1");
@@ -30,7 +30,7 @@ describe("version discovery", () => {
 
 describe("paths", () => {
   test.each(["/os-simple-tenant-usage/", "/servers/", "/servers//", "/flavors/1/", "/servers//action"])(
-    "%s has no route: a slash at the end is not ignored, and several count as one",
+    "%s has no route: a trailing slash counts, and repeated slashes are one",
     async (path) => {
       const reply = await world.ask({ url: `/compute/v2.1${path}` });
       expect(reply.status).toBe(404);
@@ -38,14 +38,14 @@ describe("paths", () => {
   );
 
   test.each(["//v2.1/servers", "/v2.1//servers", "/v2.1//servers///detail", "/v2.1/PROJECT//servers"])(
-    "%s is served: several slashes count as one",
+    "%s is served: repeated slashes count as one",
     async (path) => {
       const reply = await world.ask({ url: `/compute${path.replace("PROJECT", world.projectId("admin"))}` });
       expect([reply.status, reply.json("servers")]).toEqual([200, []]);
     },
   );
 
-  test("the project of another token is a malformed URL, as long as the rest has a route", async () => {
+  test("a path with another project's id is a malformed URL if the rest has a route", async () => {
     const other = world.projectId("demo");
     const served = await world.ask({ url: `/compute/v2.1/${other}/servers` });
     const message = `Malformed request URL: URL's project_id '${other}' doesn't match Context's project_id '${world.projectId("admin")}'`;
@@ -61,7 +61,7 @@ describe("links", () => {
       .match(/http:[^"]*/g)
       ?.toSorted();
 
-  test.each(["v2.1", "v2"])("have the project where the request's URL has it (%s)", async (api) => {
+  test.each(["v2.1", "v2"])("have the project's id if the request's URL has it (%s)", async (api) => {
     const project = world.projectId("admin");
     const { uuid } = world.server("devstack1");
     const reply = await world.ask({ url: `/compute/${api}/${project}/servers/${uuid}` });
@@ -89,7 +89,7 @@ describe("links", () => {
   });
 
   test.each(["flavors", "flavors/detail", "images", "servers", "servers/detail", "os-hypervisors", "os-keypairs"])(
-    "to the next page of %s have the project, too",
+    "to the next page of %s have the project's id",
     async (path) => {
       const project = world.projectId("admin");
       world.server("devstack1");
@@ -101,7 +101,7 @@ describe("links", () => {
     },
   );
 
-  test("to the next page have their parameters in order, the marker last, and one value of a repeated parameter", async () => {
+  test("to the next page have sorted parameters, the marker last, and one value of a repeated parameter", async () => {
     const { uuid } = world.server("devstack1", { vmState: "error" });
     world.server("devstack1");
     const next = async (query: string) => {
@@ -157,12 +157,12 @@ describe("microversions", () => {
     ]);
   });
 
-  test("errors carry the version too", async () => {
+  test("error responses have the version headers", async () => {
     const reply = await world.ask({ url: "/compute/v2.1/flavors/9", version: 61 });
     expect([reply.status, reply.headers]).toMatchObject([404, both(61)]);
   });
 
-  test("/v2 knows none, and lets unknown members pass", async () => {
+  test("/v2 has no microversions and ignores unknown properties", async () => {
     const reply = await world.ask({
       method: "POST",
       url: "/compute/v2/flavors",
@@ -174,14 +174,14 @@ describe("microversions", () => {
   });
 });
 
-describe("what Nova had once", () => {
+describe("removed APIs", () => {
   test.each([
     ["GET", "/os-agents", undefined],
     ["POST", "/os-agents", { agent: {} }],
     ["GET", "/os-cells/capacities", undefined],
     ["DELETE", `/servers/${CIRROS}/consoles/1`, undefined],
     ["POST", `/servers/${CIRROS}/action`, { resetNetwork: null }],
-  ])("%s %s is gone: 410, in every version", async (method, path, body) => {
+  ])("%s %s is rejected with 410 in every version", async (method, path, body) => {
     for (const version of [1, 96]) {
       const reply = await world.ask({ method, url: `/compute/v2.1${path}`, body, version });
       expect([reply.status, reply.message]).toEqual([410, expect.stringContaining("no longer available")]);
@@ -189,15 +189,18 @@ describe("what Nova had once", () => {
   });
 });
 
-describe("who may ask", () => {
-  test.each(["", "gAAAAABnonsense", "x".repeat(100_000)])("no valid token: 401", async (token) => {
-    const reply = await world.ask({ url: "/compute/v2.1/servers", token });
-    expect(reply.status).toBe(401);
-    expect(reply.json()).toEqual({
-      error: { code: 401, title: "Unauthorized", message: "The request you have made requires authentication." },
-    });
-    expect(reply.headers["www-authenticate"]).toBe('Keystone uri="http://127.0.0.1:8774/identity"');
-  });
+describe("access", () => {
+  test.each(["", "gAAAAABnonsense", "x".repeat(100_000)])(
+    "a request without a valid token is rejected with 401",
+    async (token) => {
+      const reply = await world.ask({ url: "/compute/v2.1/servers", token });
+      expect(reply.status).toBe(401);
+      expect(reply.json()).toEqual({
+        error: { code: 401, title: "Unauthorized", message: "The request you have made requires authentication." },
+      });
+      expect(reply.headers["www-authenticate"]).toBe('Keystone uri="http://127.0.0.1:8774/identity"');
+    },
+  );
 
   const forAdministrators: readonly (readonly [string, string, string])[] = [
     ["GET", "/os-services", "os_compute_api:os-services:list"],
@@ -217,7 +220,7 @@ describe("who may ask", () => {
     ["GET", "/flavors/1/os-flavor-access", "os_compute_api:os-flavor-access"],
   ];
 
-  test.each(forAdministrators)("%s %s is for administrators", async (method, path, rule) => {
+  test.each(forAdministrators)("%s %s is for administrators only", async (method, path, rule) => {
     const reply = await world.ask({ method, url: `/compute/v2.1${path}`, token: await world.token("demo") });
     expect(reply.status).toBe(403);
     expect(reply.json()).toEqual({
@@ -225,7 +228,7 @@ describe("who may ask", () => {
     });
   });
 
-  test("an unscoped token may do nothing", async () => {
+  test("an unscoped token has no permissions", async () => {
     const login = await world.ask({
       method: "POST",
       url: "/identity/v3/auth/tokens",
@@ -244,7 +247,7 @@ describe("who may ask", () => {
   });
 });
 
-describe("what is not there", () => {
+describe("unknown paths", () => {
   test.each([
     ["GET", "/compute/v2.1/nothing", 404, "404 Not Found"],
     ["GET", "/compute/v9", 404, "404 Not Found"],
@@ -255,13 +258,13 @@ describe("what is not there", () => {
     expect([reply.status, reply.json("code")]).toEqual([status, code]);
   });
 
-  test("a path with the project's id, from clients with an old catalog", async () => {
+  test("a path with the project's id, of clients with an old catalog, is served", async () => {
     const url = `/compute/v2.1/${world.projectId("admin")}/flavors/1`;
     expect((await world.ask({ url })).json("flavor", "id")).toBe("1");
   });
 });
 
-describe("garbage", () => {
+describe("invalid requests", () => {
   const url = "/compute/v2.1/servers";
   const dump = (): unknown =>
     world.store.database
@@ -276,7 +279,7 @@ describe("garbage", () => {
     ["deep", `${"[".repeat(50_000)}${"]".repeat(50_000)}`, {}, 400],
     ["null", "null", {}, 400],
     ["prototypes", '{"__proto__": {"server": {}}, "constructor": 1}', {}, 400],
-  ])("%s", async (_name, body, headers, status) => {
+  ])("are rejected: %s", async (_name, body, headers, status) => {
     const before = dump();
     const reply = await world.ask({
       method: "POST",
@@ -326,7 +329,7 @@ describe("garbage", () => {
   });
 
   property([anyRequest], { numRuns: 60 })(
-    "whatever is asked, the answer is an error that says so, or an answer",
+    "every random request gets a valid response or an error below 500",
     async ({ route, version, segments, query, body, admin }) => {
       const rest = [...segments];
       const path = route.path.replaceAll(/:[a-z]+/g, () => encodeURIComponent(rest.pop() ?? "x"));

@@ -81,7 +81,7 @@ const writing = ENDPOINTS.filter(({ level }) => level === "member");
 const administrative = ENDPOINTS.filter(({ level }) => level === "admin");
 const ofServers = ENDPOINTS.filter(({ path }) => path.includes("{server}"));
 
-test("the table has every route, but those that answer 410 to everybody", () => {
+test("the table has all routes except those that respond with 410", () => {
   const routes = COMPUTE_ROUTES.filter((route) => !GONE_ROUTES.includes(route));
   const router = new Router(COMPUTE_ROUTES);
   const matches = ENDPOINTS.map(({ method, path }) => router.match(method, path));
@@ -90,7 +90,7 @@ test("the table has every route, but those that answer 410 to everybody", () => 
   );
 });
 
-test.each(named(ENDPOINTS))("no token, a forged one, one without roles, %s", async (_name, endpoint) => {
+test.each(named(ENDPOINTS))("a missing, a forged and a roleless token are rejected: %s", async (_name, endpoint) => {
   const token = await world.token("admin");
   for (const wrong of ["", "gAAAAAB", `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`]) {
     const reply = await expectRejected(endpoint, wrong, 401);
@@ -104,27 +104,30 @@ test.each(named(ENDPOINTS))("no token, a forged one, one without roles, %s", asy
   }
 });
 
-test.each(named([...writing, ...administrative]))("the role reader alone, %s: 403", async (_name, endpoint) => {
-  const reply = await expectRejected(endpoint, "reader", 403);
-  expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
-});
+test.each(named([...writing, ...administrative]))(
+  "the role reader alone is rejected with 403: %s",
+  async (_name, endpoint) => {
+    const reply = await expectRejected(endpoint, "reader", 403);
+    expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
+  },
+);
 
-test.each(named(administrative))("a member, %s: 403", async (_name, endpoint) => {
+test.each(named(administrative))("a member is rejected with 403: %s", async (_name, endpoint) => {
   const reply = await expectRejected(endpoint, await world.token("demo"), 403);
   expect(reply.message).toMatch(/^Policy doesn't allow \S+ to be performed\.$/);
 });
 
-test.each(named(ofServers))("another project's server, %s: 404", async (_name, endpoint) => {
+test.each(named(ofServers))("another project's server is a 404: %s", async (_name, endpoint) => {
   const reply = await expectRejected(endpoint, "other", ...(endpoint.level === "admin" ? [403, 404] : [404]));
   if (reply.status === 404) {
     expect(reply.message).toBe(`Instance ${names.server} could not be found.`);
   }
 });
 
-describe("with a deployment of its own", () => {
+describe("in a separate deployment", () => {
   beforeEach(build);
 
-  test("every door is shut for a token that was revoked, and for one that has expired", async () => {
+  test("every route rejects a revoked and an expired token", async () => {
     const [revoked, token] = [await world.token("demo"), await world.token("admin")];
     const headers = { "x-subject-token": revoked };
     await world.ask({ method: "DELETE", url: "/identity/v3/auth/tokens", token, headers });
@@ -137,7 +140,7 @@ describe("with a deployment of its own", () => {
     }
   });
 
-  test.each(named(ENDPOINTS))("who may, %s: neither 401 nor 403", async (_name, endpoint) => {
+  test.each(named(ENDPOINTS))("an authorized caller gets neither 401 nor 403: %s", async (_name, endpoint) => {
     const user = endpoint.level === "admin" ? await world.token("admin") : endpoint.level;
     const token = user === "member" ? await world.token("demo") : user;
     expect([401, 403]).not.toContain((await open(endpoint, token)).status);

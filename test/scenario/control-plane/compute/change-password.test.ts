@@ -24,7 +24,7 @@ const change = (adminPass: unknown = "secret", of = instance) => world.act(of, {
 const taskOf = ({ uuid }: Instance) => world.store.instances.get(uuid)?.taskState;
 
 describe("6.6 changePassword", () => {
-  test("waits for the host, and leaves the server as it was", async () => {
+  test("waits for the host and leaves the server's state unchanged", async () => {
     let during: unknown;
     Object.defineProperty(world.agentReplies, "set_admin_password", {
       get: () => {
@@ -51,13 +51,13 @@ describe("6.6 changePassword", () => {
     expect([reply.status, reply.message, taskOf(instance)]).toEqual([status, message, null]);
   });
 
-  test("409 when no agent serves the host, and nothing is left under way", async () => {
+  test("is rejected with 409 if no agent replies, and clears the task state", async () => {
     world.agentResponds = false;
     const reply = await change();
     expect([reply.status, taskOf(instance)]).toEqual([409, null]);
   });
 
-  test("a delete that overtakes it keeps its task", async () => {
+  test("does not clear the task state of a concurrent delete", async () => {
     Object.defineProperty(world.agentReplies, "set_admin_password", {
       get: () => {
         world.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
@@ -68,7 +68,7 @@ describe("6.6 changePassword", () => {
     expect(taskOf(instance)).toBe("deleting");
   });
 
-  test("is refused of servers that do not run, are locked or busy, and without a password", async () => {
+  test("is rejected for a server that is not running, locked or busy, and without a password", async () => {
     const stopped = world.server("devstack1", { vmState: "stopped" });
     expect((await change("secret", stopped)).message).toBe(
       `Cannot 'changePassword' instance ${stopped.uuid} while it is in vm_state stopped`,
@@ -79,7 +79,7 @@ describe("6.6 changePassword", () => {
     expect(world.calls).toEqual([]);
   });
 
-  test("a control plane that starts ends what the one before has left", async () => {
+  test("is ended by the next start of the control plane", async () => {
     world.store.instances.save(instance.uuid, { taskState: "updating_password", taskRequestId: "req-gone" });
     createComputeApi({ store: world.store } as never);
     expect(taskOf(instance)).toBeNull();

@@ -31,7 +31,7 @@ function create(server: Record<string, unknown> = {}, version = 37, token?: stri
 const tasks = () => world.store.tasks.pending().map(({ task }) => task);
 
 describe("create", () => {
-  test("6.1 row 1: what is acknowledged is stored", async () => {
+  test("6.1 row 1: an acknowledged server is stored", async () => {
     const reply = await create();
     expect(reply.status).toBe(202);
     const uuid = String(reply.json("server", "id"));
@@ -54,12 +54,12 @@ describe("create", () => {
     expect(serverReply.json("server", "status")).toBe("BUILD");
   });
 
-  test("keeps its tags in order, without doubles", async () => {
+  test("stores tags sorted and without duplicates", async () => {
     await create({ tags: ["b", "c", "a", "b"] }, 52);
     expect(world.store.requests.buildRequests()[0]?.instance.tags).toEqual(["a", "b", "c"]);
   });
 
-  test("several at once are named in order and stored together", async () => {
+  test("several servers are named in order and stored in one transaction", async () => {
     const reply = await create({ min_count: "2", max_count: 3, return_reservation_id: true });
     const stored = world.store.requests.buildRequests().map(({ instance }) => instance);
     expect(stored.map(({ displayName }) => displayName).sort()).toEqual(["vm1-1", "vm1-2", "vm1-3"]);
@@ -67,7 +67,7 @@ describe("create", () => {
     expect(tasks()).toHaveLength(3);
   });
 
-  test("nothing is stored when one part cannot be", async () => {
+  test("stores nothing if a part cannot be stored", async () => {
     world.store.tasks.add = () => {
       throw new Error("disk full");
     };
@@ -177,7 +177,7 @@ describe("create", () => {
     ["tags before 2.52", { tags: ["a"] }, 51, 400, "Additional properties are not allowed ('tags' was unexpected)"],
     ["hostname for two", { hostname: "host", max_count: 2 }, 90, 400, "Unable to allocate a single hostname"],
     ["fqdn before 2.94", { hostname: "a.example.org" }, 93, 400, "does not match"],
-  ])("refuses: %s", async (_name, server, version, status, message) => {
+  ])("rejects: %s", async (_name, server, version, status, message) => {
     const reply = await create(server, version);
     expect(reply.message).toContain(message);
     expect(reply.status).toBe(status);
@@ -188,7 +188,7 @@ describe("create", () => {
   const ROOT = { source_type: "image", destination_type: "local", boot_index: 0, uuid: CIRROS };
 
   test.each([[[ROOT]], [[{ ...ROOT, boot_index: "0", delete_on_termination: true }]], [[]]])(
-    "takes the root disk of the image as a block device: %o",
+    "accepts the image's root disk as a block device: %o",
     async (block_device_mapping_v2) => {
       expect((await create({ block_device_mapping_v2 })).status).toBe(202);
     },
@@ -203,7 +203,7 @@ describe("create", () => {
     [[ROOT, { ...BLANK, volume_size: "3" }, { ...BLANK, volume_size: 2, delete_on_termination: true }], "ephemeral"],
     [[ROOT, { ...SWAP, volume_size: 512 }, BLANK], "disks"],
     [[ROOT, BLANK], "1"],
-  ])("takes local disks as the flavor allows: %o with %s", async (block_device_mapping_v2, flavorRef) => {
+  ])("accepts local disks that the flavor allows: %o with %s", async (block_device_mapping_v2, flavorRef) => {
     world.flavor({ flavorid: "disks", name: "disks", ephemeralGb: 5, swap: 512 });
     world.flavor({ flavorid: "ephemeral", name: "ephemeral", ephemeralGb: 5 });
     const reply = await create({ block_device_mapping_v2, flavorRef });
@@ -245,12 +245,12 @@ describe("create", () => {
     ["availability_zone", 37],
     ["config_drive", 37],
     ["flavorRef", 37],
-  ])("a long %s costs no more than its length", async (member, version) => {
+  ])("a long %s is validated in linear time", async (member, version) => {
     const reply = await create({ [member]: `${"a".repeat(50_000)}${" ".repeat(50_000)}!` }, version);
     expect(reply.status).toBe(400);
   });
 
-  test("only administrators choose a host", async () => {
+  test("only administrators may choose a host", async () => {
     const demo = await world.token("demo");
     const reply = await create({ availability_zone: "nova:devstack1" }, 37, demo);
     expect(reply.status).toBe(403);
@@ -267,7 +267,7 @@ describe("hints for the scheduler", () => {
   }
 
   test.each(["os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"])(
-    "%s: those that filters obey are kept",
+    "%s: those that filters use are saved",
     async (member) => {
       const [one, two] = [world.server("devstack1").uuid, world.server("devstack2").uuid];
       const hints = { same_host: one, different_host: [one, two], build_near_host_ip: "192.0.2.1", own: 7 };
@@ -284,12 +284,12 @@ describe("hints for the scheduler", () => {
     { build_near_host_ip: "everywhere" },
     { cidr: "24" },
     { query: [] },
-  ])("%j is refused", async (hints) => {
+  ])("%j is rejected", async (hints) => {
     expect((await withHints(hints)).status).toBe(400);
   });
 });
 
-describe("a request for more servers than one transaction stores", () => {
+describe("a request for more servers than one batch", () => {
   /** Returns the reply, and the number of servers at each event-loop tick that the request yielded. */
   async function createMany(count: Record<string, unknown>, betweenBatches: () => void = () => {}) {
     const { sleep } = world.runtime.timers;
@@ -304,7 +304,7 @@ describe("a request for more servers than one transaction stores", () => {
     return { reply, observedCounts: observedCounts, left: requests() };
   }
 
-  test("stores all of them, and lets others go between its batches", async () => {
+  test("stores all of them, and yields to other requests between batches", async () => {
     const { reply, observedCounts, left } = await createMany({ min_count: 250 });
     expect(reply.status, reply.body).toBe(202);
     expect({ observedCounts, left }).toEqual({ observedCounts: [100, 200], left: 250 });
@@ -313,12 +313,12 @@ describe("a request for more servers than one transaction stores", () => {
     expect(tasks()).toHaveLength(250);
   });
 
-  test("makes as many as the quotas leave, whatever their number", async () => {
+  test("creates as many servers as the quotas allow", async () => {
     world.quota.defaults.instances = 180;
     expect((await createMany({ max_count: 500, min_count: 1 })).left).toBe(180);
   });
 
-  test("is rejected with Nova's text when the quota is too small", async () => {
+  test("is rejected with Nova's message if the quota is too small", async () => {
     world.quota.defaults.instances = 10;
     const { reply, left } = await createMany({ min_count: 300 });
     expect([reply.status, reply.message]).toEqual([
@@ -328,7 +328,7 @@ describe("a request for more servers than one transaction stores", () => {
     expect(left).toBe(0);
   });
 
-  test("deletes what it has stored when another request takes the rest of the quota meanwhile", async () => {
+  test("deletes the servers stored so far if another request exhausts the quota", async () => {
     const { reply, observedCounts, left } = await createMany({ min_count: 250 }, () => {
       world.quota.defaults.instances = 150;
     });

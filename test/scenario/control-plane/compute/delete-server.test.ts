@@ -20,7 +20,7 @@ describe("delete", () => {
     world.store.services.update(service?.id ?? 0, { forcedDown: true });
   };
 
-  test("6.2 host up: task deleting, cast", async () => {
+  test("6.2 host up: task_state deleting, and a message to the agent", async () => {
     const { uuid } = world.server("devstack1");
     const reply = await remove(uuid);
     expect(reply.status).toBe(204);
@@ -33,13 +33,13 @@ describe("delete", () => {
     expect(world.store.mappings.instance(uuid)?.queuedForDelete).toBe(true);
   });
 
-  test("6.2 already deleting, host up: ignored", async () => {
+  test("6.2 already deleting, host up: the request is ignored", async () => {
     const { uuid } = world.server("devstack1", { taskState: "deleting" });
     expect((await remove(uuid)).status).toBe(204);
     expect(world.casts).toEqual([]);
   });
 
-  test("6.2 host down: local delete, once", async () => {
+  test("6.2 host down: one local delete", async () => {
     const { uuid } = world.server("devstack1");
     down("devstack1");
     expect((await remove(uuid)).status).toBe(204);
@@ -48,7 +48,7 @@ describe("delete", () => {
     expect(world.casts).toEqual([]);
   });
 
-  test("6.2 already deleting, then the host goes down: local delete", async () => {
+  test("6.2 already deleting and the host goes down: local delete", async () => {
     const { uuid } = world.server("devstack1");
     await remove(uuid);
     down("devstack1");
@@ -69,7 +69,7 @@ describe("delete", () => {
     expect(tasks()).toMatchObject([{ kind: "delete_local", instanceUuid: uuid }]);
   });
 
-  test("6.2 only asked for: the request is withdrawn", async () => {
+  test("6.2 only a build request: it is deleted", async () => {
     const server = { name: "vm1", flavorRef: "1", imageRef: CIRROS, networks: "none" };
     const url = "/compute/v2.1/servers";
     const created = await world.ask({ method: "POST", url, version: 37, body: { server } });
@@ -80,7 +80,7 @@ describe("delete", () => {
     expect((await remove(uuid)).status).toBe(404);
   });
 
-  test("locked: for administrators only", async () => {
+  test("only administrators may delete a locked server", async () => {
     const projectId = world.projectId("demo");
     const { uuid } = world.server("devstack1", { projectId, locked: true });
     const reply = await remove(uuid, await world.token("demo"));

@@ -13,7 +13,7 @@ async function aliases(api: string): Promise<readonly string[]> {
 }
 
 describe("extensions", () => {
-  test("are Nova's, in its order", async () => {
+  test("are Nova's, in Nova's order", async () => {
     const listed = await aliases("v2.1");
     expect(listed).toHaveLength(99);
     expect(listed).toEqual(listed.toSorted());
@@ -28,7 +28,7 @@ describe("extensions", () => {
     expect((await world.ask({ url: "/compute/v2.1/extensions/OS-EXT-VIF-NET" })).status).toBe(404);
   });
 
-  test("are shown by alias", async () => {
+  test("are returned by alias", async () => {
     expect((await world.ask({ url: "/compute/v2.1/extensions/os-consoles" })).json()).toEqual({
       extension: {
         alias: "os-consoles",

@@ -14,7 +14,7 @@ describe("external events", () => {
     world.ask({ method: "POST", url: "/compute/v2.1/os-server-external-events", version: 76, body: { events } });
   const GONE = "99999999-9999-4999-8999-999999999999";
 
-  test("a power-update is accepted by Nova's rules, recorded as start or stop, and sent to the server's host", async () => {
+  test("a power-update is validated as by Nova, recorded as start or stop, and sent to the server's host", async () => {
     const instance = world.server("devstack1");
     const unplaced = world.server(null);
     const update = (uuid: string, tag?: string) => ({ server_uuid: uuid, name: "power-update", tag });
@@ -41,10 +41,10 @@ describe("external events", () => {
     expect(world.store.actions.list(instance.uuid)).toMatchObject([
       { action: "stop", requestId: reply.headers["x-compute-request-id"], userId: expect.any(String) },
     ]);
-    expect(world.stateOf(instance), "the task begins on the host").toEqual(["active", null]);
+    expect(world.stateOf(instance), "the host sets the task state").toEqual(["active", null]);
   });
 
-  test("all accepted: 200, and a start", async () => {
+  test("a request whose events are all accepted is 200, and POWER_ON is recorded as start", async () => {
     const instance = world.server("devstack1", { vmState: "stopped" });
     const reply = await post([{ server_uuid: instance.uuid, name: "power-update", tag: "POWER_ON" }]);
     expect(reply.status).toBe(200);

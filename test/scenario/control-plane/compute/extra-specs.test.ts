@@ -55,7 +55,7 @@ describe("2.86 validation", () => {
     ["mine:own", "x"],
     ["unnamed", "x"],
     ["group_policy", "isolate"],
-  ])("takes %s=%s", async (name, value) => {
+  ])("accepts %s=%s", async (name, value) => {
     expect((await put(name, value)).status).toBe(200);
   });
 
@@ -74,13 +74,13 @@ describe("2.86 validation", () => {
     ["hw:redirected_usb_ports", "16", "'16' is greater than the max value of '15'."],
     ["hw:boot_menu", "perhaps", "'perhaps' is not a valid boolean-like value."],
     ["hw:pmem", "6GB;", "'6GB;' is not of the format '([a-zA-Z0-9_]+(,)?)+'."],
-  ])("refuses %s=%s", async (name, value, message) => {
+  ])("rejects %s=%s", async (name, value, message) => {
     const reply = await put(name, value);
     expect([reply.status, reply.message]).toEqual([400, `Validation failed; ${message}`]);
     expect((await put(name, value, 85)).status).toBe(200);
   });
 
-  test("asks linear patterns: long values that nearly fit are answered as fast as others", async () => {
+  test("long values that nearly match are validated in linear time", async () => {
     const mask = `0${",1-1".repeat(60)}x`;
     expect((await put("hw:cpu_dedicated_mask", mask)).status).toBe(400);
     expect((await put("hw:pmem", `${"a".repeat(250)};`)).status).toBe(400);
@@ -88,7 +88,7 @@ describe("2.86 validation", () => {
   });
 });
 
-describe("what is known and not honoured is refused, by name", () => {
+describe("known but unsupported specs are rejected by name", () => {
   test.each([
     ["hw:numa_nodes", "2"],
     ["hw:numa_cpus.0", "0"],
@@ -99,7 +99,7 @@ describe("what is known and not honoured is refused, by name", () => {
     ["hw:tpm_version", "2.0"],
     ["os:secure_boot", "required"],
     ["accel:device_profile", "fpga"],
-  ])("flavor %s=%s", async (name, value) => {
+  ])("in a flavor: %s=%s", async (name, value) => {
     setSpecs({ [name]: value });
     const reply = await create();
     expect([reply.status, reply.message]).toEqual([
@@ -127,12 +127,12 @@ describe("what is known and not honoured is refused, by name", () => {
     ],
     [{ vmware_adaptertype: "sasi" }, "Invalid image metadata. Error: Field value sasi is invalid"],
     [{ img_config_drive: "always" }, "Image's config drive option 'always' is invalid"],
-  ])("an image with %j", async (properties, message) => {
+  ])("in an image: %j", async (properties, message) => {
     const reply = await create(image(properties));
     expect([reply.status, reply.message]).toEqual([400, message]);
   });
 
-  test("not an image with values that Nova knows", async () => {
+  test("but not image properties with values that Nova knows", async () => {
     const known = { architecture: "AMD64", hw_vif_model: "VirtualE1000", os_type: "Linux", hw_boot_menu: "maybe" };
     const adapters = { hw_scsi_model: "ParaVirtual", vmware_adaptertype: "lsiLogicsas" };
     expect((await create(image({ ...known, ...adapters, hw_cpu_cores: " 2 ", of_the_user: "anything" }))).status).toBe(
@@ -140,12 +140,12 @@ describe("what is known and not honoured is refused, by name", () => {
     );
   });
 
-  test("the image's properties too", async () => {
+  test("also in the image of a new server", async () => {
     const reply = await create(image({ hw_numa_nodes: "2" }));
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining("Image property 'hw_numa_nodes'")]);
   });
 
-  test("not what is switched off, changes nothing here, or is no name of Nova's", async () => {
+  test("but not disabled specs, specs without effect here, and names unknown to Nova", async () => {
     setSpecs({
       "hw:mem_encryption": "false",
       "os:secure_boot": "disabled",
@@ -156,7 +156,7 @@ describe("what is known and not honoured is refused, by name", () => {
     expect((await create()).status).toBe(202);
   });
 
-  test("a resize to such a flavor", async () => {
+  test("also in the flavor of a resize", async () => {
     const instance = world.server("devstack1");
     world.flavor({ id: 2, flavorid: "2", name: "numa", extraSpecs: { "hw:numa_nodes": "2" } });
     const url = `/compute/v2.1/servers/${instance.uuid}/action`;
@@ -166,7 +166,7 @@ describe("what is known and not honoured is refused, by name", () => {
   });
 });
 
-describe("CPU policies that contradict each other", () => {
+describe("contradicting CPU policies", () => {
   test.each([
     [{ "hw:cpu_policy": "shared" }, { hw_cpu_policy: "dedicated" }, "not permitted to override CPU pinning policy"],
     [{ "hw:cpu_policy": "odd" }, {}, "CPU policy requested from 'flavor extra specs' is invalid, given: 'odd'"],
@@ -187,13 +187,13 @@ describe("CPU policies that contradict each other", () => {
       { hw_cpu_thread_policy: "isolate" },
       "not permitted to override CPU thread pinning policy",
     ],
-  ])("%j with the image's %j", async (specs, properties, message) => {
+  ])("are rejected: %j with the image's %j", async (specs, properties, message) => {
     setSpecs(specs as Readonly<Record<string, string>>);
     const reply = await create(image(properties as Readonly<Record<string, string>>));
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
   });
 
-  test("a server keeps what its image said; a rebuild may not change how its CPUs are had", async () => {
+  test("a server saves its image's properties, and a rebuild must not change its CPU request", async () => {
     const imageRef = image({ hw_cpu_policy: "dedicated", "trait:CUSTOM_FAST": "required" });
     const reply = await create(imageRef);
     expect(reply.status).toBe(202);

@@ -21,7 +21,7 @@ function change(body: unknown, options: { readonly flavor?: string; readonly ver
 }
 const allow = (tenant: string) => change({ addTenantAccess: { tenant } });
 
-test("a private flavor is seen by the projects that were given access, and by no other", async () => {
+test("only projects with access see a private flavor", async () => {
   const token = await world.token("demo");
   const listed = async () => {
     const reply = await world.ask({ url: "/compute/v2.1/flavors", token });
@@ -42,7 +42,7 @@ test("a private flavor is seen by the projects that were given access, and by no
   expect([await listed(), await getFlavorStatus(), await boot()]).toEqual([["1"], 404, 400]);
 });
 
-test("a server is not resized to a private flavor of others", async () => {
+test("a server cannot be resized to a private flavor of another project", async () => {
   world.host("devstack1");
   const { uuid } = world.server("devstack1", { projectId: demo });
   const token = await world.token("demo");
@@ -58,7 +58,7 @@ test("a server is not resized to a private flavor of others", async () => {
   expect((await resize()).status).toBe(202);
 });
 
-test("what is refused", async () => {
+test("invalid changes of access are rejected", async () => {
   const toStatusAndMessage = async (reply: ReturnType<typeof change>) => [(await reply).status, (await reply).message];
   expect(await toStatusAndMessage(allow("nobody"))).toEqual([400, "Project ID nobody is not a valid project."]);
   expect(await toStatusAndMessage(change({ removeTenantAccess: { tenant: demo } }))).toEqual([
@@ -81,14 +81,14 @@ test("what is refused", async () => {
   expect((await change({ other: {} })).status).toBe(400);
 });
 
-test("a deleted project can be taken off the list, although it cannot be put on it", async () => {
+test("the access of a deleted project can be removed but not added", async () => {
   world.store.flavors.addProject("9", "deleted-project");
   const remove = { removeTenantAccess: { tenant: "deleted-project" } };
   expect((await change(remove)).json("flavor_access")).toEqual([]);
   expect((await change(remove)).message).toBe("Flavor access not found for 9 / deleted-project combination.");
 });
 
-test("a project's id may have any characters, and is looked up before the flavor", async () => {
+test("a project's id may have any characters and is checked before the flavor", async () => {
   for (const tenant of ["a b", "fake_tenant", "x".repeat(255)]) {
     const reply = await change({ addTenantAccess: { tenant } }, { flavor: "none" });
     expect([reply.status, reply.message]).toEqual([400, `Project ID ${tenant} is not a valid project.`]);
@@ -96,7 +96,7 @@ test("a project's id may have any characters, and is looked up before the flavor
   expect((await allow("x".repeat(256))).message).toMatch(/is too long$/);
 });
 
-test("access goes with the flavor", async () => {
+test("deleting a flavor deletes its access list", async () => {
   await allow(demo);
   world.store.flavors.destroy("9");
   world.flavor({ flavorid: "9", name: "m1.private", isPublic: false });

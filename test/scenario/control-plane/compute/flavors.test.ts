@@ -14,7 +14,7 @@ function create(flavor: unknown, version = 1, token?: string) {
 const BASE = { name: "new", ram: 64, vcpus: 1, disk: 0 };
 
 describe("create", () => {
-  test("numbers may be texts; an absent id is made up", async () => {
+  test("accepts numbers as strings, and generates an absent id", async () => {
     const reply = await create({ ...BASE, ram: "64", swap: "512", rxtx_factor: "1.5" });
     expect(reply.json("flavor")).toMatchObject({ ram: 64, swap: 512, rxtx_factor: 1.5, disk: 0 });
     expect(reply.json("flavor", "id")).toMatch(/^[0-9a-f-]{36}$/);
@@ -34,13 +34,13 @@ describe("create", () => {
     ["too much", { ...BASE, disk: 2 ** 31 }, 1, 400, "2147483648 is greater than the maximum of 2147483647"],
     ["a description before 2.55", { ...BASE, description: "x" }, 54, 400, "('description' was unexpected)"],
     ["nothing", {}, 1, 400, "'name' is a required property"],
-  ])("refuses %s", async (_name, flavor, version, status, message) => {
+  ])("rejects %s", async (_name, flavor, version, status, message) => {
     const reply = await create(flavor, version);
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
     expect(world.store.flavors.list()).toHaveLength(1);
   });
 
-  test("is for administrators", async () => {
+  test("is for administrators only", async () => {
     const reply = await create(BASE, 1, await world.token("demo"));
     expect(reply.message).toBe("Policy doesn't allow os_compute_api:os-flavor-manage:create to be performed.");
   });
@@ -67,7 +67,7 @@ describe("show and list", () => {
     expect(await ids(query)).toEqual(expected);
   });
 
-  test("those that are not public are for administrators", async () => {
+  test("only administrators see flavors that are not public", async () => {
     world.flavor({ flavorid: "2", name: "private", isPublic: false });
     const token = await world.token("demo");
     expect(await ids("?is_public=None", token)).toEqual(["1"]);
@@ -80,7 +80,7 @@ describe("show and list", () => {
     [55, { description: null }],
     [61, { extra_specs: {} }],
     [75, { swap: 0 }],
-  ])("2.%i shows %j", async (version, members) => {
+  ])("2.%i returns %j", async (version, members) => {
     const getFlavor = async (minor: number) =>
       (await world.ask({ url: "/compute/v2.1/flavors/1", version: minor })).json("flavor");
     expect(await getFlavor(version)).toMatchObject(members);
@@ -97,7 +97,7 @@ test("2.55 the description can be changed", async () => {
   expect((await put(55)).json("flavor", "description")).toBe("small");
 });
 
-test("extra specs", async () => {
+test("extra specs are created, read, updated and deleted", async () => {
   const at = (method: string, path: string, body?: unknown) =>
     world.ask({ method, url: `/compute/v2.1/flavors/1/os-extra_specs${path}`, body });
   const specs = { "resources:VCPU": 2, "hw:cpu_policy": "shared" };
@@ -118,7 +118,7 @@ test("extra specs", async () => {
 });
 
 describe("quotas and limits", () => {
-  test("what is used, and that nothing is limited", async () => {
+  test("return the usage, and no limits", async () => {
     world.host("devstack1");
     world.server("devstack1");
     const limits = await world.ask({ url: "/compute/v2.1/limits" });
@@ -138,7 +138,7 @@ describe("quotas and limits", () => {
     [35, ["floating_ips", "injected_files"]],
     [36, ["injected_files"]],
     [57, []],
-  ])("2.%i still shows %j", async (version, expected) => {
+  ])("2.%i still returns %j", async (version, expected) => {
     const url = `/compute/v2.1/os-quota-sets/${world.projectId("admin")}`;
     const names = Object.keys((await world.ask({ url, version })).json("quota_set") as object);
     expect(["floating_ips", "injected_files"].filter((name) => names.includes(name))).toEqual(expected);

@@ -20,7 +20,7 @@ function diagnosticsAt(version: number, token?: string) {
 describe("6.10 console output", () => {
   const read = (body: unknown = {}, token?: string) => world.act(instance, { "os-getConsoleOutput": body }, 1, token);
 
-  test("is what the host answers, without what XML could not carry", async () => {
+  test("is the agent's reply without characters that XML does not allow", async () => {
     world.agentReplies.get_console_output = "a\u0000\u001bb\r\nc\td\n";
     const reply = await read({ length: "10" });
     expect([reply.status, reply.json()]).toEqual([200, { output: "ab\nc\td\n" }]);
@@ -31,13 +31,13 @@ describe("6.10 console output", () => {
     expect(world.calls.at(-1)).toMatchObject({ params: { tailLength: 2 ** 31 - 1 } });
   });
 
-  test("lengths that are none: 400", async () => {
+  test("rejects an invalid length with 400", async () => {
     for (const length of ["ten", -2, 1.5, {}]) {
       expect((await read({ length })).status).toBe(400);
     }
   });
 
-  test("404 when it has moved meanwhile, 409 without host or agent, 501 from a driver without it", async () => {
+  test("is 404 if the server has moved, 409 without a host or agent, and 501 without driver support", async () => {
     expect([(await read()).status, (await read()).message]).toEqual([
       501,
       "The requested functionality is not supported.",
@@ -51,13 +51,13 @@ describe("6.10 console output", () => {
     expect([reply.status, reply.message]).toEqual([409, `Instance ${instance.uuid} is not ready`]);
   });
 
-  test("of another project's server: 404", async () => {
+  test("of another project's server is a 404", async () => {
     expect((await read({}, await world.token("demo"))).status).toBe(404);
   });
 });
 
 describe("6.10 diagnostics", () => {
-  test("before 2.48 the driver's own counters, since then one form", async () => {
+  test("are the driver's own counters before 2.48, and have one format since", async () => {
     world.agentReplies.get_diagnostics = { cpu0_time: 17, memory: 512 };
     world.agentReplies.get_instance_diagnostics = {
       state: "running",
@@ -89,7 +89,7 @@ describe("6.10 diagnostics", () => {
     });
   });
 
-  test("of a guest that does not run: 409 as Nova words it; for administrators", async () => {
+  test("of a guest that is not running are 409 with Nova's message; only administrators may read them", async () => {
     const data = { attr: "power state", state: "shutdown", instance_uuid: instance.uuid };
     world.agentReplies.get_diagnostics = new InstanceInvalidState("it is shut down", data);
     const reply = await diagnosticsAt(1);
@@ -102,12 +102,12 @@ describe("6.10 diagnostics", () => {
   });
 });
 
-describe("6.10 how long a host is up", () => {
+describe("6.10 uptime of a host", () => {
   const UPTIME = " 12:00:00 up 3 days,  2:01,  0 users,  load average: 0.00, 0.00, 0.00\n";
   const hypervisor = (path: string, version: number) =>
     world.ask({ url: `/compute/v2.1/os-hypervisors/${path}`, version });
 
-  test("is a path of its own before 2.88, and a member since", async () => {
+  test("has a separate path before 2.88 and is a property of the hypervisor since", async () => {
     world.agentReplies.get_host_uptime = UPTIME;
     expect((await hypervisor("1/uptime", 1)).json()).toEqual({
       hypervisor: { id: 1, hypervisor_hostname: "devstack1", state: "up", status: "enabled", uptime: UPTIME },
@@ -118,7 +118,7 @@ describe("6.10 how long a host is up", () => {
     expect((await hypervisor(id, 88)).json("hypervisor", "uptime")).toBe(UPTIME);
   });
 
-  test("is not known of a host whose driver does not say, that is down, or does not answer", async () => {
+  test("is null if the driver does not report it, the host is down, or its agent does not reply", async () => {
     expect((await hypervisor("1/uptime", 1)).status).toBe(501);
     expect((await hypervisor("detail", 88)).json("hypervisors", 0, "uptime")).toBeNull();
     world.agentReplies.get_host_uptime = UPTIME;

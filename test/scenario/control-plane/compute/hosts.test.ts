@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 describe("os-hosts, until 2.42", () => {
-  test("lists the services that are enabled, also of one zone", async () => {
+  test("lists enabled services, also by zone", async () => {
     world.store.services.create({ host: "api", binary: "nova-scheduler", topic: "scheduler", version: 73 });
     const off = world.host("devstack2");
     world.store.services.update(off.id, { disabled: true });
@@ -26,7 +26,7 @@ describe("os-hosts, until 2.42", () => {
     expect((await ask("?zone=internal")).json("hosts")).toHaveLength(1);
   });
 
-  test("shows what a host has, what is used, and by whom", async () => {
+  test("returns a host's resources and their usage by project", async () => {
     world.server("devstack1");
     world.server("devstack1", { projectId: world.projectId("demo") });
     const resource = (project: string, cpu: number, memory: number, disk: number) => ({
@@ -41,7 +41,7 @@ describe("os-hosts, until 2.42", () => {
     ]);
   });
 
-  test("asks the agent to take the host out of use", async () => {
+  test("has the agent disable the host", async () => {
     world.agentReplies.set_host_enabled = "disabled";
     const reply = await ask("/devstack1", { status: "Disable" });
     expect([reply.status, reply.json()]).toEqual([200, { host: "devstack1", status: "disabled" }]);
@@ -51,7 +51,7 @@ describe("os-hosts, until 2.42", () => {
     expect([down.status, down.message]).toEqual([400, "Compute service of devstack1 is unavailable at this time."]);
   });
 
-  test("knows no maintenance and no power actions, as libvirt's driver", async () => {
+  test("supports neither maintenance nor power actions, like libvirt's driver", async () => {
     const unsupported = [501, "The requested functionality is not supported."];
     const maintenance = await ask("/devstack1", { maintenance_mode: "enable" });
     expect([maintenance.status, maintenance.message]).toEqual(unsupported);
@@ -62,7 +62,7 @@ describe("os-hosts, until 2.42", () => {
     }
   });
 
-  test("refuses unknown hosts and words, and ends with 2.42", async () => {
+  test("rejects unknown hosts and values, and ends with 2.42", async () => {
     expect((await ask("/nowhere")).message).toBe("Host 'nowhere' is not mapped to any cell");
     expect((await ask("/nowhere", { status: "enable" })).status).toBe(404);
     expect((await ask("/devstack1", { status: "off" })).status).toBe(400);

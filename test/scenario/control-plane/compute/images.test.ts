@@ -13,8 +13,8 @@ beforeEach(async () => {
 
 const ids = (images: unknown) => (images as readonly { readonly id: string }[]).map(({ id }) => id);
 
-describe("images by way of Nova", () => {
-  test("a snapshot is shown with its server, in Nova's words", async () => {
+describe("Nova's image proxy", () => {
+  test("returns a snapshot with its server and Nova's status", async () => {
     const server = world.server("devstack1");
     const image = world.image({
       name: "mine",
@@ -55,7 +55,7 @@ describe("images by way of Nova", () => {
     ["changes-since=2000-01-01T00:00:00Z", true],
     ["changes-since=2999-01-01T00:00:00Z", false],
     ["unknown=1&name=mine", true],
-  ])("?%s finds it: %s", async (query, found) => {
+  ])("?%s finds the image: %s", async (query, found) => {
     const properties = { image_type: "snapshot", instance_uuid: "5a000000-0000-4000-8000-000000000001" };
     const image = world.image({ name: "mine", properties });
     for (const path of [IMAGES, `${IMAGES}/detail`]) {
@@ -65,7 +65,7 @@ describe("images by way of Nova", () => {
     }
   });
 
-  test("a page has a link to the next one", async () => {
+  test("links to the next page", async () => {
     const image = world.image({ name: "mine" });
     const first = await world.ask({ url: `${IMAGES}?limit=1` });
     expect(first.json("images_links", 0, "href")).toBe(`${ROOT}/compute/v2.1/images?limit=1&marker=${image}`);
@@ -73,7 +73,7 @@ describe("images by way of Nova", () => {
     expect([ids(first.json("images")), ids(second.json("images"))]).toEqual([[image], [CIRROS]]);
   });
 
-  test("its properties are metadata, which is set, added to and taken away", async () => {
+  test("reads, replaces, adds and removes properties as metadata", async () => {
     const image = world.image({ owner: world.projectId("admin"), properties: { a: "1", b: "2", "d~/e": "4" } });
     const url = `${IMAGES}/${image}/metadata`;
     await world.ask({ method: "PUT", url: `${url}/c`, body: { meta: { c: "3" } } });
@@ -90,7 +90,7 @@ describe("images by way of Nova", () => {
     expect((await world.ask({ method: "PUT", url: `${url}/g`, body: { meta: { f: "5" } } })).status).toBe(400);
   });
 
-  test("the Image service judges who may", async () => {
+  test("leaves authorization to the Image API", async () => {
     const image = world.image({ owner: world.projectId("admin") });
     const token = await world.token("demo");
     const url = `${IMAGES}/${image}`;
@@ -110,7 +110,7 @@ describe("images by way of Nova", () => {
     expect((await world.ask({ url: `${IMAGES}/${secret}`, token })).status).toBe(404);
   });
 
-  test("Nova speaks for no other service since 2.36, and for metadata since 2.39", async () => {
+  test("does not exist since 2.36, and for metadata since 2.39", async () => {
     const url = `${IMAGES}/${CIRROS}`;
     const statuses = async (version: number) => [
       (await world.ask({ url: IMAGES, version })).status,

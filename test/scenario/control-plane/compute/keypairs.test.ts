@@ -22,7 +22,7 @@ function fingerprintOf(line: string): string {
 }
 
 describe("key pairs", () => {
-  test("an imported one is shown with its fingerprint, listed by name, and deleted", async () => {
+  test("an imported one is returned with its fingerprint, listed by name, and deleted", async () => {
     const created = await create({ name: "mine", public_key: ED25519 });
     expect(created.status).toBe(201);
     const pair = { name: "mine", public_key: ED25519, fingerprint: fingerprintOf(ED25519), type: "ssh" };
@@ -37,7 +37,7 @@ describe("key pairs", () => {
     expect([gone.status, gone.message]).toEqual([404, `Keypair mine not found for user ${world.userId("admin")}`]);
   });
 
-  test("one that is made tells its private half once", async () => {
+  test("the private key of a generated one is returned once", async () => {
     const made = await create({ name: "new" }, 1);
     expect(made.status).toBe(200);
     const { public_key, private_key, type } = made.json("keypair") as Record<string, string>;
@@ -50,7 +50,7 @@ describe("key pairs", () => {
     expect((await world.ask({ url: `${PATH}/new` })).json("keypair")).not.toHaveProperty("private_key");
   });
 
-  test("a certificate is a key as well, made or imported", async () => {
+  test("certificates can be imported and generated", async () => {
     const made = (await create({ name: "win", type: "x509" })).json("keypair") as Record<string, string>;
     const certificate = new X509Certificate(made.public_key ?? "");
     expect(certificate.subject).toBe(`CN=${world.userId("admin")}`);
@@ -72,20 +72,20 @@ describe("key pairs", () => {
     [{ name: "mine", type: "x509", public_key: ED25519 }, 2, expect.stringContaining("X509 fingerprint")],
     [{ name: "a@b", public_key: ED25519 }, 91, "Keypair data is invalid: Keypair name contains unsafe characters"],
     [{ name: "mine" }, 92, expect.stringContaining("'public_key' is a required property")],
-  ])("%o at 2.%i is refused", async (keypair, version, message) => {
+  ])("%o at 2.%i is rejected", async (keypair, version, message) => {
     const reply = await create(keypair, version);
     expect([reply.status, reply.message]).toEqual([400, message]);
     expect(world.store.keyPairs.list(world.userId("admin"))).toEqual([]);
   });
 
-  test("a name is had once by a user, and since 2.92 has more letters", async () => {
+  test("a user's names are unique, and 2.92 allows more characters", async () => {
     expect((await create({ name: "a@b.c", public_key: ED25519 }, 92)).status).toBe(201);
     const again = await create({ name: "a@b.c", public_key: ED25519 }, 92);
     expect([again.status, again.message]).toEqual([409, "Key pair 'a@b.c' already exists."]);
     expect((await create({ name: "a@b.c", public_key: ED25519 }, 92, await world.token("demo"))).status).toBe(201);
   });
 
-  test("others' are seen and made by administrators only, since 2.10", async () => {
+  test("only administrators may read and create those of other users, since 2.10", async () => {
     const demo = world.userId("demo");
     const admin = world.userId("admin");
     expect((await create({ name: "for", public_key: ED25519, user_id: demo }, 10)).status).toBe(201);
@@ -102,7 +102,7 @@ describe("key pairs", () => {
     expect((await create({ name: "x", public_key: ED25519, user_id: admin }, 10, token)).status).toBe(403);
   });
 
-  test("pages since 2.35", async () => {
+  test("are listed in pages since 2.35", async () => {
     for (const name of ["c", "a", "b"]) {
       await create({ name, public_key: ED25519 });
     }
@@ -123,7 +123,7 @@ describe("a server", () => {
     world.host("devstack1");
   });
 
-  test("has the key of its user as it was when it was made", async () => {
+  test("has the public key at the time of its creation", async () => {
     await create({ name: "mine", public_key: ED25519 });
     const server = { name: "vm", flavorRef: "1", imageRef: CIRROS, key_name: "mine" };
     const made = await world.ask({ method: "POST", url: "/compute/v2.1/servers", body: { server } });
@@ -137,7 +137,7 @@ describe("a server", () => {
     expect([other.status, other.message]).toEqual([400, "Invalid key_name provided."]);
   });
 
-  test("gets another key in a rebuild since 2.54, or none", async () => {
+  test("gets another key or none in a rebuild, since 2.54", async () => {
     await create({ name: "mine", public_key: ED25519 });
     const instance = world.server("devstack1", { userId: world.userId("admin") });
     const rebuild = (key_name: string | null, version: number) => {

@@ -38,7 +38,7 @@ const PAGES = [
   ["/os-migrations?limit=5", "migrations"],
 ] as const;
 
-test.each(PAGES)("%s: pages have everything once, and each reads as few rows as the first", async (path, key) => {
+test.each(PAGES)("%s: pages contain everything once, and each reads as few rows as the first", async (path, key) => {
   const cloud = await cloudOf(12);
   const total = key === "servers" ? 24 : 12;
   const ids: string[] = [];
@@ -57,12 +57,12 @@ test.each(PAGES)("%s: pages have everything once, and each reads as few rows as 
   expect(Math.max(...costs)).toBeLessThanOrEqual((costs[0] ?? 0) * 1.01);
 });
 
-test.each(PAGES)("%s: a page of a larger cloud reads no more rows", async (path) => {
+test.each(PAGES)("%s: a page of a larger cluster reads no more rows", async (path) => {
   const [small, large] = [await cloudOf(6), await cloudOf(60)];
   expect((await large.ask(path)).rows).toBe((await small.ask(path)).rows);
 });
 
-test("lists without pages are read and written in pieces, and are whole", async () => {
+test("lists without paging are read and serialized in pieces and are complete", async () => {
   const { world, ask } = await cloudOf(620);
   const services = (await ask("/os-services?binary=nova-compute")).reply.json("services") as { host: string }[];
   expect(new Set(services.map(({ host }) => host)).size).toBe(620);
@@ -72,7 +72,7 @@ test("lists without pages are read and written in pieces, and are whole", async 
   expect(old.json("hypervisors")).toHaveLength(620);
 });
 
-test("a list in detail shows each server as it is shown alone, but for its groups", async () => {
+test("a detailed list has each server as a single request returns it, without its groups", async () => {
   const world = await ApiWorld.open();
   const { store } = world;
   fillStore(store, { hosts: 3, servers: 9 });

@@ -94,12 +94,12 @@ describe("filters of servers", () => {
     [String.raw`?name=(a)\1`, 1, String.raw`Value: (a)\1. '(a)\\1' is not a 'regex'`],
     [`?${"ip=1&".repeat(201)}`, 1, "The query has 201 parameters; there may be 200."],
     ["?hostname=*", 1, "Invalid input for query parameters hostname. Value: *. '*' is not a 'regex'"],
-  ])("%s (2.%i) is refused", async (query, version, message) => {
+  ])("%s (2.%i) is rejected", async (query, version, message) => {
     const reply = await list(query, version);
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
   });
 
-  test("others than administrators have fewer; those of 2.83 more", async () => {
+  test("are fewer for users than for administrators, and more since 2.83", async () => {
     const token = await world.token("demo");
     expect(await names("?vm_state=stopped&host=devstack1", 82, token)).toEqual(["other"]);
     expect(await names("?vm_state=stopped", 83, token)).toEqual([]);
@@ -109,7 +109,7 @@ describe("filters of servers", () => {
 });
 
 describe("pages of servers", () => {
-  test("those that are only asked for come first, none is lost and none comes twice", async () => {
+  test("begin with build requests, and contain each server once", async () => {
     for (const name of ["a", "b", "c"]) {
       server(name);
       await world.world.advance(1000);
@@ -128,7 +128,7 @@ describe("pages of servers", () => {
     expect(listedNames).toEqual(["e", "d", "c", "b", "a"]);
   });
 
-  test("with a name: the marker is a place in the order, whatever it is called itself", async () => {
+  test("with a name filter accept any marker as a position in the order", async () => {
     for (const name of ["web1", "db1", "web2", "db2", "web3"]) {
       server(name);
       await world.world.advance(1000);
@@ -138,7 +138,7 @@ describe("pages of servers", () => {
     expect(await names(`?name=db&limit=1&marker=${marker}`)).toEqual(["db1"]);
   });
 
-  test("with a filter that the state of record doesn't know", async () => {
+  test("work with a filter that the database does not evaluate", async () => {
     for (let index = 0; index < 6; index += 1) {
       server(`s${index}`, { tags: index % 2 === 0 ? ["even"] : [] });
     }
@@ -149,7 +149,7 @@ describe("pages of servers", () => {
   });
 });
 
-describe("times that a client compares with are those that it is shown", () => {
+describe("filters by time compare with the rendered time", () => {
   const earlier = "2025-12-31T23:59:59Z";
   const time = "2026-01-01T00:00:00Z";
   const later = "2026-01-01T00:00:01Z";
@@ -158,7 +158,7 @@ describe("times that a client compares with are those that it is shown", () => {
     await world.world.advance(600);
   });
 
-  test("changes-since and changes-before of servers include the time that the server shows", async () => {
+  test("changes-since and changes-before include the rendered time of a server", async () => {
     const { uuid } = server("web1");
     const reply = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
     const updated = String(reply.json("server", "updated"));
@@ -171,14 +171,14 @@ describe("times that a client compares with are those that it is shown", () => {
     expect(await names(`?changes-since=${later}`, 66)).toEqual([]);
   });
 
-  test("a server that is still to be built is compared in the same way", async () => {
+  test("a build request is compared in the same way", async () => {
     const id = await ask("new");
     const reply = await world.ask({ url: `/compute/v2.1/servers/${id}` });
     const updated = String(reply.json("server", "updated"));
     expect(await names(`?changes-since=${updated}&changes-before=${updated}`, 66)).toEqual(["new"]);
   });
 
-  test("created_at and launched_at of servers match what the server shows", async () => {
+  test("created_at and launched_at of servers match the rendered time", async () => {
     const { uuid } = server("web1", { launchedAt: world.runtime.clock.now() + 7 });
     const reply = await world.ask({ url: `/compute/v2.1/servers/${uuid}` });
     const created = String(reply.json("server", "created"));
@@ -188,7 +188,7 @@ describe("times that a client compares with are those that it is shown", () => {
     expect(await names(`?created_at=${later}`, 83)).toEqual([]);
   });
 
-  test("instance actions show their times in full, and are compared in full", async () => {
+  test("instance actions are rendered and compared with microseconds", async () => {
     const instance = server("web1");
     await world.act(instance, { migrate: null });
     const path = `/compute/v2.1/servers/${instance.uuid}/os-instance-actions`;
@@ -207,7 +207,7 @@ test.each(["host", "node"])("only administrators can sort servers by %s", async 
   expect((await list(`?sort_key=${name}`)).status).toBe(200);
 });
 
-test("changes-since shows deletions too", async () => {
+test("changes-since includes deleted servers", async () => {
   const { uuid } = server("gone");
   world.store.instances.save(uuid, { vmState: "deleted", terminatedAt: world.world.now });
   world.store.instances.destroy(uuid);
@@ -237,7 +237,7 @@ describe("instance actions", () => {
     return instance;
   };
 
-  test("2.51 events for all, 2.58 updated_at, 2.62 host and hostId, 2.84 details", async () => {
+  test("2.51 events for all users, 2.58 updated_at, 2.62 host and hostId, 2.84 details", async () => {
     const { uuid } = withEvent();
     const action = async (version: number) => (await get(uuid, "/req-1", version)).json("instanceAction") as object;
     expect(await action(57)).not.toHaveProperty("updated_at");
@@ -249,7 +249,7 @@ describe("instance actions", () => {
     expect((await get(uuid, "/req-2", 1)).message).toBe("Action req-2 not found");
   });
 
-  test("the owner sees no tracebacks and hosts", async () => {
+  test("the owner gets no tracebacks and hosts", async () => {
     const { uuid } = withEvent({ projectId: world.projectId("demo") });
     const token = await world.token("demo");
     expect((await get(uuid, "/req-1", 50, token)).json("instanceAction")).not.toHaveProperty("events");
@@ -257,7 +257,7 @@ describe("instance actions", () => {
     expect(Object.keys(event as object)).toEqual(["event", "start_time", "finish_time", "result", "hostId"]);
   });
 
-  test("2.21 those of deleted servers too, 2.58 in pages", async () => {
+  test("2.21 deleted servers have them as well, 2.58 in pages", async () => {
     const { uuid, projectId } = withEvent();
     world.store.actions.start({ action: "stop", instanceUuid: uuid, requestId: "req-2", userId: "u", projectId });
     const page = await get(uuid, "?limit=1", 58);
@@ -290,7 +290,7 @@ describe("migrations", () => {
     expect(await first(minor)).toHaveProperty(member);
   });
 
-  test("filters and pages", async () => {
+  test("are filtered and paged", async () => {
     const all = [live(), live("completed"), live()];
     const found = async (query: string, version = 80) => {
       const reply = await world.ask({ url: `/compute/v2.1/os-migrations${query}`, version });
@@ -312,7 +312,7 @@ describe("migrations", () => {
     expect((await world.ask({ url: "/compute/v2.1/os-migrations?user_id=x", version: 79 })).status).toBe(400);
   });
 
-  test("those of a server, while a live migration is under way", async () => {
+  test("of a server are listed while a live migration is in progress", async () => {
     const [running, done] = [live(), live("completed")];
     const get = (migration: typeof running, path = "", version = 23) =>
       world.ask({ url: `/compute/v2.1/servers/${migration.instanceUuid}/migrations${path}`, version });

@@ -48,7 +48,7 @@ describe("6.3 row 1: migrate and resize", () => {
     expect(world.wakes).toBe(1);
   });
 
-  test("resize", async () => {
+  test("resize saves the task state and adds a task", async () => {
     const instance = world.server("devstack1", { vmState: "stopped" });
     expect((await world.act(instance, { resize: { flavorRef: "2", "OS-DCF:diskConfig": "AUTO" } })).status).toBe(202);
     expect(world.stateOf(instance)).toEqual(["stopped", "resize_prep"]);
@@ -84,7 +84,7 @@ describe("6.3 row 1: migrate and resize", () => {
     expect(world.tasks()).toEqual([]);
   });
 
-  test("6.8 409 the source is down, or the server is locked for whoever is no administrator", async () => {
+  test("6.8 409 if the source is down, or if the server is locked and the caller no administrator", async () => {
     const locked = world.server("devstack1", { locked: true, projectId: world.projectId("demo") });
     const demo = await world.token("demo");
     expect((await world.act(locked, { resize: { flavorRef: "2" } }, 1, demo)).status).toBe(409);
@@ -105,7 +105,7 @@ describe("6.3 confirm and revert", () => {
     expect([again.status, again.message]).toEqual([400, "Instance has not been resized."]);
   });
 
-  test("confirm needs the source up, and a server that waits for it", async () => {
+  test("confirm needs a source that is up and a server that waits for confirmation", async () => {
     const instance = world.server("devstack1", { vmState: "resized" });
     const { id } = migrationOf(instance, "finished");
     world.fence("devstack2");
@@ -114,7 +114,7 @@ describe("6.3 confirm and revert", () => {
     expect((await world.act(world.server("devstack1"), { confirmResize: null })).status).toBe(409);
   });
 
-  test("revert is cast to the destination, also while the source is down; the request is for the old flavor again", async () => {
+  test("revert is cast to the destination even while the source is down, and restores the flavor of the request spec", async () => {
     const small = world.store.flavors.getByFlavorid("2");
     const tiny = world.store.flavors.getByFlavorid("1");
     if (!small || !tiny) {
@@ -181,7 +181,7 @@ describe("6.5 row 1: os-migrateLive", () => {
     [68, 400, live("nowhere", { block_migration: "auto" }), {}],
     [68, 409, live(null, { block_migration: "auto" }), { vmState: "stopped" }],
     [68, 409, live(null, { block_migration: "auto" }), { taskState: "migrating" }],
-  ])("2.%i is refused with %i: %j of %j", async (version, status, body, changes) => {
+  ])("2.%i is rejected with %i: %j of %j", async (version, status, body, changes) => {
     const reply = await world.act(world.server("devstack1", changes), body, version);
     expect(reply.status, reply.body).toBe(status);
     expect(world.tasks()).toEqual([]);
@@ -224,7 +224,7 @@ describe("6.5 force-complete and abort", () => {
     expect((await abort(instance, id, version)).status).toBe(abandon);
   });
 
-  test("6.8 404 another server's, 409 a server that does not migrate, 404 before their versions", async () => {
+  test("6.8 404 for another server's migration, 409 for a server that is not migrating, 404 before their microversions", async () => {
     const instance = world.server("devstack2", { taskState: "migrating" });
     const { id } = migrationOf(world.server("devstack2"), "running", "live-migration");
     expect((await abort(instance, id)).status).toBe(404);
@@ -258,7 +258,7 @@ describe("6.6 states", () => {
     expect(actionsOf(instance)).toHaveLength(1);
   });
 
-  test("rescue rejects an image that does not exist with Nova's text", async () => {
+  test("rescue rejects an unknown image with Nova's message", async () => {
     const rescue = { rescue_image_ref: "5a000000-0000-4000-8000-000000000001" };
     const reply = await world.act(world.server("devstack1"), { rescue });
     const text = `Requested rescue image '${rescue.rescue_image_ref}' is not supported`;
@@ -281,7 +281,7 @@ describe("6.6 states", () => {
     expect(world.casts).toEqual([]);
   });
 
-  test("rebuild answers the server, and takes what is to be other", async () => {
+  test("rebuild returns the server and saves the requested attributes", async () => {
     const instance = world.server("devstack1");
     const { uuid: instanceUuid, projectId, userId, flavor } = instance;
     const spec = {
@@ -305,7 +305,7 @@ describe("6.6 states", () => {
     expect(world.casts[0]?.params).toMatchObject({ recreate: false, migrationId: null, node: "devstack1" });
   });
 
-  test("a rebuild from a new image that requires something of its host is checked by the conductor first", async () => {
+  test("the conductor first checks a rebuild from a new image with requirements", async () => {
     const instance = world.server("devstack1");
     const imageRef = world.image({ properties: { "trait:CUSTOM_FAST": "required" } });
     expect((await world.act(instance, { rebuild: { imageRef } })).status).toBe(202);
@@ -313,7 +313,7 @@ describe("6.6 states", () => {
     expect(world.tasks()).toMatchObject([{ kind: "rebuild_in_place", previousImageRef: instance.imageRef }]);
   });
 
-  test("a rebuild answers what the extensions of the time did not add, until 2.75", async () => {
+  test("the response of a rebuild omits extension properties before 2.75", async () => {
     const getResponseKeys = async (version: number) => {
       const reply = await world.act(world.server("devstack1"), { rebuild: { imageRef: CIRROS } }, version);
       return Object.keys(reply.json("server") as object);
@@ -326,7 +326,7 @@ describe("6.6 states", () => {
     expect(await getResponseKeys(57)).toContain("user_data");
     const complete = await getResponseKeys(75);
     expect(complete).toEqual(expect.arrayContaining([...extensions, "OS-EXT-SRV-ATTR:hostname", "user_data"]));
-    expect(complete, "which is `user_data` here, for anybody").not.toContain("OS-EXT-SRV-ATTR:user_data");
+    expect(complete, "it is `user_data` here, for every user").not.toContain("OS-EXT-SRV-ATTR:user_data");
   });
 
   test.each<[number, unknown, Partial<NewInstance>, number, string | null]>([
@@ -351,7 +351,7 @@ describe("6.6 states", () => {
 describe("6.2 deletes", () => {
   const remove = (instance: Instance) => world.ask({ method: "DELETE", url: `/compute/v2.1/servers/${instance.uuid}` });
 
-  test("a server that waits for confirmation: its source first", async () => {
+  test("a server that waits for confirmation is first confirmed on its source", async () => {
     const instance = world.server("devstack1", { vmState: "resized", flavor: { ...TINY, id: 1 } });
     const { id } = migrationOf(instance, "finished");
     expect((await remove(instance)).status).toBe(204);
@@ -362,7 +362,7 @@ describe("6.2 deletes", () => {
     expect(world.tasks()).toHaveLength(1);
   });
 
-  test("a server that can be restored is kept by its host; one that never ran, or whose host is down, is not", async () => {
+  test("a server that can be restored is soft-deleted, unless it never ran or its host is down", async () => {
     world = await ApiWorld.open(3600);
     world.flavor();
     world.host("devstack1");
@@ -379,7 +379,7 @@ describe("6.2 deletes", () => {
     expect(world.tasks()).toMatchObject([{ kind: "delete_local" }]);
   });
 
-  test("forceDelete deletes at once, in any state", async () => {
+  test("forceDelete deletes at once in any state", async () => {
     const instance = world.server("devstack1", { vmState: "soft-delete", taskState: "restoring" });
     expect((await world.act(instance, { forceDelete: null })).status).toBe(202);
     expect(world.casts.map(({ method }) => method)).toEqual(["terminate_instance"]);

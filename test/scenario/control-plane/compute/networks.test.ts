@@ -73,7 +73,7 @@ describe("create", () => {
     expect(await getRequestedPorts({ networks: [{ port: uuid }] })).toEqual([{ port: uuid }]);
   });
 
-  test("with security groups, by name and by id; the default one else", async () => {
+  test("with security groups by name and id, by default with the group default", async () => {
     const [web, ssh] = [group("web"), group("ssh")];
     const fallback = world.store.securityGroups.ensureDefault(world.projectId("admin"));
     const groupsOf = async (names?: readonly string[]) => {
@@ -89,7 +89,7 @@ describe("create", () => {
     expect(await groupsOf([twice.uuid])).toEqual([twice.uuid]);
   });
 
-  test("names nothing of other projects", async () => {
+  test("rejects resources of other projects", async () => {
     const port = world.store.ports.get(userPort("demo").uuid);
     const foreign = group("theirs", "demo");
     const reply = await create({ networks: "auto", security_groups: [{ name: foreign.uuid }] });
@@ -123,13 +123,13 @@ describe("create", () => {
       400,
       /asked for twice/,
     ],
-  ])("with %s is refused", async (_what, server, status, message) => {
+  ])("with %s is rejected", async (_what, server, status, message) => {
     const reply = await create(server);
     expect(reply.status).toBe(status);
     expect(reply.message).toMatch(message);
   });
 
-  test("with what somebody has is refused", async () => {
+  test("with a port or address in use is rejected", async () => {
     const instance = networked();
     const [port] = world.store.ports.ofDevice(instance.uuid);
     const byPort = await create({ networks: [{ port: port?.uuid }] });
@@ -145,7 +145,7 @@ describe("create", () => {
 });
 
 describe("a server's addresses", () => {
-  test("are shown with its groups, and in PUT as it was before 2.75", async () => {
+  test("are returned with its groups; the response of PUT before 2.75 omits extensions", async () => {
     const { uuid } = networked(group("web").uuid);
     const address = {
       version: 4,
@@ -165,14 +165,14 @@ describe("a server's addresses", () => {
     );
   });
 
-  test("are none without a network", async () => {
+  test("are empty without a network", async () => {
     const { uuid } = world.server("devstack1");
     const serverView = (await ask("GET", `/servers/${uuid}`)).json("server");
     expect(serverView).toMatchObject({ addresses: {} });
     expect(serverView).not.toHaveProperty("security_groups");
   });
 
-  test("by network", async () => {
+  test("are returned by network", async () => {
     const { uuid } = networked();
     const plain = { private: [{ version: 4, addr: "10.0.0.2" }] };
     expect((await ask("GET", `/servers/${uuid}/ips`)).json()).toEqual({ addresses: plain });
@@ -181,7 +181,7 @@ describe("a server's addresses", () => {
     expect([other.status, other.message]).toEqual([404, "Instance is not a member of specified network"]);
   });
 
-  test("are what lists are filtered by", async () => {
+  test("filter lists", async () => {
     const { uuid } = networked();
     networked();
     const found = async (ip: string) =>
@@ -196,7 +196,7 @@ describe("interfaces", () => {
   const attach = (uuid: string, body?: object, version = 49) =>
     ask("POST", `/servers/${uuid}/os-interface`, body && { interfaceAttachment: body }, version);
 
-  test("are listed and shown", async () => {
+  test("are listed and returned by id", async () => {
     const instance = networked();
     const [port] = world.store.ports.ofDevice(instance.uuid);
     const view = { net_id: NETWORK, port_id: port?.uuid, mac_addr: port?.mac, port_state: "DOWN" };
@@ -208,7 +208,7 @@ describe("interfaces", () => {
     expect((await ask("GET", `/servers/${other.uuid}/os-interface/${port?.uuid}`)).status).toBe(404);
   });
 
-  test("are attached: a new one, an address, a port; and detached", async () => {
+  test("are attached by network, address and port, and detached", async () => {
     const { uuid } = world.server("devstack1");
     expect((await attach(uuid)).status).toBe(200);
     const fixed = await attach(uuid, { net_id: NETWORK, fixed_ips: [{ ip_address: "10.0.0.9" }], tag: "n" });
@@ -224,7 +224,7 @@ describe("interfaces", () => {
     expect((await ask("DELETE", `/servers/${uuid}/os-interface/${made}`)).status).toBe(404);
   });
 
-  test("are refused where Nova does", async () => {
+  test("are rejected as in Nova", async () => {
     const { uuid } = networked();
     const [taken] = world.store.ports.ofDevice(uuid);
     const attachments: [object, number][] = [
@@ -264,11 +264,11 @@ describe("security groups of a server", () => {
     [{ name: " " }, 400],
     [{}, 400],
     [null, 400],
-  ])("%j is refused", async (body, status) => {
+  ])("%j is rejected", async (body, status) => {
     expect((await world.act(networked(), { addSecurityGroup: body })).status).toBe(status);
   });
 
-  test("a server without ports has none to add to", async () => {
+  test("cannot be added to a server without ports", async () => {
     group("web");
     const reply = await world.act(world.server("devstack1"), { addSecurityGroup: { name: "web" } });
     expect(reply.status).toBe(404);
@@ -284,7 +284,7 @@ describe("the proxies", () => {
     },
   );
 
-  test("networks", async () => {
+  test("return the flat network", async () => {
     expect((await ask("GET", "/os-networks")).json("networks")).toMatchObject([
       { id: NETWORK, label: "private", cidr: null },
     ]);
@@ -297,13 +297,13 @@ describe("the proxies", () => {
     expect((await ask("POST", "/os-networks", { network: {} })).status).toBe(410);
   });
 
-  test("floating IPs: there are none", async () => {
+  test("return no floating IPs", async () => {
     expect((await ask("GET", "/os-floating-ips")).json()).toEqual({ floating_ips: [] });
     expect((await ask("POST", "/os-floating-ips", {})).status).toBe(404);
     expect((await ask("DELETE", "/os-floating-ips/1")).status).toBe(404);
   });
 
-  test("security groups are made, renamed and removed", async () => {
+  test("create, rename and delete security groups", async () => {
     const made = await ask("POST", "/os-security-groups", { security_group: { name: "web", description: "d" } });
     const id = String(made.json("security_group", "id"));
     expect(made.json("security_group")).toEqual({
@@ -332,7 +332,7 @@ describe("the proxies", () => {
     [{ security_group: { name: 1, description: "" } }, 400],
     [{ security_group: { name: "x".repeat(256), description: "" } }, 400],
     [{ security_group: { name: "default", description: "" } }, 403],
-  ])("the group %j is refused", async (body, status) => {
+  ])("reject the group %j", async (body, status) => {
     expect((await ask("POST", "/os-security-groups", body)).status).toBe(status);
   });
 
@@ -346,7 +346,7 @@ describe("the proxies", () => {
     const rule = (body: object) =>
       ask("POST", "/os-security-group-rules", { security_group_rule: { parent_group_id: parent, ...body } });
 
-    test("for a network", async () => {
+    test("for a network are created and deleted", async () => {
       const made = await rule({ ip_protocol: "tcp", from_port: 22, to_port: "22", cidr: "10.2.3.124/24" });
       const id = made.json("security_group_rule", "id");
       const view = { from_port: 22, to_port: 22, ip_protocol: "tcp", ip_range: { cidr: "10.2.3.124/24" }, group: {} };
@@ -358,7 +358,7 @@ describe("the proxies", () => {
       expect((await ask("DELETE", `/os-security-group-rules/${id}`)).status).toBe(404);
     });
 
-    test("for a group: all ports, where none are named", async () => {
+    test("for a group without ports allow all ports", async () => {
       const source = group("source");
       const made = await rule({ ip_protocol: "TCP", group_id: source.uuid });
       expect(made.json("security_group_rule")).toMatchObject({
@@ -387,7 +387,7 @@ describe("the proxies", () => {
       [{ parent_group_id: 7, ip_protocol: "tcp", from_port: 22, to_port: 22 }, 400],
       [{ parent_group_id: CIRROS, ip_protocol: "tcp", from_port: 22, to_port: 22 }, 404],
       [{ ip_protocol: "tcp", from_port: 22, to_port: 22, group_id: CIRROS }, 404],
-    ])("%j is refused", async (body, status) => {
+    ])("%j is rejected", async (body, status) => {
       expect((await rule(body)).status).toBe(status);
     });
   });

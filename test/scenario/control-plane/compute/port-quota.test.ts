@@ -49,7 +49,7 @@ describe("the port quota", () => {
     return (await reply).json("forbidden", "message");
   }
 
-  test("counts a port of a user and a port of a server once each", async () => {
+  test("counts a user's port and a server's port once each", async () => {
     setQuota(3);
     userPort();
     networkedServer();
@@ -59,7 +59,7 @@ describe("the port quota", () => {
     expect(await rejection(create({ networks: "auto" }))).toBe(LIMIT_REACHED);
   });
 
-  test("rejects a port of a user while requested servers have reserved the rest", async () => {
+  test("rejects a user's port while requested servers have reserved the rest", async () => {
     setQuota(1);
     await create({ networks: "auto" });
     const body = { port: { network_id: NETWORK } };
@@ -87,7 +87,7 @@ describe("the port quota", () => {
     expect(await portUsage()).toMatchObject({ used: 1, reserved: 0 });
   });
 
-  test("is named when the project has more ports than it allows", async () => {
+  test("is in the message if the project has more ports than it allows", async () => {
     userPort();
     userPort();
     setQuota(1);
@@ -95,14 +95,14 @@ describe("the port quota", () => {
     expect(await rejection(create({ networks: "auto" }))).toBe(text);
   });
 
-  test("frees the reservation when a user deletes a server that is not placed", async () => {
+  test("releases the reservation when a user deletes a server that is not placed", async () => {
     setQuota(1);
     const { id } = (await create({ networks: "auto" })).json("server") as { id: string };
     expect((await ask("DELETE", `/servers/${id}`)).status).toBe(204);
     expect((await create({ networks: "auto" })).status).toBe(202);
   });
 
-  test("limits the interfaces that are attached to a server, not the ports that exist", async () => {
+  test("limits interfaces that create a port, and not existing ports", async () => {
     const uuid = networkedServer();
     const port = userPort();
     setQuota(2);

@@ -64,7 +64,7 @@ describe("6.11 limits of servers", () => {
       {},
       "cores, instances, ram: Requested 1, 1, 512, but already used 2, 2, 1024 of 2, 2, 1025 cores, instances, ram",
     ],
-  ])("%s: 403 in Nova's words, and nothing is made", async (_what, limits, server, message) => {
+  ])("%s: 403 with Nova's message, and nothing is created", async (_what, limits, server, message) => {
     expect((await put(limits)).status).toBe(200);
     placed();
     await create();
@@ -73,7 +73,7 @@ describe("6.11 limits of servers", () => {
     expect(pending()).toBe(1);
   });
 
-  test("several at once: as many as there is room for, or none if these are too few", async () => {
+  test("several servers: as many as the limits allow, or none if min_count is not reached", async () => {
     await put({ cores: 9 });
     const rejection = await create({ flavorRef: "2", min_count: 3, max_count: 5 });
     expect(rejection.message).toBe("Quota exceeded for cores: Requested 20, but already used 0 of 9 cores");
@@ -88,7 +88,7 @@ describe("6.11 limits of servers", () => {
     expect(pending()).toBe(3);
   });
 
-  test("one that is soft-deleted makes room until it is restored; one that is shelved does not", async () => {
+  test("a soft-deleted server does not count until it is restored; a shelved one counts", async () => {
     await put({ instances: 1 });
     const vm = placed({ vmState: "shelved_offloaded" } as never);
     expect((await create()).status).toBe(403);
@@ -101,10 +101,10 @@ describe("6.11 limits of servers", () => {
     ]);
     await put({ instances: 2 });
     expect((await world.act(vm, { restore: null }, 1, demo)).status).toBe(202);
-    expect((await create()).status, "while it is restored").toBe(403);
+    expect((await create()).status, "during the restore").toBe(403);
   });
 
-  test("a resize counts what the flavor is larger by; a revert answers 413", async () => {
+  test("a resize counts the difference of the flavors; a rejected revert is 413", async () => {
     await put({ cores: 3 });
     const vm = placed();
     const resized = await world.act(vm, { resize: { flavorRef: "2" } }, 1, demo);
@@ -125,10 +125,10 @@ describe("6.11 limits of servers", () => {
     expect((await world.act(down, { revertResize: null }, 1, demo)).status).toBe(202);
   });
 
-  test("a user's own limit holds beside the project's", async () => {
+  test("a user's limit applies in addition to the project's", async () => {
     await put({ instances: 1 }, `?user_id=${world.userId("demo")}`);
     placed({ userId: "somebody else" } as never);
-    expect((await create()).status, "others' servers are not the user's").toBe(202);
+    expect((await create()).status, "other users' servers do not count").toBe(202);
     expect((await create()).message).toBe(
       "Quota exceeded for instances: Requested 1, but already used 1 of 1 instances",
     );
@@ -136,14 +136,14 @@ describe("6.11 limits of servers", () => {
     expect((await create()).message).toContain("already used 2 of 2 instances");
   });
 
-  test("requests that come together cannot both have the last place", async () => {
+  test("concurrent requests cannot both take the last server", async () => {
     await put({ instances: 3 });
     const replies = await Promise.all(Array.from({ length: 8 }, () => create()));
     expect(replies.filter(({ status }) => status === 202)).toHaveLength(3);
     expect(pending()).toBe(3);
   });
 
-  test("NoopQuotaDriver: nothing is counted, everything is -1", async () => {
+  test("NoopQuotaDriver counts nothing, and all limits are -1", async () => {
     world.quota.enforced = false;
     expect((await create({ max_count: 30 })).status).toBe(202);
     expect(pending()).toBe(30);
@@ -154,8 +154,8 @@ describe("6.11 limits of servers", () => {
   });
 });
 
-describe("6.11 limits of other things", () => {
-  test("metadata of a server, when it is made, changed or rebuilt", async () => {
+describe("6.11 limits of other resources", () => {
+  test("metadata of a server that is created, changed or rebuilt", async () => {
     await put({ metadata_items: 1 });
     const two = { a: "1", b: "2" };
     const message = "Maximum number of metadata items exceeds 1";
@@ -180,7 +180,7 @@ describe("6.11 limits of other things", () => {
     [{ injected_files: 1 }, "Personality file limit exceeded"],
     [{ injected_file_path_bytes: 2 }, "Personality file path exceeds maximum 2"],
     [{ injected_file_content_bytes: 2 }, "Personality file content exceeds maximum 2"],
-  ])("files that a server begins with: %j", async (limits, message) => {
+  ])("injected files: %j", async (limits, message) => {
     await put(limits, "", 56);
     const file = { path: "/etc/x", contents: Buffer.from("abc").toString("base64") };
     const { networks: _networks, ...server } = { networks: undefined, personality: [file, file] };
@@ -213,7 +213,7 @@ describe("os-quota-sets", () => {
   const NETWORK = ["fixed_ips", "floating_ips", "security_group_rules", "security_groups"];
   const ALWAYS = ["cores", "instances", "key_pairs", "metadata_items", "ram", "server_group_members", "server_groups"];
 
-  test("what is shown at each microversion", async () => {
+  test("have these resources at each microversion", async () => {
     for (const path of ["", "/defaults", "/detail"]) {
       const all = (...more: string[]) => ["id", ...ALWAYS, ...more].toSorted();
       expect(await names(`/os-quota-sets/${project}${path}`, 35)).toEqual(all(...FILES, ...NETWORK));
@@ -223,7 +223,7 @@ describe("os-quota-sets", () => {
     expect((await get(`/os-quota-sets/${project}?what=1`, 75)).status).toBe(400);
   });
 
-  test("defaults are nova.conf's, then the class default's; a project's own come before, and go with DELETE", async () => {
+  test("defaults are nova.conf's, then those of the class default; a project's own override them until DELETE", async () => {
     const limit = async (path = "") => (await get(`/os-quota-sets/${project}${path}`)).json("quota_set", "instances");
     expect([await limit(), await limit("/defaults")]).toEqual([10, 10]);
     const body = { quota_class_set: { instances: "12" } };
@@ -244,7 +244,7 @@ describe("os-quota-sets", () => {
     expect([await limit(user), await limit()]).toEqual([12, 12]);
   });
 
-  test("detail tells what is used, of the project or of a user", async () => {
+  test("detail has the usage of the project or of a user", async () => {
     placed();
     placed({ userId: "other" } as never);
     await create();
@@ -276,14 +276,14 @@ describe("os-quota-sets", () => {
     expect(world.store.quotas.limits(project, query === "" ? null : "new")).toEqual({});
   });
 
-  test("force passes over what is used; one wrong limit leaves the others as they are", async () => {
+  test("force ignores the usage; one invalid limit leaves all unchanged", async () => {
     placed();
     expect((await put({ instances: 0, force: true })).json("quota_set", "instances")).toBe(0);
     expect((await put({ ram: 60_000, instances: 0 })).status).toBe(400);
     expect(world.store.quotas.limits(project, null)).toEqual({ instances: 0 });
   });
 
-  test("a project that does not exist: 400", async () => {
+  test("a project that does not exist is a 400", async () => {
     for (const path of ["", "/defaults", "/detail"]) {
       const reply = await get(`/os-quota-sets/nobody${path}`);
       expect([reply.status, reply.message]).toEqual([400, "Project ID nobody is not a valid project."]);
@@ -291,7 +291,7 @@ describe("os-quota-sets", () => {
   });
 });
 
-test("os-quota-class-sets: networks until 2.49, server groups since; an unknown class is nova.conf's", async () => {
+test("os-quota-class-sets: networks until 2.49, server groups since; an unknown class has nova.conf's limits", async () => {
   const names = async (version: number) =>
     Object.keys((await get("/os-quota-class-sets/gold", version)).json("quota_class_set") as object);
   expect(await names(49)).toEqual(expect.arrayContaining(["id", "fixed_ips", "injected_files"]));
@@ -308,7 +308,7 @@ test("os-quota-class-sets: networks until 2.49, server groups since; an unknown 
   expect((await get("/os-quota-class-sets/gold")).json("quota_class_set", "cores")).toBe(20);
 });
 
-test("limits: what is allowed and used, by microversion; another project's for administrators", async () => {
+test("limits: limits and usage by microversion; another project's are for administrators only", async () => {
   placed();
   await put({ cores: 33 });
   const absolute = async (version: number, query = "", token: string | undefined = demo) =>

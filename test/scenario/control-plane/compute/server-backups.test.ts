@@ -48,7 +48,7 @@ async function names(): Promise<readonly string[]> {
 const show = async (id: string) => (await world.ask({ url: `/image/v2/images/${id}` })).json();
 
 describe("a backup", () => {
-  test("is a snapshot whose image says what it is", async () => {
+  test("is a snapshot whose image has the backup's properties", async () => {
     const reply = await backup({ metadata: { why: "test", backup_type: "mine" } });
     const imageId = String(reply.json("image_id"));
     expect(reply.status).toBe(202);
@@ -76,7 +76,7 @@ describe("a backup", () => {
     expect(actions.json("instanceActions", 0)).toMatchObject({ action: "createBackup" });
   });
 
-  test("before 2.45 is found by its place", async () => {
+  test("before 2.45 is returned as a location", async () => {
     const reply = await backup({ rotation: "1" }, { version: 44 });
     const images = await world.ask({ url: "/image/v2/images?image_type=backup" });
     const id = images.json("images", 0, "id");
@@ -85,14 +85,14 @@ describe("a backup", () => {
   });
 
   test.each(["stopped", "paused", "suspended"] as const)(
-    "is made of a server that is %s, and of one that is locked",
+    "is allowed for a server that is %s, also if it is locked",
     async (vmState) => {
       server = world.server("devstack1", { vmState, locked: true, projectId: world.projectId("demo") });
       expect((await backup({}, { token: await world.token("demo") })).status).toBe(202);
     },
   );
 
-  test("is refused in other states, of servers without a disk, and of what the user does not have", async () => {
+  test("is rejected in other states, without a disk, and for servers that the user does not see", async () => {
     world.store.instances.save(server.uuid, { vmState: "rescued" });
     expect((await backup()).status).toBe(409);
     world.store.instances.save(server.uuid, { vmState: "active", imageRef: "" });
@@ -113,11 +113,11 @@ describe("a backup", () => {
     { backup_type: undefined },
     { metadata: { a: 1 } },
     { more: 1 },
-  ])("is not asked for by %j", async (request) => {
+  ])("rejects %j", async (request) => {
     expect((await backup(request)).status).toBe(400);
   });
 
-  test("has as many metadata as the quota allows, until 2.38", async () => {
+  test("has as many metadata items as the quota allows, until 2.38", async () => {
     world.quota.defaults.metadata_items = 1;
     const metadata = { one: "1", two: "2" };
     expect((await backup({ metadata }, { version: 38 })).status).toBe(403);
@@ -126,7 +126,7 @@ describe("a backup", () => {
 });
 
 describe("the rotation", () => {
-  test("removes the oldest backups when the new one has its bytes", async () => {
+  test("removes the oldest backups when the new one is uploaded", async () => {
     await made({ name: "one" });
     await made({ name: "two" });
     const third = String((await backup({ name: "three" })).json("image_id"));
@@ -137,7 +137,7 @@ describe("the rotation", () => {
     expect(await names()).toEqual(["four", "three", "two"]);
   });
 
-  test("is each type's and each server's own, and leaves snapshots alone", async () => {
+  test("is separate for each type and server, and keeps snapshots", async () => {
     await made({ name: "weekly", backup_type: "weekly" });
     await made({ name: "daily" });
     const first = server;
@@ -151,7 +151,7 @@ describe("the rotation", () => {
     expect((await world.ask({ url: "/image/v2/images?name=snapshot" })).json("images")).toHaveLength(1);
   });
 
-  test("passes over a protected backup, which counts", async () => {
+  test("counts protected backups but does not remove them", async () => {
     const id = await made({ name: "kept" });
     await world.ask({
       method: "PATCH",
@@ -164,7 +164,7 @@ describe("the rotation", () => {
     expect(await names()).toEqual(["kept", "three", "two"]);
   });
 
-  test("to none removes all at once, and copies nothing", async () => {
+  test("of 0 removes all backups at once and creates none", async () => {
     await made({ name: "one" });
     await made({ name: "weekly", backup_type: "weekly" });
     const casts = world.casts.length;

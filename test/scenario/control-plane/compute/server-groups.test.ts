@@ -28,7 +28,7 @@ async function server(group: unknown, more: Record<string, unknown> = {}, token?
 const show = (id: string, version = 64, token?: string) => world.ask({ url: `${PATH}/${id}`, version, token });
 
 describe("server groups", () => {
-  test("before 2.64 a list of one policy and metadata, since then policy and rules; whose it is since 2.13", async () => {
+  test("have a list of one policy and metadata before 2.64, policy and rules since, and their owner since 2.13", async () => {
     const old = await create({ name: "old", policies: ["affinity"] }, 12);
     expect(old.status).toBe(200);
     const id = String(old.json("server_group", "id"));
@@ -62,7 +62,7 @@ describe("server groups", () => {
     expect(world.store.serverGroups.list(undefined, { offset: 0, limit: 9 })).toEqual([]);
   });
 
-  test("a project sees and deletes its own; all_projects is for administrators, and means nothing from others", async () => {
+  test("are read and deleted by their project; all_projects works for administrators only", async () => {
     const demo = await world.token("demo");
     const [ours, theirs] = [await made(), await made({ name: "theirs" }, demo)];
     const ids = async (query: string, token?: string) =>
@@ -82,7 +82,7 @@ describe("server groups", () => {
     expect((await world.ask({ url: `${PATH}?limit=-1`, version: 64 })).status).toBe(400);
   });
 
-  test("members are the servers that asked for it, until they are deleted; servers show their group since 2.71", async () => {
+  test("have the servers that requested them until these are deleted; servers have their group since 2.71", async () => {
     const group = await made();
     const first = String((await server(group)).json("server", "id"));
     const second = String((await server(group, { name: "vm2" })).json("server", "id"));
@@ -96,7 +96,7 @@ describe("server groups", () => {
     const built = world.store.requests.buildRequest(second)?.instance ?? expect.fail("no request");
     world.store.requests.destroyBuildRequest(second);
     world.store.instances.create({ ...built, vmState: "soft-delete", taskState: null });
-    expect(await members(), "until it is restored").toEqual([]);
+    expect(await members(), "not while it is soft-deleted").toEqual([]);
     world.store.instances.save(second, { vmState: "active" });
     expect(await members()).toEqual([second]);
     world.store.instances.destroy(second);
@@ -104,7 +104,7 @@ describe("server groups", () => {
     expect(world.store.serverGroups.places(1)).toEqual([]);
   });
 
-  test("a deleted group lets its servers be; a server is not made for a group that nobody knows", async () => {
+  test("can be deleted without their servers; a server with an unknown group is rejected", async () => {
     const group = await made();
     const id = String((await server(group)).json("server", "id"));
     await world.ask({ method: "DELETE", url: `${PATH}/${group}` });
@@ -113,7 +113,7 @@ describe("server groups", () => {
     const rejection = await server(group);
     expect([rejection.status, rejection.message]).toEqual([400, `Instance group ${group} could not be found.`]);
     const theirs = await made({}, await world.token("demo"));
-    expect((await server(theirs)).status, "an administrator's may join it").toBe(202);
+    expect((await server(theirs)).status, "an administrator may use another project's group").toBe(202);
     const ours = await made();
     expect((await server(ours, {}, await world.token("demo"))).status).toBe(400);
     expect((await server("g")).status, "by name").toBe(400);

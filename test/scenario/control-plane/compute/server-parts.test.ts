@@ -19,7 +19,7 @@ function at(method: string, path: string, body?: unknown, version = 26) {
 }
 
 describe("status", () => {
-  test("each pair of states has one, and the filter finds it again", () => {
+  test("exists for each pair of states, and the filter finds it", () => {
     for (const vmState of VM_STATES) {
       for (const taskState of [null, ...TASK_STATES]) {
         const found = statesOfStatus([serverStatus({ vmState, taskState })]);
@@ -42,7 +42,7 @@ describe("status", () => {
   });
 });
 
-test("metadata", async () => {
+test("metadata is read, replaced and deleted", async () => {
   expect((await at("GET", "/metadata")).json("metadata")).toEqual({ role: "web" });
   expect((await at("POST", "/metadata", { metadata: { zone: "x" } })).json("metadata")).toEqual({
     role: "web",
@@ -56,7 +56,7 @@ test("metadata", async () => {
   expect((await at("PUT", "/metadata", { metadata: {} })).json("metadata")).toEqual({});
 });
 
-test("tags", async () => {
+test("tags are read, replaced and deleted", async () => {
   expect((await at("GET", "/tags", undefined, 25)).status).toBe(404);
   const added = await at("PUT", "/tags/b%20c");
   expect([added.status, added.headers.location]).toEqual([
@@ -78,12 +78,12 @@ test("tags", async () => {
   const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
   expect((await at("PUT", "/tags", { tags: many })).json("tags")).toHaveLength(50);
   expect((await at("PUT", "/tags/more")).status).toBe(400);
-  expect((await at("PUT", `/tags/${many[0]}`)).status, "Nova counts before it looks").toBe(400);
+  expect((await at("PUT", `/tags/${many[0]}`)).status, "Nova checks the limit before duplicates").toBe(400);
   expect((await at("PUT", "/tags", { tags: [...many, "more"] })).status).toBe(400);
   expect((await at("DELETE", "/tags")).status).toBe(204);
 });
 
-test("update", async () => {
+test("PUT updates name and description", async () => {
   const reply = await at("PUT", "", { server: { name: "new", description: "d" } });
   expect(reply.json("server")).toMatchObject({ name: "new", description: "d" });
   expect(reply.json("server")).not.toHaveProperty("OS-EXT-STS:vm_state");
@@ -97,7 +97,7 @@ test.each([
   ["/ips", { addresses: {} }],
   ["/os-interface", { interfaceAttachments: [] }],
   ["/os-volume_attachments", { volumeAttachments: [] }],
-])("%s: nothing", async (path, body) => {
+])("%s is empty", async (path, body) => {
   expect((await at("GET", path)).json()).toEqual(body);
 });
 
@@ -127,7 +127,7 @@ describe("the state of a server", () => {
     }
   });
 
-  test("a server that never ran: its tags change, its metadata and all actions are 409", async () => {
+  test("of a server that never ran allows changes of tags, and neither of metadata nor actions", async () => {
     instance = world.server("devstack1", { launchedAt: null, metadata: { role: "web" } });
     const never = (verb: string) => `Cannot '${verb}' instance ${instance.uuid} while it is in launched_at None`;
     expect((await at("PUT", "/tags/b")).status).toBe(201);
@@ -143,7 +143,7 @@ describe("the state of a server", () => {
     expect((await at("DELETE", "")).status).toBe(204);
   });
 
-  test("a locked server that could be restored is not, by its owner", async () => {
+  test("a locked soft-deleted server cannot be restored by its owner", async () => {
     const projectId = world.projectId("demo");
     instance = world.server("devstack1", { vmState: "soft-delete", locked: true, projectId });
     const reply = await world.act(instance, { restore: null }, 1, await world.token("demo"));

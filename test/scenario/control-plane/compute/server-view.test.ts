@@ -10,8 +10,8 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-describe("who sees what", () => {
-  test("another project's server is not there", async () => {
+describe("visibility", () => {
+  test("another project's server is not found", async () => {
     const { uuid } = world.server("devstack1");
     const token = await world.token("demo");
     for (const [method, path, body] of [
@@ -34,7 +34,7 @@ describe("who sees what", () => {
     expect(world.store.instances.get(uuid)?.displayName).toBe("vm1");
   });
 
-  test("the owner sees less than the administrator", async () => {
+  test("the owner sees fewer attributes than an administrator", async () => {
     const { uuid } = world.server("devstack1", { projectId: world.projectId("demo") });
     const url = `/compute/v2.1/servers/${uuid}`;
     const token = await world.token("demo");
@@ -44,7 +44,7 @@ describe("who sees what", () => {
     expect(later.filter((key) => key.startsWith("OS-EXT-SRV-ATTR:"))).toEqual(["OS-EXT-SRV-ATTR:hostname"]);
   });
 
-  test("all projects: for administrators only", async () => {
+  test("only administrators may list all projects", async () => {
     world.server("devstack1", { projectId: world.projectId("demo") });
     const url = "/compute/v2.1/servers/detail?all_tenants=1";
     expect((await world.ask({ url })).json("servers")).toHaveLength(1);
@@ -53,7 +53,7 @@ describe("who sees what", () => {
   });
 });
 
-describe("what a microversion adds to a server", () => {
+describe("properties added to a server by a microversion", () => {
   const since: readonly (readonly [number, string])[] = [
     [3, "OS-EXT-SRV-ATTR:reservation_id"],
     [9, "locked"],
@@ -74,7 +74,7 @@ describe("what a microversion adds to a server", () => {
     expect(await members(minor)).toContain(member);
   });
 
-  test("2.47 the flavor itself instead of a link", async () => {
+  test("2.47 the flavor instead of a link", async () => {
     const { uuid } = world.server("devstack1");
     const flavor = async (version: number) =>
       (await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version })).json("server", "flavor");
@@ -102,21 +102,21 @@ describe("what a microversion adds to a server", () => {
     expect((await world.ask({ url, version: 16 })).json("server", "host_status")).toBe(status);
   });
 
-  test("host_status of a deleted server is empty, although its host is up", async () => {
+  test("host_status of a deleted server is empty although its host is up", async () => {
     const { uuid } = world.server("devstack1");
     world.store.instances.destroy(uuid);
     const listed = await world.ask({ url: "/compute/v2.1/servers/detail?deleted=true&all_tenants=1", version: 16 });
     expect(listed.json("servers")).toMatchObject([{ id: uuid, host_status: "" }]);
   });
 
-  test("host_status of a service that is silent", async () => {
+  test("host_status is UNKNOWN for a service without reports", async () => {
     const { uuid } = world.server("devstack1");
     await world.world.advance(61_000);
     const url = `/compute/v2.1/servers/${uuid}`;
     expect((await world.ask({ url, version: 16 })).json("server", "host_status")).toBe("UNKNOWN");
   });
 
-  test("a fault is shown with a server in error, its details to administrators", async () => {
+  test("a server in error has its fault, with details for administrators", async () => {
     const projectId = world.projectId("demo");
     const { uuid } = world.server(null, { vmState: "error", projectId });
     world.store.instances.addFault({

@@ -33,7 +33,7 @@ function evacuation(status: MigrationStatus) {
 }
 
 describe("PUT", () => {
-  test("2.5 row 4 disabling tells the agent once it is stored", async () => {
+  test("2.5 row 4 disabling a service notifies its agent after the change is stored", async () => {
     const reply = await put({ status: "disabled", disabled_reason: "maint" });
     expect(reply.json("service")).toMatchObject({ status: "disabled", disabled_reason: "maint", id: service.uuid });
     expect(world.calls).toEqual([{ host: "devstack1", method: "set_host_enabled", params: { enabled: false } }]);
@@ -44,7 +44,7 @@ describe("PUT", () => {
     expect(world.calls[1]?.params).toEqual({ enabled: true });
   });
 
-  test("2.5 an agent that doesn't answer is only warned of", async () => {
+  test("2.5 an agent that does not reply causes a warning only", async () => {
     world.agentResponds = false;
     expect((await put({ status: "disabled" })).status).toBe(200);
     expect(stored()?.disabled).toBe(true);
@@ -95,13 +95,13 @@ describe("PUT", () => {
     ],
     ["a status", { status: "tired" }, "", 400, "'tired' is not one of ['enabled', 'disabled']"],
     ["a flag", { forced_down: "perhaps" }, "", 400, "Invalid input for field/attribute forced_down. Value: perhaps."],
-  ])("refuses: %s", async (_name, body, id, status, message) => {
+  ])("rejects: %s", async (_name, body, id, status, message) => {
     const reply = await put(body, 53, id || service.uuid);
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
     expect(stored()).toMatchObject({ disabled: false, forcedDown: false });
   });
 
-  test("other binaries can't be changed", async () => {
+  test("services of other binaries cannot be changed", async () => {
     const other = world.store.services.create({
       host: "ctl",
       binary: "nova-scheduler",
@@ -131,7 +131,7 @@ describe("PUT", () => {
     ["force-down", { host: "devstack1" }, 10, 404, "Unknown action"],
     ["dance", { host: "devstack1" }, 10, 404, "Unknown action"],
     ["disable", { host: "mars" }, 1, 404, "Could not find binary nova-compute on host mars."],
-  ])("before 2.53 refuses: %s %j", async (action, body, version, status, message) => {
+  ])("before 2.53 rejects: %s %j", async (action, body, version, status, message) => {
     const reply = await put({ binary: "nova-compute", ...(body as object) }, version, action);
     expect([reply.status, reply.message]).toEqual([status, message]);
   });
@@ -141,7 +141,7 @@ describe("DELETE", () => {
   test.each([
     ["", false],
     ["?force=true", true],
-  ])("7.1 nothing in the way: handed on%s", async (query, force) => {
+  ])("7.1 is passed on to deleteService%s", async (query, force) => {
     let forwardedForce: unknown;
     world.deleteService = async (_service, options) => {
       forwardedForce = options.force;
@@ -151,7 +151,7 @@ describe("DELETE", () => {
     expect(forwardedForce).toBe(force);
   });
 
-  test("7.1 step 1: ids", async () => {
+  test("7.1 step 1: ids are validated", async () => {
     const at = (id: string, version: number) =>
       world.ask({ method: "DELETE", url: `/compute/v2.1/os-services/${id}`, version });
     expect((await at("x", 53)).message).toBe("Invalid uuid x");
@@ -160,7 +160,7 @@ describe("DELETE", () => {
     expect((await remove("", 52)).status).toBe(204);
   });
 
-  test("7.1 step 1: other binaries are just destroyed", async () => {
+  test("7.1 step 1: services of other binaries are deleted without checks", async () => {
     const other = world.store.services.create({
       host: "ctl",
       binary: "nova-scheduler",
@@ -172,7 +172,7 @@ describe("DELETE", () => {
     expect(world.store.services.get(other.id)).toBeNull();
   });
 
-  test("what the policy refuses is a 409 with its reason", async () => {
+  test("a rejection by the policy is a 409 with its message", async () => {
     world.deleteService = async () => {
       throw new ServiceDeleteRejectedError("provider p has consumers c");
     };
@@ -181,7 +181,7 @@ describe("DELETE", () => {
   });
 });
 
-describe("what a microversion changes", () => {
+describe("properties changed by a microversion", () => {
   const first = async (path: string, key: string, version: number) =>
     (await world.ask({ url: `/compute/v2.1/${path}`, version })).json(key, 0) as Record<string, unknown>;
 
@@ -213,7 +213,7 @@ describe("what a microversion changes", () => {
     expect([await status(last), await status(last + 1)]).toEqual([200, 404]);
   });
 
-  test("2.33 hypervisors in pages, 2.53 by pattern", async () => {
+  test("2.33 hypervisors are paged, 2.53 found by pattern", async () => {
     world.host("devstack2");
     const at = (query: string, version: number) => world.ask({ url: `/compute/v2.1/os-hypervisors${query}`, version });
     const page = await at("?limit=1", 33);
@@ -231,7 +231,7 @@ describe("what a microversion changes", () => {
     );
   });
 
-  test("a node whose service is gone is not shown", async () => {
+  test("a node without its service is not listed", async () => {
     world.store.database.run("UPDATE services SET deleted = id");
     expect((await world.ask({ url: "/compute/v2.1/os-hypervisors" })).json("hypervisors")).toEqual([]);
     expect((await world.ask({ url: "/compute/v2.1/os-hypervisors/1" })).status).toBe(404);

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 
 describe("a project's usage", () => {
-  test("counts each server from its launch to its end, within the period", async () => {
+  test("counts each server from launch to termination within the period", async () => {
     const running = server({ launchedAt: now - 10 * HOUR, displayName: "running" });
     const ended = server({ launchedAt: now - 5 * HOUR, displayName: "ended" });
     world.store.instances.save(ended.uuid, { terminatedAt: now - 2 * HOUR });
@@ -56,11 +56,11 @@ describe("a project's usage", () => {
     expect(rows.find(({ name }) => name === "ended")?.uptime).toBe(3 * 3600);
   });
 
-  test("is empty where nothing ran", async () => {
+  test("is empty if nothing ran", async () => {
     expect((await usage(`/${world.projectId("admin")}`)).json()).toEqual({ tenant_usage: {} });
   });
 
-  test("is shown to the project's readers, the list to administrators", async () => {
+  test("is returned to readers of the project, and the list to administrators", async () => {
     const token = await world.token("demo");
     expect((await usage(`/${world.projectId("demo")}`, {}, 1, token)).status).toBe(200);
     expect((await usage(`/${world.projectId("admin")}`, {}, 1, token)).status).toBe(403);
@@ -68,14 +68,14 @@ describe("a project's usage", () => {
   });
 
   test.each([["2026-13-01T00:00:00"], ["yesterday"], ["2026-01-01 00:00:00"], ["2026-01-01T00:00:00Z"]])(
-    "%s is no time: 400",
+    "%s is an invalid time: 400",
     async (start) => {
       const reply = await usage("", { start });
       expect([reply.status, reply.message]).toEqual([400, "Invalid datetime string: Datetime is in invalid format"]);
     },
   );
 
-  test("a period that ends before it begins: 400", async () => {
+  test("a period that ends before it begins is a 400", async () => {
     const reply = await usage("", { start: at(now), end: at(now - HOUR) });
     expect([reply.status, reply.message]).toEqual([
       400,
@@ -87,7 +87,7 @@ describe("a project's usage", () => {
 describe("the list of usages", () => {
   const wide = () => ({ start: at(now - 24 * HOUR), end: at(now + HOUR) });
 
-  test("has servers only when they are asked for", async () => {
+  test("contains servers only on request", async () => {
     server({ launchedAt: now - HOUR });
     expect((await usage("", wide())).json("tenant_usages", 0)).not.toHaveProperty("server_usages");
     expect((await usage("", { ...wide(), detailed: 1 })).json("tenant_usages", 0, "server_usages", 0)).toMatchObject({
@@ -95,7 +95,7 @@ describe("the list of usages", () => {
     });
   });
 
-  test("has pages since 2.40, which end with the last server", async () => {
+  test("is paged since 2.40 and ends with the last server", async () => {
     const uuids = [1, 2, 3].map(() => server({ launchedAt: now - HOUR }).uuid).sort();
     const query = { ...wide(), detailed: 1, limit: 2 };
     const first = await usage("", query, 40);
@@ -109,14 +109,14 @@ describe("the list of usages", () => {
     expect((await usage("", query, 39)).json("tenant_usages", 0, "server_usages")).toHaveLength(3);
   });
 
-  test("shows its period in full, with the microseconds that the query has", async () => {
+  test("has the requested period with microseconds", async () => {
     server({ launchedAt: now - HOUR });
     const [start, end] = ["2025-12-31T22:00:00.123456", "2025-12-31T23:30:00.000001"];
     const reply = await usage("", { start, end });
     expect(reply.json("tenant_usages", 0)).toMatchObject({ start, stop: end });
   });
 
-  test("refuses other parameters since 2.75", async () => {
+  test("rejects unknown parameters since 2.75", async () => {
     expect((await usage("", { colour: "red" }, 74)).status).toBe(200);
     expect((await usage("", { colour: "red" }, 75)).status).toBe(400);
   });

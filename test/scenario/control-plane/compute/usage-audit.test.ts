@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 
 describe("the log of usage audits", () => {
-  test("says that no host has run one in the last month, hosts that are disabled included", async () => {
+  test("reports hosts without an audit of the last month, including disabled hosts", async () => {
     world.host("devstack1");
     const { id } = world.host("devstack2");
     world.store.services.update(id, { disabled: true });
@@ -41,7 +41,7 @@ describe("the log of usage audits", () => {
     });
   });
 
-  test("tells what hosts have noted, also of one that has not come to its end", async () => {
+  test("reports the hosts' records, including unfinished ones", async () => {
     for (const host of ["devstack1", "devstack2", "devstack3"]) {
       world.host(host);
     }
@@ -52,9 +52,9 @@ describe("the log of usage audits", () => {
     world.server("devstack2", launched);
     expect(world.store.taskLogs.begin("devstack1", october)).toBe(1);
     world.store.taskLogs.end("devstack1", october, { errors: 2, message: "ran" });
-    expect(world.store.taskLogs.begin("devstack1", october), "it has been done").toBeNull();
+    expect(world.store.taskLogs.begin("devstack1", october), "it is complete").toBeNull();
     expect(world.store.taskLogs.begin("devstack2", october)).toBe(1);
-    expect(world.store.taskLogs.begin("devstack2", october), "its agent has died").toBe(1);
+    expect(world.store.taskLogs.begin("devstack2", october), "its agent was killed").toBe(1);
     const log = (await ask(`/${encodeURIComponent("2026-11-12 01:02:03")}`)).json("instance_usage_audit_log");
     expect(log).toMatchObject({
       period_beginning: "2026-10-01 00:00:00",
@@ -72,7 +72,7 @@ describe("the log of usage audits", () => {
     });
   });
 
-  test("is done where there are no hosts", async () => {
+  test("is complete without hosts", async () => {
     expect((await ask()).json("instance_usage_audit_logs", "overall_status")).toBe("ALL hosts done. 0 errors.");
   });
 
@@ -93,7 +93,7 @@ describe("the log of usage audits", () => {
     "2026-11-25 00:60:00",
     "2026-11-25 00:00:60",
     "0000-11-25 00:00:00",
-  ])("%j is no time", async (before) => {
+  ])("%j is an invalid time", async (before) => {
     expect((await ask(`/${encodeURIComponent(before)}`)).status).toBe(before === "" ? 404 : 400);
   });
 
@@ -106,7 +106,7 @@ describe("the log of usage audits", () => {
     expect(reply.json("instance_usage_audit_log", "period_beginning")).toBe(begin);
   });
 
-  test("refuses what is no time, and whoever is no administrator", async () => {
+  test("rejects invalid times, and callers who are not administrators", async () => {
     const reply = await ask("/invalid_time");
     expect([reply.status, reply.message]).toEqual([400, "Invalid timestamp for date invalid_time"]);
     expect((await ask("/invalid_time", await world.token("demo"))).status).toBe(403);

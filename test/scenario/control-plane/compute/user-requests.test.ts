@@ -23,12 +23,12 @@ async function getServerAttributes(uuid: unknown) {
 
 const MOTD = { path: "/etc/motd", contents: Buffer.from("hello").toString("base64") };
 
-describe("files that a server begins with", () => {
+describe("injected files", () => {
   const files = (uuid: unknown) =>
     (world.store.requests.buildRequest(String(uuid))?.instance ?? world.store.instances.get(String(uuid)))
       ?.injectedFiles;
 
-  test("are kept from the request on, and are those of the last rebuild", async () => {
+  test("are saved with the request, and replaced by a rebuild", async () => {
     const made = await create({ personality: [MOTD, { ...MOTD, path: "/etc/issue" }] });
     expect(files(made.json("server", "id"))).toEqual([MOTD, { ...MOTD, path: "/etc/issue" }]);
     const { uuid } = world.server("devstack1");
@@ -52,7 +52,7 @@ describe("files that a server begins with", () => {
     [{ ...MOTD, contents: "not base64!" }, 1],
     [{ ...MOTD, path: "x".repeat(256) }, 1],
     [MOTD, 57],
-  ])("%j at 2.%i is refused", async (file, version) => {
+  ])("%j at 2.%i is rejected", async (file, version) => {
     const server = { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none", personality: [file] };
     const { networks: _none, ...old } = server;
     const body = { server: version < 37 ? old : server };
@@ -60,8 +60,8 @@ describe("files that a server begins with", () => {
   });
 });
 
-describe("addresses and the disk as the user wants them", () => {
-  test("are kept from the request on, and shown", async () => {
+describe("access addresses and disk configuration", () => {
+  test("are saved with the request and returned", async () => {
     const attributes = { accessIPv4: "192.0.2.1", accessIPv6: "2001:DB8:0::7", "OS-DCF:diskConfig": "AUTO" };
     const made = await create(attributes);
     expect(made.json("server", "OS-DCF:diskConfig")).toBe("AUTO");
@@ -69,7 +69,7 @@ describe("addresses and the disk as the user wants them", () => {
     expect(await getServerAttributes((await create({})).json("server", "id"))).toEqual(["", "", "MANUAL"]);
   });
 
-  test("are changed by an update, a rebuild and a resize, each on its own", async () => {
+  test("are changed by an update, a rebuild and a resize independently", async () => {
     const { uuid } = world.server("devstack1");
     await world.ask({
       method: "PUT",
@@ -81,7 +81,7 @@ describe("addresses and the disk as the user wants them", () => {
     expect(await getServerAttributes(uuid)).toEqual(["", "::babe:dc0c:1602", "AUTO"]);
     const act = (body: unknown) => world.ask({ method: "POST", url: `${SERVERS}/${uuid}/action`, body });
     await act({ rebuild: { imageRef: CIRROS, accessIPv4: "192.0.2.9" } });
-    expect(await getServerAttributes(uuid), "a rebuild asks the image anew").toEqual([
+    expect(await getServerAttributes(uuid), "a rebuild uses the new image's property").toEqual([
       "192.0.2.9",
       "::babe:dc0c:1602",
       "MANUAL",
@@ -93,7 +93,7 @@ describe("addresses and the disk as the user wants them", () => {
     expect((await getServerAttributes(uuid)).at(-1)).toBe("AUTO");
   });
 
-  test("a server that is only asked for is made as it was changed meanwhile", async () => {
+  test("changes of a build request apply to the server", async () => {
     const uuid = String((await create({ accessIPv4: "192.0.2.1" })).json("server", "id"));
     const body = { server: { name: "renamed", accessIPv4: "192.0.2.2" } };
     const reply = await world.ask({ method: "PUT", url: `${SERVERS}/${uuid}`, body });
@@ -108,11 +108,11 @@ describe("addresses and the disk as the user wants them", () => {
     ["::1.2.3.4", "::1.2.3.4"],
     ["::1", "::1"],
     ["2001:0db8:0000:0000:0001:0000:0000:0001", "2001:db8::1:0:0:1"],
-  ])("address %s is shown as %s", async (accessIPv6, expected) => {
+  ])("address %s is returned as %s", async (accessIPv6, expected) => {
     expect((await getServerAttributes((await create({ accessIPv6 })).json("server", "id")))[1]).toBe(expected);
   });
 
-  test("an image says whether partitions grow, and may forbid it", async () => {
+  test("an image sets the disk configuration and can forbid AUTO", async () => {
     const growing = world.image({ properties: { auto_disk_config: "True" } });
     expect((await create({}, growing)).json("server", "OS-DCF:diskConfig")).toBe("AUTO");
     const fixed = world.image({ properties: { auto_disk_config: "Disabled" } });
@@ -125,7 +125,7 @@ describe("addresses and the disk as the user wants them", () => {
   });
 
   test.each([{ accessIPv4: "::1" }, { accessIPv6: "192.0.2.1" }, { "OS-DCF:diskConfig": "auto" }])(
-    "%o is refused",
+    "%o is rejected",
     async (attributes) => {
       expect((await create(attributes)).status).toBe(400);
     },

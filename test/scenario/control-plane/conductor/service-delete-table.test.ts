@@ -148,7 +148,7 @@ function title({ row, name }: Residue, policy: ServiceDeletePolicy, force: boole
   return `7.2 row ${row} ${policy}${force ? " with force" : ""}: ${name}`;
 }
 
-describe("7.2 rows 1-6: what pins a provider, and what each policy does about it", () => {
+describe("7.2 rows 1-6: who has allocations on a provider, and the outcome by policy", () => {
   test.each(CASES)("$title: $outcome", async ({ prepare, policy, force, outcome }) => {
     const consumers = await prepare();
     const heldBefore = async () => Promise.all(consumers.map((consumer) => bench.held(consumer)));

@@ -41,8 +41,8 @@ async function hold(provider: string, consumer: string): Promise<void> {
   await bench.claim(consumer, provider);
 }
 
-describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order", () => {
-  test.each(SERVICE_DELETE_POLICIES)("3 %s: no compute node is fine", async (policy) => {
+describe("7.1 steps 2-8: checks and deletions, and their order", () => {
+  test.each(SERVICE_DELETE_POLICIES)("3 %s: a service without compute nodes can be deleted", async (policy) => {
     for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
       bench.store.computeNodes.destroy(id, host);
     }
@@ -61,7 +61,7 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
   });
 
   test.each(SERVICE_DELETE_POLICIES)(
-    "5 %s: Placement refuses to let the host leave: nothing is deleted",
+    "5 %s: if Placement rejects a change of aggregates, nothing is deleted",
     async (policy) => {
       const { id } = bench.store.aggregates.create({ name: "one", metadata: {} });
       const { uuid = "" } = bench.store.aggregates.addHost(id, "devstack1");
@@ -73,7 +73,7 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
     },
   );
 
-  test.each(SERVICE_DELETE_POLICIES)("6 %s: children go before their parent", async (policy) => {
+  test.each(SERVICE_DELETE_POLICIES)("6 %s: children are deleted before their parent", async (policy) => {
     const tree = await bench.conductor.placement.getProviderTreeAndEnsureRoot(bench.s, "devstack1");
     const child = bench.placement.runtime.random.uuid();
     tree.newChild("devstack1_gpu", bench.s, child);
@@ -83,7 +83,7 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
     expect(await bench.providers()).toEqual(["devstack2"]);
   });
 
-  test("6 upstream: a node that fails does not stop the others, and is told of", async () => {
+  test("6 upstream: a node that fails is logged and does not stop the others", async () => {
     const [, broken] = await addNodes(3);
     bench.placement.inject({ on: `GET /resource_providers?in_tree=${broken}`, does: errorResponse(500, "x", "boom") });
     await bench.remove("upstream");
@@ -91,14 +91,14 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
     expect(bench.placement.logs.at(-1)).toMatchObject({ level: "error", fields: { provider: broken, consumers: [] } });
   });
 
-  test("8 nodes and host mapping go with the service", async () => {
+  test("8 nodes and host mapping are deleted with the service", async () => {
     expect(bench.store.mappings.host("devstack1")).toBe(true);
     await bench.remove("strict");
     expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
     expect(bench.store.mappings.host("devstack1")).toBe(false);
   });
 
-  test("8 an instance that comes between the look and the end is not orphaned", async () => {
+  test("8 an instance that is created after the check is not orphaned", async () => {
     let build = true;
     const server = (await bench.conductor.server("devstack2")).uuid;
     bench.placement.inject({
@@ -117,7 +117,7 @@ describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order"
 });
 
 describe("7.2 several nodes", () => {
-  test("strict: one provider that is held keeps all nodes, their providers and what is left of evacuations", async () => {
+  test("strict: one provider with allocations keeps all nodes, providers and records of evacuations", async () => {
     const [, held = ""] = await addNodes(3);
     await hold(held, UNKNOWN_CONSUMER);
     const { i } = await bench.moved("evacuation", "done");
@@ -131,7 +131,7 @@ describe("7.2 several nodes", () => {
     expect(bench.placement.requests().filter((request) => !request.startsWith("GET"))).toEqual([]);
   });
 
-  test("strict: what was claimed after the look is a refusal too, and names who", async () => {
+  test("strict: a claim after the check is a rejection that names the consumer", async () => {
     bench.placement.inject({ on: "DELETE /resource_providers", does: () => bench.claim(UNKNOWN_CONSUMER, bench.s) });
     await expect(bench.remove("strict")).rejects.toThrow(
       JSON.stringify({ provider_uuid: bench.s, consumers: [UNKNOWN_CONSUMER] }),
@@ -140,7 +140,7 @@ describe("7.2 several nodes", () => {
   });
 
   test.each(["strict", "cascade"] as const)(
-    "%s: Placement fails amid the deletion; repeated, it succeeds",
+    "%s: if Placement fails during the deletion, a retry succeeds",
     async (policy) => {
       await addNodes(3);
       bench.placement.inject({ on: "GET /resource_providers?in_tree", does: errorResponse(500, "x", "boom"), skip: 1 });
@@ -151,7 +151,7 @@ describe("7.2 several nodes", () => {
     },
   );
 
-  test("a refusal names twenty providers and counts the others", async () => {
+  test("a rejection names twenty providers and counts the others", async () => {
     for (const [index, node] of (await addNodes(23)).entries()) {
       await hold(node, `f0000000-0000-4000-8000-${String(index).padStart(12, "0")}`);
     }
@@ -191,7 +191,7 @@ describe("7.2 several nodes", () => {
   }
 
   test.each(["strict", "upstream"] as const)(
-    "%s: requests grow with the nodes and no faster, sixteen at a time",
+    "%s: requests grow linearly with the nodes, at most sixteen at a time",
     async (policy) => {
       const [small, twice] = [await requestsFor(20, policy), await requestsFor(40, policy)];
       expect(twice.total).toBe(2 * small.total - (await requestsFor(0, policy)).total);

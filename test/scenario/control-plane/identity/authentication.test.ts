@@ -25,7 +25,7 @@ function get(url: string, token: string) {
 }
 
 describe.each(ALL)("GET %s", (url) => {
-  test("no token, a forged one, one that has expired: 401", async () => {
+  test("a missing, a forged and an expired token are rejected with 401", async () => {
     const token = await world.token("admin");
     expect([401, 403]).not.toContain((await get(url, token)).status);
     for (const wrong of ["", "gAAAAAB", `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`]) {
@@ -38,13 +38,13 @@ describe.each(ALL)("GET %s", (url) => {
   });
 });
 
-test.each(LISTS)("GET /identity/v3/%s is for administrators: 403", async (path) => {
+test.each(LISTS)("GET /identity/v3/%s is for administrators only: 403", async (path) => {
   const reply = await get(`/identity/v3/${path}`, await world.token("demo"));
   expect(reply.status).toBe(403);
   expect(reply.message).toMatch(/^You are not authorized to perform the requested action: identity:\w+\.$/);
 });
 
-test("what is one's own may be seen", async () => {
+test("every user may read their own resources", async () => {
   const token = await world.token("demo");
   for (const path of [...OWN, `projects/${world.projectId("demo")}`]) {
     expect((await get(`/identity/v3/${path}`, token)).status, path).toBe(200);
@@ -60,7 +60,7 @@ describe.each([
 ] as const)("%s %s", (method, url, body) => {
   const ask = (token: string) => world.ask({ method, url, token, ...(body === undefined ? {} : { body }) });
 
-  test("without a token 401; with the role reader alone 403", async () => {
+  test("is rejected without a token with 401 and for the role reader with 403", async () => {
     expect((await ask("")).status).toBe(401);
     expect((await ask("gAAAAAB")).status).toBe(401);
     becomeReader();
@@ -74,14 +74,14 @@ function becomeReader(): void {
   world.externalTokens.set("reader", { ...user, ...project, roles: ["reader"], expiresAt: Number.MAX_SAFE_INTEGER });
 }
 
-test("images are seen with the role reader alone", async () => {
+test("images can be read with the role reader alone", async () => {
   becomeReader();
   for (const path of IMAGES) {
     expect((await get(`/image/v2/${path}`, "reader")).status, path).toBe(200);
   }
 });
 
-test("the token of somebody else is neither shown nor revoked", async () => {
+test("another user's token is neither returned nor revoked", async () => {
   const [demo, admin] = [await world.token("demo"), await world.token("admin")];
   for (const method of ["GET", "DELETE"]) {
     const headers = { "x-subject-token": admin };
@@ -91,7 +91,7 @@ test("the token of somebody else is neither shown nor revoked", async () => {
   expect(world.apis.identity.validate(admin)).toBeDefined();
 });
 
-test("a wrong password and an unknown user are told apart by nobody", async () => {
+test("a wrong password and an unknown user get the same response", async () => {
   const login = async (user: string, password: string) => {
     const body = passwordAuth(user, password, { project: { name: "admin", domain: { id: "default" } } });
     const reply = await world.ask({ method: "POST", url: "/identity/v3/auth/tokens", token: "", body });
@@ -130,7 +130,7 @@ const CHANGES: readonly (readonly [method: string, path: string])[] = [
   ["POST", "OS-EP-FILTER/endpoint_groups"],
 ];
 
-test.each(CHANGES)("%s /identity/v3/%s: without a token 401, for members 403", async (method, path) => {
+test.each(CHANGES)("%s /identity/v3/%s: 401 without a token, 403 for members", async (method, path) => {
   const ask = (token: string) => world.ask({ method, url: `/identity/v3/${path}`, token, body: {} });
   expect((await ask("")).status).toBe(401);
   const reply = await ask(await world.token("demo"));

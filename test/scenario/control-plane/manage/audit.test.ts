@@ -30,7 +30,7 @@ async function child(parent: string, name: string, inventory: string): Promise<s
 
 describe("7.4 flags", () => {
   test.each(["00000000-0000-4000-8000-00000000dead", "devstack1", "", "a&b=c"])(
-    "--resource_provider %s is 127",
+    "--resource_provider %s is code 127",
     async (uuid) => {
       expect(await bench.audit({ resourceProvider: uuid, verbose: false })).toEqual({
         rc: 127,
@@ -39,7 +39,7 @@ describe("7.4 flags", () => {
     },
   );
 
-  test("one provider only, the others are not looked at", async () => {
+  test("with one provider the others are not read", async () => {
     await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     expect((await bench.audit({ resourceProvider: d2 })).rc).toBe(0);
     expect((await bench.audit({ resourceProvider: d1, delete: true })).rc).toBe(4);
@@ -47,21 +47,21 @@ describe("7.4 flags", () => {
   });
 });
 
-describe("7.4 who is an orphan", () => {
-  test("nobody who has an instance or a migration in progress there", async () => {
+describe("7.4 orphans", () => {
+  test("a consumer with an instance or a migration in progress on the host is none", async () => {
     const { uuid } = await bench.server("devstack2");
     const { uuid: migration } = bench.move(uuid, "migration", "finished", "devstack1", "devstack2");
     await bench.put(migration, { devstack1: NEED });
     expect(await bench.audit()).toEqual({ rc: 0, stdout: "" });
   });
 
-  test("who holds nothing of Nova's is not looked at", async () => {
+  test("a consumer without resources of Nova's is ignored", async () => {
     const uuid = await child(d1, "devstack1", "CUSTOM_GOLD");
     await bench.put(UNKNOWN_CONSUMER, { [uuid]: { CUSTOM_GOLD: 1 } });
     expect((await bench.audit()).rc).toBe(0);
   });
 
-  test("on a child provider the compute node is the root's; only the child's part goes", async () => {
+  test("a child provider's compute node is the root's, and only the child's allocations are deleted", async () => {
     const uuid = await child(d1, "devstack1", "VGPU");
     const { uuid: instance } = await bench.server("devstack1");
     await bench.put(instance, { devstack1: NEED, [uuid]: { VGPU: 1 } });
@@ -75,7 +75,7 @@ describe("7.4 who is an orphan", () => {
     expect(await bench.held(elsewhere)).toEqual({ devstack2: NEED });
   });
 
-  test("without a compute node everybody", async () => {
+  test("without a compute node every consumer is one", async () => {
     const { uuid } = await bench.server("devstack1");
     for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
       bench.store.computeNodes.destroy(id, host);
@@ -104,7 +104,7 @@ describe("9.3 leaks that audit --delete repairs", () => {
     expect([await bench.held(migration), await bench.held(uuid)]).toEqual([{}, { devstack2: NEED }]);
   });
 
-  test("row 4: an instance holds the source after a failed clean-up of its evacuation", async () => {
+  test("row 4: an instance has allocations on the source after a failed clean-up of its evacuation", async () => {
     const { uuid } = await bench.evacuated("devstack1", "devstack2");
     expect((await bench.audit({ delete: true })).rc).toBe(4);
     expect(await bench.held(uuid)).toEqual({ devstack2: NEED });
@@ -121,7 +121,7 @@ describe("9.3 leaks that audit --delete repairs", () => {
     expect(await bench.held(uuid)).toEqual({ devstack2: NEED });
   });
 
-  test("row 6: a deleted instance holds its host", async () => {
+  test("row 6: a deleted instance has allocations on its host", async () => {
     const { uuid } = await bench.server("devstack1");
     bench.store.instances.destroy(uuid);
     expect((await bench.audit({ delete: true })).rc).toBe(4);
@@ -129,7 +129,7 @@ describe("9.3 leaks that audit --delete repairs", () => {
   });
 });
 
-describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk audit-races-builds", () => {
+describe("7.4 OPT: builds and moves in progress are no orphans, except with the quirk audit-races-builds", () => {
   const races: Readonly<Record<string, () => Promise<string>>> = {
     "a build that has claimed, and is not in a cell yet": async () => {
       const uuid = bench.conductor.request();
@@ -178,7 +178,7 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
     expect(await bench.held(consumer)).not.toEqual(before);
   });
 
-  test("a build that ends while the audit looks", async () => {
+  test("a build that ends during the audit", async () => {
     const { uuid } = await bench.server("devstack1");
     await bench.unset(uuid);
     bench.placement.inject({ on: "GET /resource_providers/", does: () => bench.put(uuid, { devstack1: NEED }) });
@@ -186,13 +186,13 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
     expect(await bench.held(uuid)).toEqual({ devstack1: NEED });
   });
 
-  test("what has been given back while the audit looks is not told of", async () => {
+  test("allocations removed during the audit are not reported", async () => {
     await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     bench.before.set("consumers_under_way", () => bench.unset(UNKNOWN_CONSUMER));
     expect(await bench.audit()).toEqual({ rc: 0, stdout: "" });
   });
 
-  test("one that claims more after it was judged is left as it is: code 1", async () => {
+  test("a consumer that claims more after the check is not changed: code 1", async () => {
     await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     bench.placement.inject({
       on: "PUT /allocations",
@@ -202,7 +202,7 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
     expect(await bench.held(UNKNOWN_CONSUMER)).toEqual({ devstack1: { VCPU: 1 }, devstack2: { VCPU: 1 } });
   });
 
-  test("one that was made anew after it was judged, at the same generation, is left as it is: code 1", async () => {
+  test("a consumer that was recreated after the check with the same generation is not changed: code 1", async () => {
     await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     await bench.put(SECOND, { devstack1: { VCPU: 1 } });
     // Runs while the first of the two is being deleted.
@@ -219,7 +219,7 @@ describe("7.4 OPT: what is being built or moved is no orphan, but with the quirk
   });
 });
 
-describe("7.4 Placement's faults", () => {
+describe("7.4 errors of Placement", () => {
   const stop = (provider: string) =>
     `The Resource Provider ${provider} had problems when deleting allocations. Stopping now. Please fix the problem by hand and run again.\n`;
 
@@ -227,7 +227,7 @@ describe("7.4 Placement's faults", () => {
     [409, "placement.concurrent_update", "consumer generation conflict"],
     [500, "x", "boom"],
   ] as const)(
-    "%i amid deleting: the provider's others are deleted, the next provider is not, code 1",
+    "%i during deletion: the provider's other consumers are deleted, the next provider's are not, code 1",
     async (status, code, detail) => {
       await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
       await bench.put(SECOND, { devstack1: { VCPU: 1 } });
@@ -247,7 +247,7 @@ describe("7.4 Placement's faults", () => {
     },
   );
 
-  test("audit-races-builds deletes by force: 500 is code 1, gone meanwhile is fine", async () => {
+  test("audit-races-builds deletes by force: 500 is code 1, already deleted is fine", async () => {
     bench.quirks.add("audit-races-builds");
     await bench.put(UNKNOWN_CONSUMER, { devstack1: { VCPU: 1 } });
     bench.placement.inject({ on: "DELETE /allocations", does: errorResponse(500, "x", "boom") });
@@ -256,7 +256,7 @@ describe("7.4 Placement's faults", () => {
     expect((await bench.audit({ delete: true })).rc).toBe(4);
   });
 
-  test("a provider's allocations that cannot be read are code 255, told first", async () => {
+  test("a provider whose allocations cannot be read is code 255, reported first", async () => {
     bench.placement.inject({ on: `GET /resource_providers/${d1}/allocations`, does: errorResponse(500, "x", "boom") });
     const { rc, stdout } = await bench.audit({ verbose: false });
     expect(rc).toBe(255);
@@ -277,7 +277,7 @@ describe("7.4 Placement's faults", () => {
     },
   );
 
-  test("an error of Placement is not told as a provider that does not exist", async () => {
+  test("an error of Placement is not reported as an unknown provider", async () => {
     bench.placement.inject({ on: "GET /resource_providers", does: errorResponse(500, "x", "boom") });
     expect((await bench.audit({ resourceProvider: d1 })).rc).toBe(255);
   });

@@ -31,7 +31,7 @@ async function orphans(): Promise<void> {
   await bench.evacuated("devstack2", "devstack3");
 }
 
-describe("heal_allocations says and answers what nova-manage was recorded to", () => {
+describe("heal_allocations prints and returns the same as the recorded nova-manage", () => {
   test("heal-dry-run", async () => {
     const { uuid } = await bench.server("devstack2");
     await bench.unset(uuid);
@@ -63,13 +63,13 @@ describe("heal_allocations says and answers what nova-manage was recorded to", (
   });
 });
 
-describe("audit says and answers what nova-manage was recorded to", () => {
+describe("audit prints and returns the same as the recorded nova-manage", () => {
   test.each(["audit-clean", "audit-after-return"])("%s", async (name) => {
     await bench.server("devstack2");
     expectRecorded(name, await bench.audit());
   });
 
-  test("audit-residual: the provider went with its service", async () => {
+  test("audit-residual: the provider was deleted with its service", async () => {
     const { uuid } = await bench.evacuated("devstack1", "devstack2");
     await bench.put(uuid, { devstack2: NEED });
     await bench.placement.ask("DELETE", `/resource_providers/${d1}`);

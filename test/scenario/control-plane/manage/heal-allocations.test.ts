@@ -19,7 +19,7 @@ async function lost(host = "devstack2"): Promise<string> {
 }
 const NOBODY = "00000000-0000-4000-8000-00000000dead";
 
-describe("7.3 flags: wrong input is 127, and nothing is asked", () => {
+describe("7.3 flags: invalid input is code 127 without any request", () => {
   test.each([
     [{ instance: NOBODY, cell: CELL1.uuid }, "The --cell and --instance options are mutually exclusive."],
     [{ force: true }, "The --instance flag is required when using --force flag."],
@@ -53,8 +53,8 @@ describe("7.3 flags: wrong input is 127, and nothing is asked", () => {
   });
 });
 
-describe("7.3 which instances are looked at", () => {
-  test("a server without host is in cell0, where nothing is healed", async () => {
+describe("7.3 instances to heal", () => {
+  test("a server without a host is in cell0, where nothing is healed", async () => {
     const { uuid } = await bench.server("devstack2");
     bench.store.mappings.mapInstance(uuid, "project", "cell0");
     await bench.unset(uuid);
@@ -69,13 +69,13 @@ describe("7.3 which instances are looked at", () => {
     });
   });
 
-  test("--cell of the one cell heals all", async () => {
+  test("--cell with the only cell heals all", async () => {
     const [a, b] = [await lost("devstack1"), await lost("devstack2")];
     expect((await bench.heal({ cell: CELL1.uuid })).rc).toBe(0);
     expect([await bench.held(a), await bench.held(b)]).toEqual([{ devstack1: NEED }, { devstack2: NEED }]);
   });
 
-  test("a deleted one is not", async () => {
+  test("a deleted one is skipped", async () => {
     const uuid = await lost();
     bench.store.instances.destroy(uuid);
     expect((await bench.heal({ instance: uuid })).rc).toBe(4);
@@ -103,7 +103,7 @@ describe("7.3 which instances are looked at", () => {
 });
 
 describe("7.3 --max-count", () => {
-  test("code 1 when it was reached, then 0, then 4", async () => {
+  test("is code 1 when reached, then 0, then 4", async () => {
     const uuids = [await lost(), await lost(), await lost()];
     const held = async () =>
       (await Promise.all(uuids.map((uuid) => bench.held(uuid)))).filter((h) => "devstack2" in h).length;
@@ -119,7 +119,7 @@ describe("7.3 --max-count", () => {
     expect((await bench.heal({ maxCount: "2" })).rc).toBe(4);
   });
 
-  test("is never exceeded, however the unhealed ones are spread over the batches", async () => {
+  test("is never exceeded, regardless of how unhealed instances are distributed over batches", async () => {
     await bench.server("devstack1");
     for (let count = 0; count < 3; count += 1) {
       await lost();
@@ -130,7 +130,7 @@ describe("7.3 --max-count", () => {
 });
 
 describe("7.3 steps", () => {
-  test("1 a task under way is left alone", async () => {
+  test("1 an instance with a task in progress is skipped", async () => {
     const uuid = await lost();
     bench.store.instances.save(uuid, { taskState: "migrating" });
     const { rc, stdout } = await bench.heal({ instance: uuid });
@@ -138,7 +138,7 @@ describe("7.3 steps", () => {
     expect([rc, await bench.held(uuid)]).toEqual([4, {}]);
   });
 
-  test("1 without a node", async () => {
+  test("1 an instance without a node is skipped", async () => {
     const uuid = await lost();
     bench.store.instances.save(uuid, { host: null, node: null, computeId: null });
     const { rc, stdout } = await bench.heal({ instance: uuid });
@@ -158,7 +158,7 @@ describe("7.3 steps", () => {
     });
   });
 
-  test("2 the flavor of the instance, volume-backed ones without their root disk", async () => {
+  test("2 uses the instance's flavor, without the root disk of volume-backed instances", async () => {
     const uuid = await lost();
     bench.store.instances.save(uuid, {
       imageRef: "",
@@ -175,7 +175,7 @@ describe("7.3 steps", () => {
     expect(await bench.held(uuid)).toEqual({ devstack2: { VCPU: 2, MEMORY_MB: 512, DISK_GB: 5 } });
   });
 
-  test("2 a compute node that is gone is code 2", async () => {
+  test("2 a missing compute node is code 2", async () => {
     const uuid = await lost();
     for (const { id, host } of bench.store.computeNodes.byHost("devstack2")) {
       bench.store.computeNodes.destroy(id, host);
@@ -186,7 +186,7 @@ describe("7.3 steps", () => {
     });
   });
 
-  test("3 another's project and user are put right, amounts and other providers untouched", async () => {
+  test("3 another project and user are corrected; amounts and other providers do not change", async () => {
     const { uuid } = await bench.evacuated("devstack1", "devstack2");
     bench.store.instances.save(uuid, {});
     const before = await bench.held(uuid);
@@ -205,7 +205,7 @@ describe("7.3 steps", () => {
     expect([rc, await bench.held(uuid)]).toEqual([0, before]);
   });
 
-  test("4 --force replaces all, and says so; --dry-run with it does not", async () => {
+  test("4 --force replaces all and reports it; with --dry-run it does not", async () => {
     const { uuid } = await bench.evacuated("devstack1", "devstack2");
     const dry = await bench.heal({ instance: uuid, force: true, dryRun: true });
     expect(dry.stdout).toMatch(/Force flag passed for instance \S+\n\[dry-run\] Update allocations for instance/);
@@ -215,7 +215,7 @@ describe("7.3 steps", () => {
     expect(await bench.held(uuid)).toEqual({ devstack2: NEED });
   });
 
-  test("an instance in VERIFY_RESIZE gets its destination's half only", async () => {
+  test("an instance in VERIFY_RESIZE gets its destination allocations only", async () => {
     const uuid = await lost();
     bench.store.instances.save(uuid, { vmState: "resized" });
     const { uuid: migration } = bench.move(uuid, "migration", "finished", "devstack1", "devstack2");

@@ -18,10 +18,10 @@ async function lost(host = "devstack2"): Promise<string> {
   return uuid;
 }
 
-describe("7.3 Placement's faults", () => {
+describe("7.3 errors of Placement", () => {
   const generation = (detail: string) => errorResponse(409, "placement.concurrent_update", detail);
 
-  test("nobody there when the allocations are read: code 3", async () => {
+  test("no connection when the allocations are read: code 3", async () => {
     const uuid = await lost();
     bench.placement.inject({ on: "GET /allocations", does: "refuse" });
     const { rc, stdout } = await bench.heal({ instance: uuid, verbose: false });
@@ -39,7 +39,7 @@ describe("7.3 Placement's faults", () => {
     expect(stdout).toMatch(/Allocation retrieval failed: Failed to retrieve allocations for consumer \S+: .*boom/);
   });
 
-  test("nobody there when they are written: code 3", async () => {
+  test("no connection when they are written: code 3", async () => {
     const uuid = await lost();
     bench.placement.inject({ on: "PUT /allocations", does: "refuse" });
     expect(await bench.heal({ instance: uuid, verbose: false })).toEqual({
@@ -48,7 +48,7 @@ describe("7.3 Placement's faults", () => {
     });
   });
 
-  test.each([500, 503, 400])("%i when they are written: code 3, those before it stay healed", async (status) => {
+  test.each([500, 503, 400])("%i when they are written: code 3, earlier ones stay healed", async (status) => {
     const [first, second] = [await lost(), await lost()];
     bench.placement.inject({ on: "PUT /allocations", does: errorResponse(status, "x", "boom"), skip: 1 });
     const { rc, stdout } = await bench.heal();
@@ -59,7 +59,7 @@ describe("7.3 Placement's faults", () => {
     expect([await bench.held(first), await bench.held(second)]).toEqual([{ devstack2: NEED }, {}]);
   });
 
-  test("a conflict of the consumer is code 3, not tried again", async () => {
+  test("a conflict of the consumer is code 3 and is not retried", async () => {
     const uuid = await lost();
     bench.placement.inject({
       on: "PUT /allocations",
@@ -74,7 +74,7 @@ describe("7.3 Placement's faults", () => {
     expect(bench.placement.requests().filter((line) => line.startsWith("PUT"))).toHaveLength(1);
   });
 
-  test("a conflict of a provider is tried again, four times at most", async () => {
+  test("a conflict of a provider is retried, four times at most", async () => {
     const uuid = await lost();
     bench.placement.inject({
       on: "PUT /allocations",
@@ -91,7 +91,7 @@ describe("7.3 Placement's faults", () => {
     expect((await bench.heal({ instance: uuid })).rc).toBe(3);
   });
 
-  test("one that a move has made anew between two tries, at the same generation, is left: code 3", async () => {
+  test("a consumer that a move recreates between two tries with the same generation is not changed: code 3", async () => {
     const { uuid } = await bench.server("devstack2");
     bench.placement.inject({ on: "PUT /allocations", does: generation("resource provider generation conflict") });
     bench.placement.asleep = async () => {
@@ -103,7 +103,7 @@ describe("7.3 Placement's faults", () => {
     expect(stdout).toContain("another process changed the consumer after its allocations were read");
   });
 
-  test("does not fit: code 3", async () => {
+  test("insufficient capacity: code 3", async () => {
     const uuid = await lost();
     bench.store.instances.save(uuid, { flavor: { ...FLAVOR, vcpus: 99 } });
     expect((await bench.heal({ instance: uuid })).rc).toBe(3);
@@ -111,11 +111,11 @@ describe("7.3 Placement's faults", () => {
   });
 });
 
-describe("7.3 beside builds, moves and deletes", () => {
+describe("7.3 concurrent builds, moves and deletes", () => {
   test.each([
     ["a task", { taskState: "resize_prep" }, "is undergoing a task state transition: resize_prep"],
     ["a new host", { host: "devstack1", node: "devstack1", computeId: 1 }, "was moved meanwhile."],
-  ] as const)("%s between look and write: nothing is written", async (_what, changes, message) => {
+  ] as const)("%s between read and write: nothing is written", async (_what, changes, message) => {
     const uuid = await lost();
     bench.before.set("instance_get", () => void bench.store.instances.save(uuid, changes));
     const { rc, stdout } = await bench.heal({ instance: uuid });
@@ -123,28 +123,28 @@ describe("7.3 beside builds, moves and deletes", () => {
     expect(stdout).toContain(`Instance ${uuid} ${message}\n`);
   });
 
-  test("deleted between look and write: no allocation of a deleted instance", async () => {
+  test("deleted between read and write: a deleted instance gets no allocations", async () => {
     const uuid = await lost();
     bench.before.set("instance_get", () => void bench.store.instances.destroy(uuid));
     expect((await bench.heal({ instance: uuid })).stdout).toContain(`Instance ${uuid} was deleted meanwhile.\n`);
     expect(await bench.held(uuid)).toEqual({});
   });
 
-  test("deleted while it is written: what was written is taken back", async () => {
+  test("deleted during the write: the written allocations are removed", async () => {
     const uuid = await lost();
     bench.placement.inject({ on: "PUT /allocations", does: () => void bench.store.instances.destroy(uuid) });
     await bench.heal({ instance: uuid });
     expect(await bench.held(uuid)).toEqual({});
   });
 
-  test("healed by somebody else meanwhile: code 3, nothing doubled", async () => {
+  test("healed by another process meanwhile: code 3, nothing is doubled", async () => {
     const uuid = await lost();
     bench.placement.inject({ on: "PUT /allocations", does: () => bench.put(uuid, { devstack2: NEED }) });
     expect((await bench.heal({ instance: uuid })).rc).toBe(3);
     expect(await bench.held(uuid)).toEqual({ devstack2: NEED });
   });
 
-  test("killed at any request: a second run ends what the first began", async () => {
+  test("killed at any request: a second run completes the first", async () => {
     for (let request = 0; request < 8; request += 1) {
       for (const does of ["hang", "hang-after"] as const) {
         const uuids = [await lost("devstack1"), await lost("devstack2")];

@@ -17,7 +17,7 @@ const failed = (message: string) => ({ rc: 255, stdout: `An error has occurred:\
 const NOBODY = "00000000-0000-4000-8000-00000000dead";
 
 describe("7.6 ironic_compute_node_move", () => {
-  test("node and instance go to the other service", async () => {
+  test("node and instance move to the other service", async () => {
     const { uuid } = await bench.server("ironic1");
     forceDown("ironic1");
     expect(await bench.moveNode({ ironicNodeUuid: node, destinationHost: "ironic2" })).toEqual({ rc: 0, stdout: "" });
@@ -30,7 +30,7 @@ describe("7.6 ironic_compute_node_move", () => {
   test.each([
     ["the destination is forced down", ["ironic1", "ironic2"], "ConductorError: Destination compute is forced down!"],
     ["the source is not", [], "ConductorError: Source service is not yet forced down!"],
-  ] as const)("%s", async (_what, down, message) => {
+  ] as const)("is rejected if %s", async (_what, down, message) => {
     for (const host of down) {
       forceDown(host);
     }
@@ -38,7 +38,7 @@ describe("7.6 ironic_compute_node_move", () => {
     expect(bench.store.computeNodes.getByUuid(node)?.host).toBe("ironic1");
   });
 
-  test("more than one instance on the node", async () => {
+  test("is rejected with more than one instance on the node", async () => {
     forceDown("ironic1");
     const uuids = [(await bench.server("ironic1")).uuid, (await bench.server("ironic1")).uuid];
     expect((await bench.moveNode({ ironicNodeUuid: node, destinationHost: "ironic2" })).stdout).toContain(
@@ -60,7 +60,7 @@ describe("7.6 ironic_compute_node_move", () => {
     [{ ironicNodeUuid: NOBODY, destinationHost: "x" }, "ComputeHostNotFound: Compute host x could not be found."],
     [{ destinationHost: "ironic2" }, "Missing arguments: compute_node_uuid"],
     [{}, "Missing arguments: compute_node_uuid, destination_service_host"],
-  ])("%j", async (options, message) => {
+  ])("is rejected: %j", async (options, message) => {
     forceDown("ironic1");
     expect(await bench.moveNode(options)).toEqual(failed(message));
     expect(bench.store.computeNodes.getByUuid(node)?.host).toBe("ironic1");

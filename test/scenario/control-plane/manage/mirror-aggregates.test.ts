@@ -34,7 +34,7 @@ async function aggregatesOf(provider: string): Promise<readonly string[]> {
 }
 
 describe("5.9 the mirror of a cluster file's aggregates", () => {
-  test("has each host that is up in its aggregates, and asks little when all are", async () => {
+  test("puts each host that is up in its aggregates, and sends few requests if all are", async () => {
     expect(await bench.mirror(HOSTS)).toEqual(["devstack1", "devstack2"]);
     expect([await aggregatesOf(d1), await aggregatesOf(d2)]).toEqual([[one, two, OTHER].sort(), [one]]);
     await bench.mirror(["devstack1", "devstack2"]);
@@ -43,7 +43,7 @@ describe("5.9 the mirror of a cluster file's aggregates", () => {
     expect(bench.placement.requests()).toHaveLength(2);
   });
 
-  test("takes hosts out of aggregates that they have left, and leaves others alone", async () => {
+  test("removes hosts from aggregates that they have left, and does not change other aggregates", async () => {
     await bench.mirror(HOSTS);
     const [{ id } = { id: 0 }] = bench.store.aggregates.list();
     bench.store.aggregates.changeHosts(id, { joined: [], left: ["devstack1", "devstack2"] });
@@ -51,7 +51,7 @@ describe("5.9 the mirror of a cluster file's aggregates", () => {
     expect([await aggregatesOf(d1), await aggregatesOf(d2)]).toEqual([[two, OTHER].sort(), [one]]);
   });
 
-  test("tries again when somebody else changed the provider meanwhile", async () => {
+  test("retries after a concurrent change of the provider", async () => {
     bench.placement.inject({
       on: "PUT /aggregates",
       does: errorResponse(409, "placement.concurrent_update", "conflict"),

@@ -34,7 +34,7 @@ function dropNodes(host: string): void {
 }
 
 describe("7.5 sync_aggregates", () => {
-  test("code 0: adds what is missing, removes nothing, and says each step", async () => {
+  test("code 0: adds missing aggregates, removes none, and reports each step", async () => {
     const other = "a0000000-0000-4000-8000-000000000001";
     await bench.placement.ask("PUT", `/resource_providers/${d1}/aggregates`, "1.18", [other]);
     const one = aggregate("one", "devstack1", "devstack2");
@@ -53,7 +53,7 @@ describe("7.5 sync_aggregates", () => {
     expect(bench.placement.requests().filter((line) => line.startsWith("PUT"))).toEqual([]);
   });
 
-  test("code 1: a host with several nodes ends it", async () => {
+  test("code 1: stops at a host with several nodes", async () => {
     const [node] = bench.store.computeNodes.byHost("devstack1");
     if (!node?.serviceId) {
       throw new Error("no node");
@@ -88,7 +88,7 @@ describe("7.5 sync_aggregates", () => {
   const failed = (uuid: string, error: string) =>
     `Failed updating provider aggregates for host (devstack1), provider (${d1}) and aggregate (${uuid}). Error: ${error}\n`;
 
-  test("code 3: they cannot be written", async () => {
+  test("code 3: a provider's aggregates cannot be written", async () => {
     const uuid = aggregate("one", "devstack1");
     bench.placement.inject({ on: "PUT /aggregates", does: errorResponse(500, "x", "boom") });
     expect(await bench.sync({ verbose: false })).toEqual({
@@ -97,7 +97,7 @@ describe("7.5 sync_aggregates", () => {
     });
   });
 
-  test("code 3: nobody there", async () => {
+  test("code 3: no connection", async () => {
     const uuid = aggregate("one", "devstack1");
     bench.placement.inject({ on: "GET /aggregates", does: "refuse" });
     expect(await bench.sync({ verbose: false })).toEqual({
@@ -106,7 +106,7 @@ describe("7.5 sync_aggregates", () => {
     });
   });
 
-  test("a conflict is tried again, four times at most", async () => {
+  test("a conflict is retried, four times at most", async () => {
     const uuid = aggregate("one", "devstack1");
     const conflict = errorResponse(409, "placement.concurrent_update", "resource provider generation conflict");
     bench.placement.inject({ on: "PUT /aggregates", does: conflict, times: 3 });
@@ -122,7 +122,7 @@ describe("7.5 sync_aggregates", () => {
     });
   });
 
-  test("code 4: hosts that are mapped to no cell, told after the rest", async () => {
+  test("code 4: hosts without a cell mapping, reported at the end", async () => {
     bench.store.mappings.unmapHost("devstack1");
     const uuid = aggregate("one", "devstack1", "devstack2");
     expect(await bench.sync({ verbose: false })).toEqual({
@@ -134,7 +134,7 @@ describe("7.5 sync_aggregates", () => {
     expect(await aggregatesOf(d2)).toEqual([uuid]);
   });
 
-  test("code 5: hosts without compute node", async () => {
+  test("code 5: hosts without a compute node", async () => {
     aggregate("one", "devstack1", "devstack2");
     dropNodes("devstack1");
     expect(await bench.sync({ verbose: false })).toEqual({
@@ -145,7 +145,7 @@ describe("7.5 sync_aggregates", () => {
     });
   });
 
-  test("code 6: hosts without provider; of several reasons the last one", async () => {
+  test("code 6: hosts without a provider; the last of several reasons is reported", async () => {
     const uuid = aggregate("one", "devstack1", "devstack2");
     await bench.placement.ask("DELETE", `/resource_providers/${d1}`);
     const missing =

@@ -145,8 +145,8 @@ function act(
   return [world.allocate(each.consumer, generation, body), model.allocate(each.consumer, generation, held)];
 }
 
-describe("writers that know of each other only by generations", () => {
-  it("do what a model does, whatever the order: no write is lost, none is half done, no capacity exceeded", () => {
+describe("writers that coordinate by generations only", () => {
+  it("behave like the model in any order: no write is lost or partial, and no capacity is exceeded", () => {
     let [done, rejected] = [0, 0];
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 60, size: "max" }), (steps) => {

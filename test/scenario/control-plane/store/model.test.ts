@@ -119,9 +119,9 @@ function actual(store: Store, serviceId: number, home: number, action: Step): bo
   }
 }
 
-describe("the store against a model of its rules", () => {
+describe("the store behaves like the model of its rules", () => {
   property([fc.array(step, { maxLength: 60 })], { numRuns: 60 })(
-    "1.1, 1.3, 1.4 every step is accepted or refused as the model says, and the rows are the model's",
+    "1.1, 1.3, 1.4 every step is accepted or rejected as by the model, and the rows match",
     async (steps) => {
       const { store } = await memoryStore();
       const service = addService(store, "home");
@@ -156,7 +156,7 @@ describe("the store against a model of its rules", () => {
   );
 });
 
-describe("garbage never reaches a row", () => {
+describe("invalid values are never stored", () => {
   const junk = fc.oneof(
     fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true }),
     fc.constantFrom(
@@ -194,7 +194,7 @@ describe("garbage never reaches a row", () => {
   );
 
   property([field, junk], { numRuns: 150 })(
-    "a save either is refused, or reads back what was written",
+    "a save is rejected, or its values can be read back",
     async (name, value) => {
       const { store } = await memoryStore();
       store.instances.create(newInstance(uuidOf(1)));

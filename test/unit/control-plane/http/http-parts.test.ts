@@ -37,20 +37,20 @@ describe("Router", () => {
     expect(router.match(method, path)).toMatchObject({ kind: "found", route: { path: pattern }, params });
   });
 
-  test("what is not there", () => {
+  test("distinguishes wrong methods from unknown paths", () => {
     expect(router.match("POST", "/servers/1")).toEqual({ kind: "wrong-method", allowed: ["GET", "DELETE"] });
     expect(router.match("GET", "/servers/1/tags")).toEqual({ kind: "unknown" });
     expect(router.match("GET", "/servers/%E0%A4%A")).toEqual({ kind: "unknown" });
   });
 
-  test("two routes for one thing are a mistake", () => {
+  test("rejects two routes with the same method and path", () => {
     const route = { method: "GET", path: "/a/:b" };
     expect(() => new Router([route, { method: "GET", path: "/a/:c" }])).toThrow("duplicate route: GET /a/:c");
   });
 
   const piece = fc.constantFrom("/", "%", "%2F", "a", "4", ".", ":", "servers", "detail", "tags", "other", "fixed");
   const path = fc.string({ unit: piece }).map((rest) => `/${rest}`);
-  property([fc.string(), path])("any path has an answer", (method, path) => {
+  property([fc.string(), path])("every path has a match result", (method, path) => {
     expect(["found", "wrong-method", "unknown"]).toContain(router.match(method, path).kind);
   });
 });
@@ -58,13 +58,13 @@ describe("Router", () => {
 describe("negotiate", () => {
   const range = { service: "compute", legacyHeader: "x-old", minimum: 1, maximum: 96 };
 
-  property([fc.integer({ min: 1, max: 96 })])("each version of the range is agreed to", (minor) => {
+  property([fc.integer({ min: 1, max: 96 })])("each version in the range is accepted", (minor) => {
     const agreed = { kind: "agreed", minor };
     expect(negotiate({ "openstack-api-version": `compute 2.${minor}` }, range)).toEqual(agreed);
     expect(negotiate({ "x-old": `2.${minor}` }, range)).toEqual(agreed);
   });
 
-  property([fc.string()])("anything else is malformed or unsupported, or not for this service", (text) => {
+  property([fc.string()])("every other string is malformed, unsupported or for another service", (text) => {
     const result = negotiate({ "openstack-api-version": text }, range);
     if (!/compute\s/i.test(text)) {
       expect(result).toEqual({ kind: "agreed", minor: 1 });
@@ -125,25 +125,25 @@ describe("times", () => {
   });
 
   test.each(["", "yesterday", "2026-13-01", "2026-11-21T25:00:00Z", "5", "2026-11-21T12:23:32X"])(
-    "%s is none",
+    "%s is invalid",
     (text) => {
       expect(parseIsoTime(text)).toBeUndefined();
     },
   );
 
-  property([fc.integer({ min: 0, max: 4e12 })])("what is written can be read", (time) => {
+  property([fc.integer({ min: 0, max: 4e12 })])("a formatted time can be parsed", (time) => {
     expect(parseIsoTime(isoMicroseconds(time))).toBe(time);
     expect(parseIsoTime(isoSeconds(time))).toBe(time - (time % 1000));
   });
 
-  property([fc.integer({ min: 0, max: 4e15 })])("microseconds are kept", (microseconds) => {
+  property([fc.integer({ min: 0, max: 4e15 })])("microseconds are preserved", (microseconds) => {
     const text = isoMicroseconds(microseconds / 1000);
     expect(text).toMatch(new RegExp(String.raw`\.\d{3}${String(microseconds % 1000).padStart(3, "0")}$`));
     expect(isoMicroseconds(parseIsoTime(text) ?? 0)).toBe(text);
   });
 
   property([fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 0, max: 4e12 })])(
-    "the bounds of stored times are those of the times that are shown",
+    "bounds of stored times match the rendered times",
     (stored, bound) => {
       const renderedTime = parseIsoTime(isoSeconds(stored)) ?? 0;
       expect(renderedTime).toBe(toSeconds(stored));

@@ -3,7 +3,7 @@ import { excessOf, excessText, MESSAGE_LIMITS } from "../../../../src/control-pl
 
 const LIMITS = { bytes: 100_000, depth: 3, members: 10 };
 
-describe("what one message may bring through a door", () => {
+describe("the limits of a message", () => {
   test.each<[string, string, ReturnType<typeof excessOf>]>([
     ["nothing", "", undefined],
     ["as deep as allowed", '{"a":[{"b":1}]}', undefined],
@@ -20,7 +20,7 @@ describe("what one message may bring through a door", () => {
     expect(excessOf(text, LIMITS)).toBe(expected);
   });
 
-  test("a million levels are told without recursion", () => {
+  test("a million levels are detected without recursion", () => {
     expect(excessOf("[".repeat(1_000_000), MESSAGE_LIMITS.placement)).toBe("depth");
     expect(excessText("depth", MESSAGE_LIMITS.wire, "frame")).toBe("the frame is nested deeper than 32 levels");
   });

@@ -41,7 +41,7 @@ function ask(path: string, method = "GET") {
   return service(request);
 }
 
-test("what a route answers at once is there at once, with the headers of the version and of every answer", () => {
+test("a synchronous route gets a synchronous response, with the headers of the version and of every response", () => {
   const response = ask("/now");
   expect(response).not.toBeInstanceOf(Promise);
   expect(response).toMatchObject({ status: 200, body: "ok" });
@@ -52,19 +52,19 @@ test("what a route answers at once is there at once, with the headers of the ver
   ]);
 });
 
-test("what a route throws is answered alike, whether it throws at once or later", async () => {
+test("a thrown error and a rejected promise get the same response", async () => {
   expect(ask("/throws")).toMatchObject({ status: 500, body: "at once" });
   expect(await ask("/rejects")).toMatchObject({ status: 500, body: "later" });
   expect(await ask("/later")).toMatchObject({ status: 200, body: "ok" });
 });
 
-test("a path that is not there, and one with another method, are told apart", () => {
+test("an unknown path and a wrong method get different responses", () => {
   expect(ask("/nowhere")).toMatchObject({ status: 404 });
   expect(ask("/now", "PUT")).toMatchObject({ status: 405 });
   expect(ask("/%E0%A4%A")).toMatchObject({ status: 404 });
 });
 
-test("a body is written at once unless a list in it is long, and the text is the same", async () => {
+test("a body is serialized synchronously unless it contains a long list, with the same text", async () => {
   const ticks = new EventLoopTicks(runtime);
   const short = { servers: [1, 2], links: null };
   const long = { first: "a", servers: Array.from({ length: 1200 }, (_, n) => ({ n })), last: { x: 1 } };

@@ -15,7 +15,7 @@ function embedded(): GlanceService {
   };
 }
 
-describe.each(Object.entries(CONTRACT))("the embedded Glance keeps the contract: %s", (_topic, cases) => {
+describe.each(Object.entries(CONTRACT))("the embedded Glance fulfils the contract: %s", (_topic, cases) => {
   test.each(cases.map((item) => [item.name, item] as const))("%s", async (_name, { run }) => {
     await run(embedded());
   });

@@ -35,7 +35,7 @@ async function* partialUpload(): AsyncGenerator<Uint8Array> {
 }
 
 describe("an upload", () => {
-  test("makes the image active, with sizes and digests of its bytes", async () => {
+  test("makes the image active, with sizes and digests of its data", async () => {
     const id = await world.image();
     expect((await upload(id, "0123456789")).status).toBe(204);
     const digest = (algorithm: string) => createHash(algorithm).update("0123456789").digest("hex");
@@ -53,7 +53,7 @@ describe("an upload", () => {
     ]);
   });
 
-  test("of a qcow2 says how large a disk it makes", async () => {
+  test("of a qcow2 sets the virtual size", async () => {
     const id = await world.image({ disk_format: "qcow2" });
     const header = Buffer.alloc(64);
     header.write("QFI\xfb", "latin1");
@@ -72,7 +72,7 @@ describe("an upload", () => {
     expect((await world.show(id)).status).toBe("queued");
   });
 
-  test("is taken once", async () => {
+  test("is accepted once", async () => {
     const id = await world.uploadImage();
     const reply = await upload(id);
     expect([reply.status, reply.message]).toEqual([
@@ -82,7 +82,7 @@ describe("an upload", () => {
     expect((await file(id)).body).toBe("some bytes");
   });
 
-  test("that is too large leaves the image queued, and no bytes", async () => {
+  test("that is too large leaves the image queued and without data", async () => {
     const id = await world.image();
     expect((await upload(id, "x".repeat(1001))).status).toBe(413);
     expect(await world.show(id)).toMatchObject({ status: "queued", size: null });
@@ -90,14 +90,14 @@ describe("an upload", () => {
     expect((await file(id)).status).toBe(204);
   });
 
-  test("is of another content type: 415", async () => {
+  test("with another content type is a 415", async () => {
     const id = await world.image();
     const headers = { "content-type": "text/plain" };
     expect((await world.ask("PUT", `/v2/images/${id}/file`, { headers, body: "x" })).status).toBe(415);
     expect((await world.ask("PUT", `/v2/images/${id}/stage`, { headers, body: "x" })).status).toBe(415);
   });
 
-  test("to an image that has its bytes is a conflict, also to one that every cloud has", async () => {
+  test("to an image with data is a conflict, also to a base image", async () => {
     const reply = await upload(CIRROS, "x", "admin");
     expect([reply.status, reply.message]).toEqual([
       409,
@@ -105,15 +105,15 @@ describe("an upload", () => {
     ]);
   });
 
-  test("is for the owner", async () => {
+  test("is for the owner only", async () => {
     const id = await world.image({ visibility: "community" });
     expect((await upload(id, "x", "alt")).status).toBe(403);
     expect((await stage(id, "x", "alt")).status).toBe(403);
   });
 });
 
-describe("an image that is deactivated", () => {
-  test("gives its bytes to administrators alone, until it is reactivated", async () => {
+describe("a deactivated image", () => {
+  test("can be downloaded by administrators only, until it is reactivated", async () => {
     const id = await world.uploadImage();
     const act = (action: string, as: Caller = "demo") =>
       world.ask("POST", `/v2/images/${id}/actions/${action}`, { as });
@@ -129,7 +129,7 @@ describe("an image that is deactivated", () => {
     expect((await file(id)).body).toBe("some bytes");
   });
 
-  test("had bytes before", async () => {
+  test("must have been active", async () => {
     const id = await world.image();
     for (const action of ["deactivate", "reactivate"]) {
       const reply = await world.ask("POST", `/v2/images/${id}/actions/${action}`);
@@ -142,7 +142,7 @@ describe("an image that is deactivated", () => {
 });
 
 describe("an import from the staging area", () => {
-  test("makes the image active of what was staged, and leaves a task that says so", async () => {
+  test("makes the image active with the staged data, and records a task", async () => {
     const id = await world.image();
     expect((await stage(id)).status).toBe(204);
     expect(await world.show(id)).toMatchObject({ status: "uploading", size: 10, checksum: null });
@@ -173,7 +173,7 @@ describe("an import from the staging area", () => {
     expect(await world.files("/state/glance/staging")).toEqual([]);
   });
 
-  test("can be done after a restart: what is staged is kept", async () => {
+  test("works after a restart: staged data is saved", async () => {
     const id = await world.image();
     await stage(id);
     world.restart();
@@ -192,7 +192,7 @@ describe("an import from the staging area", () => {
     [{ body: { method: { name: "copy-image" } } }, 409, "Only images with status active can be targeted for copying"],
     [{ body: { method: DIRECT } }, 409, "Image needs to be staged before"],
     [{ body: { method: { name: "glance-download" } } }, 400, "&#x27;glance_region&#x27; needs to be set"],
-  ])("is refused: %j", async ({ body }, status, message) => {
+  ])("is rejected: %j", async ({ body }, status, message) => {
     const id = await world.image();
     const reply = await world.ask("POST", `/v2/images/${id}/import`, { body });
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
@@ -213,7 +213,7 @@ describe("an import from the staging area", () => {
     );
   });
 
-  test("takes nothing from an image that is deleted: its bytes go with it", async () => {
+  test("of a deleted image fails, and the staged data is removed", async () => {
     const id = await world.image();
     await stage(id);
     await world.ask("DELETE", `/v2/images/${id}`);
@@ -223,7 +223,7 @@ describe("an import from the staging area", () => {
   });
 });
 
-describe("an import from an image of this Glance", () => {
+describe("an import from an image of the same Glance", () => {
   const download = (glance_image_id: string, more: object = {}) => ({
     name: "glance-download",
     glance_image_id,
@@ -231,7 +231,7 @@ describe("an import from an image of this Glance", () => {
     ...more,
   });
 
-  test("brings the bytes, the formats and what says how they boot", async () => {
+  test("copies the data, the formats and boot properties", async () => {
     const source = await world.uploadImage({
       ...{ container_format: "ovf", disk_format: "iso", hw_cpu_cores: "5", "trait:X": "required", speed: "88mph" },
     });
@@ -250,14 +250,14 @@ describe("an import from an image of this Glance", () => {
     ["no interface", { glance_service_interface: "secret" }, "interface secret"],
     ["no such image", { glance_image_id: "11111111-1111-4111-8111-111111111111" }, "No image found with ID"],
     ["an image without bytes", { glance_image_id: CIRROS }, "has no bytes to import"],
-  ])("%s: the task fails, and the image is queued as before", async (_, more, message) => {
+  ])("%s: the task fails, and the image is queued again", async (_, more, message) => {
     const id = await world.image({ hw_cpu_cores: "1" });
     expect((await bring(id, download(CIRROS, more))).status).toBe(202);
     expect(await tasks(id)).toMatchObject([{ status: "failure", message: expect.stringContaining(message) }]);
     expect(await world.show(id)).toMatchObject({ status: "queued", hw_cpu_cores: "1" });
   });
 
-  test("is not to be had of another project's image, nor by what is no id", async () => {
+  test("of another project's image or with an invalid id is rejected", async () => {
     const source = await world.uploadImage({ visibility: "private" }, "alt");
     const id = await world.image();
     await bring(id, download(source));
@@ -266,8 +266,8 @@ describe("an import from an image of this Glance", () => {
   });
 });
 
-describe("a process that is killed", () => {
-  test.each(["file", "stage"])("while bytes come (%s) leaves the image queued, and nothing of them", async (path) => {
+describe("a killed process", () => {
+  test.each(["file", "stage"])("during an upload (%s) leaves the image queued and without data", async (path) => {
     const id = await world.image();
     expect(await world.respondsInTime("PUT", `/v2/images/${id}/${path}`, { bytes: partialUpload() })).toBe(false);
     expect((await world.show(id)).status).toBe(path === "file" ? "saving" : "uploading");
@@ -280,7 +280,7 @@ describe("a process that is killed", () => {
   });
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "at any door of an import (%i) leaves all of the image, or none",
+    "after call %i of an import leaves a complete image or none",
     async (callCount) => {
       const id = await world.image();
       await stage(id);
@@ -295,7 +295,7 @@ describe("a process that is killed", () => {
     },
   );
 
-  test("leaves no bytes that no image has", async () => {
+  test("leaves no files without an image", async () => {
     await world.uploadImage();
     world.restart();
     await world.settle(world.runtime.files.write("/state/glance/11111111-1111-4111-8111-111111111111", "left"));

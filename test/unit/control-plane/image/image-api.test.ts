@@ -27,7 +27,7 @@ async function made(changes: object = {}, user: "admin" | "demo" = "admin") {
 
 const DEVSTACK_CIRROS = "c0ffee00-0000-4000-8000-000000000002";
 
-describe("images that every cloud has", () => {
+describe("base images", () => {
   const remove = (token?: string) => world.ask({ method: "DELETE", url: `/image/v2/images/${CIRROS}`, token });
   const change = (body: unknown, token?: string) =>
     world.ask({
@@ -38,7 +38,7 @@ describe("images that every cloud has", () => {
       headers: PATCH,
     });
 
-  test("say that they have no bytes, and have none", async () => {
+  test("have size 0 and no data", async () => {
     for (const id of [CIRROS, DEVSTACK_CIRROS]) {
       const { size, checksum, os_hash_value: hash } = (await get(`/v2/images/${id}`)).json() as Record<string, unknown>;
       expect([size, checksum, hash]).toEqual([0, createHash("md5").digest("hex"), createHash("sha512").digest("hex")]);
@@ -46,7 +46,7 @@ describe("images that every cloud has", () => {
     }
   });
 
-  test("are changed by administrators alone, also while they are protected", async () => {
+  test("are changed by administrators only, even while they are protected", async () => {
     const add = [{ op: "add", path: "/hw_disk_bus", value: "scsi" }];
     expect((await change(add, await world.token("demo"))).status).toBe(403);
     const reply = await change(add);
@@ -54,7 +54,7 @@ describe("images that every cloud has", () => {
     expect((await get(`/v2/images/${CIRROS}`)).json("hw_disk_bus")).toBe("scsi");
   });
 
-  test("are deleted once they are not protected", async () => {
+  test("can be deleted once they are unprotected", async () => {
     expect((await remove()).status).toBe(403);
     expect((await change([{ op: "replace", path: "/protected", value: false }])).status).toBe(200);
     expect((await remove(await world.token("demo"))).status).toBe(403);
@@ -64,7 +64,7 @@ describe("images that every cloud has", () => {
 });
 
 describe("images", () => {
-  test("are listed, shown and found by name", async () => {
+  test("are listed, returned and found by name", async () => {
     expect((await get("/v2/images")).json("images")).toMatchObject([
       { id: CIRROS, name: "cirros", status: "active" },
       { id: DEVSTACK_CIRROS, name: "cirros-0.6.3-x86_64-disk", status: "active" },
@@ -77,7 +77,7 @@ describe("images", () => {
     expect((await get(`/v2/images?marker=${DEVSTACK_CIRROS}`)).json("images")).toEqual([]);
   });
 
-  test("are made without bytes, for the project that makes them, and deleted", async () => {
+  test("are created without data for the caller's project, and deleted", async () => {
     const reply = await post({ name: "mine", disk_format: "qcow2", container_format: "bare", os_distro: "cirros" });
     expect([reply.status, reply.json()]).toMatchObject([
       201,
@@ -90,7 +90,7 @@ describe("images", () => {
     expect((await get(`/v2/images/${id}`)).status).toBe(404);
   });
 
-  test("of a project are seen by it and by administrators; those of others it may not touch", async () => {
+  test("of a project are visible to it and to administrators; those of others cannot be changed", async () => {
     const token = await world.token("demo");
     const own = await made({}, "demo");
     const open = await made({ visibility: "public" });
@@ -129,11 +129,11 @@ describe("images", () => {
     [{ property: 1 }, 400],
     [[], 400],
     ["{", 400],
-  ])("%j is no image", async (body, status) => {
+  ])("%j is an invalid image", async (body, status) => {
     expect((await post(body)).status).toBe(status);
   });
 
-  test("that are protected stay", async () => {
+  test("cannot be deleted while they are protected", async () => {
     expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${CIRROS}` })).status).toBe(403);
     const id = await made({ protected: true });
     expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${id}` })).status).toBe(403);
@@ -145,20 +145,20 @@ describe("images", () => {
     ["*/*", "text/html; charset=UTF-8", "No image found with ID &lt;b&gt;<br /><br />"],
     ["application/json", "application/json", '"message":"No image found with ID &lt;b&gt;<br /><br />'],
     ["text/plain", "text/plain; charset=UTF-8", "404 Not Found\n\nNo image found with ID <b>"],
-  ])("that are not there: 404, for who accepts %s", async (accept, type, text) => {
+  ])("that do not exist are a 404, in the format for Accept: %s", async (accept, type, text) => {
     const reply = await world.ask({ url: "/image/v2/images/<b>", headers: { accept } });
     expect([reply.status, reply.headers["content-type"]]).toEqual([404, type]);
     expect(reply.body).toContain(text);
   });
 
-  test("that no path leads to: 404; with a method that a path has not: 405, and which it has", async () => {
+  test("an unknown path is a 404; a wrong method is a 405 with the allowed ones", async () => {
     expect((await get("/v3/images")).status).toBe(404);
     expect((await get("/v2/images/")).status).toBe(404);
     const reply = await world.ask({ method: "DELETE", url: "/image/v2/images" });
     expect([reply.status, reply.headers.allow]).toEqual([405, "GET, POST"]);
   });
 
-  test("have a schema with the members that they have", async () => {
+  test("have a schema with their properties", async () => {
     const [image] = (await get("/v2/images")).json("images") as Record<string, unknown>[];
     const schema = (await get("/v2/schemas/image")).json() as { properties: Record<string, { is_base?: boolean }> };
     const members = Object.keys(schema.properties).filter((name) => schema.properties[name]?.is_base !== false);
@@ -167,7 +167,7 @@ describe("images", () => {
     expect((await get("/v2/schemas/images")).json("properties", "images", "items")).toMatchObject({ name: "image" });
   });
 
-  test("are for who has a token; versions are for all", async () => {
+  test("need a token; the version list does not", async () => {
     const reply = await get("/v2/images", "nonsense");
     expect(reply.status).toBe(401);
     expect(reply.headers["www-authenticate"]).toBe('Keystone uri="http://127.0.0.1:8774/identity"');
@@ -187,7 +187,7 @@ describe("6.6 images of servers", () => {
     return world.server("devstack1").uuid;
   };
 
-  test("are there at once without bytes, and the host is asked for them", async () => {
+  test("exist at once without data, and the host gets the message", async () => {
     const uuid = server();
     const reply = await act(uuid, { createImage: { name: "copy", metadata: { why: "test" } } }, 45);
     const imageId = String(reply.json("image_id"));
@@ -211,13 +211,13 @@ describe("6.6 images of servers", () => {
     expect((await act(uuid, { createImage: { name: "again" } })).status).toBe(409);
   });
 
-  test("before 2.45 the place says which", async () => {
+  test("before 2.45 are returned as a location", async () => {
     const reply = await act(server(), { createImage: { name: "copy" } });
     const [image] = ((await get("/v2/images?name=copy")).json("images") as { id: string }[]).map(({ id }) => id);
     expect([reply.status, reply.headers.location]).toEqual([202, `http://127.0.0.1:8774/image/v2/images/${image}`]);
   });
 
-  test("no server begins with one that has not its bytes yet", async () => {
+  test("cannot be used before their upload is complete", async () => {
     const id = await made();
     world.flavor();
     const body = { server: { name: "vm", imageRef: id, flavorRef: "1", networks: "none" } };
@@ -225,7 +225,7 @@ describe("6.6 images of servers", () => {
     expect([reply.status, reply.message]).toEqual([400, `Image ${id} is not active.`]);
   });
 
-  test("what shelving stores goes with the server", async () => {
+  test("that shelving creates are deleted with the server", async () => {
     const uuid = server();
     await act(uuid, { shelve: null });
     const [{ id } = { id: "" }] = (await get("/v2/images?name=vm1-shelved")).json("images") as { id: string }[];

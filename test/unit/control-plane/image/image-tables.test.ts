@@ -6,7 +6,7 @@ import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import { IMAGE_SCHEMA, ImageTable } from "../../../../src/control-plane/image/image-tables.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
-test("images of the first release are there after the step to staging and members", () => {
+test("images of the first schema survive the step to staging and members", () => {
   const sql = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
   onTestFinished(() => sql.file.close());
   applySchema(sql, "image", IMAGE_SCHEMA.slice(0, 1), 0);
@@ -26,7 +26,7 @@ test("images of the first release are there after the step to staging and member
   expect(table.change(id, ["active"], { status: "deactivated" })).toBe(true);
 });
 
-test("an image that a user named as DevStack does is not joined by a second one of that name", () => {
+test("a base image is not added if a user's image has its name", () => {
   const sql = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
   onTestFinished(() => sql.file.close());
   const table = new ImageTable(sql, new VirtualWorld().spawn().clock);
@@ -35,7 +35,7 @@ test("an image that a user named as DevStack does is not joined by a second one 
   expect(table.list().map(({ name }) => name)).toEqual(["cirros", "cirros-0.6.3-x86_64-disk"]);
 });
 
-test("a next start keeps what was changed of the images that every cloud has, and brings back deleted ones", () => {
+test("a restart keeps changes of base images and restores deleted ones", () => {
   const sql = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
   onTestFinished(() => sql.file.close());
   const table = new ImageTable(sql, new VirtualWorld().spawn().clock);

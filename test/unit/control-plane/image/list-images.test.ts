@@ -13,7 +13,7 @@ beforeEach(() => {
 const list = (query: string) => world.ask("GET", `/v2/images${query}`);
 
 describe("a list of images", () => {
-  test("has the newest first, and pages that lead to the next", async () => {
+  test("is newest first, in linked pages", async () => {
     for (const name of ["a", "b", "c"]) {
       await world.image({ name });
     }
@@ -29,7 +29,7 @@ describe("a list of images", () => {
     expect((third.json("images") as { name: string }[]).map(({ name }) => name)).toEqual([DISK]);
   });
 
-  test("has 25 of them where nothing else is asked for", async () => {
+  test("has 25 entries by default", async () => {
     for (let made = 0; made < 30; made += 1) {
       await world.image();
     }
@@ -37,7 +37,7 @@ describe("a list of images", () => {
     expect(await world.names("?limit=30")).toHaveLength(30);
   });
 
-  test("is in the order that is asked for, what is not known first", async () => {
+  test("is in the requested order, with null first", async () => {
     await world.uploadImage({ name: "long" }, "demo", "many bytes");
     await world.uploadImage({ name: "short" }, "demo", "few");
     await world.image({ name: "none" });
@@ -52,13 +52,13 @@ describe("a list of images", () => {
     ]);
   });
 
-  test("begins after a marker that it does not have itself", async () => {
+  test("begins after a marker that need not match the filters", async () => {
     const marker = await world.image({ name: "m" });
     await world.image({ name: "z", disk_format: "qcow2" });
     expect(await world.names(`?sort_key=name&sort_dir=asc&disk_format=qcow2&marker=${marker}`)).toEqual(["z"]);
   });
 
-  test("created_at and updated_at match the time that the image shows, which has no milliseconds", async () => {
+  test("created_at and updated_at match the rendered time, which has no milliseconds", async () => {
     await world.runtime.advance(600);
     const id = await world.image({ name: "late" });
     const reply = await world.ask("GET", `/v2/images/${id}`);
@@ -111,13 +111,13 @@ describe("a list of images", () => {
     ['name=in:"a', "The quote is not closed"],
     ["changes-since=1", "filter is no longer available on v2."],
     [Array.from({ length: 201 }, (_, at) => `p${at}=1`).join("&"), "The query has 201 parameters"],
-  ])("that cannot be had: %.40s", async (query, message) => {
+  ])("is rejected with: %.40s", async (query, message) => {
     const reply = await list(`?${query}`);
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
   });
 });
 
-describe("who sees which images", () => {
+describe("visibility", () => {
   beforeEach(async () => {
     await world.image({ name: "private", visibility: "private" }, "alt");
     await world.image({ name: "shared" }, "alt");
@@ -125,7 +125,7 @@ describe("who sees which images", () => {
     await world.image({ name: "public", visibility: "public" }, "admin");
   });
 
-  test("a project: its own, public ones, and community ones that it asks for", async () => {
+  test("a project lists its own, public ones, and on request community ones", async () => {
     expect([...(await world.names())].sort()).toEqual(["cirros", DISK, "public"]);
     expect([...(await world.names("?visibility=all"))].sort()).toEqual(["cirros", DISK, "community", "public"]);
     expect(await world.names("?visibility=community")).toEqual(["community"]);
@@ -139,12 +139,12 @@ describe("who sees which images", () => {
     ]);
   });
 
-  test("an administrator: all, but for others' community ones that nobody asks for", async () => {
+  test("an administrator lists all, and others' community ones on request", async () => {
     expect([...(await world.names("", "admin"))].sort()).toEqual(["cirros", DISK, "private", "public", "shared"]);
     expect(await world.names("?visibility=private", "admin")).toEqual(["private"]);
   });
 
-  test("who has no project: what is open to all", async () => {
+  test("a caller without a project lists images that are open to all", async () => {
     expect([...(await world.names("", "unscoped"))].sort()).toEqual(["cirros", DISK, "public"]);
   });
 });

@@ -19,8 +19,8 @@ function say(status: unknown, as: Caller = "alt", member = "alt") {
 
 const sees = async (query = "") => (await world.names(query, "alt")).includes("shared");
 
-describe("an image that is shared", () => {
-  test("is there for the member at once, and in its lists once it accepts it", async () => {
+describe("a shared image", () => {
+  test("is visible to the member at once, and in its lists once accepted", async () => {
     const reply = await share();
     expect([reply.status, reply.json()]).toMatchObject([
       200,
@@ -36,14 +36,14 @@ describe("an image that is shared", () => {
     expect([await sees(), await sees("?member_status=rejected")]).toEqual([false, true]);
   });
 
-  test("survives a restart as it is", async () => {
+  test("survives a restart", async () => {
     await share();
     await say("accepted");
     world.restart();
     expect(await sees()).toBe(true);
   });
 
-  test("can be had by the member, and not changed by it", async () => {
+  test("can be downloaded but not changed by the member", async () => {
     const imageId = await world.uploadImage();
     await world.ask("POST", `/v2/images/${imageId}/members`, { body: { member: "alt" } });
     expect((await world.ask("GET", `/v2/images/${imageId}/file`, { as: "alt" })).body).toBe("some bytes");
@@ -51,7 +51,7 @@ describe("an image that is shared", () => {
     expect((await world.ask("DELETE", `/v2/images/${imageId}`, { as: "alt" })).status).toBe(403);
   });
 
-  test("is accepted by the member, and by nobody else", async () => {
+  test("is accepted by the member only", async () => {
     await share();
     const rejection = await say("accepted", "demo");
     expect([rejection.status, rejection.message]).toEqual([
@@ -68,7 +68,7 @@ describe("an image that is shared", () => {
     );
   });
 
-  test("shows the owner all its members, and a member itself", async () => {
+  test("returns all members to the owner, and a member only itself", async () => {
     await share();
     await share("third");
     const members = async (as: Caller) =>
@@ -84,7 +84,7 @@ describe("an image that is shared", () => {
     );
   });
 
-  test("is no longer there when the owner takes the member away, or the image", async () => {
+  test("is no longer visible once the owner removes the member or the image", async () => {
     await share();
     await say("accepted");
     expect((await world.ask("DELETE", `/v2/images/${id}/members/alt`, { as: "alt" })).status).toBe(403);
@@ -95,7 +95,7 @@ describe("an image that is shared", () => {
     expect(world.store.members.list(id)).toEqual([]);
   });
 
-  test("has 128 members at most, each once, each the id of a project", async () => {
+  test("has at most 128 members, each once, each the id of a project", async () => {
     expect((await share("")).message).toContain("Member can&#x27;t be empty");
     expect((await share(null)).message).toContain("Member can&#x27;t be empty");
     expect((await world.ask("POST", `/v2/images/${id}/members`, { body: {} })).message).toContain("not specified");
@@ -110,7 +110,7 @@ describe("an image that is shared", () => {
     expect([reply.status, reply.message]).toEqual([413, expect.stringContaining("Attempted: 129, Maximum: 128")]);
   });
 
-  test("is one of visibility shared: others have no members", async () => {
+  test("has visibility shared: others have no members", async () => {
     await share();
     await world.patch(id, [{ op: "replace", path: "/visibility", value: "private" }]);
     expect((await world.ask("GET", `/v2/images/${id}`, { as: "alt" })).status).toBe(404);
@@ -118,7 +118,7 @@ describe("an image that is shared", () => {
     expect((await share("third")).status).toBe(403);
   });
 
-  test("is shared by its owner alone", async () => {
+  test("is shared by its owner only", async () => {
     await share();
     expect((await share("third", "alt")).status).toBe(403);
     expect((await share("third", "reader")).status).toBe(403);

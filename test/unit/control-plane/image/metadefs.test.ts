@@ -26,7 +26,7 @@ const FULL = {
 };
 
 describe("a namespace", () => {
-  test("comes with all that is in it, survives a restart, and takes it along when it goes", async () => {
+  test("is created with its definitions, survives a restart, and is deleted with them", async () => {
     const reply = await send("POST", "", FULL);
     expect([reply.status, reply.headers.location]).toEqual([201, `http://127.0.0.1:8774/image${ALL}/n1`]);
     expect(reply.json()).toMatchObject({ ...FULL, protected: false, owner: "admin", self: `${ALL}/n1` });
@@ -41,13 +41,13 @@ describe("a namespace", () => {
     expect((await get("/n1/objects")).json("objects")).toEqual([]);
   });
 
-  test("of which a part is wrong is not made", async () => {
+  test("with an invalid definition is not created", async () => {
     const objects = [{ name: "o" }, { name: "o" }];
     expect((await send("POST", "", { ...FULL, objects })).status).toBe(409);
     expect((await get("/n1")).status).toBe(404);
   });
 
-  test("is made, changed and deleted by administrators, and seen by others when it is public", async () => {
+  test("is created, changed and deleted by administrators only, and visible to others if public", async () => {
     expect((await send("POST", "", FULL, "demo")).message).toContain("add_metadef_namespace");
     await send("POST", "", FULL);
     await send("POST", "", { namespace: "secret" });
@@ -61,7 +61,7 @@ describe("a namespace", () => {
     expect((await send("DELETE", "/secret", undefined, "demo")).status).toBe(404);
   });
 
-  test("that is protected stays, with all that is in it", async () => {
+  test("that is protected cannot be deleted, nor its definitions", async () => {
     await send("POST", "", { ...FULL, protected: true });
     for (const path of [
       "",
@@ -94,19 +94,19 @@ describe("a namespace", () => {
     [{ namespace: "n", schema: "x" }, 403, "Attribute &#x27;schema&#x27; is read-only."],
     [{ namespace: "n", properties: { p: { type: "string" } } }, 400, "&#x27;title&#x27; is a required property"],
     [{ namespace: "taken" }, 409, "already exists"],
-  ])("cannot be %j", async (body, status, message) => {
+  ])("is rejected: %j", async (body, status, message) => {
     await send("POST", "", { namespace: "taken" });
     const reply = await send("POST", "", body);
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test("takes no other one's name", async () => {
+  test("cannot take the name of another", async () => {
     await send("POST", "", { namespace: "a" });
     await send("POST", "", { namespace: "b" });
     expect((await send("PUT", "/a", { namespace: "b" })).status).toBe(409);
   });
 
-  test("is found by visibility and type, page by page", async () => {
+  test("is found by visibility and type, in pages", async () => {
     await send("POST", "", FULL);
     await send("POST", "", { namespace: "n2" });
     const names = async (query: string) =>
@@ -131,7 +131,7 @@ describe("definitions in a namespace", () => {
   test.each([
     ["objects", { name: "new" }, { name: "newer", description: "d" }, "o"],
     ["properties", { name: "new", title: "T", type: "string" }, { name: "newer", title: "U", type: "number" }, "p"],
-  ])("%s are made, shown, changed, renamed and deleted", async (collection, body, other, taken) => {
+  ])("%s are created, returned, changed, renamed and deleted", async (collection, body, other, taken) => {
     const path = `/n1/${collection}`;
     expect((await send("POST", path, body, "demo")).status).toBe(403);
     expect((await send("POST", path, body)).status).toBe(201);
@@ -148,7 +148,7 @@ describe("definitions in a namespace", () => {
     expect((await get(`${path}/${taken}`)).status).toBe(404);
   });
 
-  test("tags come one by one, or all together in place of those before", async () => {
+  test("tags are added one by one, or replaced in one request", async () => {
     expect((await send("POST", "/n1/tags/new")).json("name")).toBe("new");
     expect((await send("POST", "/n1/tags/new")).status).toBe(409);
     expect((await send("PUT", "/n1/tags/new", { name: "newer" })).json("name")).toBe("newer");
@@ -166,7 +166,7 @@ describe("definitions in a namespace", () => {
     expect((await get("/n1/tags")).json("tags")).toEqual([]);
   });
 
-  test("types of resources are associated, and known from then on", async () => {
+  test("resource types are associated and listed from then on", async () => {
     const path = "/n1/resource_types";
     expect((await send("POST", path, { name: "OS::New::Thing", prefix: "x:" })).json("prefix")).toBe("x:");
     expect((await send("POST", path, { name: "OS::New::Thing" })).status).toBe(409);
@@ -177,7 +177,7 @@ describe("definitions in a namespace", () => {
     expect(types.map(({ name }) => name)).toEqual(expect.arrayContaining(["OS::Nova::Server", "OS::New::Thing"]));
   });
 
-  test("are a thousand of a kind at most", async () => {
+  test("are at most a thousand of a kind", async () => {
     const tags = Array.from({ length: 1001 }, (_, at) => ({ name: `t${at}` }));
     const reply = await send("POST", "/n1/tags", { tags });
     expect([reply.status, reply.message]).toEqual([413, expect.stringContaining("it may have 1000")]);
@@ -185,7 +185,7 @@ describe("definitions in a namespace", () => {
   });
 });
 
-describe("what clients read of the service", () => {
+describe("service information", () => {
   test.each([
     ["image", "image"],
     ["images", "images"],
@@ -210,7 +210,7 @@ describe("what clients read of the service", () => {
     });
   });
 
-  test("ways of import and stores; nothing is limited", async () => {
+  test("import methods and stores are listed, and nothing is limited", async () => {
     expect((await world.ask("GET", "/v2/info/import")).json("import-methods", "value")).toEqual([
       ...["glance-direct", "copy-image", "glance-download"],
     ]);

@@ -26,7 +26,7 @@ const stage = (id: string) => world.ask("PUT", `/v2/images/${id}/stage`, { bytes
 const create = (as: "demo" | "alt" = "demo") => world.ask("POST", "/v2/images", { as, body: { name: "one" } });
 
 describe("limits of Identity", () => {
-  test("of how many images: each project has its own, and a delete makes room", async () => {
+  test("image_count_total is per project, and a delete releases it", async () => {
     world.limits.image_count_total = 1;
     const id = String((await create()).json("id"));
     const rejection = await create();
@@ -39,7 +39,7 @@ describe("limits of Identity", () => {
     expect((await create()).status).toBe(201);
   });
 
-  test("of their size: the upload that passes it is the last one", async () => {
+  test("image_size_total rejects uploads only after it is exceeded", async () => {
     world.limits.image_size_total = 1;
     const ids = [await world.image(), await world.image(), await world.image()] as const;
     expect((await upload(ids[0])).status).toBe(204);
@@ -50,7 +50,7 @@ describe("limits of Identity", () => {
     expect((await upload(ids[2])).status).toBe(204);
   });
 
-  test("of what is staged, which what is uploaded does not count for", async () => {
+  test("image_stage_total counts staged data only", async () => {
     world.limits.image_stage_total = 0;
     const ids = [await world.image(), await world.image(), await world.image()] as const;
     expect((await stage(ids[0])).status).toBe(204);
@@ -60,7 +60,7 @@ describe("limits of Identity", () => {
     expect((await stage(ids[1])).status).toBe(204);
   });
 
-  test("of how many come at a time; one that comes already is refused for that", async () => {
+  test("image_count_uploading limits concurrent uploads; a second upload of an image is a status conflict", async () => {
     world.limits.image_count_uploading = 1;
     const ids = [await world.image(), await world.image()] as const;
     expect((await stage(ids[0])).status).toBe(204);
@@ -71,14 +71,14 @@ describe("limits of Identity", () => {
     expect((await upload(ids[1])).status).toBe(204);
   });
 
-  test("an upload that has not ended has its place", async () => {
+  test("an unfinished upload counts", async () => {
     world.limits.image_count_uploading = 1;
     const ids = [await world.image(), await world.image()] as const;
     expect(await world.respondsInTime("PUT", `/v2/images/${ids[0]}/file`, { bytes: endless() })).toBe(false);
     expect((await upload(ids[1])).status).toBe(413);
   });
 
-  test("are shown with what is used of them; what is not limited is not shown", async () => {
+  test("are returned with their usage, without unlimited resources", async () => {
     expect((await world.ask("GET", "/v2/info/usage")).json("usage")).toEqual({});
     world.limits.image_size_total = 5;
     await upload(await world.image());

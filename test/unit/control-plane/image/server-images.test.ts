@@ -21,20 +21,20 @@ function act(uuid: string, body: object) {
 
 const table = () => new ImageTable(world.store.database, world.runtime.clock);
 
-describe("a server that is made of an image", () => {
+describe("a server created from an image", () => {
   test.each([
     [{ minRam: 513 }, "Flavor's memory is too small for requested image."],
     [
       { minDisk: 2 },
       "Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is 1073741824 bytes, minimum size is 2147483648 bytes.",
     ],
-  ])("has what the image needs: %j", async (attributes, message) => {
+  ])("needs a flavor that meets the image's requirements: %j", async (attributes, message) => {
     const reply = await create(world.image(attributes));
     expect([reply.status, reply.message]).toEqual([400, message]);
     expect((await create(world.image({ minRam: 512, minDisk: 1 }))).status).toBe(202);
   });
 
-  test("has a disk that the bytes fit in", async () => {
+  test("needs a root disk as large as the data", async () => {
     const id = world.image();
     table().change(id, ["active"], { size: 1024 ** 3 + 1 });
     expect((await create(id)).message).toBe(
@@ -42,7 +42,7 @@ describe("a server that is made of an image", () => {
     );
   });
 
-  test("is of one that the user sees, whose bytes may be had", async () => {
+  test("needs an active image that the user may see", async () => {
     const id = world.image({ visibility: "shared", owner: "somebody" });
     expect((await create(id, "demo")).message).toBe("Can not find requested image");
     new MemberTable(world.store.database, world.runtime.clock).add(id, world.projectId("demo"));
@@ -51,7 +51,7 @@ describe("a server that is made of an image", () => {
     expect((await create(id, "demo")).message).toBe(`Image ${id} is not active.`);
   });
 
-  test("notes the image's properties, without what the Image service notes for itself", async () => {
+  test("saves the image's properties, without those that the Image service sets", async () => {
     const id = world.image({ properties: { hw_disk_bus: "scsi", "trait:CUSTOM_GPU": "required" } });
     table().change(id, ["active"], { internal: { os_glance_failed_import: "" } });
     await create(id);
@@ -62,8 +62,8 @@ describe("a server that is made of an image", () => {
   });
 });
 
-describe("a server that has one", () => {
-  test("is rebuilt from what fits its flavor, and resized to what fits its image", async () => {
+describe("a server with an image", () => {
+  test("is rebuilt from an image that fits its flavor, and resized to a flavor that fits its image", async () => {
     world.host("devstack1");
     const flavor = world.store.flavors.getByFlavorid("1") ?? world.flavor();
     const noted = { image_min_ram: "256", image_min_disk: "1" };
@@ -78,7 +78,7 @@ describe("a server that has one", () => {
     expect((await act(uuid, { rebuild: { imageRef: CIRROS } })).status).toBe(202);
   });
 
-  test("makes snapshots that need no less than its own image did", async () => {
+  test("creates snapshots with its image's minimum requirements", async () => {
     world.host("devstack1");
     const { uuid } = world.server("devstack1", { systemMetadata: { image_min_ram: "256" } });
     await act(uuid, { createImage: { name: "copy" } });

@@ -15,7 +15,7 @@ function bring(id: string, body: object, as: Caller = "admin", headers: Readonly
 const COPY = { method: { name: "copy-image" } };
 
 describe("the stores of an image", () => {
-  test("are none without bytes, and the default one with them", async () => {
+  test("are empty without data, and the default store with data", async () => {
     const id = await world.image();
     expect(await stores(id)).toBeUndefined();
     expect(await stores(await world.uploadImage())).toBe("fast");
@@ -48,14 +48,14 @@ describe("the stores of an image", () => {
     [{ stores: ["fast"], all_stores: true }, {}, 400],
     [{ all_stores: true }, { "x-image-meta-store": "fast" }, 400],
     [{ stores: ["fast"] }, { "x-image-meta-store": "fast" }, 400],
-  ])("cannot be %j with header %j", async (body, headers, status) => {
+  ])("are rejected: %j with header %j", async (body, headers, status) => {
     const id = await world.image();
     await world.ask("PUT", `/v2/images/${id}/stage`, { bytes: parts("x") });
     expect((await bring(id, { method: { name: "glance-direct" }, ...body }, "demo", headers)).status).toBe(status);
     expect((await world.show(id)).status).toBe("uploading");
   });
 
-  test("become more by a copy, which is for administrators, and fewer down to one", async () => {
+  test("increase by a copy, for administrators only, and decrease to one", async () => {
     const id = await world.uploadImage();
     expect((await bring(id, { ...COPY, all_stores: true }, "demo")).status).toBe(403);
     expect((await bring(id, { ...COPY, stores: ["fast"] })).message).toContain("already present at store");
@@ -70,7 +70,7 @@ describe("the stores of an image", () => {
     expect((await world.ask("GET", `/v2/images/${id}/file`)).body).toBe("some bytes");
   });
 
-  test("lose no bytes of an image without any", async () => {
+  test("cannot be removed from an image without data", async () => {
     expect((await world.ask("DELETE", `/v2/stores/fast/${await world.image()}`)).status).toBe(409);
   });
 });

@@ -12,7 +12,7 @@ const post = (body: unknown, as: Caller = "demo") => world.ask("POST", "/v2/imag
 const many = (count: number) => Array.from({ length: count }, (_, at) => `x${at}`);
 
 describe("a new image", () => {
-  test("says where it is, and how its bytes can come", async () => {
+  test("is returned with its location, import methods and stores", async () => {
     const reply = await post({ name: "a", tags: ["b", "a", "b"], hw_disk_bus: "scsi" });
     const id = String(reply.json("id"));
     expect(reply.status).toBe(201);
@@ -45,19 +45,19 @@ describe("a new image", () => {
     ["", 400, "Body expected in request."],
     ["{", 400, "Malformed JSON in request body."],
     [[1], 400, "Expected a JSON object"],
-  ])("cannot be %.60j", async (body, status, message) => {
+  ])("is rejected: %.60j", async (body, status, message) => {
     const reply = await post(body);
     expect([reply.status, reply.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test("has the id that is asked for, which no other image has", async () => {
+  test("has the requested id, which must be unique", async () => {
     const id = "AAAAAAAA-1111-4111-8111-111111111111";
     expect((await post({ id })).json("id")).toBe(id.toLowerCase());
     expect((await post({ id })).status).toBe(409);
     expect((await post({ id: CIRROS })).status).toBe(409);
   });
 
-  test("has no property that is null, which those that name images may be", async () => {
+  test("omits null properties, and accepts null for image references", async () => {
     const kernel = "11111111-1111-4111-8111-111111111111";
     const id = await world.image({ kernel_id: kernel, ramdisk_id: null });
     expect(await world.show(id)).toMatchObject({ kernel_id: kernel });
@@ -67,13 +67,13 @@ describe("a new image", () => {
     expect((await post({ kernel_id: "none" })).status).toBe(400);
   });
 
-  test("is for who may write", async () => {
+  test("needs the role member", async () => {
     expect((await post({}, "reader")).status).toBe(403);
     expect((await post({}, "unscoped")).status).toBe(403);
     expect((await post({ owner: "other", visibility: "public" }, "admin")).status).toBe(201);
   });
 
-  test("keeps a property of any name", async () => {
+  test("accepts a property of any name", async () => {
     const id = String((await post('{"__proto__": "a", "toString": "b"}')).json("id"));
     expect(Object.entries(await world.show(id))).toEqual(
       expect.arrayContaining([
@@ -110,7 +110,7 @@ describe("a patch", () => {
     [[1], 400, "Operations must be JSON objects."],
     [many(1001).map((name) => ({ op: "add", path: `/${name}`, value: "" })), 400, "there may be 1000"],
     [many(128).map((name) => ({ op: "add", path: `/${name}`, value: "" })), 413, "Attempted: 129, Maximum: 128"],
-  ])("is refused: %.80j", async (changes, status, message) => {
+  ])("is rejected: %.80j", async (changes, status, message) => {
     const id = await world.image();
     const before = await world.show(id);
     const reply = await world.patch(id, [{ op: "add", path: "/first", value: "1" }].concat(changes as never));
@@ -119,7 +119,7 @@ describe("a patch", () => {
     expect(await world.show(id)).toEqual(before);
   });
 
-  test("of the older draft names the operation as a member, and adds what is not there yet", async () => {
+  test("of the older draft has the operation as a property's name, and adds only new ones", async () => {
     const id = await world.image();
     const old = { draft: 0 } as const;
     expect((await world.patch(id, [{ add: "/a~1b", value: "1" }], old)).json("a/b")).toBe("1");
@@ -128,7 +128,7 @@ describe("a patch", () => {
     expect((await world.patch(id, [{ op: "add", path: "/x", value: "2" }], old)).status).toBe(400);
   });
 
-  test("says in which content types it can come", async () => {
+  test("with another content type gets the accepted ones", async () => {
     const id = await world.image();
     const reply = await world.ask("PATCH", `/v2/images/${id}`, { body: [] });
     expect([reply.status, reply.headers["accept-patch"]]).toEqual([
@@ -137,13 +137,13 @@ describe("a patch", () => {
     ]);
   });
 
-  test("of more properties than there may be is let pass as long as it adds none", async () => {
+  test("is accepted for an image with too many properties if it adds none", async () => {
     const id = await world.image(Object.fromEntries(many(128).map((name) => [name, ""])));
     expect((await world.patch(id, [{ op: "replace", path: "/x0", value: "new" }])).json("x0")).toBe("new");
     expect((await world.patch(id, [{ op: "add", path: "/more", value: "" }])).status).toBe(413);
   });
 
-  test("changes the formats before the bytes are there only", async () => {
+  test("changes the formats only before the upload", async () => {
     const id = await world.image();
     const change = [{ op: "replace", path: "/disk_format", value: "qcow2" }];
     expect((await world.patch(id, change)).json("disk_format")).toBe("qcow2");
@@ -165,7 +165,7 @@ describe("a patch", () => {
 });
 
 describe("tags", () => {
-  test("come and go one by one", async () => {
+  test("are added and removed one by one", async () => {
     const id = await world.image();
     expect((await world.ask("PUT", `/v2/images/${id}/tags/b`)).status).toBe(204);
     await world.ask("PUT", `/v2/images/${id}/tags/a`);
@@ -176,7 +176,7 @@ describe("tags", () => {
     expect((await world.show(id)).tags).toEqual(["a"]);
   });
 
-  test("are 128 at most, each of 255 characters at most, and the owner's to set", async () => {
+  test("are at most 128, each of at most 255 characters, and set by the owner", async () => {
     const id = await world.image({ tags: many(128), visibility: "community" });
     expect((await world.ask("PUT", `/v2/images/${id}/tags/more`)).status).toBe(413);
     expect((await world.ask("PUT", `/v2/images/${id}/tags/${"t".repeat(256)}`)).status).toBe(400);
@@ -188,7 +188,7 @@ describe("tags", () => {
 });
 
 describe("deleting", () => {
-  test("is for the owner; others learn no more than they may see", async () => {
+  test("is for the owner; the error tells others no more than they may see", async () => {
     const id = await world.image();
     const remove = (as: Caller) => world.ask("DELETE", `/v2/images/${id}`, { as });
     expect((await remove("alt")).message).toContain(`Failed to find image ${id} to delete`);

@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 describe("discovery", () => {
-  test("names the version to everybody", async () => {
+  test("returns the version without a token", async () => {
     expect((await world.ask("GET", "//", undefined, "")).json()).toEqual({
       versions: [
         {
@@ -20,18 +20,18 @@ describe("discovery", () => {
     });
   });
 
-  test("everything else asks for a token", async () => {
+  test("all other paths need a token", async () => {
     expect((await world.ask("GET", "/networks", undefined, "")).status).toBe(401);
   });
 
-  test("unknown paths and methods are JSON", async () => {
+  test("unknown paths and methods are errors in JSON", async () => {
     expect(await world.getRejection("GET", "/nonsense")).toBe("404 HTTPNotFound");
     expect(await world.getRejection("PUT", "/networks", {})).toBe("405 HTTPMethodNotAllowed");
   });
 });
 
 describe("the flat network", () => {
-  test("is everybody's, with one subnet", async () => {
+  test("is visible to every project, with one subnet", async () => {
     expect(await world.list("/networks")).toMatchObject([
       { id: NETWORK, name: "private", shared: true, mtu: 1500, status: "ACTIVE", subnets: [SUBNET] },
     ]);
@@ -43,7 +43,7 @@ describe("the flat network", () => {
     });
   });
 
-  test("tells administrators alone of its provider", async () => {
+  test("has its provider attributes for administrators only", async () => {
     expect(await world.get("GET", `/networks/${NETWORK}`)).not.toHaveProperty("provider:network_type");
     expect(await world.get("GET", `/networks/${NETWORK}`, undefined, "admin")).toMatchObject({
       "provider:network_type": "flat",
@@ -57,13 +57,13 @@ describe("the flat network", () => {
     ["POST", "/subnets", { subnet: { network_id: NETWORK, cidr: "10.9.0.0/24" } }],
     ["POST", "/routers", { router: {} }],
     ["POST", "/floatingips", { floatingip: {} }],
-  ] as const)("%s %s says that there is no other", async (method, url, body) => {
+  ] as const)("%s %s is rejected: there is no other network", async (method, url, body) => {
     const reply = await world.ask(method, url, body, "admin");
     expect(reply.status).toBe(403);
     expect(reply.json("NeutronError", "message")).toMatch(/one flat network, 'private'.*Use the network 'private'/);
   });
 
-  test("a reader hears that it may not", async () => {
+  test("a reader gets a policy error", async () => {
     expect(await world.getRejection("POST", "/networks", { network: {} }, "reader")).toBe("403 PolicyNotAuthorized");
   });
 });
@@ -81,7 +81,7 @@ describe("lists", () => {
     expect(await world.list(`/networks?${query}`)).toHaveLength(found);
   });
 
-  test("unknown filters, keys and directions are refused", async () => {
+  test("unknown filters, keys and directions are rejected", async () => {
     for (const query of ["color=red", "sort_key=color", "sort_key=name&sort_dir=up", "limit=-1", "limit=x"]) {
       expect((await world.ask("GET", `/networks?${query}`)).status, query).toBe(400);
     }
@@ -90,11 +90,11 @@ describe("lists", () => {
     expect((await world.ask("GET", `/networks?${many}`)).status).toBe(400);
   });
 
-  test("have the fields that are asked for", async () => {
+  test("have the requested fields", async () => {
     expect(await world.list("/networks?fields=id&fields=name")).toEqual([{ id: NETWORK, name: "private" }]);
   });
 
-  test("come in pages, in both directions", async () => {
+  test("are paged in both directions", async () => {
     for (const name of ["b", "c", "a"]) {
       await world.group({ name });
     }
@@ -111,15 +111,15 @@ describe("lists", () => {
   });
 });
 
-describe("what clients ask on their way", () => {
-  test("extensions", async () => {
+describe("discovery requests of clients", () => {
+  test("extensions are listed", async () => {
     const found = (await world.list("/extensions")).map(({ alias }) => alias);
     expect(found).toContain("security-group");
     expect(found).not.toContain("router");
     expect((await world.ask("GET", "/extensions/router")).status).toBe(404);
   });
 
-  test("zones, agents, the topology that is there already", async () => {
+  test("zones, agents, and the existing topology are returned", async () => {
     expect(await world.list("/availability_zones")).toEqual([
       { name: "nova", resource: "network", state: "available" },
     ]);
@@ -128,7 +128,7 @@ describe("what clients ask on their way", () => {
     expect(await world.get("GET", "/auto-allocated-topology/null")).toMatchObject({ id: NETWORK, project_id: "demo" });
   });
 
-  test("a dry run of the topology passes for administrators, and a delete of it changes nothing", async () => {
+  test("a dry run of the topology passes for administrators, and its deletion changes nothing", async () => {
     const path = "/auto-allocated-topology/demo";
     expect(await world.get("GET", `${path}?fields=dry-run`, undefined, "admin")).toEqual({
       id: "dry-run=pass",
@@ -147,7 +147,7 @@ describe("what clients ask on their way", () => {
     expect(await world.list("/networks")).toHaveLength(1);
   });
 
-  test("the addresses of the network that ports have are counted for administrators", async () => {
+  test("administrators get the number of used addresses", async () => {
     await world.port();
     const used = { used_ips: 1, total_ips: 1_048_573 };
     const availability = {
@@ -168,7 +168,7 @@ describe("what clients ask on their way", () => {
     expect(await world.getRejection("GET", `${path}/${NETWORK}`)).toBe("404 HTTPNotFound");
   });
 
-  test("quotas, of one's own project", async () => {
+  test("quotas of the caller's project are returned", async () => {
     await world.group();
     expect(await world.get("GET", "/quotas/demo/details")).toMatchObject({
       security_group: { limit: 10, used: 2, reserved: 0 },
@@ -201,7 +201,7 @@ describe("quotas", () => {
     ]);
   });
 
-  test("are checked, and are not the users' to set", async () => {
+  test("are validated, and users may not set them", async () => {
     for (const [body, text] of [
       [{ bogus: 1 }, "Unrecognized attribute(s) 'bogus'"],
       [{ port: "x" }, "Invalid input for port. Reason: 'x' is not an integer."],
@@ -222,7 +222,7 @@ describe("quotas", () => {
     expect(await world.getRejection("GET", "/quotas")).toBe("403 PolicyNotAuthorized");
   });
 
-  test("hold ports, security groups and rules of the project", async () => {
+  test("limit ports, security groups and rules of the project", async () => {
     await put({ port: 1, security_group: 1, security_group_rule: 4 });
     await world.port();
     const group = (await world.list("/security-groups"))[0]?.id;
@@ -277,7 +277,7 @@ describe("tags", () => {
     expect(await names("not-tags-any=blue,green")).toEqual(["none"]);
   });
 
-  test("are checked, and go with what they are of", async () => {
+  test("are validated, and are deleted with their resource", async () => {
     const { id } = await world.port();
     const path = `/ports/${id}/tags`;
     for (const [tags, text] of [
@@ -301,7 +301,7 @@ describe("tags", () => {
   });
 });
 
-test("a body that is none is refused", async () => {
+test("an invalid body is rejected", async () => {
   for (const body of ["{", "[]", '"x"', "{}", '{"security_group": 1}', '{"security_groups": []}']) {
     expect((await world.ask("POST", "/security-groups", body)).status, body).toBe(400);
   }

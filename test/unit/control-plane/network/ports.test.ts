@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 describe("a port", () => {
-  test("has an address, a MAC and the default group", async () => {
+  test("has an address, a MAC address and the default group", async () => {
     const [group] = await world.list("/security-groups");
     const port = await world.port({ name: "p" });
     expect(port).toMatchObject({
@@ -28,7 +28,7 @@ describe("a port", () => {
     });
   });
 
-  test("is found by what it is", async () => {
+  test("is found by its attributes", async () => {
     const port = await world.port({ fixed_ips: [{ subnet_id: SUBNET, ip_address: "10.0.0.7" }] });
     await world.port();
     for (const query of ["fixed_ips=ip_address%3D10.0.0.7", `id=${port.id}`, `mac_address=${port.mac_address}`]) {
@@ -39,7 +39,7 @@ describe("a port", () => {
     expect(await world.getRejection("GET", `/ports/${port.id}`, undefined, "alt")).toBe("404 HTTPNotFound");
   });
 
-  test("has the MAC address that an administrator gives it, which no other port has", async () => {
+  test("has the MAC address that an administrator requests, which must be unique", async () => {
     const portRequest = { network_id: NETWORK, mac_address: "FA-16-3E-00-00-22" };
     const port = await world.port({ mac_address: portRequest.mac_address }, "admin");
     expect(port.mac_address).toBe("fa:16:3e:00:00:22");
@@ -66,7 +66,7 @@ describe("a port", () => {
     }
   });
 
-  test("gets another MAC address by an administrator, as long as it is not bound", async () => {
+  test("gets another MAC address from an administrator, unless it is bound", async () => {
     const [{ id, mac_address: own }, other] = [await world.port(), await world.port()];
     const change = (mac: unknown, as: "admin" | "demo") =>
       world.ask("PUT", `/ports/${id}`, { port: { mac_address: mac } }, as);
@@ -76,7 +76,7 @@ describe("a port", () => {
     expect((await change("fa:16:3e:00:00:24", "admin")).json("port", "mac_address")).toBe("fa:16:3e:00:00:24");
   });
 
-  test("is made although its usual MAC address was given to another port", async () => {
+  test("is created although its derived MAC address is in use", async () => {
     const first = await world.port();
     await world.ask("DELETE", `/ports/${first.id}`);
     await world.port({ mac_address: first.mac_address }, "admin");
@@ -85,7 +85,7 @@ describe("a port", () => {
     expect(same.mac_address).toMatch(/^fa:16:3e(:[0-9a-f]{2}){3}$/);
   });
 
-  test("is renamed, and given other groups", async () => {
+  test("gets another name and other groups", async () => {
     const group = await world.group();
     const { id } = await world.port();
     const change = { port: { name: "n", description: "d", security_groups: [group], admin_state_up: false } };
@@ -112,12 +112,12 @@ describe("a port", () => {
     [{ network_id: "c0ffee00-0000-4000-8000-000000000099" }, 404],
     [{ project_id: "alt" }, 403],
     [{ color: "red" }, 400],
-  ])("%j is refused", async (body, status) => {
+  ])("%j is rejected", async (body, status) => {
     const reply = await world.ask("POST", "/ports", { port: { network_id: NETWORK, ...body } });
     expect(reply.status).toBe(status);
   });
 
-  test("keeps its address, which no other gets", async () => {
+  test("keeps its address, which no other port gets", async () => {
     const fixed = { fixed_ips: [{ ip_address: "10.0.0.7" }] };
     const { id } = await world.port(fixed);
     const body = { port: { network_id: NETWORK, ...fixed } };

@@ -13,7 +13,7 @@ async function rule(groupId: string, more: Body = {}) {
 }
 
 describe("the default group", () => {
-  test("is made when a project first looks, with Neutron's rules", async () => {
+  test("is created by a project's first request, with Neutron's rules", async () => {
     const [group] = await world.list("/security-groups");
     expect(group).toMatchObject({ name: "default", project_id: "demo", description: "Default security group" });
     expect(group?.security_group_rules).toMatchObject([
@@ -25,7 +25,7 @@ describe("the default group", () => {
     expect(await world.list("/security-groups")).toHaveLength(1);
   });
 
-  test("stays, is one, and keeps its name; an administrator may remove it", async () => {
+  test("can be neither deleted, duplicated nor renamed; an administrator may delete it", async () => {
     const id = String((await world.list("/security-groups"))[0]?.id);
     const other = await world.group();
     const named = (name: string) => ({ security_group: { name } });
@@ -44,7 +44,7 @@ describe("the default group", () => {
 });
 
 describe("groups", () => {
-  test("are made, changed and removed; a new one lets everything out", async () => {
+  test("are created, changed and deleted; a new one allows all egress", async () => {
     const id = await world.group({ name: "web", description: "x" });
     const before = await world.get("GET", `/security-groups/${id}`);
     expect(before).toMatchObject({ name: "web", description: "x", stateful: true, revision_number: 1 });
@@ -55,7 +55,7 @@ describe("groups", () => {
     expect(await world.getRejection("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
   });
 
-  test("are their project's alone", async () => {
+  test("are visible to their project only", async () => {
     const id = await world.group({}, "alt");
     expect(await world.getRejection("GET", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
     expect(await world.getRejection("DELETE", `/security-groups/${id}`)).toBe("404 HTTPNotFound");
@@ -71,7 +71,7 @@ describe("groups", () => {
     expect(await world.getRejection("POST", "/security-groups", foreign)).toBe("403 PolicyNotAuthorized");
   });
 
-  test("of a port stay", async () => {
+  test("of a port cannot be deleted", async () => {
     const id = await world.group();
     const port = await world.port({ security_groups: [id] });
     expect(await world.getRejection("DELETE", `/security-groups/${id}`)).toBe("409 SecurityGroupInUse");
@@ -79,7 +79,7 @@ describe("groups", () => {
     expect((await world.ask("DELETE", `/security-groups/${id}`)).status).toBe(204);
   });
 
-  test("are as many as the quota says", async () => {
+  test("are limited by the quota", async () => {
     for (let count = 0; count < 9; count += 1) {
       await world.group({ name: `g${count}` });
     }
@@ -94,7 +94,7 @@ describe("groups", () => {
     [{ name: "x", stateful: "maybe" }, "cannot be converted to boolean"],
     [{ name: "x", color: "red" }, "Unrecognized attribute\\(s\\) 'color'"],
     [{ name: "x", project_id: "demo", tenant_id: "alt" }, "do not match"],
-  ])("%j is refused", async (body, message) => {
+  ])("%j is rejected", async (body, message) => {
     const reply = await world.ask("POST", "/security-groups", { security_group: body });
     expect(reply.status).toBe(400);
     expect(reply.json("NeutronError", "message")).toMatch(new RegExp(message));
@@ -108,7 +108,7 @@ describe("rules", () => {
     group = await world.group();
   });
 
-  test("are made as asked; the bits of hosts stay, and are left out beside it", async () => {
+  test("are created as requested; host bits are kept, and removed in normalized_cidr", async () => {
     const made = await rule(group, {
       protocol: "TCP",
       port_range_min: "80",
@@ -145,7 +145,7 @@ describe("rules", () => {
     expect(made.json("security_group_rule")).toMatchObject({ remote_ip_prefix: prefix, normalized_cidr: network });
   });
 
-  test("are not made twice", async () => {
+  test("cannot be duplicated", async () => {
     const more = { protocol: "tcp", port_range_min: 80, port_range_max: 80 };
     await rule(group, more);
     const again = await rule(group, { ...more, description: "again" });
@@ -153,7 +153,7 @@ describe("rules", () => {
     expect(again.json("NeutronError", "message")).toMatch(/already exists. Rule id is [0-9a-f-]{36}/);
   });
 
-  test("several are all made or none", async () => {
+  test("are all created, or none", async () => {
     const one = { security_group_id: group, direction: "ingress", protocol: "tcp" };
     const bad = await world.ask("POST", "/security-group-rules", {
       security_group_rules: [one, { ...one, direction: "x" }],
@@ -166,14 +166,14 @@ describe("rules", () => {
     expect(good.json("security_group_rules")).toHaveLength(2);
   });
 
-  test("go with the group that they name", async () => {
+  test("are deleted with the group that they refer to", async () => {
     const remote = await world.group({ name: "remote" });
     await rule(group, { remote_group_id: remote });
     await world.ask("DELETE", `/security-groups/${remote}`);
     expect(await world.list(`/security-group-rules?security_group_id=${group}&direction=ingress`)).toEqual([]);
   });
 
-  test("name groups that the caller sees", async () => {
+  test("may refer to groups that the caller sees", async () => {
     const foreign = await world.group({}, "alt");
     for (const id of [foreign, "bad_group_id"]) {
       for (const more of [{ remote_group_id: id }, { security_group_id: id }]) {
@@ -201,12 +201,12 @@ describe("rules", () => {
     [{ remote_ip_prefix: "nonsense" }, "HTTPBadRequest"],
     [{ remote_ip_prefix: "fd00::/8" }, "SecurityGroupRuleParameterConflict"],
     [{ ethertype: "IPv6", remote_ip_prefix: "fd00:::/8" }, "HTTPBadRequest"],
-  ])("%j is refused", async (more, type) => {
+  ])("%j is rejected", async (more, type) => {
     const reply = await rule(group, more);
     expect([reply.status, reply.json("NeutronError", "type")]).toEqual([400, type]);
   });
 
-  test("a rule has a network or a group to come from, not both", async () => {
+  test("have a network or a group as their source, not both", async () => {
     const reply = await rule(group, { remote_group_id: group, remote_ip_prefix: "10.0.0.0/8" });
     expect(reply.json("NeutronError", "type")).toBe("SecurityGroupMultipleRemoteEntites");
   });

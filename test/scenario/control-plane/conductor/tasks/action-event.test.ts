@@ -41,7 +41,7 @@ describe("the events of a conductor's task", () => {
         .during(CONTEXT, (context) => work(context, (error) => events.fail(error)))
         .catch((error: Error) => error.message);
     };
-    expect(await run(), "no action is known: there is nothing to end").toBe(is);
+    expect(await run(), "without an action there is nothing to end").toBe(is);
     const { id } = action();
     expect(await run()).toBe(is);
     expect(store.actions.events(id)).toMatchObject([
@@ -50,7 +50,7 @@ describe("the events of a conductor's task", () => {
     ]);
   });
 
-  it("end in the transaction that finishes the task, and again when that is undone", async () => {
+  it("end in the transaction that finishes the task, and again if that is rolled back", async () => {
     const { id } = action();
     const open = () => store.actions.events(id).filter(({ finishTime }) => finishTime === null).length;
     const found: number[] = [];

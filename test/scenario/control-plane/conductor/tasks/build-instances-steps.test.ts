@@ -31,7 +31,7 @@ function actionsOf(bench: ConductorBench, uuid: string) {
 }
 
 describe("6.1 rows 2 and 3, step by step", () => {
-  it("the claim, then instance, mapping, action and message in one transaction", async () => {
+  it("claims, then writes instance, mapping, action and message in one transaction", async () => {
     const { bench, task } = await requested();
     const lines = await stepsOf(bench, task);
     expect(lines.map(([what]) => what)).toEqual([
@@ -62,7 +62,7 @@ describe("6.1 rows 2 and 3, step by step", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("the instance is what the user asked for, on no host yet", async () => {
+  it("the instance has the requested attributes and no host", async () => {
     const { bench, task } = await requested();
     const request = bench.store.requests.buildRequest(task.instanceUuid) ?? expect.fail("no build request");
     const {
@@ -82,7 +82,7 @@ describe("6.1 rows 2 and 3, step by step", () => {
     [{ forcedNode: "devstack2" }, true],
     [{ requestedHost: "devstack2" }, false],
     [{ requestedNode: "devstack2" }, false],
-  ])("%j: only a forced one is taken though it is disabled, and may not give it back", async (where, isForced) => {
+  ])("%j: only a forced host is used although it is disabled, and cannot reschedule", async (where, isForced) => {
     const { bench, task } = await requested({ hosts: ["devstack1", "devstack2"], task: where });
     const lines = await stepsOf(bench, task);
     expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
@@ -96,7 +96,7 @@ describe("6.1 rows 2 and 3, step by step", () => {
 });
 
 describe("6.1 row 2 fails: cell0", () => {
-  it("no host: what may have been claimed goes, the instance is made in error, on no host, with the reason", async () => {
+  it("no host: the claim is deleted, and the instance is created in error without a host, with the reason as its fault", async () => {
     const { bench, task } = await requested({ hosts: [] });
     const lines = await stepsOf(bench, task);
     const why = "No valid host was found. There are not enough hosts available.";
@@ -113,7 +113,7 @@ describe("6.1 row 2 fails: cell0", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("without its request spec", async () => {
+  it("the request spec is missing: the instance is created in error", async () => {
     const { bench, task } = await requested();
     bench.store.database.run("DELETE FROM request_specs");
     const lines = await stepsOf(bench, task);
@@ -123,7 +123,7 @@ describe("6.1 row 2 fails: cell0", () => {
     });
   });
 
-  it("the user deletes it meanwhile: nothing is made", async () => {
+  it("the user deletes the build request meanwhile: no instance is created", async () => {
     const { bench, task } = await requested({ hosts: [] });
     const does = () => void bench.store.requests.destroyBuildRequest(task.instanceUuid);
     bench.placementBench.inject({ on: "DELETE /allocations", does });
@@ -131,7 +131,7 @@ describe("6.1 row 2 fails: cell0", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("what nobody foresaw, while it is given back, too", async () => {
+  it("an unexpected error while the claim is deleted: the instance is created in error", async () => {
     const { bench, task } = await requested({ hosts: [] });
     const does = () => Promise.reject(new TypeError("unforeseen"));
     bench.placementBench.inject({ on: "DELETE /allocations", does });
@@ -144,20 +144,20 @@ describe("6.1 row 2 fails: cell0", () => {
   });
 });
 
-describe("a build that is no longer wanted", () => {
-  it("deleted before it was placed: what a run that was killed has claimed goes by force", async () => {
+describe("a build that was deleted or handed over", () => {
+  it("deleted before the task runs: the claim of a killed run is deleted by force", async () => {
     const { bench, task } = await requested();
     bench.store.requests.destroyBuildRequest(task.instanceUuid);
     expect(getExternalCalls(await stepsOf(bench, task))).toEqual(["DELETE /allocations/I -> 404"]);
   });
 
-  it("handed over before: nothing is asked, and nothing goes", async () => {
+  it("handed over before: no request is sent, and nothing is deleted", async () => {
     const { bench, task } = await requested();
     await stepsOf(bench, task);
     expect(await stepsOf(bench, task)).toEqual([]);
   });
 
-  it("deleted while it was claimed: the claim goes by force", async () => {
+  it("deleted during the claim: the claim is deleted by force", async () => {
     const { bench, task } = await requested();
     const does = () => void bench.store.requests.destroyBuildRequest(task.instanceUuid);
     bench.placementBench.inject({ on: "PUT /allocations", does });
@@ -167,7 +167,7 @@ describe("a build that is no longer wanted", () => {
   });
 });
 
-describe("6.1: a host has given it back", () => {
+describe("6.1: a host reschedules the build", () => {
   async function prepareReschedule(more: Partial<BuildTask> = {}) {
     const { bench, task } = await requested({ hosts: ["devstack1", "devstack2", "devstack3"] });
     await stepsOf(bench, task);
@@ -182,7 +182,7 @@ describe("6.1: a host has given it back", () => {
     return { bench, task: again as BuildTask };
   }
 
-  it("the next host is claimed and told, with the attempt counted", async () => {
+  it("the next host is claimed and gets the message with the incremented attempt", async () => {
     const { bench, task } = await prepareReschedule({ retry: { numAttempts: 2, hosts: [["devstack1", "devstack1"]] } });
     expect(await stepsOf(bench, task)).toEqual([
       ["GET /allocations/I"],
@@ -208,7 +208,7 @@ describe("6.1: a host has given it back", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("without word of earlier attempts it was the first; the zone is the new host's", async () => {
+  it("without retry information it was the first attempt; the zone becomes the new host's", async () => {
     const { bench, task } = await prepareReschedule();
     bench.store.instances.save(task.instanceUuid, { availabilityZone: "elsewhere" });
     const lines = await stepsOf(bench, task);
@@ -223,7 +223,7 @@ describe("6.1: a host has given it back", () => {
       { retry: { numAttempts: 3, hosts: [] } },
       "Exceeded max scheduling attempts 3 for instance I. Last exception: spawn failed",
     ],
-  ] as const)("%s: nothing is held, the instance is in error", async (what, more, why) => {
+  ] as const)("%s: nothing is allocated, and the instance is in error", async (what, more, why) => {
     const { bench, task } = await prepareReschedule(more as Partial<BuildTask>);
     bench.placementBench.inject({ on: "PUT /allocations", does: FULL, times: 2 });
     const lines = await stepsOf(bench, task);
@@ -236,14 +236,14 @@ describe("6.1: a host has given it back", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("the first is full, the second is claimed: only those after it are left", async () => {
+  it("the first alternate is full and the second is claimed: only later ones remain as alternates", async () => {
     const { bench, task } = await prepareReschedule();
     bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
     await stepsOf(bench, task);
     expect(bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [] } }]);
   });
 
-  it("deleted while the alternates were claimed in vain: nothing is made of it", async () => {
+  it("deleted while all alternates fail: no fault is recorded", async () => {
     const { bench, task } = await prepareReschedule({ alternates: [] });
     bench.placementBench.inject({
       on: "DELETE /allocations",
@@ -255,7 +255,7 @@ describe("6.1: a host has given it back", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("a delete while the next is claimed: the claim goes, and the delete is carried out in its own name", async () => {
+  it("deleted during the claim: the claim is deleted, and the delete runs with its own request id", async () => {
     const { bench, task } = await prepareReschedule();
     const does = () => {
       bench.store.instances.save(task.instanceUuid, { taskState: "deleting", taskRequestId: "req-delete" });
@@ -269,14 +269,14 @@ describe("6.1: a host has given it back", () => {
     expect(outcome(lines)).not.toHaveProperty("finished apart from its last write");
   });
 
-  it("a delete that another request carries out is left to that", async () => {
+  it("a delete that another request has begun is left to that request", async () => {
     const { bench, task } = await prepareReschedule();
     bench.store.instances.save(task.instanceUuid, { taskState: "deleting", taskRequestId: "req-delete" });
     const lines = await stepsOf(bench, task);
     expect(lines).toEqual([["DELETE /allocations/I -> 404"]]);
   });
 
-  it("what nobody foresaw: the instance is in error with the fault", async () => {
+  it("an unexpected error: the instance is in error with the fault", async () => {
     const { bench, task } = await prepareReschedule();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     bench.placementBench.inject({ on: "GET /allocations", does });

@@ -16,7 +16,7 @@ describe("6.1 build", () => {
     bench = await ConductorBench.open();
   });
 
-  it("row 2, 3: claims one destination, makes the instance, and casts to its agent with alternates and retry", async () => {
+  it("row 2, 3: claims one destination, creates the instance, and casts to its agent with alternates and retry", async () => {
     for (const host of ["devstack1", "devstack2", "devstack3", "devstack4"]) {
       await bench.host(host);
     }
@@ -47,7 +47,7 @@ describe("6.1 build", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("row 3: the instance has its ports from the write on that makes it", async () => {
+  it("row 3: the instance has its ports in the transaction that creates it", async () => {
     await bench.host("devstack1");
     const { securityGroups, ports } = bench.store;
     const group = securityGroups.ensureDefault("project").uuid;
@@ -60,7 +60,7 @@ describe("6.1 build", () => {
   });
 
   it.each(["a port that another server has", "a group that is gone"])(
-    "row 3, %s: as without candidates",
+    "row 3, %s: the instance is in cell0, as without candidates",
     async (what) => {
       await bench.host("devstack1");
       const gone = "c0ffee00-0000-4000-8000-000000000099";
@@ -81,7 +81,7 @@ describe("6.1 build", () => {
     },
   );
 
-  it("row 2, no candidates: the instance is buried in cell0 with Nova's text and the reason in the details, and holds nothing", async () => {
+  it("row 2, no candidates: the instance is in cell0 with Nova's message as the fault, the reason in the details, and no allocations", async () => {
     const uuid = bench.request();
     await bench.run();
     expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
@@ -112,7 +112,7 @@ describe("6.1 build", () => {
     expect(Object.keys(await bench.held(uuid))).toEqual([bench.casts[0]?.host]);
   });
 
-  it("row 2, Placement away: cell0, and what the lost claim left is deleted when Placement answers", async () => {
+  it("row 2, Placement unreachable: cell0, and a claim whose response was lost is deleted later", async () => {
     await bench.host("devstack1");
     bench.placementBench.inject({ on: "PUT /allocations", does: "lose", times: 2 });
     const uuid = bench.request();
@@ -121,7 +121,7 @@ describe("6.1 build", () => {
     expect(await bench.held(uuid)).toEqual({});
   });
 
-  it("9.4 answer to the claim lost after commit: claimed again as a whole, one tree, one build", async () => {
+  it("9.4 the response to the claim is lost after the commit: claimed again completely, one provider, one build", async () => {
     await bench.host("devstack1");
     await bench.host("devstack2");
     bench.placementBench.inject({ on: "PUT /allocations", does: "lose" });
@@ -131,7 +131,7 @@ describe("6.1 build", () => {
     expect(await bench.held(uuid)).toEqual({ [bench.casts[0]?.host ?? ""]: NEED });
   });
 
-  it("row 3, build request deleted before: nothing is claimed, nothing made", async () => {
+  it("row 3, build request deleted before: nothing is claimed or created", async () => {
     await bench.host("devstack1");
     const uuid = bench.request();
     bench.store.requests.destroyBuildRequest(uuid);
@@ -141,7 +141,7 @@ describe("6.1 build", () => {
     expect(bench.casts).toEqual([]);
   });
 
-  it("row 3, run again when it was handed over: what the agent builds with stays", async () => {
+  it("row 3, run again after the handover: the agent's allocations stay", async () => {
     await bench.host("devstack1");
     const uuid = bench.request();
     await bench.run();
@@ -150,7 +150,7 @@ describe("6.1 build", () => {
     expect(bench.casts).toHaveLength(1);
   });
 
-  it("row 3, build request deleted while it was scheduled: the claim is deleted by force", async () => {
+  it("row 3, build request deleted during scheduling: the claim is deleted by force", async () => {
     await bench.host("devstack1");
     const uuid = bench.request();
     bench.placementBench.inject({
@@ -166,7 +166,7 @@ describe("6.1 build", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("one forced host: no retry information; the host's state is not asked", async () => {
+  it("one forced host: no retry information, and the host's state is ignored", async () => {
     await bench.host("devstack1");
     await bench.host("devstack2");
     bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
@@ -177,7 +177,7 @@ describe("6.1 build", () => {
   });
 
   it.each(["requestedHost", "requestedNode"])(
-    "2.74 %s is filtered as any other, and no other is taken",
+    "2.74 %s is filtered like any other, and no other host is used",
     async (key) => {
       await bench.host("devstack1", { vcpus: 64 });
       await bench.host("devstack2");
@@ -193,7 +193,7 @@ describe("6.1 build", () => {
     },
   );
 
-  it("max_attempts 1: no retry information, no alternates", async () => {
+  it("max_attempts 1: neither retry information nor alternates", async () => {
     bench = await ConductorBench.open({ maxAttempts: 1 });
     await bench.host("devstack1");
     await bench.host("devstack2");
@@ -203,7 +203,7 @@ describe("6.1 build", () => {
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
-  it("conductor killed after the claim: run again, it holds one tree only and is built once", async () => {
+  it("conductor killed after the claim: the next run leaves allocations on one provider and one build", async () => {
     for (const host of ["devstack1", "devstack2", "devstack3"]) {
       await bench.host(host);
     }
@@ -232,7 +232,7 @@ describe("6.1 build", () => {
     expect(bench.casts[0]?.host).not.toBe("devstack3");
   });
 
-  it("an unexpected failure of the scheduling: cell0 with the fault, never a stuck build", async () => {
+  it("an unexpected error of the scheduler: cell0 with the fault, and no stuck build", async () => {
     await bench.host("devstack1");
     bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "database is locked") });
     const uuid = bench.request();
@@ -266,7 +266,7 @@ describe("6.1 build", () => {
       reason: "spawn failed",
     });
 
-    it("claims the first alternate that has room, without asking for candidates", async () => {
+    it("claims the first alternate with capacity, without requesting candidates", async () => {
       await bench.run(again(1));
       const [first, second] = alternates;
       expect(bench.casts).toMatchObject([
@@ -288,13 +288,13 @@ describe("6.1 build", () => {
       expect(bench.placementBench.requests().some((request) => request.includes("candidates"))).toBe(false);
     });
 
-    it("takes the next alternate when the first is full", async () => {
+    it("claims the next alternate if the first is full", async () => {
       bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
       await bench.run(again(1));
       expect(bench.casts).toMatchObject([{ host: alternates[1]?.host, params: { alternates: [] } }]);
     });
 
-    it("none left, all full, or too many attempts: MaxRetriesExceeded, vm error, nothing held", async () => {
+    it("no alternate left, all full, or too many attempts: MaxRetriesExceeded, vm error, no allocations", async () => {
       const exhausted = async (text: string) => {
         expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null });
         const message = `Exceeded maximum number of retries. ${text}`;
@@ -312,7 +312,7 @@ describe("6.1 build", () => {
       await exhausted(`Exceeded max scheduling attempts 3 for instance ${uuid}. Last exception: spawn failed`);
     });
 
-    it("a delete whose task_state the host that gave up has taken: carried out, and nothing is cast", async () => {
+    it("a delete whose task_state the failed host has overwritten is carried out, and nothing is cast", async () => {
       bench.store.instances.save(uuid, { taskState: "deleting", taskRequestId: "req-delete" });
       bench.store.instances.save(uuid, { taskState: "scheduling", taskRequestId: `req-${uuid}` });
       await bench.run(again(1));
@@ -323,7 +323,7 @@ describe("6.1 build", () => {
       expect(await bench.held(uuid)).toEqual({});
     });
 
-    it("deleted meanwhile: what is held goes, nothing is cast", async () => {
+    it("deleted meanwhile: its allocations are deleted, and nothing is cast", async () => {
       bench.store.instances.save(uuid, { taskState: "deleting" });
       await bench.run(again(1));
       expect(bench.casts).toEqual([]);
@@ -333,7 +333,7 @@ describe("6.1 build", () => {
       expect(await bench.held(uuid)).toEqual({});
     });
 
-    it("deleted while the alternate was claimed: the claim is deleted by force", async () => {
+    it("deleted during the claim of the alternate: the claim is deleted by force", async () => {
       bench.placementBench.inject({
         on: "PUT /allocations",
         does: () => {

@@ -21,7 +21,7 @@ async function onDeadHost(): Promise<Operated> {
 }
 
 describe("6.2 local delete, step by step", () => {
-  it("by force what its unfinished and failed moves hold and what it holds itself, then its records in one transaction", async () => {
+  it("deletes the allocations of unfinished and failed moves and of the instance by force, then its records in one transaction", async () => {
     const world = await onDeadHost();
     const other = await world.bench.server("devstack2");
     migrationOf({ ...world, instance: other }, "migration", "pre-migrating");
@@ -62,7 +62,7 @@ describe("6.2 local delete, step by step", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("the host is up, or has come back: its agent is told, and nothing else is done", async () => {
+  it("the host is up or has come back: its agent gets the message, and nothing else happens", async () => {
     const world = await operated("deleting");
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([
       ["cast terminate_instance of devstack1", { instanceUuid: "I", requestId: REQUEST }],
@@ -70,7 +70,7 @@ describe("6.2 local delete, step by step", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("a host is up until service_down_time is over; one without a service never is", async () => {
+  it("a host is up until service_down_time has passed; one without a service is down", async () => {
     const world = await operated("deleting");
     await world.bench.placementBench.runtime.advance(DOWN_TIME);
     await stepsOf(world.bench, taskOf(world));
@@ -86,7 +86,7 @@ describe("6.2 local delete, step by step", () => {
     expect(other.bench.store.instances.get(other.instance.uuid)).toBeNull();
   });
 
-  it("bug 1914777: an agent that claims it meanwhile deletes it; one whose host came back after the force does not", async () => {
+  it("bug 1914777: an agent that claims it meanwhile deletes it; if the host only comes back afterwards, the record is deleted here", async () => {
     const claimed = await operated("deleting");
     const { host, node, computeId } = claimed.instance;
     claimed.bench.store.instances.save(claimed.instance.uuid, nowhere);
@@ -105,7 +105,7 @@ describe("6.2 local delete, step by step", () => {
     expect(back.bench.store.instances.get(back.instance.uuid)).toBeNull();
   });
 
-  it("an agent that claims it and dies again: it is deleted as one that has a host", async () => {
+  it("an agent claims it and dies: the record is deleted with its host", async () => {
     const world = await onDeadHost();
     const { host, node, computeId } = world.instance;
     world.bench.store.instances.save(world.instance.uuid, nowhere);
@@ -115,7 +115,7 @@ describe("6.2 local delete, step by step", () => {
     expect(world.bench.instance(world.instance.uuid)).toMatchObject({ vmState: "deleted", host: "devstack1" });
   });
 
-  it("Placement away: each consumer is tried, and the rows go all the same", async () => {
+  it("Placement unreachable: each consumer is tried, and the rows are deleted", async () => {
     const world = await onDeadHost();
     await holds(world, migrationOf(world, "migration", "error").uuid, "devstack2");
     world.bench.placementBench.inject({ on: "DELETE /allocations", does: "lose", times: 2 });
@@ -126,7 +126,7 @@ describe("6.2 local delete, step by step", () => {
     expect(leaks).toHaveLength(2);
   });
 
-  it("an instance that has no mapping is deleted, too, and one that is gone leaves nothing to do", async () => {
+  it("an instance without a mapping is deleted, and a missing one needs nothing", async () => {
     const world = await onDeadHost();
     world.bench.store.database.run("DELETE FROM instance_mappings");
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).not.toHaveProperty("mapping");
@@ -134,7 +134,7 @@ describe("6.2 local delete, step by step", () => {
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([["DELETE /allocations/I -> 404"]]);
   });
 
-  it("Placement refuses, and the row is gone by then: nothing is left in error", async () => {
+  it("Placement rejects the deletion and the row is gone: no error is recorded", async () => {
     const world = await onDeadHost();
     const does = () => {
       world.bench.store.instances.destroy(world.instance.uuid);
@@ -146,7 +146,7 @@ describe("6.2 local delete, step by step", () => {
     expect(left).not.toHaveProperty("delete_local could not even be given up");
   });
 
-  it("Placement refuses: the row stays in error with the reason, unless another request has it", async () => {
+  it("Placement rejects the deletion: the row stays in error with the reason, unless another request owns it", async () => {
     const world = await onDeadHost();
     world.bench.placementBench.inject({ on: "DELETE /allocations", does: OOPS });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({

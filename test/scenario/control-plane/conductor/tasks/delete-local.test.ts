@@ -20,7 +20,7 @@ describe("6.2 delete", () => {
   const unplace = () =>
     bench.store.instances.save(instance.uuid, { host: null, node: null, computeId: null, vmState: "error" });
 
-  it("local delete: the allocation goes by force, then the row", async () => {
+  it("local delete: the allocations are deleted by force, then the row", async () => {
     await remove();
     expect(await bench.held(instance.uuid)).toEqual({});
     expect(bench.store.instances.get(instance.uuid)).toBeNull();
@@ -39,7 +39,7 @@ describe("6.2 delete", () => {
     expect(bench.placementBench.logs.some(({ message }) => message.includes("leaks"))).toBe(true);
   });
 
-  it("AllocationDeleteFailed: vm error with the fault, the row stays, and it can be tried again", async () => {
+  it("AllocationDeleteFailed: vm error with the fault, the row stays, and the delete can be repeated", async () => {
     bench.placementBench.inject({ on: "DELETE /allocations", does: errorResponse(500, "", "oops") });
     await remove();
     expect(bench.instance(instance.uuid)).toMatchObject({ vmState: "error", taskState: null, deleted: 0 });
@@ -48,7 +48,7 @@ describe("6.2 delete", () => {
     expect(bench.store.instances.get(instance.uuid)).toBeNull();
   });
 
-  it("no host: the row goes, and what a failed build left behind", async () => {
+  it("no host: the row and the allocations of a failed build are deleted", async () => {
     unplace();
     await remove();
     expect(bench.store.instances.get(instance.uuid)).toBeNull();
@@ -71,7 +71,7 @@ describe("6.2 delete", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("never built: the build request goes; run again it finds nothing to do", async () => {
+  it("never built: the build request is deleted, and a second run does nothing", async () => {
     const uuid = bench.request();
     bench.store.tasks.finish(bench.store.tasks.pending()[0]?.id ?? 0);
     await remove(uuid);

@@ -27,7 +27,7 @@ const CONFIRM = ["call confirm_resize of devstack2", { instanceUuid: "I", migrat
 const TERMINATE = ["cast terminate_instance of devstack1", { instanceUuid: "I", requestId: REQUEST }];
 
 describe("6.2 vm resized, step by step", () => {
-  it("the source confirms, then the destination is told", async () => {
+  it("the source confirms, then the destination gets the message", async () => {
     const world = await resized();
     world.bench.agentReplies.set("confirm_resize", () => {
       world.bench.store.instances.save(world.instance.uuid, { taskState: null });
@@ -46,10 +46,10 @@ describe("6.2 vm resized, step by step", () => {
   });
 
   it.each([
-    ["does not answer", undefined],
-    ["refuses", new ConductorError("busy")],
-    ["answers, and has not confirmed", null],
-  ])("a source that %s: its half goes by force, and the migration is in error", async (_what, reply) => {
+    ["does not reply", undefined],
+    ["rejects it", new ConductorError("busy")],
+    ["replies without confirming", null],
+  ])("a source that %s: its allocations are deleted by force, and the migration is in error", async (_what, reply) => {
     const world = await resized("confirming");
     if (reply !== undefined) {
       world.bench.agentReplies.set("confirm_resize", () => {
@@ -62,7 +62,7 @@ describe("6.2 vm resized, step by step", () => {
     expect(lines).toEqual([CONFIRM, ["DELETE /allocations/M1"], ["migration M1", { status: "error" }], TERMINATE]);
   });
 
-  it("a half that Placement does not give back leaks, and the delete goes on", async () => {
+  it("source allocations that Placement does not delete leak, and the delete continues", async () => {
     const world = await resized();
     world.bench.placementBench.inject({ on: "DELETE /allocations", does: errorResponse(500, "", "oops") });
     const lines = await stepsOf(world.bench, taskOf(world));
@@ -74,7 +74,7 @@ describe("6.2 vm resized, step by step", () => {
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([TERMINATE]);
   });
 
-  it("a destination that is away, or none: a local delete", async () => {
+  it("the destination is down or missing: a local delete", async () => {
     const world = await resized("confirmed");
     world.bench.store.services.update(world.bench.service("devstack1").id, { forcedDown: true });
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([["task delete_local", { requestId: REQUEST }]]);
@@ -83,7 +83,7 @@ describe("6.2 vm resized, step by step", () => {
     expect(await stepsOf(other.bench, taskOf(other))).toEqual([["task delete_local", { requestId: REQUEST }]]);
   });
 
-  it("an instance that is gone leaves nothing to do", async () => {
+  it("a missing instance needs nothing", async () => {
     const world = await resized("confirmed");
     world.bench.store.instances.destroy(world.instance.uuid);
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([]);
@@ -99,21 +99,24 @@ describe("6.2 vm resized, step by step", () => {
   });
 
   it.each([
-    ["the source's answer", "confirm_resize"],
-    ["Placement's", "DELETE /allocations"],
-  ])("what nobody foresaw of %s: the row stays in error, so that the user can try again", async (_what, where) => {
-    const world = await resized();
-    const does = () => Promise.reject(new TypeError("unforeseen"));
-    if (where === "confirm_resize") {
-      world.bench.agentReplies.set(where, does);
-    } else {
-      world.bench.placementBench.inject({ on: where, does });
-    }
-    const lines = await stepsOf(world.bench, taskOf(world));
-    expect(getExternalCalls(lines)).not.toContain(TERMINATE[0]);
-    expect(outcome(lines)).toMatchObject({
-      instance: { vmState: "error", taskState: null },
-      fault: { code: 500, message: "TypeError", host: "conductor" },
-    });
-  });
+    ["the source's reply", "confirm_resize"],
+    ["Placement's reply", "DELETE /allocations"],
+  ])(
+    "an unexpected error of %s: the row stays in error, so that the user can repeat the delete",
+    async (_what, where) => {
+      const world = await resized();
+      const does = () => Promise.reject(new TypeError("unforeseen"));
+      if (where === "confirm_resize") {
+        world.bench.agentReplies.set(where, does);
+      } else {
+        world.bench.placementBench.inject({ on: where, does });
+      }
+      const lines = await stepsOf(world.bench, taskOf(world));
+      expect(getExternalCalls(lines)).not.toContain(TERMINATE[0]);
+      expect(outcome(lines)).toMatchObject({
+        instance: { vmState: "error", taskState: null },
+        fault: { code: 500, message: "TypeError", host: "conductor" },
+      });
+    },
+  );
 });

@@ -58,30 +58,30 @@ describe("failMove", () => {
   }
   const ENDED = { vmState: "stopped", taskState: null, status: "error", fault: "Error", finished: 1 };
 
-  it("gives the source's half back, then ends migration, operation and task", async () => {
+  it("moves the source allocations back, then ends migration, operation and task", async () => {
     const { world, notifications, fail } = await failing();
     expect(await fail()).toEqual(ENDED);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
     expect(notifications, "the instance as it was before").toMatchObject([{ taskState: "resize_prep" }]);
   });
 
-  it("with the vm_state that its failure has", async () => {
+  it("sets the vm_state of the failure", async () => {
     expect(await (await failing()).fail({ vmState: "error" })).toEqual({ ...ENDED, vmState: "error" });
   });
 
-  it("leaves an instance that another operation has", async () => {
+  it("does not change an instance that another operation owns", async () => {
     const { fail } = await failing();
     expect(await fail({ taskState: "migrating" })).toEqual({ ...ENDED, taskState: "resize_prep", fault: undefined });
   });
 
-  it("has no instance to end where it was deleted", async () => {
+  it("changes no instance if it was deleted", async () => {
     const { world, notifications, fail } = await failing();
     world.bench.store.instances.destroy(world.instance.uuid);
     expect(await fail()).toMatchObject({ status: "pre-migrating", fault: undefined, finished: 1 });
     expect(notifications).toEqual([null]);
   });
 
-  it("V27: a half that Placement does not move back makes the server unusable", async () => {
+  it("V27: if Placement rejects moving the source allocations back, the server is in error", async () => {
     const { world, fail } = await failing();
     const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     world.bench.placementBench.inject({ on: "POST /allocations", does: full });
@@ -94,13 +94,16 @@ describe("failMove", () => {
     ["sum", true, true],
     [null, false, true],
     [null, true, false],
-  ])("V27: Placement fails, and the half was %s, restarted %s: it is usable %s", async (held, restarted, isUsable) => {
-    const { world, fail } = await failing({ held, restarted });
-    world.bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops") });
-    expect(await fail()).toEqual({ ...ENDED, vmState: isUsable ? "stopped" : "error" });
-  });
+  ])(
+    "V27: Placement fails with the allocations' state %s, restarted %s: the server stays usable %s",
+    async (held, restarted, isUsable) => {
+      const { world, fail } = await failing({ held, restarted });
+      world.bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops") });
+      expect(await fail()).toEqual({ ...ENDED, vmState: isUsable ? "stopped" : "error" });
+    },
+  );
 
-  it("an error that is none of Placement's is not its to judge", async () => {
+  it("rethrows errors of other kinds", async () => {
     const { world, fail } = await failing();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     world.bench.placementBench.inject({ on: "GET /allocations", does });
@@ -109,7 +112,7 @@ describe("failMove", () => {
 });
 
 describe("releaseDeleted", () => {
-  it("takes everything from a deleted instance and from those of its migrations that are meant", async () => {
+  it("deletes the allocations of a deleted instance and of its migrations with the statuses", async () => {
     const world = await operated("resize_prep");
     const { bench, instance, head } = world;
     const other = await bench.server("devstack2");
@@ -134,7 +137,7 @@ describe("releaseDeleted", () => {
   });
 });
 
-it("a new migration says where the instance is, and who asked: its owner, where no action tells", async () => {
+it("a new migration has the instance's location and the requester, or the owner without an action", async () => {
   const world = await operated("resize_prep");
   const there = { sourceCompute: "devstack1", sourceNode: "devstack1", oldInstanceTypeId: 1 };
   const columns = columnsOf(depsOf(world), world.instance, REQUEST);

@@ -68,8 +68,8 @@ const cleanUps = ({ bench }: Operated) => bench.casts.filter(({ method }) => met
 const ASIDE = { retained: "yes", old_vm_state: "stopped", set_aside_by: "1" };
 const PLAIN = { retained: "yes" };
 
-describe("6.7: a move that an evacuation overtakes", () => {
-  it("has not arrived: the instance gets the source's half back, before the destination is claimed", async () => {
+describe("6.7: a move superseded by an evacuation", () => {
+  it("not arrived: the source allocations return to the instance before the destination is claimed", async () => {
     const { steps } = await createSupersededMove("migration", "pre-migrating", { changes: { newFlavor: FLAVOR } });
     const lines = await steps();
     expect(getExternalCalls(lines)).toEqual([
@@ -91,7 +91,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     });
   });
 
-  it("has arrived: the source's half goes by force, and the instance keeps the destination's", async () => {
+  it("arrived: the source allocations are deleted by force, and the instance keeps those on the destination", async () => {
     const { steps, bench, instance } = await createSupersededMove("resize", "finished", { arrived: true });
     const lines = await steps();
     expect(getExternalCalls(lines).slice(0, 2)).toEqual(["DELETE /allocations/M1", "GET /allocation_candidates"]);
@@ -142,7 +142,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(lines).toContainEqual(["migration M1", { status: "error" }]);
   });
 
-  it("what a guest was before it was stopped for the move is what it is now, where nothing says", async () => {
+  it("without a record, the guest's state before the move is its current vm_state", async () => {
     const changes = { systemMetadata: {}, vmState: "paused" } as const;
     const world = await createSupersededMove("resize", "post-migrating", { arrived: true, changes });
     await world.steps();
@@ -163,7 +163,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
       { ...flavorColumns(SMALL), oldFlavor: FLAVOR, newFlavor: SMALL, taskState: "rebuilding" },
       FLAVOR,
     ],
-  ] as const)("a resize that %s ends with the flavor of where it is, and so does its spec", async (...row) => {
+  ] as const)("a resize that %s ends with the flavor of its location, also in the request spec", async (...row) => {
     const [, arrived, status, changes, flavor] = row;
     const world = await createSupersededMove("resize", status, { arrived, changes });
     const { bench, instance } = world;
@@ -181,7 +181,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     ["a live migration that failed", "live-migration", "error"],
     ["a live migration that has not arrived", "live-migration", "preparing"],
     ["another resize that has not arrived", "resize", "pre-migrating"],
-  ] as const)("%s does not take up the flavors that an earlier revert has left", async (_, type, status) => {
+  ] as const)("%s does not apply flavors that an earlier revert left", async (_, type, status) => {
     const changes = { ...flavorColumns(SMALL), oldFlavor: FLAVOR, newFlavor: SMALL };
     const { bench, instance, steps, move } = await createSupersededMove(type, status, { changes });
     await bench.placement.deleteAllocation(move.uuid, { force: true });
@@ -195,13 +195,13 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(bench.instance(instance.uuid)).toMatchObject({ flavor: SMALL, memoryMb: SMALL.memoryMb });
   });
 
-  it("without its spec it is ended all the same", async () => {
+  it("the move is ended without a request spec", async () => {
     const world = await createSupersededMove("migration", "pre-migrating");
     world.bench.store.database.run("DELETE FROM request_specs");
     expect(outcome(await world.steps())).toMatchObject({ "migration M1": { status: "error" } });
   });
 
-  it("the move's own claims of its context end with it", async () => {
+  it("the migration context is removed with the move", async () => {
     const context = {
       instanceUuid: "",
       migrationId: 99,
@@ -219,7 +219,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(bench.instance(instance.uuid).migrationContext).toBeNull();
   });
 
-  it("doubled, arrived: the source's part is taken off what the instance holds", async () => {
+  it("doubled, arrived: the source's part is subtracted from the instance's allocations", async () => {
     const { steps, bench, instance } = await createSupersededMove("migration", "finished", {
       arrived: true,
       version: PIKE,
@@ -235,7 +235,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(await bench.held(instance.uuid)).toEqual({ devstack2: NEED, devstack3: NEED });
   });
 
-  it("doubled, arrived: there may be no such part, or no such node any more", async () => {
+  it("doubled, arrived: the source's part or its node may be missing", async () => {
     const world = await createSupersededMove("migration", "finished", { arrived: true, version: PIKE });
     await holds(world, world.instance.uuid, "devstack2");
     expect(getExternalCalls(await world.steps()).slice(0, 3)).toEqual([
@@ -251,13 +251,13 @@ describe("6.7: a move that an evacuation overtakes", () => {
     ]);
   });
 
-  it("doubled, not arrived: the destination's part is taken off", async () => {
+  it("doubled, not arrived: the destination's part is subtracted", async () => {
     const { steps, bench, instance } = await createSupersededMove("migration", "pre-migrating", { version: PIKE });
     await steps();
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
   });
 
-  it("doubled, not arrived, to the host that the evacuation goes to: the move's claim there is none of the evacuation's", async () => {
+  it("doubled, not arrived, same destination as the evacuation: the move's claim there is removed first", async () => {
     const { steps, bench, instance, move, evacuation } = await createSupersededMove("resize", "pre-migrating", {
       version: PIKE,
     });
@@ -275,7 +275,7 @@ describe("6.7: a move that an evacuation overtakes", () => {
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
   });
 
-  it("three tries for a half that the move's agent gives back at the same moment, then it is an error", async () => {
+  it("a conflict with the move's agent is retried twice, then the instance is in error", async () => {
     for (const times of [2, 3]) {
       const world = await createSupersededMove("migration", "pre-migrating");
       world.bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times });
@@ -298,14 +298,14 @@ describe("6.7: a move that an evacuation overtakes", () => {
 });
 
 describe("6.7: a move that its own agent has ended", () => {
-  it("in error, with allocations: they are given back, and no host is told anything", async () => {
+  it("in error with allocations: they return to the instance, and no host gets a message", async () => {
     const world = await createSupersededMove("resize", "error");
     const lines = await world.steps();
     expect(lines).toContainEqual(["POST /allocations", { M1: {}, I: { devstack1: NEED } }]);
     expect(cleanUps(world)).toEqual([]);
   });
 
-  it("in error, without allocations, with a new flavor: it is not over", async () => {
+  it("in error without allocations, with a new flavor: the move is ended", async () => {
     const world = await createSupersededMove("resize", "error", { changes: { newFlavor: SMALL } });
     await holds(world, world.instance.uuid, "devstack1");
     await world.bench.placement.deleteAllocation(world.move.uuid, { force: true });
@@ -313,7 +313,7 @@ describe("6.7: a move that its own agent has ended", () => {
     expect(world.bench.instance(world.instance.uuid)).toMatchObject({ newFlavor: null, systemMetadata: ASIDE });
   });
 
-  it("in error, and settled: it is left alone", async () => {
+  it("in error and complete: nothing changes", async () => {
     const world = await createSupersededMove("resize", "error");
     await holds(world, world.instance.uuid, "devstack1");
     await world.bench.placement.deleteAllocation(world.move.uuid, { force: true });
@@ -323,7 +323,7 @@ describe("6.7: a move that its own agent has ended", () => {
     });
   });
 
-  it("in error, and live: its destination is not told again to clean up", async () => {
+  it("in error and live: the destination gets no second message to clean up", async () => {
     const world = await createSupersededMove("live-migration", "error");
     await world.steps();
     expect(world.bench.store.migrations.get(world.move.id)?.status).toBe("error");
@@ -331,7 +331,7 @@ describe("6.7: a move that its own agent has ended", () => {
     expect(world.bench.instance(world.instance.uuid).systemMetadata).toEqual(PLAIN);
   });
 
-  it("in error, beside one that is under way: both are ended", async () => {
+  it("in error, with another in progress: both are ended", async () => {
     const world = await createSupersededMove("resize", "migrating");
     const last = migrationOf(world, "migration", "error");
     await holds(world, last.uuid, "devstack1");
@@ -341,7 +341,7 @@ describe("6.7: a move that its own agent has ended", () => {
     expect(await world.bench.held(world.move.uuid)).toEqual({});
   });
 
-  it("another server's: it is not looked at", async () => {
+  it("of another server: it is not read", async () => {
     const world = await createSupersededMove("resize", "confirmed");
     const other = await world.bench.server("devstack2");
     const { id } = migrationOf({ ...world, instance: other }, "migration", "pre-migrating");
@@ -349,7 +349,7 @@ describe("6.7: a move that its own agent has ended", () => {
     expect(world.bench.store.migrations.get(id)?.status).toBe("pre-migrating");
   });
 
-  it.each(["confirmed", "reverted", "completed"] as const)("%s: it is not even looked at", async (status) => {
+  it.each(["confirmed", "reverted", "completed"] as const)("%s: it is not read", async (status) => {
     const world = await createSupersededMove("resize", status);
     expect(getExternalCalls(await world.steps())[0]).toBe("GET /allocation_candidates");
   });

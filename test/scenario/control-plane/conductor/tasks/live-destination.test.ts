@@ -16,7 +16,7 @@ import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
 const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
-describe("6.5 row 4: hosts that cannot take it", () => {
+describe("6.5 row 4: unsuitable hosts", () => {
   const spoil = (
     { bench }: Operated,
     host: string,
@@ -26,7 +26,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     bench.store.computeNodes.save(node?.id ?? 0, changes);
   };
 
-  it("each is tried once, loses its claim, and the next is claimed", async () => {
+  it("each is tried once and loses its claim, then the next is claimed", async () => {
     const world = await guest({ hosts: 3 });
     let calls = 0;
     world.bench.agentReplies.set(CHECK, ({ host }) => {
@@ -63,7 +63,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
       { hypervisorVersion: 999 },
       "The instance requires a newer hypervisor version than has been provided.",
     ],
-  ])("a hypervisor %s is not even asked", async (_what, changes, message) => {
+  ])("a hypervisor %s is not called", async (_what, changes, message) => {
     const world = await guest();
     spoil(world, "devstack2", changes);
     const none = "No valid host was found. There are not enough hosts available.";
@@ -77,7 +77,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     expect(getHostCalls(byForce)).toEqual([]);
   });
 
-  it("one whose node goes while it is claimed is another that cannot take it", async () => {
+  it("a host whose node is deleted during the claim is unsuitable", async () => {
     const world = await guest({ hosts: 3 });
     const [, , third] = ["devstack1", "devstack2", "devstack3"];
     world.bench.store.services.update(world.bench.service(third ?? "").id, { disabled: true });
@@ -89,7 +89,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });
 
-  it("its claim is taken off again also when another process writes at the same moment", async () => {
+  it("the claim of an unsuitable host is removed despite a concurrent write", async () => {
     const world = await guest({ hosts: 3 });
     let calls = 0;
     world.bench.agentReplies.set(CHECK, () => {
@@ -107,14 +107,14 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     ]);
   });
 
-  it("the claim is of the instance's flavor, whatever its request spec says", async () => {
+  it("the claim has the instance's flavor, not that of its request spec", async () => {
     const world = await guest();
     world.bench.store.instances.save(world.instance.uuid, { flavor: { ...FLAVOR, memoryMb: 1024 } });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: { ...NEED, MEMORY_MB: 1024 } }]);
   });
 
-  it("a newer hypervisor may take it", async () => {
+  it("a newer hypervisor is suitable", async () => {
     const world = await guest();
     spoil(world, "devstack2", { hypervisorVersion: 1001 });
     await stepsOf(world.bench, taskOf(world));
@@ -139,11 +139,11 @@ describe("6.5 row 4: hosts that cannot take it", () => {
         : `Exceeded maximum number of retries. Exceeded max scheduling retries ${tried} for instance I during live migration`;
     expect(outcome(lines)).toEqual(rejectedOutcome(why));
     const isNamed = lines.some(([, particulars]) => JSON.stringify(particulars) === '{"status":"failed"}');
-    expect(isNamed, "failed, before it is an error").toBe(retries >= 0);
+    expect(isNamed, "status failed before error").toBe(retries >= 0);
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });
 
-  it("without its request spec none can be chosen: the instance is in error", async () => {
+  it("without a request spec none can be chosen, and the instance is in error", async () => {
     const world = await guest();
     world.bench.store.database.run("DELETE FROM request_specs");
     const message = "the request spec of instance I is gone";
@@ -154,7 +154,7 @@ describe("6.5 row 4: hosts that cannot take it", () => {
     });
   });
 
-  it("without the source's node nothing can be compared", async () => {
+  it("without the source's node hypervisors cannot be compared", async () => {
     const world = await guest();
     forgetNode(world, "devstack1");
     const why = "Compute service of devstack1 is unavailable at this time.";
@@ -162,21 +162,21 @@ describe("6.5 row 4: hosts that cannot take it", () => {
   });
 });
 
-describe("6.5 row 4f: a forced host that cannot take it", () => {
+describe("6.5 row 4f: an unsuitable forced host", () => {
   const UNABLE = "No valid host was found. Unable to move instance I to host devstack2. ";
   const COMPLEX = `${UNABLE}The instance has complex allocations on the source host so move cannot be forced.`;
 
   it.each([
-    ["its own", "devstack1", "Unable to migrate instance (I) to current host (devstack1)."],
-    ["one without a node", "devstack9", "Compute service of devstack9 is unavailable at this time."],
-  ])("%s", async (_what, host, message) => {
+    ["the source", "devstack1", "Unable to migrate instance (I) to current host (devstack1)."],
+    ["a host without a node", "devstack9", "Compute service of devstack9 is unavailable at this time."],
+  ])("%s is rejected", async (_what, host, message) => {
     const world = await guest();
     const lines = await stepsOf(world.bench, forced(world, host));
     expect(outcome(lines)).toEqual(rejectedOutcome(message, { destCompute: host }));
     expect(getExternalCalls(lines)).not.toContain("PUT /allocations/I");
   });
 
-  it("one whose agent is away", async () => {
+  it("a host whose agent is down is rejected", async () => {
     const world = await guest();
     world.bench.store.services.update(world.bench.service("devstack2").id, { forcedDown: true });
     const { fault } = outcome(await stepsOf(world.bench, forced(world)));
@@ -198,7 +198,7 @@ describe("6.5 row 4f: a forced host that cannot take it", () => {
     expect(fault).toEqual(goes ? null : { code: 500, message, host: "conductor" });
   });
 
-  it("one that is full", async () => {
+  it("a full host is rejected", async () => {
     const world = await guest();
     world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: FULL });
     const message = `${UNABLE}There is not enough capacity on the host for the instance.`;
@@ -207,7 +207,7 @@ describe("6.5 row 4f: a forced host that cannot take it", () => {
     );
   });
 
-  it("allocations on more than one provider, or on none, cannot be copied", async () => {
+  it("allocations on several providers or on none cannot be copied", async () => {
     const world = await guest({ hosts: 3 });
     await holds(world, world.instance.uuid, "devstack1", "devstack3");
     expect(outcome(await stepsOf(world.bench, forced(world))).fault).toMatchObject({ message: COMPLEX });
@@ -216,7 +216,7 @@ describe("6.5 row 4f: a forced host that cannot take it", () => {
     expect(outcome(await stepsOf(bare.bench, forced(bare))).fault).toMatchObject({ message: COMPLEX });
   });
 
-  it("one that refuses when it is asked: its claim goes, and no other is tried", async () => {
+  it("a host that rejects the check loses its claim, and no other is tried", async () => {
     const world = await guest({ hosts: 3 });
     world.bench.agentReplies.set(CHECK, () => {
       throw new ConductorError("the CPU lacks avx512");

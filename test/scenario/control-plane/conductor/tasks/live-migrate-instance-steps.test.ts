@@ -15,7 +15,7 @@ import { holds, migrationOf, PIKE, REQUEST } from "../../../../unit/control-plan
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 describe("6.5 rows 2 to 4, step by step", () => {
-  it("the record, the source's half to the migration, the claim, the destination's word, the message", async () => {
+  it("creates the migration, moves the source allocations to it, claims, checks the destination and casts to the source", async () => {
     const world = await guest();
     expect(await stepsOf(world.bench, taskOf(world, { blockMigration: true, diskOverCommit: true }))).toEqual([
       ["migration M1", CREATED],
@@ -48,7 +48,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("row 4f, a forced host: its name from the start, the amounts of the migration copied, no candidates", async () => {
+  it("row 4f, a forced host: it is saved first, the amounts are copied from the migration, without candidates", async () => {
     const world = await guest();
     const lines = await stepsOf(world.bench, forced(world));
     expect(lines[0]).toEqual(["migration M1", { ...CREATED, destCompute: "devstack2" }]);
@@ -62,14 +62,14 @@ describe("6.5 rows 2 to 4, step by step", () => {
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
   });
 
-  it("what an unfinished move of another server says is of no matter", async () => {
+  it("an unfinished move of another server is ignored", async () => {
     const world = await guest();
     const other = await world.bench.server("devstack1");
     migrationOf({ ...world, instance: other }, "live-migration", "accepted");
     expect((await stepsOf(world.bench, taskOf(world)))[0]).toEqual(["migration M1", CREATED]);
   });
 
-  it("a requested host is the only one that is asked, by candidates", async () => {
+  it("a requested host is the only one checked, with candidates", async () => {
     const world = await guest({ hosts: 4 });
     const lines = await stepsOf(world.bench, taskOf(world, { host: "devstack3" }));
     expect(lines[0]).toEqual(["migration M1", CREATED]);
@@ -78,14 +78,14 @@ describe("6.5 rows 2 to 4, step by step", () => {
     expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack3" } });
   });
 
-  it("force without a host is no force", async () => {
+  it("force without a host is ignored", async () => {
     const world = await guest();
     expect(getExternalCalls(await stepsOf(world.bench, taskOf(world, { forced: true })))).toContain(
       "GET /allocation_candidates",
     );
   });
 
-  it("doubled: the forced claim copies what the instance holds, and adds to it", async () => {
+  it("doubled: the forced claim adds a copy to the instance's allocations", async () => {
     const world = await guest({ version: PIKE });
     const lines = await stepsOf(world.bench, forced(world));
     expect(getExternalCalls(lines)).toEqual([
@@ -105,7 +105,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
     ["paused", 3, true],
     ["shutdown", 4, false],
     ["suspended", 7, false],
-  ] as const)("a guest that is %s", async (name, powerState, goes) => {
+  ] as const)("a guest that is %s migrates only if it runs", async (name, powerState, goes) => {
     const world = await guest({ changes: { powerState } });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(world.bench.casts).toHaveLength(goes ? 1 : 0);
@@ -116,7 +116,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
     }
   });
 
-  it("a source whose agent is away, or that has none, is told so", async () => {
+  it("a source that is down or missing is a fault of the instance", async () => {
     const world = await guest();
     const { bench, instance } = world;
     bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
@@ -127,7 +127,7 @@ describe("6.5 rows 2 to 4, step by step", () => {
     expect(fault).toMatchObject({ message: "Compute service of none is unavailable at this time." });
   });
 
-  it("a silent source is away from service_down_time on", async () => {
+  it("a source without reports is down after service_down_time", async () => {
     for (const [silence, goes] of [
       [DOWN_TIME, true],
       [DOWN_TIME + 1, false],
@@ -141,28 +141,31 @@ describe("6.5 rows 2 to 4, step by step", () => {
   });
 });
 
-describe("another request has the instance", () => {
+describe("another request owns the instance", () => {
   it.each([
     ["a delete", { taskState: "deleting", taskRequestId: "req-2" }],
     ["another live migration", { taskState: "migrating", taskRequestId: "req-2" }],
-    ["nobody, and it has no host", { host: null, node: null, computeId: null }],
-  ] as const)("%s, while the destination was asked: the half goes back, nothing is told", async (_what, changes) => {
-    const world = await guest();
-    const { bench, instance } = world;
-    bench.agentReplies.set(CHECK, () => {
-      bench.store.instances.save(instance.uuid, changes);
-      return {};
-    });
-    const lines = await stepsOf(bench, taskOf(world));
-    expect(bench.casts).toEqual([]);
-    expect(bench.instance(instance.uuid)).toMatchObject(changes);
-    expect(outcome(lines)).toMatchObject({ "migration M1": { status: "error" } });
-    expect(outcome(lines)).not.toHaveProperty("fault");
-    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
-    expect(bench.store.tasks.pending()).toEqual([]);
-  });
+    ["no request, and no host", { host: null, node: null, computeId: null }],
+  ] as const)(
+    "%s, during the check of the destination: the source allocations return, and no message is sent",
+    async (_what, changes) => {
+      const world = await guest();
+      const { bench, instance } = world;
+      bench.agentReplies.set(CHECK, () => {
+        bench.store.instances.save(instance.uuid, changes);
+        return {};
+      });
+      const lines = await stepsOf(bench, taskOf(world));
+      expect(bench.casts).toEqual([]);
+      expect(bench.instance(instance.uuid)).toMatchObject(changes);
+      expect(outcome(lines)).toMatchObject({ "migration M1": { status: "error" } });
+      expect(outcome(lines)).not.toHaveProperty("fault");
+      expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED });
+      expect(bench.store.tasks.pending()).toEqual([]);
+    },
+  );
 
-  it("it is deleted before the task runs: what unfinished live migrations and the instance hold goes by force", async () => {
+  it("deleted before the task runs: allocations of unfinished live migrations and of the instance are deleted by force", async () => {
     const world = await guest();
     const { bench, instance } = world;
     for (const status of ["accepted", "failed", "running", "completed"] as const) {
@@ -178,8 +181,8 @@ describe("another request has the instance", () => {
   });
 });
 
-describe("a conductor that was killed, or did not know what to do", () => {
-  it("goes on with the migration of the earlier run, and takes its claim off", async () => {
+describe("a conductor that was killed, or got an unexpected error", () => {
+  it("continues the migration of the earlier run, and removes its claim", async () => {
     const world = await guest({ hosts: 3 });
     const { bench, instance } = world;
     const { uuid } = migrationOf(world, "live-migration", "accepted");
@@ -192,15 +195,18 @@ describe("a conductor that was killed, or did not know what to do", () => {
     expect(bench.store.migrations.byFilters({ instanceUuid: instance.uuid })).toHaveLength(1);
   });
 
-  it.each(["live-migration", "migration"] as const)("takes up no %s but an accepted live one", async (type) => {
-    const world = await guest();
-    migrationOf(world, type, type === "migration" ? "accepted" : "running");
-    expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
-      "migration M2": { status: "accepted" },
-    });
-  });
+  it.each(["live-migration", "migration"] as const)(
+    "continues only an accepted live migration, and no other %s",
+    async (type) => {
+      const world = await guest();
+      migrationOf(world, type, type === "migration" ? "accepted" : "running");
+      expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
+        "migration M2": { status: "accepted" },
+      });
+    },
+  );
 
-  it("doubled: what the earlier run claimed is given back", async () => {
+  it("doubled: the claim of the earlier run is removed", async () => {
     const world = await guest({ hosts: 3, version: PIKE });
     const { bench, instance } = world;
     migrationOf(world, "live-migration", "accepted");
@@ -210,7 +216,7 @@ describe("a conductor that was killed, or did not know what to do", () => {
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack2: NEED });
   });
 
-  it("an error that is none of Placement's ends migration and operation with a fault", async () => {
+  it("an unexpected error ends migration and operation with a fault", async () => {
     const world = await guest();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
@@ -223,7 +229,7 @@ describe("a conductor that was killed, or did not know what to do", () => {
     });
   });
 
-  it("such an error, and the instance is gone: nothing is left to end", async () => {
+  it("an unexpected error of a deleted instance leaves nothing to end", async () => {
     const world = await guest();
     const does = () => {
       world.bench.store.instances.destroy(world.instance.uuid);
@@ -235,7 +241,7 @@ describe("a conductor that was killed, or did not know what to do", () => {
     expect(left).not.toHaveProperty("live_migrate_instance could not even be given up");
   });
 
-  it("deleted while its destination was asked: nothing is held by anybody", async () => {
+  it("deleted during the check of the destination: no allocations remain", async () => {
     const world = await guest();
     world.bench.agentReplies.set(CHECK, () => {
       world.bench.store.instances.save(world.instance.uuid, { vmState: "deleted", taskState: null });
@@ -246,7 +252,7 @@ describe("a conductor that was killed, or did not know what to do", () => {
     expect(await world.bench.held(world.instance.uuid)).toEqual({});
   });
 
-  it("and an answer of the destination that is none", async () => {
+  it("an unexpected error of the destination ends the operation", async () => {
     const world = await guest();
     world.bench.agentReplies.set(CHECK, () => {
       throw new TypeError("unforeseen");

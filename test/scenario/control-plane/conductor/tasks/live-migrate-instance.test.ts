@@ -70,7 +70,7 @@ const AT_SOURCE = { instance: { devstack1: NEED }, migration: {} };
 describe("6.5 live migration", () => {
   beforeEach(() => open());
 
-  it("6.5 rows 2-4: both ends agreed, the source is told", async () => {
+  it("6.5 rows 2-4: both hosts pass their checks, and the source gets the message", async () => {
     await bench.run(task({ host: "devstack2" }));
     expect(state()).toEqual({ vmState: "active", taskState: "migrating", host: "devstack1", status: "accepted" });
     expect(migration()).toMatchObject({
@@ -87,7 +87,7 @@ describe("6.5 live migration", () => {
     ]);
   });
 
-  it("6.5 row 2 fail: a guest that does not run, or a source that is down, changes nothing", async () => {
+  it("6.5 row 2 fail: a guest that is not running, or a source that is down, changes nothing", async () => {
     bench.store.instances.save(instance.uuid, { powerState: 4 });
     await bench.run(task());
     expect(state()).toEqual(UNCHANGED);
@@ -99,7 +99,7 @@ describe("6.5 live migration", () => {
     expect(checkedHosts).toEqual([]);
   });
 
-  it("6.5 row 4: a host that cannot take it is tried once, then another", async () => {
+  it("6.5 row 4: an unsuitable host is tried once, then another", async () => {
     bench.agentReplies.set(CHECK, ({ host }) => {
       checkedHosts.push(host);
       if (checkedHosts.length === 1) {
@@ -113,7 +113,7 @@ describe("6.5 live migration", () => {
     expect(await held()).toEqual({ instance: { [checkedHosts[1] ?? ""]: NEED }, migration: { devstack1: NEED } });
   });
 
-  it("6.5 row 4 fail: no host left: allocations back, then the task ends", async () => {
+  it("6.5 row 4 fail: no host left: the allocations return, then the task ends", async () => {
     bench.agentReplies.delete(CHECK);
     await bench.run(task());
     expect(state()).toEqual(UNCHANGED);
@@ -125,7 +125,7 @@ describe("6.5 live migration", () => {
     ]);
   });
 
-  it("6.5 row 4 fail: as many hosts as migrate_max_retries allows, and Nova's words for it", async () => {
+  it("6.5 row 4 fail: as many hosts as migrate_max_retries allows, with Nova's message", async () => {
     bench.agentReplies.delete(CHECK);
     bench.settings.migrateMaxRetries = 0;
     await bench.restart();
@@ -136,7 +136,7 @@ describe("6.5 live migration", () => {
     );
   });
 
-  it("what nobody foresaw leaves an instance to the operation that has taken it meanwhile", async () => {
+  it("an unexpected error does not change an instance that another operation owns", async () => {
     const does = () => {
       bench.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
       return Promise.reject(new TypeError("unforeseen"));
@@ -146,7 +146,7 @@ describe("6.5 live migration", () => {
     expect(state()).toMatchObject({ vmState: "active", taskState: "deleting", status: "error" });
   });
 
-  it("6.5 row 3 fail: allocations that somebody else writes leave the instance in error, and on the source", async () => {
+  it("6.5 row 3 fail: a concurrent write of allocations leaves the instance in error on the source", async () => {
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT });
     await bench.run(task());
     expect(state()).toEqual({ ...UNCHANGED, vmState: "error" });
@@ -167,7 +167,7 @@ describe("6.5 live migration", () => {
     expect(bench.placementBench.sent.some(({ path }) => path.startsWith("/allocation_candidates"))).toBe(false);
   });
 
-  it("6.5 row 4f fail: its own host, one that is down, one without memory: nothing changes", async () => {
+  it("6.5 row 4f fail: the source itself, a host that is down, or one without memory: nothing changes", async () => {
     for (const spoil of [
       () => "devstack1",
       () => {
@@ -194,7 +194,7 @@ describe("6.5 live migration", () => {
     expect(await held()).toEqual(AT_SOURCE);
   });
 
-  it("6.0 doubled: the instance holds both; a failure takes the destination off", async () => {
+  it("6.0 doubled: the instance has both allocations; a failure removes the destination's", async () => {
     await open({ version: 22 });
     await bench.run(task({ host: "devstack2" }));
     expect(await held()).toEqual({ instance: { devstack1: NEED, devstack2: NEED }, migration: {} });
@@ -210,7 +210,7 @@ describe("6.6 unshelve", () => {
   const unshelve = () => bench.run({ ...base(), kind: "unshelve_instance", host: null });
   const base = () => ({ instanceUuid: instance.uuid, requestId: "req-unshelve" });
 
-  it("from shelved: started where it is", async () => {
+  it("from shelved: started on its host", async () => {
     await open();
     bench.store.instances.save(instance.uuid, { vmState: "shelved", taskState: "unshelving" });
     await unshelve();
@@ -225,7 +225,7 @@ describe("6.6 unshelve", () => {
     bench.store.instances.save(instance.uuid, { vmState: "shelved_offloaded", taskState: "unshelving", ...nowhere });
   };
 
-  it("from offloaded: claimed, and the destination is told", async () => {
+  it("from offloaded: claimed, and the destination gets the message", async () => {
     await offloaded();
     await unshelve();
     const [cast] = bench.casts;
@@ -233,7 +233,7 @@ describe("6.6 unshelve", () => {
     expect(await bench.held(instance.uuid)).toEqual({ [cast?.host ?? ""]: NEED });
   });
 
-  it("from offloaded, no host: task null, still offloaded, nothing held", async () => {
+  it("from offloaded, no host: task null, still offloaded, no allocations", async () => {
     await offloaded();
     for (const { id } of bench.store.services.list({})) {
       bench.store.services.update(id, { disabled: true });
@@ -265,7 +265,7 @@ describe("6.2 vm resized: confirmed on the source, then deleted", () => {
   const remove = (migrationId: number) =>
     bench.run({ kind: "delete_resized", instanceUuid: instance.uuid, migrationId, requestId: "req-delete" });
 
-  it("tells the destination only after the source has confirmed", async () => {
+  it("the destination gets the message only after the source has confirmed", async () => {
     const { id } = await prepare();
     bench.agentReplies.set("confirm_resize", ({ host }) => {
       expect(host).toBe("devstack2");
@@ -277,7 +277,7 @@ describe("6.2 vm resized: confirmed on the source, then deleted", () => {
     expect(bench.casts.map(({ host, method }) => [host, method])).toEqual([["devstack1", "terminate_instance"]]);
   });
 
-  it("gives the source's half back itself when the source is away", async () => {
+  it("deletes the source allocations itself if the source is down", async () => {
     const { id, uuid } = await prepare();
     await remove(id);
     expect(bench.store.migrations.get(id)?.status).toBe("error");
@@ -285,7 +285,7 @@ describe("6.2 vm resized: confirmed on the source, then deleted", () => {
     expect(bench.casts.map(({ method }) => method)).toEqual(["terminate_instance"]);
   });
 
-  it("is a local delete when the destination is away too", async () => {
+  it("is a local delete if the destination is down as well", async () => {
     const { id } = await prepare();
     bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
     await remove(id);

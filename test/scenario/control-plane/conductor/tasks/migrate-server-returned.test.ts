@@ -19,7 +19,7 @@ import {
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 import { errorResponse } from "../../../../unit/placement-client/bench.js";
 
-describe("6.3 row 4: a destination has given it back", () => {
+describe("6.3 row 4: a destination reschedules the move", () => {
   async function rescheduleMigration(
     more: {
       readonly failure?: Partial<DestinationFailure>;
@@ -53,7 +53,7 @@ describe("6.3 row 4: a destination has given it back", () => {
     return { world, migration, lines: await stepsOf(bench, task) };
   }
 
-  it("the next one is claimed and told; the destination's event succeeds and its error is the fault", async () => {
+  it("the next host is claimed and gets the message; the failed host's event succeeds and its error is the fault", async () => {
     const { lines } = await rescheduleMigration();
     expect(getExternalCalls(lines)).not.toContain("GET /allocation_candidates");
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack3: NEED }]);
@@ -82,7 +82,7 @@ describe("6.3 row 4: a destination has given it back", () => {
     });
   });
 
-  it("the last attempt that max_attempts allows is made, the one after it is not", async () => {
+  it("the last attempt that max_attempts allows is made, and no further one", async () => {
     const last = await rescheduleMigration({ task: { retry: { numAttempts: 2, hosts: [] } } });
     expect(last.world.bench.casts).toMatchObject([{ params: { retry: { numAttempts: 3 } } }]);
     const { lines, world } = await rescheduleMigration({ task: { retry: { numAttempts: 3, hosts: [] } } });
@@ -103,14 +103,14 @@ describe("6.3 row 4: a destination has given it back", () => {
     });
   });
 
-  it("without word of earlier attempts it was the first", async () => {
+  it("without retry information it was the first attempt", async () => {
     const { world } = await rescheduleMigration({ isFirst: true });
     expect(world.bench.casts).toMatchObject([
       { params: { retry: { numAttempts: 2, hosts: [["devstack3", "devstack3"]] } } },
     ]);
   });
 
-  it("a destination whose node is gone, and that left no event, is named all the same", async () => {
+  it("a destination without a node and an event is still recorded", async () => {
     const { lines } = await rescheduleMigration({
       failure: { host: "devstack9", node: "devstack9", eventId: null, rollback: false, message: "m".repeat(300) },
       task: { alternates: [] },
@@ -122,7 +122,7 @@ describe("6.3 row 4: a destination has given it back", () => {
     });
   });
 
-  it("the first is full, the second is claimed: only those after it are left", async () => {
+  it("the first alternate is full and the second is claimed: only later ones remain as alternates", async () => {
     const world = await operated("resize_prep", { hosts: THREE });
     const selections = ["devstack2", "devstack3", "devstack1"].map((host) => selectionOf(world, host));
     const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
@@ -131,7 +131,7 @@ describe("6.3 row 4: a destination has given it back", () => {
     expect(world.bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [{ host: "devstack1" }] } }]);
   });
 
-  it("an instance whose request spec is gone by now is moved all the same", async () => {
+  it("an instance without a request spec is moved as well", async () => {
     const world = await operated("resize_prep");
     world.bench.store.database.run("DELETE FROM request_specs");
     const lines = await stepsOf(world.bench, taskOf(world, { alternates: [selectionOf(world, "devstack2")] }));
@@ -139,14 +139,14 @@ describe("6.3 row 4: a destination has given it back", () => {
     expect(outcome(lines)).not.toHaveProperty("request spec");
   });
 
-  it("it goes on with the migration that it is given, whatever its step is", async () => {
+  it("continues the migration of the task in any status", async () => {
     const world = await operated("resize_prep");
     const { id } = migrationOf(world, "migration", "migrating");
     await stepsOf(world.bench, taskOf(world, { migrationId: id, alternates: [selectionOf(world, "devstack2")] }));
     expect(world.bench.casts).toMatchObject([{ params: { migrationId: id } }]);
   });
 
-  it("it takes up no other server's move, and none of another type", async () => {
+  it("does not continue a move of another server or type", async () => {
     const world = await operated("resize_prep");
     const other = await world.bench.server("devstack1");
     migrationOf({ ...world, instance: other }, "migration", "pre-migrating");
@@ -155,7 +155,7 @@ describe("6.3 row 4: a destination has given it back", () => {
     expect(lines[0]).toEqual(["migration M2", CREATED]);
   });
 
-  it("the instance is deleted meanwhile, or another request has it: its event fails all the same", async () => {
+  it("the instance is deleted or owned by another request: the event fails nevertheless", async () => {
     for (const spoil of [
       ({ bench, instance }: Operated) => void bench.store.instances.destroy(instance.uuid),
       ({ bench, instance }: Operated) =>
@@ -172,7 +172,7 @@ describe("6.3 row 4: a destination has given it back", () => {
     }
   });
 
-  it("a move that is over is not taken up again: the migration is a new one", async () => {
+  it("an ended move is not continued: a new migration is created", async () => {
     const world = await operated("resize_prep");
     const { id } = migrationOf(world, "migration", "error");
     const lines = await stepsOf(world.bench, taskOf(world, { migrationId: id }));

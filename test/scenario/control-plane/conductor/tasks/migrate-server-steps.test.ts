@@ -18,7 +18,7 @@ import {
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
 
 describe("6.3 rows 2 and 3, step by step", () => {
-  it("a resize: the record, the source's half to the migration, the claim, the message", async () => {
+  it("a resize creates the migration, moves the source allocations to it, claims, and casts", async () => {
     const world = await operated("resize_prep");
     expect(await stepsOf(world.bench, taskOf(world, { flavor: SMALL }))).toEqual([
       ["migration M1", { ...CREATED, migrationType: "resize", newInstanceTypeId: 2 }],
@@ -49,7 +49,7 @@ describe("6.3 rows 2 and 3, step by step", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("a cold migration with a Pike agent about: the instance's own claim doubles, nothing is the migration's", async () => {
+  it("a cold migration with a Pike agent doubles the instance's claim, and the migration has no allocations", async () => {
     const world = await operated("resize_prep", { version: PIKE });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(getExternalCalls(lines)).toEqual([
@@ -90,7 +90,7 @@ describe("6.3 row 1: whether the server's own host is a destination", () => {
 describe("6.3 row 3 fails", () => {
   const NONE = "No valid host was found. There are not enough hosts available.";
 
-  it("no host: the source's half goes back, then the instance is as it was, and its request spec, too", async () => {
+  it("no host: the source allocations return, then the instance and its request spec are restored", async () => {
     const world = await operated("resize_prep");
     disableOthers(world);
     const { bench, instance } = world;
@@ -114,7 +114,7 @@ describe("6.3 row 3 fails", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("says why as its fault and as the failure of both its events, and leaves the vm_state", async () => {
+  it("the reason is the fault and the failure of both events, and the vm_state does not change", async () => {
     const world = await operated("resize_prep", { changes: { vmState: "stopped" } });
     disableOthers(world);
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toEqual({
@@ -127,7 +127,7 @@ describe("6.3 row 3 fails", () => {
 
   const reasons = "1 is ignored, 1 is disabled";
 
-  it("without its request spec nothing is scheduled", async () => {
+  it("without a request spec nothing is scheduled", async () => {
     const world = await operated("resize_prep");
     const { bench, instance } = world;
     bench.store.database.run("DELETE FROM request_specs");
@@ -143,8 +143,8 @@ describe("6.3 row 3 fails", () => {
   });
 });
 
-describe("another request has the instance", () => {
-  it("before the move began: nothing is done but to end the migration of an earlier run", async () => {
+describe("another request owns the instance", () => {
+  it("before the move began: only the migration of an earlier run is ended", async () => {
     const world = await operated("resize_prep", { changes: { taskRequestId: "req-2" } });
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([]);
     migrationOf(world, "migration", "pre-migrating");
@@ -153,7 +153,7 @@ describe("another request has the instance", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("while the destination was claimed: the half goes back, the instance is the other's", async () => {
+  it("during the claim: the source allocations return, and the instance is not changed", async () => {
     const world = await operated("resize_prep");
     const { bench, instance } = world;
     const does = () =>
@@ -169,7 +169,7 @@ describe("another request has the instance", () => {
     expect(bench.casts).toEqual([]);
   });
 
-  it("it is deleted: what the migration and the instance hold goes by force", async () => {
+  it("deleted: the allocations of the migration and the instance are deleted by force", async () => {
     const world = await operated("resize_prep");
     const { bench, instance } = world;
     const migration = migrationOf(world, "migration", "pre-migrating");
@@ -182,9 +182,9 @@ describe("another request has the instance", () => {
   });
 });
 
-describe("what nobody foresaw", () => {
+describe("an unexpected error", () => {
   it.each([true, false])(
-    "ends what a destination gave back, whoever has the instance: it is still this one's %s",
+    "ends the events of the failed destination, although another request may own the instance: still own %s",
     async (own) => {
       const world = await operated("resize_prep");
       const { bench, instance } = world;
@@ -208,7 +208,7 @@ describe("what nobody foresaw", () => {
     },
   );
 
-  it("leaves nothing to end where the instance is gone", async () => {
+  it("leaves nothing to end if the instance is gone", async () => {
     const world = await operated("resize_prep");
     const does = () => {
       world.bench.store.instances.destroy(world.instance.uuid);

@@ -29,7 +29,7 @@ function use(migrateBench: MigrateBench): void {
 describe("6.3 split", () => {
   beforeEach(() => open());
 
-  it("6.3 rows 2, 3: the migration holds the source, the instance the destination, which is told", async () => {
+  it("6.3 rows 2, 3: the migration has the source allocations, the instance those on the destination, which gets the message", async () => {
     await bench.run(migrate.task({ flavor: SMALL }));
     const migration = migrate.onlyMigration();
     expect(migration).toMatchObject({
@@ -67,21 +67,21 @@ describe("6.3 split", () => {
     ]);
   });
 
-  it("a host that was asked for is not rescheduled, and is the only one", async () => {
+  it("a requested host is the only one, and is not rescheduled", async () => {
     await bench.run(migrate.task({ host: "devstack2" }));
     expect(bench.casts).toHaveLength(1);
     expect(bench.casts[0]?.params).toMatchObject({ alternates: [] });
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
-  it("max_attempts 1: no retry information, so that a destination that fails asks for no other", async () => {
+  it("max_attempts 1: no retry information, so that a failing destination does not reschedule", async () => {
     await open({ maxAttempts: 1 });
     await bench.run(migrate.task());
     expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
-  it("6.3 row 2 fail: a conflict leaves everything with the instance", async () => {
+  it("6.3 row 2 fail: after a conflict the instance keeps all allocations", async () => {
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times: 4 });
     await bench.run(migrate.task());
     expect(migrate.state()).toEqual(UNCHANGED);
@@ -90,7 +90,7 @@ describe("6.3 split", () => {
     expect(bench.store.instances.fault(instance.uuid)?.message).toMatch(/^Failed to move allocations from consumer /);
   });
 
-  it("6.3 row 3 fail: without a host the allocations go back before the task ends", async () => {
+  it("6.3 row 3 fail: without a host the allocations return before the task ends", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
     await bench.run(migrate.task({ flavor: SMALL }));
     // A resize may stay on the same host, so only a cold migration fails here.
@@ -104,14 +104,14 @@ describe("6.3 split", () => {
     expect(bench.store.requests.spec(instance.uuid)?.flavor).toEqual(FLAVOR);
   });
 
-  it("6.3 row 3 fail: a conflict at the claim gives the source back", async () => {
+  it("6.3 row 3 fail: a conflict of the claim returns the source allocations", async () => {
     bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
     await bench.run(migrate.task());
     expect(migrate.state()).toEqual(UNCHANGED);
     expect(await migrate.held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
   });
 
-  it("6.3 row 3, V27: what cannot be given back makes the server unusable", async () => {
+  it("6.3 row 3, V27: if the allocations cannot be moved back, the server is in error", async () => {
     bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, skip: 1, times: 4 });
     await bench.run(migrate.task());
@@ -119,7 +119,7 @@ describe("6.3 split", () => {
     expect(await migrate.held()).toEqual({ instance: {}, migration: { devstack1: NEED } });
   });
 
-  it("records both of its events, and their failure", async () => {
+  it("both events are recorded with their failure", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
     await bench.run(migrate.task());
     const action = bench.store.actions.get(instance.uuid, "req-migrate");
@@ -134,13 +134,13 @@ describe("6.3 split", () => {
 describe("6.0 doubled: one nova-compute is of Pike", () => {
   beforeEach(() => open({ version: PIKE }));
 
-  it("the instance holds both halves, and no migration holds anything", async () => {
+  it("the instance has both allocations, and no migration has any", async () => {
     await bench.run(migrate.task());
     expect(await migrate.held()).toEqual({ instance: { devstack1: NEED, devstack2: NEED }, migration: {} });
     expect(bench.casts.map(({ host }) => host)).toEqual(["devstack2"]);
   });
 
-  it("gives only the destination back when the instance was taken by another operation meanwhile", async () => {
+  it("removes only the destination's part if another operation owns the instance", async () => {
     bench.placementBench.inject({
       on: `PUT /allocations/${instance.uuid}`,
       does: () => void bench.store.instances.save(instance.uuid, { taskState: null }),
@@ -151,7 +151,7 @@ describe("6.0 doubled: one nova-compute is of Pike", () => {
   });
 });
 
-describe("6.4: a resize on one host, where the sum is over max_unit", () => {
+describe("6.4: a resize on one host whose sum exceeds max_unit", () => {
   const SIX: Flavor = { ...FLAVOR, id: 6, flavorid: "6", name: "six", vcpus: 6 };
   const EIGHT: Flavor = { ...FLAVOR, id: 8, flavorid: "8", name: "eight", vcpus: 8 };
 
@@ -183,7 +183,7 @@ describe("6.4: a resize on one host, where the sum is over max_unit", () => {
     });
   });
 
-  it("doubled sums both on one host where the sum fits, and takes its part off again", async () => {
+  it("doubled adds both on one host if the sum fits, and subtracts its part again", async () => {
     await open({ version: PIKE, hosts: ["devstack1"] });
     await bench.run(migrate.task({ flavor: SMALL }));
     const both = { VCPU: 2, MEMORY_MB: 2560, DISK_GB: 21 };
@@ -193,13 +193,13 @@ describe("6.4: a resize on one host, where the sum is over max_unit", () => {
   });
 });
 
-describe("a conductor that was killed anywhere", () => {
+describe("a conductor killed at any request", () => {
   it.each([
     { on: "POST /allocations", does: "hang" },
     { on: "POST /allocations", does: "hang-after" },
     { on: "PUT /allocations/", does: "hang" },
     { on: "PUT /allocations/", does: "hang-after" },
-  ] as const)("goes on from the start: $on $does", async ({ on, does }) => {
+  ] as const)("starts over: $on $does", async ({ on, does }) => {
     for (const version of [PIKE, 73]) {
       await open({ version });
       bench.placementBench.inject({ on, does });
@@ -224,7 +224,7 @@ describe("a conductor that was killed anywhere", () => {
 });
 
 describe("the instance is deleted meanwhile", () => {
-  it("keeps nothing of instance or migration", async () => {
+  it("no allocations of the instance and the migration remain", async () => {
     await open();
     bench.placementBench.inject({
       on: `PUT /allocations/${instance.uuid}`,

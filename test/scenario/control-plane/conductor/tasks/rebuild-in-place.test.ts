@@ -58,14 +58,14 @@ describe("6.6 a rebuild from a new image", () => {
     previousImageRef = "";
   });
 
-  it("goes to the host when that has the traits that the image requires", async () => {
+  it("is sent to a host that has the traits required by the image", async () => {
     const task = await rebuilding(FAST);
     await giveTrait("devstack1");
     await world.bench.run(task);
     expect(outcome()).toEqual(ACCEPTED);
   });
 
-  it("is in error, with its old image and Nova's text, when the host lacks a trait", async () => {
+  it("fails with the previous image and Nova's message if the host lacks a trait", async () => {
     const task = await rebuilding(FAST);
     await giveTrait("devstack2");
     await world.bench.run(task);
@@ -76,10 +76,10 @@ describe("6.6 a rebuild from a new image", () => {
         "No valid host was found. Image traits cannot be satisfied by the current resource providers. Either specify a different image during rebuild or create a new server with the specified image.",
       details: expect.stringMatching(/^Missing: CUSTOM_FAST\./),
     });
-    expect(await world.bench.held(world.instance.uuid), "what it holds stays").not.toEqual({});
+    expect(await world.bench.held(world.instance.uuid), "its allocations stay").not.toEqual({});
   });
 
-  it("is in error when the flavor forbids a trait of the image, wherever it runs", async () => {
+  it("fails on every host if the flavor forbids a trait of the image", async () => {
     const task = await rebuilding(FAST, { "trait:CUSTOM_FAST": "forbidden" });
     await giveTrait("devstack1");
     await world.bench.run(task);
@@ -89,7 +89,7 @@ describe("6.6 a rebuild from a new image", () => {
     );
   });
 
-  it("is in error when the image is for another architecture than the host's", async () => {
+  it("fails if the image is for another architecture", async () => {
     const task = await rebuilding({ architecture: "aarch64" });
     const node = world.bench.store.computeNodes.byHost("devstack1")[0]?.id ?? 0;
     world.bench.store.computeNodes.save(node, { supportedHvSpecs: [["x86_64", "kvm", "hvm"]] });
@@ -97,14 +97,14 @@ describe("6.6 a rebuild from a new image", () => {
     expect(outcome()).toEqual({ ...REJECTED, imageRef: previousImageRef });
   });
 
-  it("leaves a server alone that another request has meanwhile", async () => {
+  it("does not change a server that another request owns", async () => {
     const task = await rebuilding(FAST);
     world.bench.store.instances.save(world.instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
     await world.bench.run(task);
     expect(outcome()).toMatchObject({ taskState: "deleting", imageRef: NEW_IMAGE, casts: [] });
   });
 
-  it("leaves the vm_state as it was when Placement does not answer, and gives the image back", async () => {
+  it("restores the image and keeps the vm_state if Placement does not respond", async () => {
     const task = await rebuilding(FAST);
     world.bench.placementBench.inject({ on: "GET /allocations", does: "refuse", times: 10 });
     await world.bench.run(task);

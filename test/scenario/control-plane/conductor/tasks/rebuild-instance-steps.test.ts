@@ -69,7 +69,7 @@ describe("6.7 rows 2a and 2b, step by step", () => {
     requestId: REQUEST,
   };
 
-  it("row 2a: the scheduler's claim beside what the dead host keeps, the destination's name, the message", async () => {
+  it("row 2a: claims beside the dead host's allocations, saves the destination and casts", async () => {
     const world = await evacuated();
     expect(await stepsOf(world.bench, taskOf(world, { onSharedStorage: true, targetStopped: true }))).toEqual([
       ["GET /allocation_candidates"],
@@ -82,7 +82,7 @@ describe("6.7 rows 2a and 2b, step by step", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("row 2b: the amounts of the source are copied to the operator's host", async () => {
+  it("row 2b: the amounts of the source are copied to the requested host", async () => {
     const world = await evacuated();
     const task = { ...forced(world), onSharedStorage: true, targetStopped: true };
     expect(await stepsOf(world.bench, task)).toEqual([
@@ -95,7 +95,7 @@ describe("6.7 rows 2a and 2b, step by step", () => {
     ]);
   });
 
-  it("an instance that was resized since it was made is claimed with its flavor of today", async () => {
+  it("an instance that was resized is claimed with its current flavor", async () => {
     const world = await evacuated({ flavor: SMALL });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(lines).toContainEqual([
@@ -104,7 +104,7 @@ describe("6.7 rows 2a and 2b, step by step", () => {
     ]);
   });
 
-  it("an instance on no host may go anywhere", async () => {
+  it("an instance without a host may use any host", async () => {
     const world = await evacuated({ host: null, node: null, computeId: null });
     world.bench.store.services.update(world.bench.service("devstack1").id, { forcedDown: false });
     world.bench.store.services.update(world.bench.service("devstack2").id, { forcedDown: true });
@@ -124,7 +124,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("row 2a, without its request spec: the instance is in error", async () => {
+  it("row 2a, no request spec: the instance is in error", async () => {
     const world = await evacuated();
     world.bench.store.database.run("DELETE FROM request_specs");
     const why = "the request spec of instance I is gone";
@@ -161,20 +161,20 @@ describe("6.7 rows 2a and 2b fail", () => {
       (world) => forgetNode(world, "devstack2"),
       "compute host devstack2 has no compute node; start its agent, or evacuate without force",
     ],
-  ])("row 2b, %s: the instance is as it was", async (_what, spoils, why) => {
+  ])("row 2b, %s: the instance does not change", async (_what, spoils, why) => {
     const world = await evacuated({ vmState: "stopped" }, ["devstack1", "devstack2", "devstack3"]);
     await spoils(world);
     expect(outcome(await stepsOf(world.bench, forced(world)))).toEqual(ended(why));
     expect(world.bench.casts).toEqual([]);
   });
 
-  it("row 2b, an instance on no host has no source", async () => {
+  it("row 2b, an instance without a host has no source", async () => {
     const world = await evacuated({ host: null, node: null, computeId: null });
     const why = "compute host null has no compute node; start its agent, or evacuate without force";
     expect(outcome(await stepsOf(world.bench, forced(world)))).toEqual(ended(why));
   });
 
-  it.each(["row 2a", "row 2b"])("%s, somebody else writes its allocations: the instance is in error", async (row) => {
+  it.each(["row 2a", "row 2b"])("%s, a concurrent write of the allocations: the instance is in error", async (row) => {
     const world = await evacuated();
     world.bench.placementBench.inject({ on: "PUT /allocations", does: CONFLICT });
     const lines = await stepsOf(world.bench, row === "row 2a" ? taskOf(world) : forced(world));
@@ -185,7 +185,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     });
   });
 
-  it("row 2b, Placement away: the instance is as it was, and what may stand is given back", async () => {
+  it("row 2b, Placement unreachable: the instance does not change, and a possible claim is removed", async () => {
     const world = await evacuated();
     world.bench.placementBench.inject({ on: "PUT /allocations", does: "lose", times: 2 });
     const lines = await stepsOf(world.bench, forced(world));
@@ -193,7 +193,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack1: NEED });
   });
 
-  it("a claim that cannot be given back is left for reconcile_allocations, and the evacuation ends all the same", async () => {
+  it("a claim that cannot be removed is left to reconcile_allocations, and the evacuation ends", async () => {
     const world = await evacuated();
     world.bench.placementBench.inject({ on: "PUT /allocations", does: CONFLICT });
     world.bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops"), skip: 1 });
@@ -203,7 +203,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     });
   });
 
-  it("what nobody foresaw: instance and migration in error, with the fault, and the event fails", async () => {
+  it("an unexpected error: instance and migration are in error with the fault, and the event fails", async () => {
     const world = await evacuated();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     world.bench.placementBench.inject({ on: "PUT /allocations", does });
@@ -229,8 +229,8 @@ describe("quirk any-accepted-migration-for-evacuation", () => {
   });
 });
 
-describe("who has the instance", () => {
-  it("a migration that is gone leaves nothing to do", async () => {
+describe("ownership of the instance", () => {
+  it("a missing migration needs nothing", async () => {
     const world = await evacuated();
     expect(await stepsOf(world.bench, taskOf(world, { migrationId: 99 }))).toEqual([]);
     expect(world.bench.store.tasks.pending()).toEqual([]);
@@ -239,7 +239,7 @@ describe("who has the instance", () => {
   it.each([
     ["another request", { taskRequestId: "req-2", taskState: "rebuilding" }],
     ["no rebuild", { taskState: "deleting", taskRequestId: REQUEST }],
-  ] as const)("%s: the evacuation ends, and asks for nothing", async (_what, changes) => {
+  ] as const)("%s: the evacuation ends and sends no request", async (_what, changes) => {
     const world = await evacuated();
     world.bench.store.instances.save(world.instance.uuid, changes);
     const lines = await stepsOf(world.bench, taskOf(world));
@@ -247,7 +247,7 @@ describe("who has the instance", () => {
     expect(getExternalCalls(lines).filter((line) => line.startsWith("PUT") || line.startsWith("cast"))).toEqual([]);
   });
 
-  it("a delete that was acknowledged before it is carried out, in its own name", async () => {
+  it("an acknowledged delete is carried out with its own request id", async () => {
     const world = await evacuated({ taskState: "deleting", taskRequestId: "req-delete" });
     const { store } = world.bench;
     store.instances.save(world.instance.uuid, { taskState: "rebuilding", taskRequestId: REQUEST });
@@ -259,7 +259,7 @@ describe("who has the instance", () => {
     expect(store.tasks.pending()).toMatchObject([{ task: { kind: "delete_local", requestId: "req-delete" } }]);
   });
 
-  it("another request that comes while it claims: the claim goes, the source's share stays", async () => {
+  it("another request during the claim: the claim is removed, the source allocations stay", async () => {
     const world = await evacuated();
     const { bench, instance } = world;
     const does = () =>
@@ -277,7 +277,7 @@ describe("who has the instance", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("it is deleted while it claims: all of it goes by force", async () => {
+  it("deleted during the claim: all allocations are deleted by force", async () => {
     const world = await evacuated();
     const { bench, instance } = world;
     const does = () => void bench.store.instances.destroy(instance.uuid);
@@ -285,7 +285,7 @@ describe("who has the instance", () => {
     expect(getExternalCalls(await stepsOf(bench, taskOf(world))).slice(3)).toEqual(["DELETE /allocations/I"]);
   });
 
-  it("what nobody foresaw, and it is gone: only the migration is left to end", async () => {
+  it("an unexpected error of a deleted instance ends only the migration", async () => {
     const world = await evacuated();
     const does = () => {
       world.bench.store.instances.destroy(world.instance.uuid);
@@ -298,13 +298,13 @@ describe("who has the instance", () => {
     expect(left).not.toHaveProperty("rebuild_instance could not even be given up");
   });
 
-  it("a forced evacuation without a host has nowhere to go", async () => {
+  it("a forced evacuation without a host fails", async () => {
     const world = await evacuated();
     const lines = await stepsOf(world.bench, taskOf(world, { forced: true }));
     expect(outcome(lines).fault).toMatchObject({ message: expect.stringMatching(/^compute host null has no/) });
   });
 
-  it("only a conductor that was killed looks for what an earlier run claimed", async () => {
+  it("only a restarted conductor searches for the claim of an earlier run", async () => {
     const world = await evacuated({}, ["devstack1", "devstack2", "devstack3"]);
     const { bench, instance } = world;
     await holds(world, instance.uuid, "devstack1", "devstack3");

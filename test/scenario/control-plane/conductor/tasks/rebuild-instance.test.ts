@@ -64,7 +64,7 @@ describe("6.7 evacuate", () => {
       .map(({ event, result }) => [event, result]);
   const ON_BOTH = ["devstack1", "devstack2"];
 
-  it("row 2a: ignores S, the claim doubles, the destination is told", async () => {
+  it("row 2a: ignores S, the claim doubles, the destination gets the message", async () => {
     await evacuate();
     expect(await state()).toEqual({
       vmState: "active",
@@ -95,7 +95,7 @@ describe("6.7 evacuate", () => {
     );
   });
 
-  it("row 2a: S is no destination, even if it looks up again and is the only host", async () => {
+  it("row 2a: S is no destination, even if it is up again and the only host", async () => {
     bench.store.services.update(bench.service("devstack1").id, { forcedDown: false });
     bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
     await evacuate();
@@ -104,7 +104,7 @@ describe("6.7 evacuate", () => {
   });
 
   it.each(["pre-migrating", "error"] as const)(
-    "takes the source's half back from a move in %s that it has overtaken, also when its agent is slower",
+    "takes the source allocations back from a superseded move in %s, even if its agent acts later",
     async (status) => {
       const move = bench.store.migrations.create({
         instanceUuid: instance.uuid,
@@ -122,7 +122,7 @@ describe("6.7 evacuate", () => {
     },
   );
 
-  it("tries again when the move's agent gives the same half back at the same moment", async () => {
+  it("retries if the move's agent returns the same allocations concurrently", async () => {
     const move = bench.store.migrations.create({
       instanceUuid: instance.uuid,
       migrationType: "resize",
@@ -163,13 +163,13 @@ describe("6.7 evacuate", () => {
     expect(await state()).toMatchObject({ vmState: "error", taskState: null, status: "error", held: ["devstack1"] });
   });
 
-  it("row 2a, Placement away after the claim: status error, vm error, the claim is given back", async () => {
+  it("row 2a, Placement unreachable after the claim: status error, vm error, the claim is removed", async () => {
     bench.placementBench.inject({ on: "PUT /allocations", does: "lose", times: 2 });
     await evacuate();
     expect(await state()).toMatchObject({ vmState: "error", status: "error", held: ["devstack1"] });
   });
 
-  it("9.4 answer to the claim lost after commit: claimed again as a whole, two trees, one cast", async () => {
+  it("9.4 the response to the claim is lost after the commit: claimed again completely, two providers, one cast", async () => {
     await bench.host("devstack3");
     bench.placementBench.inject({ on: "PUT /allocations", does: "lose" });
     await evacuate();
@@ -177,7 +177,7 @@ describe("6.7 evacuate", () => {
     expect((await state()).held).toEqual(["devstack1", bench.casts[0]?.host]);
   });
 
-  it("row 2b, forced: the amounts of the one source provider are copied, no candidates, no filter", async () => {
+  it("row 2b, forced: the amounts of the one source provider are copied, without candidates and filters", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
     await evacuate({ host: "devstack2", forced: true });
     expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack2: NEED });
@@ -185,7 +185,7 @@ describe("6.7 evacuate", () => {
     expect(bench.casts).toMatchObject([{ host: "devstack2", params: { node: "devstack2" } }]);
   });
 
-  it("row 2b, no room, and complex allocations: NoValidHost, status error, vm unchanged", async () => {
+  it("row 2b, no capacity, and complex allocations: NoValidHost, status error, vm unchanged", async () => {
     bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
     await evacuate({ host: "devstack2", forced: true });
     expect(await state()).toMatchObject({ vmState: "active", taskState: null, status: "error", held: ["devstack1"] });
@@ -201,7 +201,7 @@ describe("6.7 evacuate", () => {
     expect(bench.store.instances.fault(instance.uuid)?.message).toContain("complex allocations");
   });
 
-  it("row 2b, OPT no room for a server that was taken from a rebuild: vm error", async () => {
+  it("row 2b, OPT no capacity for a server whose rebuild was interrupted: vm error", async () => {
     bench.store.instances.save(instance.uuid, markInterruptedRebuild(instance, "req-evacuate"));
     bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
     await evacuate({ host: "devstack2", forced: true });
@@ -244,7 +244,7 @@ describe("6.7 evacuate", () => {
     }
   });
 
-  it("GAP: the migration is the evacuation's own; quirk any-accepted-migration-for-evacuation takes the first accepted", async () => {
+  it("GAP: only the evacuation's own migration is used; quirk any-accepted-migration-for-evacuation uses the first accepted one", async () => {
     const other = bench.store.migrations.create({
       instanceUuid: instance.uuid,
       migrationType: "live-migration",
@@ -260,7 +260,7 @@ describe("6.7 evacuate", () => {
     expect([migration.id, other.id]).toContain(first?.id);
   });
 
-  it("conductor killed after the claim: run again it gives that claim back first; other evacuations' records stay", async () => {
+  it("conductor killed after the claim: the next run removes that claim first; other evacuations' records stay", async () => {
     await bench.host("devstack3");
     await bench.host("devstack0");
     bench.store.migrations.create({
@@ -291,7 +291,7 @@ describe("6.7 evacuate", () => {
     expect((await state()).held).toEqual(["devstack0", "devstack1", "devstack2"]);
   });
 
-  it("deleted while the destination was claimed: everything it holds is deleted by force", async () => {
+  it("deleted during the claim of the destination: all its allocations are deleted by force", async () => {
     bench.placementBench.inject({
       on: "PUT /allocations",
       does: () => {
@@ -304,7 +304,7 @@ describe("6.7 evacuate", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("anything unexpected: status error, vm error with a fault, never a stuck rebuild", async () => {
+  it("an unexpected error: status error, vm error with a fault, and no stuck rebuild", async () => {
     bench.placementBench.inject({
       on: "GET /allocations",
       does: errorResponse(500, "", "database is locked"),
@@ -316,7 +316,7 @@ describe("6.7 evacuate", () => {
     expect(bench.store.tasks.pending()).toEqual([]);
   });
 
-  describe("another request has the instance", () => {
+  describe("another request owns the instance", () => {
     const acknowledge = () => {
       bench.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
     };
@@ -333,14 +333,14 @@ describe("6.7 evacuate", () => {
       expect(bench.store.tasks.pending()).toEqual([]);
     };
 
-    it("a delete that was acknowledged before it: deleted locally, nothing is evacuated", async () => {
+    it("a delete acknowledged before: deleted locally, and nothing is evacuated", async () => {
       acknowledge();
       overwrite();
       await evacuate();
       await isDeleted();
     });
 
-    it("and the conductor is killed, before and after it claimed", async () => {
+    it("the same if the conductor is killed before or after the claim", async () => {
       acknowledge();
       overwrite();
       const claimed = bench.store.computeNodes.byHost("devstack2")[0]?.uuid ?? "";
@@ -352,7 +352,7 @@ describe("6.7 evacuate", () => {
       await isDeleted();
     });
 
-    it("a delete while it claims: the claim goes with the rest", async () => {
+    it("a delete during the claim: the claim is deleted with the rest", async () => {
       bench.placementBench.inject({
         on: "PUT /allocations",
         does: () => {
@@ -364,7 +364,7 @@ describe("6.7 evacuate", () => {
       await isDeleted();
     });
 
-    it("a later evacuation: this one ends, and gives back what it claimed", async () => {
+    it("a later evacuation: this one ends and removes its claim", async () => {
       bench.placementBench.inject({
         on: "PUT /allocations",
         does: () => {

@@ -34,7 +34,7 @@ async function left(
   return Object.keys(await bench.held(instance.uuid)).sort();
 }
 
-describe("what an instance holds on nodes that no record accounts for is given back", () => {
+describe("allocations of an instance on nodes that no record explains are removed", () => {
   test.each<[MigrationType, MigrationStatus, { isFailed?: boolean; isAnothers?: boolean }, readonly string[]]>([
     ["migration", "migrating", {}, ["d", "devstack1", "s"]],
     ["migration", "confirmed", {}, ["devstack1"]],
@@ -45,11 +45,11 @@ describe("what an instance holds on nodes that no record accounts for is given b
     ["evacuation", "accepted", {}, ["d", "devstack1", "s"]],
     ["evacuation", "accepted", { isFailed: true }, ["devstack1", "s"]],
     ["migration", "migrating", { isAnothers: true }, ["devstack1"]],
-  ])("beside a %s that is %s, %j", async (type, status, options, expected) => {
+  ])("with a %s that is %s, %j", async (type, status, options, expected) => {
     expect(await left([type, status], options)).toEqual(expected);
   });
 
-  test("without any move only its own host's is its own, also when another process writes at the same moment", async () => {
+  test("without a move only those on its host remain, despite a concurrent write", async () => {
     expect(await left(null)).toEqual(["devstack1"]);
     expect(await left(null, { conflict: true })).toEqual(["devstack1"]);
   });

@@ -12,14 +12,14 @@ beforeEach(async () => {
 /** Returns the ids of the requests that the conductor and the scheduler sent to Placement. */
 const sent = () => new Set(bench.placementBench.sent.map(({ headers }) => headers["x-openstack-request-id"]));
 
-it("build: candidates and claims carry the id of the API's request", async () => {
+it("build: candidates and claims have the id of the API's request", async () => {
   const uuid = bench.request();
   await bench.run();
   expect(bench.casts).toHaveLength(1);
   expect(sent()).toEqual(new Set([`req-${uuid}`]));
 });
 
-it("evacuate: the doubling claim, too", async () => {
+it("evacuate: the doubled claim has the id of the API's request", async () => {
   const { uuid } = await bench.server("devstack1");
   bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
   bench.store.instances.save(uuid, { taskState: "rebuilding" });
@@ -44,7 +44,7 @@ it("evacuate: the doubling claim, too", async () => {
   expect(sent()).toEqual(new Set(["req-evacuate"]));
 });
 
-it("local delete", async () => {
+it("local delete: the deletion has the id of the API's request", async () => {
   const { uuid } = await bench.server("devstack1");
   bench.store.instances.save(uuid, { taskState: "deleting" });
   bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });

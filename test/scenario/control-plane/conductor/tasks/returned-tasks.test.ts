@@ -49,7 +49,7 @@ describe("6.3 row 4: reschedules", () => {
     return params.alternates;
   };
 
-  it("uses the same row, and claims the alternate", async () => {
+  it("uses the same migration and claims the alternate", async () => {
     const left = await alternates();
     const [first] = bench.casts;
     const migration = migrate.onlyMigration();
@@ -73,7 +73,7 @@ describe("6.3 row 4: reschedules", () => {
     );
   };
 
-  it("ends in error when there is none left, with the destination's own error as the fault", async () => {
+  it("ends in error without an alternate, with the destination's error as the fault", async () => {
     await noneLeft();
     expect(migrate.state()).toEqual({ ...UNCHANGED, vmState: "error" });
     expect(bench.instance(instance.uuid).newFlavor).toBeNull();
@@ -98,13 +98,13 @@ describe("6.3 row 4: reschedules", () => {
     );
   });
 
-  it("leaves the vm_state when the destination's driver says that nothing happened", async () => {
+  it("keeps the vm_state if the destination's driver reports that nothing happened", async () => {
     await noneLeft({ rollback: true });
     expect(migrate.state()).toEqual(UNCHANGED);
     expect(prepEvent()?.result).toBe("Error");
   });
 
-  it("ends in error too when the conductor does not know what went wrong", async () => {
+  it("ends in error if an unexpected error occurs", async () => {
     await alternates();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
@@ -116,7 +116,7 @@ describe("6.3 row 4: reschedules", () => {
     expect(prepEvent()?.result).toBe("Error");
   });
 
-  it("leaves an instance to the operation that has taken it meanwhile", async () => {
+  it("does not change an instance that another operation owns", async () => {
     await alternates();
     const does = () => {
       const taken = { taskState: "deleting", taskRequestId: "req-delete", newFlavor: FLAVOR } as const;
@@ -133,7 +133,7 @@ describe("6.3 row 4: reschedules", () => {
     expect(prepEvent()?.result).toBe("Error");
   });
 
-  it("does nothing to an instance that was evacuated meanwhile, whose evacuation has ended the move", async () => {
+  it("does not change an instance whose evacuation has ended the move", async () => {
     const left = await alternates();
     const { id: migrationId } = migrate.onlyMigration();
     bench.store.migrations.save(migrationId, { status: "error", destCompute: null });
@@ -161,7 +161,7 @@ describe("6.3 row 4: reschedules", () => {
     expect(prepEvent()?.result).toBe("Error");
   });
 
-  it("ends the destination's event when the instance was deleted meanwhile", async () => {
+  it("ends the destination's event if the instance was deleted", async () => {
     await alternates();
     const event = failure();
     const { id: migrationId } = migrate.onlyMigration();
@@ -174,7 +174,7 @@ describe("6.3 row 4: reschedules", () => {
   });
 });
 
-describe("bug 1848343: the instance is deleted while its allocations are given back", () => {
+describe("bug 1848343: the instance is deleted while its allocations are moved back", () => {
   it.each([
     [false, {}],
     [true, { devstack1: NEED }],

@@ -17,8 +17,8 @@ const CONFLICT = errorResponse(
   "consumer generation conflict - expected 1 but got 2",
 );
 
-describe("6.0: the source's half of a move", () => {
-  it("an instance without allocations has none to give to the migration", async () => {
+describe("6.0: the source allocations of a move", () => {
+  it("an instance without allocations moves none to the migration", async () => {
     const world = await operated("resize_prep");
     await world.bench.placement.deleteAllocation(world.instance.uuid, { force: true });
     const lines = await stepsOf(world.bench, taskOf(world));
@@ -26,7 +26,7 @@ describe("6.0: the source's half of a move", () => {
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: NEED }]);
   });
 
-  it("an instance whose node is gone: nothing is moved, and the host is no destination", async () => {
+  it("an instance without a node: nothing is moved, and the host is no destination", async () => {
     const world = await operated("resize_prep");
     forgetNode(world, "devstack1");
     const lines = await stepsOf(world.bench, taskOf(world));
@@ -35,7 +35,7 @@ describe("6.0: the source's half of a move", () => {
     expect(getExternalCalls(lines)).toContain("cast prep_resize of devstack2");
   });
 
-  it("what a dead host keeps until it has cleaned up (V12) stays the instance's, and out of the claim", async () => {
+  it("allocations on a dead host before its cleanup (V12) stay with the instance, apart from the claim", async () => {
     const world = await operated("resize_prep", { hosts: ["devstack1", "devstack2", "devstack0"] });
     migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
     await holds(world, world.instance.uuid, "devstack0", "devstack1");
@@ -45,7 +45,7 @@ describe("6.0: the source's half of a move", () => {
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack0: NEED, devstack2: NEED }]);
   });
 
-  it("and stays the instance's when the move comes to nothing (V15)", async () => {
+  it("and stay with the instance if the move fails (V15)", async () => {
     const world = await operated("resize_prep", { hosts: ["devstack1", "devstack0"] });
     migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
     await holds(world, world.instance.uuid, "devstack0", "devstack1");
@@ -54,7 +54,7 @@ describe("6.0: the source's half of a move", () => {
     expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack0: NEED, devstack1: NEED });
   });
 
-  it("Placement refuses to move the source's half: NoValidHost in Nova's words, nothing is scheduled", async () => {
+  it("Placement rejects moving the source allocations: NoValidHost with Nova's message, and nothing is scheduled", async () => {
     const world = await operated("resize_prep");
     const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     world.bench.placementBench.inject({ on: "POST /allocations", does: full });
@@ -68,10 +68,10 @@ describe("6.0: the source's half of a move", () => {
   });
 });
 
-describe("6.0 doubled: what a failed move has claimed is taken off the instance again", () => {
+describe("6.0 doubled: the claim of a failed move is subtracted from the instance's allocations", () => {
   const CASES = [
     ["on another host", FLAVOR, ["devstack1", "devstack2"], { devstack1: NEED, devstack2: NEED }],
-    ["on its own", SMALL, ["devstack1"], { devstack1: { VCPU: 2, MEMORY_MB: 2560, DISK_GB: 21 } }],
+    ["on its own host", SMALL, ["devstack1"], { devstack1: { VCPU: 2, MEMORY_MB: 2560, DISK_GB: 21 } }],
   ] as const;
 
   it.each(CASES)("%s", async (_what, flavor, hosts, both) => {
@@ -91,7 +91,7 @@ describe("6.0 doubled: what a failed move has claimed is taken off the instance 
 });
 
 describe("a conductor that was killed", () => {
-  it("split: takes off what the earlier run claimed, and claims anew", async () => {
+  it("split: removes the claim of the earlier run and claims again", async () => {
     const world = await operated("resize_prep", { hosts: THREE });
     const { bench, instance } = world;
     const migration = migrationOf(world, "migration", "pre-migrating", { sourceCompute: "devstack1" });
@@ -106,7 +106,7 @@ describe("a conductor that was killed", () => {
     expect(outcome(lines)).toMatchObject({ "migration M1": { destCompute: "devstack2" } });
   });
 
-  it("split: what the earlier run claimed is replaced in one write", async () => {
+  it("split: the claim of the earlier run is replaced in one write", async () => {
     const world = await operated("resize_prep", { hosts: THREE });
     const { bench, instance } = world;
     const migration = migrationOf(world, "migration", "pre-migrating", { sourceCompute: "devstack1" });
@@ -117,7 +117,7 @@ describe("a conductor that was killed", () => {
     expect(writes).toEqual(["PUT /allocations/I"]);
   });
 
-  it("doubled: the destination of the earlier run is given back before another is claimed", async () => {
+  it("doubled: the destination of the earlier run is removed before another is claimed", async () => {
     const world = await operated("resize_prep", { hosts: THREE, version: PIKE });
     const { bench, instance } = world;
     migrationOf(world, "migration", "pre-migrating");
@@ -130,7 +130,7 @@ describe("a conductor that was killed", () => {
     ]);
   });
 
-  it("split, after an evacuation: what the dead host keeps is kept, the earlier run's claim is not", async () => {
+  it("split, after an evacuation: the dead host's allocations stay, the earlier run's claim does not", async () => {
     const world = await operated("resize_prep", { hosts: [...THREE, "devstack0"] });
     const { bench, instance } = world;
     migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
@@ -148,7 +148,7 @@ describe("a conductor that was killed", () => {
   });
 
   it.each([CONFLICT])(
-    "V27: a half that cannot be given back makes the server unusable, and the fault says why",
+    "V27: if the allocations cannot be moved back, the server is in error, with the reason as the fault",
     async (does) => {
       const world = await operated("resize_prep");
       disableOthers(world);

@@ -25,7 +25,7 @@ function createRejection(message: string) {
 }
 
 describe("6.6 from offloaded, step by step", () => {
-  it("the claim, the zone of its new host, the message", async () => {
+  it("claims, saves the zone of the new host, and casts", async () => {
     const world = await offloaded({ availabilityZone: null });
     world.bench.store.services.update(world.bench.service("devstack2").id, { disabled: true });
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([
@@ -47,20 +47,20 @@ describe("6.6 from offloaded, step by step", () => {
     expect(world.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("2.91: only the host that was asked for", async () => {
+  it("2.91: only the requested host is used", async () => {
     const world = await offloaded();
     await stepsOf(world.bench, taskOf(world, "devstack2"));
     expect(world.bench.casts.map(({ host }) => host)).toEqual(["devstack2"]);
   });
 
-  it("it is claimed with its own flavor, and what a run that was killed claimed is replaced", async () => {
+  it("is claimed with its own flavor, and the claim of a killed run is replaced", async () => {
     const world = await offloaded({ flavor: { ...FLAVOR, memoryMb: 1024 } });
     await holds(world, world.instance.uuid, "devstack1");
     const lines = await stepsOf(world.bench, taskOf(world, "devstack2"));
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: { ...NEED, MEMORY_MB: 1024 } }]);
   });
 
-  it("no host, or no request spec: it stays offloaded, and nothing is held", async () => {
+  it("no host, or no request spec: it stays offloaded without allocations", async () => {
     const world = await offloaded();
     for (const { id } of world.bench.store.services.list({})) {
       world.bench.store.services.update(id, { disabled: true });
@@ -76,7 +76,7 @@ describe("6.6 from offloaded, step by step", () => {
     expect(other.bench.store.tasks.pending()).toEqual([]);
   });
 
-  it("a delete meanwhile: what was claimed goes, and the instance is left to it", async () => {
+  it("deleted meanwhile: the claim is removed, and the instance is not changed", async () => {
     const world = await offloaded();
     const does = () => void world.bench.store.instances.save(world.instance.uuid, { taskState: "deleting" });
     world.bench.placementBench.inject({ on: "PUT /allocations", does });
@@ -86,7 +86,7 @@ describe("6.6 from offloaded, step by step", () => {
     expect(outcome(lines)).not.toHaveProperty("fault");
   });
 
-  it("a delete while no host is found: no fault, and its task_state stays", async () => {
+  it("deleted while no host is found: no fault, and its task_state stays", async () => {
     const world = await offloaded();
     const does = () => void world.bench.store.instances.save(world.instance.uuid, { taskState: "deleting" });
     world.bench.placementBench.inject({ on: "DELETE /allocations", does });
@@ -98,14 +98,14 @@ describe("6.6 from offloaded, step by step", () => {
     expect(world.bench.instance(world.instance.uuid).taskState).toBe("deleting");
   });
 
-  it("it is gone: what a run that was killed claimed goes by force", async () => {
+  it("the instance is gone: the claim of a killed run is deleted by force", async () => {
     const world = await offloaded();
     await holds(world, world.instance.uuid, "devstack1");
     world.bench.store.instances.destroy(world.instance.uuid);
     expect(getExternalCalls(await stepsOf(world.bench, taskOf(world)))).toEqual(["DELETE /allocations/I"]);
   });
 
-  it("what nobody foresaw: a fault, and the vm_state as it was", async () => {
+  it("an unexpected error: a fault, and the vm_state does not change", async () => {
     const world = await offloaded();
     const does = () => Promise.reject(new TypeError("unforeseen"));
     world.bench.placementBench.inject({ on: "DELETE /allocations", does, times: 3 });
@@ -120,7 +120,7 @@ describe("6.6 from offloaded, step by step", () => {
   });
 });
 
-it("what nobody foresaw, and it is gone: nothing is left to end", async () => {
+it("an unexpected error of a deleted instance leaves nothing to end", async () => {
   const world = await offloaded();
   const does = () => {
     world.bench.store.instances.destroy(world.instance.uuid);
@@ -135,7 +135,7 @@ it("what nobody foresaw, and it is gone: nothing is left to end", async () => {
 });
 
 describe("6.6 from shelved", () => {
-  it("it is started where it is", async () => {
+  it("is started on its host", async () => {
     const world = await operated("unshelving", { changes: { vmState: "shelved" } });
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([
       ["cast start_instance of devstack1", { instanceUuid: "I", requestId: REQUEST }],
@@ -145,9 +145,9 @@ describe("6.6 from shelved", () => {
   });
 
   it.each<[string, InstanceChanges]>([
-    ["somebody deletes it", { taskState: "deleting" }],
+    ["a user deletes it", { taskState: "deleting" }],
     ["it has no host", NOWHERE],
-  ])("%s: nobody is told", async (_what, changes) => {
+  ])("%s: no message is sent", async (_what, changes) => {
     const world = await operated("unshelving", { changes: { vmState: "shelved", ...changes } });
     expect(await stepsOf(world.bench, taskOf(world))).toEqual([]);
     expect(world.bench.store.tasks.pending()).toEqual([]);
