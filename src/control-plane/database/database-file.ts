@@ -1,6 +1,6 @@
 import Libsql from "libsql";
 
-/** Tells the user how to select another database; part of several error messages. */
+/** Describes how to select another database; part of several error messages. */
 const ELSEWHERE = "select another one with --state-dir (compute-cluster placement: --database)";
 
 /** The database file cannot be used by this process. Acknowledged writes are not lost. */

@@ -45,7 +45,7 @@ export interface HealOptions {
   readonly verbose: boolean;
 }
 
-/** Exit codes of the command as a whole; see {@link HEAL_CODES} for those of a single instance. */
+/** Exit codes of the complete command; see {@link HEAL_CODES} for those of a single instance. */
 const CODES = { healed: 0, maxCountReached: 1, nothingHealed: 4 } as const;
 
 /** The number of instances per batch without --max-count. */
