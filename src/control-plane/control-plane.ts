@@ -6,7 +6,7 @@ import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import { CleanupStack } from "../runtime/lifetime.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
-import { createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
+import { type ClusterPlacement, createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
 import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HostSupervisor } from "./conductor/host-controls.js";
@@ -16,7 +16,7 @@ import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/servi
 import { TaskRunner } from "./conductor/task-runner.js";
 import { type TaskOptions, taskOptions } from "./conductor/tasks/task-deps.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
-import { createApis } from "./create-apis.js";
+import { type Apis, createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
 import { EventLoopTicks, isLowPriority } from "./event-loop.js";
 import type { Extension, Inside } from "./extension.js";
@@ -108,9 +108,42 @@ export async function startControlPlane(options: ControlPlaneOptions) {
 
 /** @param cleanup collects what must be closed, also after a failed step */
 async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
+  const core = await openCore(options, cleanup);
+  const placement = openPlacement(core);
+  const work = openConductor(core, placement);
+  const apis = openApis(core, work);
+  const listeners = await listen(core, { placement, work, apis });
+  // No step after this can fail.
+  work.tasks.start();
+  core.ironic.start();
+  core.services.start();
+  return {
+    /** `http://127.0.0.1:8774` */
+    url: listeners.url,
+    /** URL for other machines, such as `https://192.0.2.2:8775`; undefined without an external listener. */
+    externalUrl: listeners.externalUrl,
+    /** The store, for code in the same process. */
+    store: core.store,
+    /** Hosts that their processes start, stop and kill on request over their connections. */
+    controls: work.conductor.controls,
+    /** Returns the hosts that serve, but get no servers scheduled until their agents send a heartbeat. */
+    hostsToReport: work.conductor.hostsToReport,
+    /** Closes the listeners and the store without waiting for requests in progress; call it after the connections are cut. */
+    cut: async () => {
+      await listeners.cut();
+      core.store.close();
+    },
+    /** Accepts no more requests, waits for those in progress and closes the store. Remaining tasks run at the next start. */
+    stop: () => cleanup.close(),
+  };
+}
+
+type Core = Awaited<ReturnType<typeof openCore>>;
+
+/** Opens the records and the services that all others need: the store, Identity, bare metal, the observers of requests. */
+async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const { runtime, digests, directory } = options;
-  const { clock, random, files, modules } = runtime;
-  const logger = runtime.logger;
+  const { clock, random, files, logger } = runtime;
   await ensureUsable(files, directory);
   const joinToken = await ensureJoinToken(files, random, directory);
   const store = await openStore({ path: directory.database, runtime });
@@ -127,40 +160,77 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());
-  const agentToken = sharedServiceToken(identity, clock, "nova");
-  let url = "";
   const watch = new RequestWatch(clock, identity.find, [
     ...(options.logRequests ? [requestLog(logger)] : []),
     ...(options.onRequest ? [options.onRequest] : []),
   ]);
-  const recorder = new RequestRecorder(clock, identity.callerOf, watch.add);
-  const placement = options.placement
+  return {
+    options,
+    cleanup,
+    store,
+    services,
+    identity,
+    ironic,
+    joinToken,
+    watch,
+    agentToken: sharedServiceToken(identity, clock, "nova"),
+    /** Milliseconds without a heartbeat after which a service is down. */
+    downTime: options.serviceDownTime * 1000,
+    /** The control plane's URL; empty until it listens. */
+    location: { url: "" },
+  };
+}
+
+function openPlacement({ options, store, identity, agentToken, location, watch }: Core): ClusterPlacement {
+  const { runtime } = options;
+  return options.placement
     ? createExternalPlacement(runtime, options.placement)
-    : embeddedPlacement({ runtime, store, identity, agentToken, rootUrl: () => url, watched: watch.service });
+    : embeddedPlacement({
+        runtime,
+        store,
+        identity,
+        agentToken,
+        rootUrl: () => location.url,
+        watched: watch.service,
+      });
+}
+
+type Work = ReturnType<typeof openConductor>;
+
+/** Creates the conductor with its tasks and the scheduler. */
+function openConductor(core: Core, placement: ClusterPlacement) {
+  const { options, cleanup, store, identity, joinToken, watch, agentToken, downTime } = core;
+  const { runtime } = options;
+  const { clock, random, timers } = runtime;
+  const logger = runtime.logger.child({ service: "conductor" });
   const reports = new ReportClient({
     http: placement.http,
     access: placement.access,
     config: { userAgent: "nova-conductor" },
     clock,
-    timers: runtime.timers,
+    timers,
     random,
-    logger,
+    logger: runtime.logger,
   });
-  const downTime = options.serviceDownTime * 1000;
-  let runner: TaskRunner | undefined;
-  const wake = () => runner?.wake();
   const conductor = new ConductorServer({
     store,
-    runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
+    runtime: { ...runtime, logger },
     joinToken,
     placementAccess: placement.agentAccess,
     imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...agentToken() }),
-    onTask: wake,
-    recorder,
+    recorder: new RequestRecorder(clock, identity.callerOf, watch.add),
     standIns: identity.standIns,
     serviceDownTime: downTime,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
     ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),
+  });
+  const scheduler = createScheduler({
+    store,
+    placement: reports,
+    config: { ...options.scheduler, serviceDownTime: downTime },
+    clock,
+    random,
+    logger: runtime.logger.child({ service: "scheduler" }),
   });
   const tasks = new TaskRunner({
     store,
@@ -168,16 +238,9 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
       store,
       bus: conductor.bus,
       placement: reports,
-      scheduler: createScheduler({
-        store,
-        placement: reports,
-        config: { ...options.scheduler, serviceDownTime: downTime },
-        clock,
-        random,
-        logger: logger.child({ service: "scheduler" }),
-      }),
+      scheduler,
       clock,
-      logger: logger.child({ service: "conductor" }),
+      logger,
       config: {
         maxAttempts: options.scheduler.maxAttempts,
         serviceDownTime: downTime,
@@ -188,50 +251,64 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
     concurrency: CONCURRENT_TASKS,
     ticks: new EventLoopTicks(runtime),
     clock,
-    logger: logger.child({ service: "conductor" }),
+    logger,
   });
-  runner = tasks;
+  cleanup.add(
+    store.onChange(({ kind }) => {
+      if (kind === "task") {
+        tasks.wake();
+      }
+    }),
+  );
   cleanup.add(() => tasks.stop());
-  const apis = createApis({
-    runtime: { ...runtime, logger: logger.child({ service: "compute-api" }) },
-    digests,
+  return { conductor, tasks, reports };
+}
+
+/** Creates the Identity, Compute, Image and Network APIs. */
+function openApis({ options, identity, store }: Core, { conductor, tasks, reports }: Work): Apis {
+  const { runtime } = options;
+  const logger = runtime.logger.child({ service: "compute-api" });
+  return createApis({
+    runtime: { ...runtime, logger },
+    digests: options.digests,
     keys: options.keys,
-    imageFolder: directory.glance,
+    imageFolder: options.directory.glance,
     identity,
     store,
     bus: conductor.bus,
     placement: reports,
-    wake,
+    wake: () => tasks.wake(),
     taskEnded: (id) => tasks.ended(id),
-    deleteService: createServiceDelete({
-      store,
-      placement: reports,
-      policy: options.serviceDeletePolicy,
-      logger: logger.child({ service: "compute-api" }),
-    }),
+    deleteService: createServiceDelete({ store, placement: reports, policy: options.serviceDeletePolicy, logger }),
     quota: options.quota,
     ...(options.auditPeriod === undefined ? {} : { auditPeriod: options.auditPeriod }),
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval,
   });
+}
 
-  const mounted = { ...apis.services, "/baremetal": ironic.handle, ...placement.services };
-  const guarded = withAccessRules(mounted, identity.accessRules);
+interface Parts {
+  readonly placement: ClusterPlacement;
+  readonly work: Work;
+  readonly apis: Apis;
+}
+
+/** Serves the services on loopback and on the external listener, and writes the files with their address. */
+async function listen(core: Core, { placement, work, apis }: Parts) {
+  const { options, cleanup, store, identity, ironic, watch, downTime, location } = core;
+  const { runtime } = options;
+  const { clock, files, modules, random } = runtime;
+  const { conductor, tasks } = work;
+  const guarded = withAccessRules(
+    { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
+    identity.accessRules,
+  );
   const listenOptions = {
     services: guarded,
-    isLowPriority: isLowPriority,
+    isLowPriority,
     sockets: conductor.sockets,
     reject: watch.rejections(openstackError),
   };
-  const metrics = metricsService({
-    store,
-    files,
-    clock,
-    modules,
-    downTime,
-    tasks,
-    onRequest: watch.add,
-  });
   const extension = options.extend?.({
     store,
     placement: placement.records,
@@ -241,48 +318,30 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
     whose: identity.validate,
     onRequest: watch.add,
     downTime,
-    url: () => url,
+    url: () => location.url,
   });
   const listener = await runtime.servers.listen({
     port: options.port,
     ...listenOptions,
     services: {
       ...watch.all(guarded),
-      "/metrics": metrics,
+      "/metrics": metricsService({ store, files, clock, modules, downTime, tasks, onRequest: watch.add }),
       ...(extension && extended(extension, listenOptions.reject, random)),
     },
   });
   cleanup.add(() => listener.close());
   cleanup.add(() => extension?.close());
-  const externalServer =
+  const external =
     options.externalListener &&
     (await openExternalListener(options.externalListener, listenOptions, runtime, watch.service));
-  cleanup.add(async () => externalServer?.close());
+  cleanup.add(async () => external?.close());
   cleanup.add(() => conductor.stop());
-  url = listener.url;
-  await writeLocation({ url, ...(externalServer && { externalUrl: externalServer.url }) }, identity, options);
-  // No step after this can fail.
-  tasks.start();
-  ironic.start();
-  services.start();
+  location.url = listener.url;
+  await writeLocation({ url: listener.url, ...(external && { externalUrl: external.url }) }, identity, options);
   return {
-    /** `http://127.0.0.1:8774` */
-    url,
-    /** URL for other machines, such as `https://192.0.2.2:8775`; undefined without an external listener. */
-    externalUrl: externalServer?.url,
-    /** The store, for code in the same process. */
-    store,
-    /** Hosts that their processes start, stop and kill on request over their connections. */
-    controls: conductor.controls,
-    /** Returns the hosts that serve, but get no servers scheduled until their agents send a heartbeat. */
-    hostsToReport: conductor.hostsToReport,
-    /** Closes the listeners and the store without waiting for requests in progress; call it after the connections are cut. */
-    cut: async () => {
-      await Promise.all([listener.close(0), externalServer?.close(0)]);
-      store.close();
-    },
-    /** Accepts no more requests, waits for those in progress and closes the store. Remaining tasks run at the next start. */
-    stop: () => cleanup.close(),
+    url: listener.url,
+    externalUrl: external?.url,
+    cut: () => Promise.all([listener.close(0), external?.close(0)]),
   };
 }
 

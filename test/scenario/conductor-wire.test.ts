@@ -24,7 +24,12 @@ function handlers(requests: string[], own: Partial<AgentHandlers> = {}): AgentHa
 async function start() {
   const world = new VirtualWorld();
   const tasks: number[] = [];
-  const cluster = await startInProcessConductor(world, { conductor: { onTask: () => tasks.push(world.now) } });
+  const cluster = await startInProcessConductor(world);
+  cluster.store.onChange(({ kind }) => {
+    if (kind === "task") {
+      tasks.push(world.now);
+    }
+  });
   const requests: string[] = [];
   const agent = cluster.agent("devstack1");
   await world.runUntil(agent.session.acquireLease());

@@ -31,8 +31,6 @@ export interface ConductorOptions {
   readonly placementAccess: WorkContext["placementAccess"];
   /** Returns the Image service's endpoint and token; absent without an Image service. */
   readonly imageAccess?: NonNullable<WorkContext["imageAccess"]>;
-  /** Called after the commit of a new task. */
-  readonly onTask?: () => void;
   /** Called when an agent acquires or loses a host's lease. */
   readonly onHolder?: HolderListener;
   /** Starts and stops agent processes; absent if this process supervises none. */
@@ -143,8 +141,6 @@ export class ConductorServer {
     this.#unsubscribe = store.onChange(({ kind, id }) => {
       if (kind === "message") {
         this.#outbox.deliver(String(id));
-      } else if (kind === "task") {
-        options.onTask?.();
       } else if (kind === "migration") {
         moveEnds.changed(Number(id));
       }

@@ -18,7 +18,7 @@ case $profile in
   open-policy)
     printf '[oslo_policy]\npolicy_file = policy.yaml\n' >>"$conf"
     sed -n 's/^  *\["\(placement:[a-z_:]*\)", .*/"\1": "@"/p; s/^  *"\(placement:[a-z_:]*\)",$/"\1": "@"/p' \
-      "$root/src/cluster/placement/policy/default-rules.ts" | sort -u >"$state/policy.yaml"
+      "$root/src/control-plane/placement/auth.ts" | sort -u >"$state/policy.yaml"
     ;;
   secure-rbac) printf '[oslo_policy]\nenforce_scope = true\nenforce_new_defaults = true\n' >>"$conf" ;;
   legacy-rbac) printf '[oslo_policy]\nenforce_scope = true\nenforce_new_defaults = false\n' >>"$conf" ;;

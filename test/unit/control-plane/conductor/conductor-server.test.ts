@@ -14,13 +14,12 @@ const DAY = 24 * 3_600_000;
 let runtime: ReturnType<typeof createVirtualRuntime>;
 let store: Store;
 let server: ConductorServer;
-let tasks: number;
 let holders: unknown[];
 
 beforeEach(() => {
   runtime = createVirtualRuntime();
   store = emptyStore({ runtime });
-  [tasks, holders] = [0, []];
+  holders = [];
   server = open();
 });
 
@@ -30,9 +29,6 @@ function open(): ConductorServer {
     runtime,
     joinToken: "secret",
     placementAccess: () => ({ endpoint: "http://p", token: "t", expiresAt: 0 }),
-    onTask: () => {
-      tasks += 1;
-    },
     onHolder: (host, pid) => holders.push([host, pid]),
   });
 }
@@ -95,8 +91,6 @@ describe("the door", () => {
     expect(agent.ends).toEqual([[1001, "the conductor is stopping; come back later"]]);
     expect([server.connections, holders.at(-1)]).toEqual([0, ["h", null]]);
     expect(connect().rejection).toBe("the conductor is stopping");
-    store.tasks.add({ kind: "delete_local", instanceUuid: I, requestId: "r" });
-    expect(tasks).toBe(0);
     agent.call(2, "session_ping");
     expect(agent.received).toHaveLength(2);
   });
@@ -185,13 +179,11 @@ describe("who is silent is cut", () => {
   });
 });
 
-test("what is stored is handed on: tasks to their runner, messages and ends of moves to their hosts", () => {
+test("what is stored is handed on: messages and ends of moves to their hosts", () => {
   const agent = connect();
   agent.hello();
   agent.call(1, "host_lease", { host: "h" });
   agent.call(2, "host_serve", { host: "h" });
-  store.tasks.add({ kind: "delete_local", instanceUuid: I, requestId: "r" });
-  expect(tasks).toBe(1);
   store.messages.enqueue({ host: "h", method: "reboot_instance", params: "{}", requestId: "r" });
   expect(agent.received.at(-1)).toMatchObject({ method: "reboot_instance", meta: { host: "h" } });
   expect(server.bus.serves("h")).toBe(true);
