@@ -33,7 +33,7 @@ for version in "$@"; do
     run --project unit --project scenario
     passed="$(grep -E '^ +Tests +.*passed' "$log" | sed 's/^ *Tests *//') in one process"
   fi
-  run --project process test/process/up.test.ts -t "starts hosts of its own, stops all of them on Ctrl-C"
+  run --project process test/process/up.test.ts -t "starts its hosts, stops all of them on Ctrl-C"
   grep -qE '^ +Tests +1 passed' "$log" || { echo "no cluster was started"; exit 1; }
   found=$(traces "$node")
   [ "$found" = "$expected" ] || { diff <(echo "$expected") <(echo "$found") || true; echo "seeds do otherwise on Node $version"; exit 1; }

@@ -77,7 +77,7 @@ describe("a cluster file", () => {
 
     await writeFile(path, FILE.replace("rack[1-2]", "rack[2-3]").replace("name: debian", "name: other"));
     const rejected = await run("compute-cluster", up());
-    expect([rejected.code, rejected.stderr]).toEqual([3, expect.stringContaining("--yes agrees to it")]);
+    expect([rejected.code, rejected.stderr]).toEqual([3, expect.stringContaining("confirm it with --yes")]);
     expect(rejected.stdout).toContain("  - host rack1 (destroys)\n");
     const again = await start("--yes");
     expect(cluster?.stdout).toContain("Removed: rack1.");

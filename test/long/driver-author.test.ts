@@ -27,9 +27,9 @@ describe("the kit for authors of drivers", () => {
 
   test("driver new rejects existing folders and invalid package names", async () => {
     const again = await run("compute-agent", ["driver", "new", "my-driver", "--in", folder]);
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is there already")]);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("exists already")]);
     const wrong = await run("compute-agent", ["driver", "new", "My_Driver", "--in", folder]);
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("expected a name in small letters")]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("expected a name of lower-case letters")]);
   });
 
   test("a driver from driver new conforms to the contract; a violated rule is reported, with exit code 1", async () => {

@@ -138,11 +138,11 @@ const files = {
     const of = (code: string) => found.find((each) => each.code === code);
     expect(of("pause-state")).toMatchObject({
       outcome: "failed",
-      message: "pause must come back, but it did not come back within 1 s; the process was killed",
+      message: "pause must return, but it did not return within 1 s; the process was killed",
     });
     expect(of("unpause-state")).toMatchObject({
       outcome: "unreached",
-      message: "pause did not come back in pause-state",
+      message: "pause did not return in pause-state",
     });
     expect(of("suspend-state")).toMatchObject({
       outcome: "failed",
@@ -171,7 +171,7 @@ export const check = { ...right, sweep: ({ folder }) => { appendFileSync(${JSON.
     const [, pid = ""] = await program.printed(/I am (\d+)/);
     program.signal("SIGINT");
     expect((await program.exited).code).toBe(1);
-    expect(program.stderr).toMatch(/interrupted; the rules that are not listed were not tried/);
+    expect(program.stderr).toMatch(/interrupted; the rules that are not listed did not run/);
     expect(await readFile(swept, "utf8")).toMatch(/power-off-state\n$/);
     expect((await readdir(folder)).filter((name) => /^driver-check-/.test(name))).toEqual([]);
     // The process that adopts an orphan may not have reaped it yet.
@@ -193,7 +193,7 @@ export const check = { ...right, sweep: async ({ folder, doors }) => doors.files
     const leaving = await methods("leaves", "powerOff: () => new Promise(() => {}), destroy: async () => {}");
     const second = check(leaving, ["--only", "power-off-state", "--limit", "1", "--with", described]);
     await second.exited;
-    expect(second.stderr).toMatch(/swept what was left: [0-9a-f-]{36}/);
+    expect(second.stderr).toMatch(/swept leftovers: [0-9a-f-]{36}/);
   });
 
   test("--only selects rules and rejects unknown ones with a list; --with and the driver's own check must be valid checks", async () => {

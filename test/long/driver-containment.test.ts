@@ -22,8 +22,8 @@ describe("driver check", () => {
     ["rejects", /^spawn must leave no error uncaught.*the hypervisor hung up.*misbehaving-driver\/index\.js:\d+/],
     ["throws", /^spawn must leave no error uncaught.*the hypervisor fell over/],
     ["throws-in-microtask", /^spawn must leave no error uncaught.*the hypervisor fell over/],
-    ["hangs", /^spawn must come back, but it did not come back within 3 s; the process was killed$/],
-    ["blocks", /^spawn must come back, but it did not come back within 3 s; the process was killed$/],
+    ["hangs", /^spawn must return, but it did not return within 3 s; the process was killed$/],
+    ["blocks", /^spawn must return, but it did not return within 3 s; the process was killed$/],
   ])("8.10 %s in a method fails the rule by its name, and the other rules run", async (misdeed, message) => {
     const limit = ["hangs", "blocks"].includes(misdeed) ? ["--limit", "3"] : [];
     const { code, stdout } = await check(misdeed, "--json", "--only", "nodes-are-listed,spawn-runs", ...limit);
@@ -102,9 +102,7 @@ describe("an agent", () => {
     const [, url = ""] = await agent.printed(/metrics on (http:\S+)/);
     const bad = await operator.boot("rejects");
     await operator.serverIn(bad, "ERROR");
-    expect(agent.stderr).toMatch(
-      /spawn left a rejected promise that nothing handles; the call fails.*the hypervisor hung up/,
-    );
+    expect(agent.stderr).toMatch(/spawn left an unhandled promise rejection; the call fails.*the hypervisor hung up/);
     const good = await operator.boot("good");
     await operator.serverIn(good, "ACTIVE");
     const metrics = await (await fetch(url)).text();
@@ -154,7 +152,7 @@ describe("an agent", () => {
         `event loop has been blocked for \\d s.*the driver's last call was spawn of driver misbehaving, of host devstack1, for instance ${id}`,
       ),
     );
-    await agent.printed(/the event loop turns again after \d+ s; heartbeats.*spawn of driver misbehaving/);
+    await agent.printed(/the event loop runs again after a block of \d+ s; heartbeats.*spawn of driver misbehaving/);
     await operator.serverIn(id, "ACTIVE");
     await agent.stop();
   });

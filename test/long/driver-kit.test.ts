@@ -66,15 +66,20 @@ describe("compute-agent --watch", () => {
     const listed = await virsh("list", "--json");
     expect(JSON.parse(listed.stdout)).toEqual([{ id: null, name: "vm1", uuid: id, state: "running" }]);
     const changed = await virsh("destroy", "vm1");
-    expect([changed.code, changed.stderr]).toEqual([1, expect.stringContaining("change them with its own tools")]);
+    expect([changed.code, changed.stderr]).toEqual([
+      1,
+      expect.stringContaining("use that driver's tools to change its guests"),
+    ]);
     const guest = join(cloud.stateDir, "agents/watched1/driver/guests", `${id}.json`);
     const before = await readFile(guest, "utf8");
     const file = join(driver, "dist/guests.js");
     const right = await readFile(file, "utf8");
     await writeFile(file, "export const Guests = ;\n");
-    await agent.printed(/SyntaxError[\s\S]*ended \(2\); it starts again when/);
+    await agent.printed(/SyntaxError[\s\S]*ended \(2\); it is restarted when/);
     await writeFile(file, right);
-    await agent.printed(/starts again when[\s\S]*has changed, the driver is loaded again[\s\S]*watched1 is serving/);
+    await agent.printed(
+      /is restarted when[\s\S]*has changed; restarting the agent with the new driver[\s\S]*watched1 is serving/,
+    );
     expect(await readFile(guest, "utf8")).toBe(before);
     const stopped = await cloud.compute("POST", `/servers/${id}/action`, { "os-stop": null });
     expect(stopped.status).toBe(202);
@@ -85,7 +90,7 @@ describe("compute-agent --watch", () => {
     const silent = await virsh("list");
     expect([silent.code, silent.stderr]).toEqual([
       1,
-      expect.stringContaining("the agent of watched1 does not say what its driver has"),
+      expect.stringContaining("the agent of watched1 did not report its guests"),
     ]);
   });
 });

@@ -66,7 +66,7 @@ it("a replay in a new cluster has the recorded results, with new ids, and report
   });
   expect(await run("replay", file, "--into", "third")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("no cluster of this user is called third"),
+    stderr: expect.stringContaining("this user has no cluster named third"),
   });
 
   // Pretend that the evacuation was rejected in the recording.

@@ -55,7 +55,7 @@ describe("snapshots of a cluster of processes", () => {
 
     expect(await run("reset", "one")).toMatchObject({
       code: 3,
-      stderr: expect.stringMatching(/reset destroys:\n {2}- host extra1\n.*--yes agrees to it; nothing was changed/),
+      stderr: expect.stringMatching(/reset destroys:\n {2}- host extra1\n.*confirm it with --yes; nothing was changed/),
     });
     expect(await hosts("one")).toEqual(["devstack1 serving", "extra1 serving"]);
     expect(await run("reset", "one", "--yes")).toMatchObject({ code: 0, stderr: "" });

@@ -54,7 +54,7 @@ describe("clusters that outlive the command that starts them", () => {
     expect((await run("logs", "--name", "ci-7", "devstack1", "-n", "1")).stdout).not.toBe("");
     expect(await run("delete", "ci-7")).toMatchObject({
       code: 3,
-      stderr: expect.stringMatching(/destroys:\n {2}- host devstack1\n.*--yes agrees to it; nothing was changed/),
+      stderr: expect.stringMatching(/destroys:\n {2}- host devstack1\n.*confirm it with --yes; nothing was changed/),
     });
     expect(await run("delete", "ci-7", "--yes")).toMatchObject({ code: 0 });
     expect(await list()).toEqual([]);

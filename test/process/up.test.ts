@@ -95,7 +95,7 @@ describe("compute-cluster up", () => {
     await mkdir(join(stateDir, "clouds.yaml"));
     const cluster = up("--port", "0");
     expect(await cluster.exited).toEqual({ code: 2, signal: null });
-    expect(cluster.stderr).toMatch(/the control plane has ended: cannot read \S+clouds\.yaml: it is a folder/);
+    expect(cluster.stderr).toMatch(/the control plane ended: cannot read \S+clouds\.yaml: it is a folder/);
     expect(cluster.stdout).not.toMatch(/stopping/);
   });
 

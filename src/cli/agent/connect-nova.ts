@@ -52,7 +52,7 @@ export async function connectNova(
   connection.onState((state, detail) => {
     if (state === "waiting" && !isReported) {
       isReported = true;
-      runtime.logger.warn(`no control plane: ${detail}. Trying again until it answers; Ctrl-C gives up`);
+      runtime.logger.warn(`no control plane: ${detail}. Retrying until it responds; Ctrl-C stops`);
       notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${detail}` });
     }
     if (state === "connected" && isReported) {

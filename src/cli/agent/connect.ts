@@ -49,7 +49,7 @@ export async function connect(
     }
     isReported = true;
     const hint = reason.startsWith(NO_TLS) ? "" : `${controlPlaneHint(options.hosts ?? host, directory)}. `;
-    runtime.logger.warn(`no control plane: ${reason}. ${hint}Trying again until it answers; Ctrl-C gives up`);
+    runtime.logger.warn(`no control plane: ${reason}. ${hint}Retrying until it responds; Ctrl-C stops`);
     notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
   };
   const [{ url, joinToken }, { connectToConductor }] = await Promise.all([
@@ -166,7 +166,7 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 /** @throws {TlsUnusable} The text is not a certificate. */
 function assertCertificate(ca: string, place: string): void {
   const wrong = new TlsUnusable(
-    `${place} has no certificate that can be read; expected that of the control plane's authority in PEM, as compute-cluster join writes it`,
+    `${place} has no readable certificate; expected the one of the control plane's authority in PEM, as compute-cluster join writes it`,
   );
   try {
     if (certificatesIn(ca).length > 0) {

@@ -105,7 +105,7 @@ class LoopWatchdog {
     this.#beaten = now;
     if (Atomics.exchange(this.#state, REPORTED, 0) === 1) {
       this.#logger.error(
-        `the event loop turns again after ${Math.round(passed / 1000)} s; heartbeats, the lease and all requests waited meanwhile`,
+        `the event loop runs again after a block of ${Math.round(passed / 1000)} s; heartbeats, the lease and all requests waited meanwhile`,
         { last_driver_call: this.#last },
       );
     }
@@ -173,7 +173,7 @@ export class DriverGuard {
     process.exitCode = ExitCode.failure;
     this.#complain(
       `driver ${call.driver} ended the process by process.exit(${code}) in ${titleOf(call)}${callerOfExit()}; ` +
-        "a driver has to throw instead",
+        "a driver must throw instead",
     );
   }
 
@@ -187,7 +187,7 @@ export class DriverGuard {
   }
 
   #reportOrEnd({ call, kind, error }: UnhandledError): void {
-    const what = `driver ${call.driver}: ${kind} that nothing caught, of ${titleOf(call)}: ${textOf(error)}${place(error)}`;
+    const what = `driver ${call.driver}: unhandled ${kind} in ${titleOf(call)}: ${textOf(error)}${place(error)}`;
     if (kind === "exception") {
       this.#end(what);
     }

@@ -62,14 +62,14 @@ function printReport(report: DryRunReport, terminal: Terminal): void {
   if (lease !== null) {
     const effect =
       lease.freeIn === null
-        ? "is refused as long as it lives"
-        : `waits ${Math.ceil(lease.freeIn / 1000)} s for it to come back`;
+        ? "is rejected while it is running"
+        : `waits ${Math.ceil(lease.freeIn / 1000)} s for it to reconnect`;
     terminal.complain(
       `Another agent holds host ${report.host}: pid ${lease.pid} on machine ${lease.machine}; a start ${effect}.`,
     );
   }
   if (rejection !== null) {
-    terminal.complain(`${report.host} would refuse to start (${rejection.code}): ${rejection.found}.`);
+    terminal.complain(`${report.host} would not start (${rejection.code}): ${rejection.found}.`);
     if (rejection.hint !== "") {
       terminal.complain(`To fix it: ${rejection.hint}`);
     }

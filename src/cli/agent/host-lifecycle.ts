@@ -70,7 +70,7 @@ export class UnhandledDriverErrors {
     const { call, kind } = unhandledError;
     const owner = call.context === undefined ? undefined : this.#owners.get(call.context);
     if (owner?.alive() === false) {
-      this.#logger.debug("an error of a driver whose host was killed", {
+      this.#logger.debug("driver error after its host was killed; ignored", {
         ...fieldsOf(call),
         err: unhandledError.error,
       });
@@ -86,9 +86,9 @@ export class UnhandledDriverErrors {
   #report({ call, kind, error, failsCall }: UnhandledError, owner: DriverErrorOwner | undefined): void {
     const what =
       kind === "rejection"
-        ? `${call.method} left a rejected promise that nothing handles`
-        : `a callback of ${call.method} threw, and nothing could catch it; ${owner === undefined ? "of which host is not known" : "the host is given up"}`;
-    const effect = failsCall ? "the call fails" : "no call of it is under way any more";
+        ? `${call.method} left an unhandled promise rejection`
+        : `a callback of ${call.method} threw, and nothing could catch it; ${owner === undefined ? "its host is unknown" : "the host is stopped"}`;
+    const effect = failsCall ? "the call fails" : "none of its calls is pending";
     const fields = { ...fieldsOf(call), err: error instanceof Error ? error : new Error(textOf(error)) };
     const text = `driver ${call.driver}: ${what}; ${effect}`;
     if (kind === "rejection") {

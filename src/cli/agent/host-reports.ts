@@ -191,7 +191,7 @@ export class HostsReport implements Report {
     }
     const left = this.#warnings.size - MAX_WARNINGS;
     if (left > 0) {
-      logger.warn(`${left} other warnings of hosts that started; --debug shows them`);
+      logger.warn(`${left} further warnings during the start of hosts; use --debug to log them`);
     }
     this.#warnings.clear();
   }

@@ -67,7 +67,7 @@ export async function loadConfig(
   const { names, first } = await loadHosts(options, files, guard);
   if (names.length > 1) {
     throw new OneHostOnly(
-      `--host names ${names.length} hosts, expected one: --check and --dry-run look at one host at a time, as --host ${names[0]}`,
+      `--host names ${names.length} hosts, expected one: --check and --dry-run need a single host, such as --host ${names[0]}`,
     );
   }
   return first;
@@ -139,13 +139,13 @@ function assertStateNotShared(
   const { host, statePath } = defaults;
   if (requestedHost !== undefined && host !== requestedHost) {
     throw new HostsShareState(
-      `--host ${requestedHost} is overruled by another option, which says ${host}; leave that out`,
+      `--host ${requestedHost} is overridden by another option, which sets ${host}; remove that option`,
     );
   }
   const owner = owners.get(statePath) ?? host;
   if (owner !== host) {
     throw new HostsShareState(
-      `hosts ${owner} and ${host} would share [DEFAULT] state_path = ${statePath}; each needs its own, as state_path = ${statePath}/$host`,
+      `hosts ${owner} and ${host} would share [DEFAULT] state_path = ${statePath}; each needs a separate one, such as state_path = ${statePath}/$host`,
     );
   }
   owners.set(statePath, host);
@@ -219,6 +219,6 @@ export function logWarnings(
   }
   const unknown = isNovas ? [...new Set(warnings.flatMap((warning) => warning.unknown ?? []))] : [];
   if (unknown.length > 0) {
-    logger.info(`nova.conf has what this agent has no use for, which is ignored: ${unknown.join(", ")}`);
+    logger.info(`nova.conf has options that this agent does not use; ignored: ${unknown.join(", ")}`);
   }
 }

@@ -78,7 +78,7 @@ class EndOfProcess {
     this.#stopRequests += 1;
     // A second signal is deliberate. The next start repairs an interrupted operation.
     if (this.#stopRequests > 1) {
-      this.#logger.warn("stopped a second time: the agent ends at once, whatever is under way");
+      this.#logger.warn("second stop signal: the agent exits immediately, without waiting for operations");
       process.exit(ExitCode.failure);
     }
     this.#abort.abort();
@@ -292,7 +292,7 @@ function failed(error: unknown, stopRequested: boolean, complain: (text: string)
   notifyParent({ type: "component", state: "failed", detail: message });
   const rejection = toStartupRejection(error);
   if (rejection !== null) {
-    complain(`compute-agent: refused to start (${rejection.code}): ${message}`);
+    complain(`compute-agent: the start was rejected (${rejection.code}): ${message}`);
     complain(
       rejection.untouched
         ? "Nothing was touched. --dry-run shows the same without starting."

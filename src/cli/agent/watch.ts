@@ -38,7 +38,7 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
         if (stopping) {
           finish(code ?? ExitCode.failure);
         } else {
-          terminal.complain(`compute-agent: ended (${code}); it starts again when ${folder} changes`);
+          terminal.complain(`compute-agent: the agent ended (${code}); it is restarted when ${folder} changes`);
         }
       });
     };
@@ -50,7 +50,7 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
       if (stopping) {
         return;
       }
-      terminal.complain(`compute-agent: ${folder} has changed, the driver is loaded again`);
+      terminal.complain(`compute-agent: ${folder} has changed; restarting the agent with the new driver`);
       if (child === undefined) {
         return start();
       }

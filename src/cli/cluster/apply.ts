@@ -68,7 +68,7 @@ function asJson(lines: readonly Line[]): string {
 function asText(lines: readonly Line[], width: number): string {
   const count = (state: Line["outcome"]["state"]) => lines.filter(({ outcome }) => outcome.state === state).length;
   const summary = `${count("done")} done, ${count("already")} were done already, ${count("refused")} refused`;
-  return lines.length === 0 ? "the plan holds no edit" : `${renderTable(COLUMNS, lines, width)}\n${summary}`;
+  return lines.length === 0 ? "the plan has no edits" : `${renderTable(COLUMNS, lines, width)}\n${summary}`;
 }
 
 const COLUMNS: readonly Column<Line>[] = [

@@ -35,7 +35,7 @@ async function deleteCluster(name: string, yes: boolean, runtime: Runtime): Prom
   await requireCluster(name);
   const directory = stateDir(rootOf(name), "/");
   if ((await clusterState(directory.root, runtime)).state === "running") {
-    terminal.complain(`compute-cluster: ${name} runs; stop it first: compute-cluster down --name ${name}`);
+    terminal.complain(`compute-cluster: ${name} is running; stop it first: compute-cluster down --name ${name}`);
     return ExitCode.rejected;
   }
   const losses = await clusterLosses(directory, runtime);

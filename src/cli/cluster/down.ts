@@ -35,7 +35,7 @@ export function downCommand(): Command {
     .option("--yes", "with --all: agree to the stop of clusters outside this folder")
     .action(async (options: DownOptions, command: Command) => {
       if (options.all === true && command.getOptionValueSource("stateDir") === "cli") {
-        command.error("error: --all stops every cluster; leave --name and --state-dir out");
+        command.error("error: --all stops every cluster; remove --name and --state-dir");
       }
       const roots = options.all === true ? await knownClusters().roots() : [options.stateDir];
       process.exitCode =
@@ -101,7 +101,7 @@ async function stopOne(root: string, runtime: Runtime): Promise<string> {
   for (let waited = 0; runtime.processes.isAlive(pid); waited += LOOK_EVERY) {
     if (waited >= STOP_TIMEOUT_MS) {
       throw new Error(
-        `process ${pid} still stops after ${STOP_TIMEOUT_MS / 1000} s; its log is in ${stateDir(root, "/").logs}, kill ${pid} ends it at once`,
+        `process ${pid} has not stopped after ${STOP_TIMEOUT_MS / 1000} s; its log is in ${stateDir(root, "/").logs}, kill ${pid} ends it immediately`,
       );
     }
     await runtime.timers.sleep(LOOK_EVERY);

@@ -186,7 +186,7 @@ async function setOne({ runtime, terminal, target }: Bench, host: string, parsed
     }
     await runtime.timers.sleep(NOTICE_STEP);
   }
-  terminal.print(`No agent of ${host} has read this from ${folder} yet; one that is started will`);
+  terminal.print(`No agent of ${host} has read this from ${folder} yet; the next start will`);
 }
 
 interface Row {

@@ -110,8 +110,8 @@ class HostSettingsUnreadable extends Error {
 
   constructor(path: string, reason: string) {
     super(
-      `${path}, which says with which driver and configuration each host was started, cannot be read: ${reason}; ` +
-        "remove it, and give --driver and --config-file as they were",
+      `${path}, which has the driver and configuration of each host, cannot be read: ${reason}; ` +
+        "remove it, and pass the former --driver and --config-file",
     );
   }
 }

@@ -72,8 +72,8 @@ export async function writeJoinConfig(
   }
   if (info.externalUrl === undefined) {
     throw new TlsUnusable(
-      `the control plane of ${directory.root} listens on ${info.url} alone, which other machines do not reach: ` +
-        'make a certificate by "compute-cluster tls", and start it with --listen ADDRESS',
+      `the control plane of ${directory.root} listens on ${info.url} only, which other machines cannot reach: ` +
+        'create a certificate with "compute-cluster tls", and start it with --listen ADDRESS',
     );
   }
   const tls = new TlsFiles(files, directory);
@@ -82,7 +82,7 @@ export async function writeJoinConfig(
     const server = await tls.server();
     if (server !== undefined && !covers(server.certificate, address)) {
       throw new TlsUnusable(
-        `the certificate of the control plane is not for ${address}; "compute-cluster tls" shows for whom, --renew makes another`,
+        `the certificate of the control plane is not for ${address}; "compute-cluster tls" prints its names, --renew creates another`,
       );
     }
   }

@@ -69,10 +69,11 @@ export function listenArguments({ listen, listenWithoutTls }: ListenFlags): read
 
 /** Returns the warnings about these flags. */
 export function listenWarnings({ listen, listenWithoutTls }: ListenFlags): readonly string[] {
-  const danger = "whoever is on the way reads passwords, tokens and the join token, and can act as an administrator";
+  const danger =
+    "anyone on the network path can read passwords, tokens and the join token, and act as an administrator";
   return listen === undefined || !listenWithoutTls
     ? []
-    : [`LISTENING ON ${listen.address} WITHOUT TLS: ${danger}. Leave --listen-without-tls out to encrypt`];
+    : [`LISTENING ON ${listen.address} WITHOUT TLS: ${danger}. Remove --listen-without-tls to encrypt`];
 }
 
 /**
@@ -88,7 +89,7 @@ export async function resolveExternalListener(
 ): Promise<ExternalListener | undefined> {
   if (listen === undefined) {
     if (listenWithoutTls) {
-      throw new TlsUnusable("--listen-without-tls says how to --listen, but no --listen address is given");
+      throw new TlsUnusable("--listen-without-tls requires --listen ADDRESS");
     }
     return undefined;
   }
@@ -106,14 +107,14 @@ export async function resolveExternalListener(
   const server = await tls.server();
   if (server === undefined) {
     throw new TlsUnusable(
-      `there is no certificate to listen on ${address} with: make one by "${tlsCommand(address, directory)}", and try again; ` +
+      `there is no certificate for listening on ${address}: create one with "${tlsCommand(address, directory)}", and try again; ` +
         "--listen-without-tls listens in plain text",
     );
   }
   const { until } = validateCertificate(server, address, directory, clock.now());
   if (until - clock.now() < WARN_BEFORE) {
     logger.warn(
-      `the certificate of the control plane ends on ${day(until)}; "compute-cluster tls --renew" makes a new one`,
+      `the certificate of the control plane ends on ${day(until)}; "compute-cluster tls --renew" creates a new one`,
     );
   }
   const { names } = toCertificateAttributes(server.certificate);
@@ -134,15 +135,15 @@ function validateCertificate({ certificate }: Identity, address: string, directo
   const found = `the certificate of ${directory.tls.server}`;
   if (now < from || now > until) {
     throw new TlsUnusable(
-      `${found} is valid from ${day(from)} to ${day(until)}, and not now: make a new one by ${renew}`,
+      `${found} is valid from ${day(from)} to ${day(until)}, which is not now: create a new one with ${renew}`,
     );
   }
   if (!isAll(address) && !covers(certificate, address)) {
-    throw new TlsUnusable(`${found} is for ${names.join(", ")}, and not for ${address}: make a new one by ${renew}`);
+    throw new TlsUnusable(`${found} is for ${names.join(", ")}, not for ${address}: create a new one with ${renew}`);
   }
   if (names.length === 0) {
     throw new TlsUnusable(
-      `${found} names nobody (subjectAltName), so that no client takes it: make a new one by ${renew}`,
+      `${found} has no names (subjectAltName), so that no client accepts it: create a new one with ${renew}`,
     );
   }
   return attributes;

@@ -23,7 +23,7 @@ export async function confirm(
   { terminal, interrupt }: { readonly terminal: Terminal; readonly interrupt: AbortSignal },
 ): Promise<number | undefined> {
   if (!canAsk()) {
-    terminal.complain(`compute-cluster: ${reason}: --yes agrees to it; nothing was changed`);
+    terminal.complain(`compute-cluster: ${reason}: confirm it with --yes; nothing was changed`);
     return ExitCode.rejected;
   }
   if (await ask(question, interrupt)) {
@@ -49,7 +49,7 @@ export async function confirmLosses(
   }
   terminal.complain(`${command} ${verb}:\n${losses.map((loss) => `  - ${loss}`).join("\n")}`);
   const reason = `${command} ${verb} what is listed above`;
-  return confirm({ reason, question: "Go on?" }, { terminal, interrupt: interruptSignal() });
+  return confirm({ reason, question: "Continue?" }, { terminal, interrupt: interruptSignal() });
 }
 
 interface LossQuestion {

@@ -46,7 +46,7 @@ async function open({ stateDir: stateDirOption, readOnly, browser }: OpenFlags):
     });
     if (response.status !== 200) {
       throw new Error(
-        `${info.url} gives no link to its page: it answered ${response.status}: ${response.body.slice(0, 300)}`,
+        `${info.url} returned no link to its dashboard: it responded ${response.status}: ${response.body.slice(0, 300)}`,
       );
     }
     const { key } = JSON.parse(response.body) as { readonly key: string };

@@ -19,7 +19,7 @@ class NoSuchCluster extends Error {
   override readonly name = "NoSuchCluster";
 
   constructor(name: string) {
-    super(`no cluster of this user is called ${name}; "compute-cluster list" shows those that there are`);
+    super(`this user has no cluster named ${name}; "compute-cluster list" shows the existing ones`);
   }
 }
 

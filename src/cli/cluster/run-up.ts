@@ -212,7 +212,7 @@ async function upOnce(
     if (end === "told") {
       return interrupt.aborted ? ExitCode.ok : (restore ?? ExitCode.ok);
     }
-    terminal.complain(`compute-cluster: the control plane has ended: ${end.detail}`);
+    terminal.complain(`compute-cluster: the control plane ended: ${end.detail}`);
     return end.exitCode ?? ExitCode.failure;
   } finally {
     over.abort();
@@ -242,8 +242,8 @@ async function describeCluster(
   const { database, root } = stateDir(described.options.stateDir, deps.cwd);
   if (!mayBeThere && (await deps.files.stat(database)) !== undefined) {
     throw new SeedRejectedError(
-      `${root} has a cluster, and a scenario begins with none; name another with --name or --state-dir, ` +
-        `or play it in a cluster that runs: compute-cluster scenario run ${scenario}`,
+      `${root} has a cluster, but a scenario needs a new one; choose another --name or --state-dir, ` +
+        `or play it in a running cluster: compute-cluster scenario run ${scenario}`,
     );
   }
   return described;

@@ -77,7 +77,7 @@ export function waitingText(hosts: readonly string[]): string {
 /** Returns the message about a serving host without a heartbeat, with what to do. */
 export function noHeartbeatText(host: string): string {
   return (
-    `its agent serves, but has sent no heartbeat for ${HEARTBEAT_TIMEOUT_MS / 1000} s, so that no server is scheduled there; ` +
-    `"compute-cluster host logs ${host}" shows why, "host kill ${host}" and "host start ${host}" start it again`
+    `its agent serves, but has sent no heartbeat for ${HEARTBEAT_TIMEOUT_MS / 1000} s, so no server is scheduled there; ` +
+    `"compute-cluster host logs ${host}" shows why, "host kill ${host}" and "host start ${host}" restart it`
   );
 }

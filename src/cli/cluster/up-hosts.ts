@@ -159,7 +159,7 @@ export class UpHosts {
     const isDown = process === undefined || ["failed", "stopped", "killed"].includes(process.state);
     if (known !== undefined && JSON.stringify(plain(known)) !== JSON.stringify(plain(setting))) {
       throw new Error(
-        `${host} is there already, with other settings; remove it first, or start it with compute-cluster host start ${host}`,
+        `${host} exists already, with other settings; remove it first, or start it with compute-cluster host start ${host}`,
       );
     }
     return isDown;
@@ -172,7 +172,7 @@ export class UpHosts {
     const wrong = plans.filter(({ name }) => taken.has(name) && supervisor.host(name) === undefined);
     if (wrong.length > 0) {
       throw new Error(
-        `${foldHosts(wrong.map(({ name }) => name))} is what a process of this cluster is called; choose another name`,
+        `${foldHosts(wrong.map(({ name }) => name))} is the name of a process of this cluster; choose another name`,
       );
     }
   }
@@ -180,7 +180,7 @@ export class UpHosts {
   /** @throws {Error} The cluster is stopping. */
   async #restore(snapshot: string, startHosts: boolean): Promise<number> {
     if (this.#supervisor.isStopping) {
-      throw new Error("compute-cluster up is stopping; start it again, and restore then");
+      throw new Error("compute-cluster up is stopping; start it again before the restore");
     }
     await this.#options.onRestore(snapshot === "" ? null : snapshot, startHosts);
     return this.#options.pid;
@@ -234,7 +234,7 @@ export async function leaveOut(
           session,
           timers: runtime.timers,
           process: async () => undefined,
-          control: () => Promise.reject(new HostNotRemoved(`nothing runs that has ${host}`)),
+          control: () => Promise.reject(new HostNotRemoved(`no process serves ${host}`)),
           forget: (name) => place.settingsStore.forget(name),
           progress: () => undefined,
         });

@@ -146,7 +146,9 @@ export async function completeStartup(
   if (described !== undefined) {
     await mirrorInPlacement(described, directory).catch((error: unknown) => {
       if (!supervisor.isStopping) {
-        warn(`Placement does not have the file's aggregates yet: ${error instanceof Error ? error.message : error}`);
+        warn(
+          `the file's aggregates could not be added to Placement: ${error instanceof Error ? error.message : error}`,
+        );
       }
     });
   }
@@ -188,7 +190,7 @@ async function untilHeartbeats({
   } catch (error) {
     if (!ended.aborted) {
       warn(
-        `it is not known whether servers can be scheduled to the hosts: ${error instanceof Error ? error.message : error}`,
+        `could not check whether servers can be scheduled to the hosts: ${error instanceof Error ? error.message : error}`,
       );
     }
     return new Set();
@@ -273,7 +275,7 @@ export function welcome(
     `In a browser:   ${url}/ by  npx compute-cluster open${where}`,
     `What is where:  npx compute-cluster status${where}`,
     ...(leftDown.length === 0 ? [] : [leftDownText(leftDown, where)]),
-    ...(missing.length === 0 ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
+    ...(missing.length === 0 ? [] : ["", `Some components did not start; see the logs in ${directory.logs}.`]),
     ...missing
       .slice(0, NAMED)
       .map(({ host, state, reason }) => red(wrapWords(`${host} ${state}: ${reason}`, terminal.columns))),

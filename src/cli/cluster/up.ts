@@ -75,10 +75,10 @@ export function upCommand(): Command {
     )
     .action(async (options: UpOptions & FileFlags & DetachFlags, command: Command) => {
       if (options.file === undefined && (options.check ?? options.yes) !== undefined) {
-        command.error(`error: --${options.check ? "check" : "yes"} belongs to --file, which is not given`);
+        command.error(`error: --${options.check ? "check" : "yes"} requires --file`);
       }
       if (options.json === true && options.detach !== true) {
-        command.error("error: --json belongs to --detach, which is not given");
+        command.error("error: --json requires --detach");
       }
       const providedOptions = Object.keys(options).filter((name) => command.getOptionValueSource(name) === "cli");
       const { detach: isDetached, json, ...rest } = options;

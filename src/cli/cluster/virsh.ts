@@ -47,7 +47,7 @@ export function virshCommand(): Command {
         const options = command.opts<VirshOptions>();
         const virsh = await open(options);
         if (virsh === null) {
-          throw new VirshError(`the guests of ${options.host} are another driver's: change them with its own tools`);
+          throw new VirshError(`${options.host} has another driver; use that driver's tools to change its guests`);
         }
         await work(virsh, terminal, ...(rest as unknown as Arguments));
       });
@@ -140,7 +140,7 @@ async function reportedRows(
       .toSorted((one, other) => one.name.localeCompare(other.name, "en"));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new VirshError(`${NOT_CONNECTED}: the agent of ${host} does not say what its driver has: ${reason}`);
+    throw new VirshError(`${NOT_CONNECTED}: the agent of ${host} did not report its guests: ${reason}`);
   } finally {
     await runtime.http.close();
   }

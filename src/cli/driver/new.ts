@@ -11,13 +11,15 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 export async function newDriver(name: string, where: string): Promise<number> {
   const terminal = createTerminal();
   if (!NAME.test(name) || name.length > 60) {
-    terminal.complain(`compute-agent: found ${name}, expected a name in small letters, digits and hyphens: my-driver`);
+    terminal.complain(
+      `compute-agent: found ${name}, expected a name of lower-case letters, digits and hyphens, such as my-driver`,
+    );
     return ExitCode.usage;
   }
   const files = new NodeFiles();
   const folder = resolve(where, name);
   if ((await files.stat(folder)) !== undefined) {
-    terminal.complain(`compute-agent: ${folder} is there already; choose another name, or --in another folder`);
+    terminal.complain(`compute-agent: ${folder} exists already; choose another name, or another folder with --in`);
     return ExitCode.usage;
   }
   const own = packageFolder();
@@ -34,11 +36,11 @@ export async function newDriver(name: string, where: string): Promise<number> {
   const here = displayPath.startsWith(".") ? displayPath : `./${displayPath}`;
   terminal.print(
     [
-      `${displayPath} has a driver that works, its tests, and a sample configuration. Next:`,
+      `${displayPath} has a working driver, its tests, and a sample configuration. Next:`,
       "",
       `  cd ${displayPath}`,
       "  npm install",
-      "  npm test                     # builds it and holds it against the contract",
+      "  npm test                     # builds it and checks it against the contract",
       "  cd -",
       `  npx compute-cluster up --driver ${here} --hosts 2`,
     ].join("\n"),

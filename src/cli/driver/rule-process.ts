@@ -249,7 +249,7 @@ export class RuleProcess {
   }
 
   #overdue(method: string | null, limit: number): void {
-    this.#ending = { by: "limit", how: `it did not come back within ${limit / 1000} s`, method };
+    this.#ending = { by: "limit", how: `it did not return within ${limit / 1000} s`, method };
     this.killNow();
   }
 

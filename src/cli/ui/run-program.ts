@@ -23,14 +23,14 @@ export function endProcess(code: number, program: string): void {
   process.once("exit", (found) => {
     if (found === 0 && code !== 0) {
       process.stderr.write(
-        `${program}: something, perhaps the driver, set exit code 0 instead of ${code}; ${code} it is\n`,
+        `${program}: something, perhaps the driver, set exit code 0 instead of ${code}; exiting with ${code}\n`,
       );
       process.exitCode = code;
     }
   });
   const end = () => {
     process.stderr.write(
-      `${program}: something, perhaps the driver, left timers, processes or connections open; the process ends without them\n`,
+      `${program}: timers, processes or connections are still open, perhaps the driver's; exiting anyway\n`,
     );
     process.exit(code);
   };

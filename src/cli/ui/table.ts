@@ -97,8 +97,8 @@ export function wrapWords(text: string, width: number): string {
 }
 
 /**
- * Shrinks the widest column until the sum fits. Shrinks columns that wrap first, then all, as far as no word is cut; then
- * again in the same order, cutting words, to a minimum of 6.
+ * Shrinks the widest column until the sum fits. Shrinks columns that wrap first, then all, as far as no word is cut. If that
+ * is not enough, cuts words in the same order, to a minimum of 6.
  */
 function shrink(
   natural: readonly number[],

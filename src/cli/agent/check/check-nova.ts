@@ -163,7 +163,7 @@ class NovaLook {
     const readers = await this.#inTime("the broker", broker.consumersOf(CONDUCTOR));
     if (readers === null || readers === 0) {
       const found =
-        readers === null ? "there is no queue conductor in this virtual host" : "nobody reads the queue conductor";
+        readers === null ? "there is no queue conductor in this virtual host" : "the queue conductor has no consumer";
       return part("conductor", "waits", found, START_CONDUCTOR);
     }
     await this.#inTime(`nova-conductor (${readers} readers of its queue)`, connection.connected());
@@ -225,24 +225,24 @@ class NovaLook {
     const { defaults, workarounds, osloMessagingRabbit: rabbit } = this.#config;
     const { host } = defaults;
     if (workarounds.upstreamQuirks.has("no-host-lease")) {
-      return part("lease", "note", "none is asked for ([workarounds] upstream_quirks)");
+      return part("lease", "note", "disabled by [workarounds] upstream_quirks");
     }
     const queue = await this.#inTime("the broker", readQueue(broker, host));
-    const wait = `a start waits ${rabbit.heartbeatTimeoutThreshold} s for a dead connection to be cut, and is then refused`;
+    const wait = `a start waits ${rabbit.heartbeatTimeoutThreshold} s for a dead connection to be closed, and is then rejected`;
     try {
       await this.#inTime("the broker", broker.consumersOf(leaseQueue(host)));
     } catch (error) {
       if (!(error instanceof BrokerRejectedError) || error.code !== "RESOURCE_LOCKED") {
         throw error;
       }
-      const hint = `${wait}; rabbitmqctl list_queues name owner_pid tells whose connection has it`;
+      const hint = `${wait}; rabbitmqctl list_queues name owner_pid shows the connection that owns it`;
       return part("lease", "fails", `another compute-agent has queue ${leaseQueue(host)}`, hint);
     }
     if (queue !== null) {
       const hint = `stop nova-compute of host ${host}, or take another --host; ${wait}`;
       return part("lease", "fails", `a real nova-compute reads queue ${queue}`, hint);
     }
-    return part("lease", "ok", `free; nobody reads ${hostQueue(COMPUTE_TOPIC, host)}`);
+    return part("lease", "ok", `free; there is no consumer of ${hostQueue(COMPUTE_TOPIC, host)}`);
   }
 
   #inTime<T>(what: string, work: Promise<T>): Promise<T> {
@@ -303,7 +303,7 @@ function evaluateBroker({ username, virtualHost, tls }: BrokerAddress, probes: r
     const found = `${up.join(", ")} ${up.length === 1 ? "answers" : "answer"}, virtual host ${virtualHost}, ${security}`;
     return down.length === 0
       ? part("broker", "ok", found)
-      : part("broker", "note", `${found}; ${reasons}`, "a start uses those that answer");
+      : part("broker", "note", `${found}; ${reasons}`, "a start uses those that respond");
   }
   const rejection = down.find((each) => each.rejection !== null)?.rejection;
   switch (rejection) {

@@ -68,7 +68,7 @@ export async function printCheck(options: AgentCommandOptions): Promise<number> 
     ...(await agentTls(loaded.compiled.config, files, tlsOptionsOf(loaded))),
   });
   const abort = new AbortController();
-  const stop = () => abort.abort(new Error("stopped before all was looked at"));
+  const stop = () => abort.abort(new Error("stopped before all checks were done"));
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   try {

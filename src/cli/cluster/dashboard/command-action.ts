@@ -44,7 +44,7 @@ export class CommandActions {
           child.on("error", () => undefined);
           child.unref();
         }
-        return { lines: ["the cluster starts again; compute-cluster open begins another session then"] };
+        return { lines: ["the cluster restarts; run compute-cluster open for a new session"] };
       },
     };
   }
@@ -56,7 +56,7 @@ export class CommandActions {
    */
   async run(words: readonly string[], found: readonly number[]): Promise<readonly string[]> {
     if (this.#running >= AT_A_TIME) {
-      throw new Error(`${AT_A_TIME} commands run already: try again when one has ended`);
+      throw new Error(`${AT_A_TIME} commands are already running; try again when one has ended`);
     }
     this.#running += 1;
     try {
@@ -75,7 +75,7 @@ export class CommandActions {
 function argumentsOf([name, ...args]: readonly string[]): readonly string[] {
   const program = PROGRAMS.find((each) => each === name);
   if (program === undefined) {
-    throw new Error(`${name} is no program of this package`);
+    throw new Error(`${name} is not a program of this package`);
   }
   return [programPath(program), ...args];
 }

@@ -43,8 +43,8 @@ export async function agree(
   if (!changes.some(({ destroys }) => destroys) || flags.yes === true) {
     return undefined;
   }
-  const reason = `${path} destroys what the cluster has, as said above`;
-  return confirm({ reason, question: "Some of this destroys what the cluster has. Go on?" }, { terminal, interrupt });
+  const reason = `${path} destroys data of the cluster, as listed above`;
+  return confirm({ reason, question: "Some changes destroy data of the cluster. Continue?" }, { terminal, interrupt });
 }
 
 /** Formats changes; continuation lines are indented. */
@@ -100,7 +100,7 @@ export function hostChanges(
   if (drivers.size > 0 && changeDriver !== true) {
     const lines = [...drivers].map(([what, hosts]) => `${hostsInShort(hosts)}: ${what}`);
     throw new DriversDiffer(
-      `hosts keep the driver that they have: ${lines.join("; ")}; say change_driver: true, or --change-driver, which is refused while they have servers`,
+      `the driver of hosts cannot change by default: ${lines.join("; ")}; set change_driver: true, or --change-driver, which is rejected while they have servers`,
     );
   }
   const left = leftOut(before, named, ironic > 0);
@@ -112,7 +112,7 @@ export function hostChanges(
     ...[...changed].map(([what, hosts]) => change("~", `host ${hostsInShort(hosts)}: ${what}`)),
     ...(busy.length === 0
       ? []
-      : [change("~", `host ${hostsInShort(busy)}: stays, disabled and down, for it has servers`)]),
+      : [change("~", `host ${hostsInShort(busy)}: stays, disabled and down, because it has servers`)]),
     ...(gone.length === 0 ? [] : [change("-", `host ${hostsInShort(gone)}`, remove !== true)]),
   ];
 }

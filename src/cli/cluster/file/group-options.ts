@@ -41,7 +41,7 @@ export function optionsOfGroup(
     complain(
       path,
       sections === undefined
-        ? `driver ${driver} is not built in: give its options by their names, under options`
+        ? `driver ${driver} is not built in: set its options by name, under options`
         : `driver ${driver} has no option ${name}${help}`,
     );
     return [];
@@ -68,7 +68,7 @@ export function optionsOfGroup(
     [...driverOptions, ...delays, ...ratios].some((other) => nameOf(other) === nameOf(option)),
   );
   if (twice !== undefined) {
-    complain(["options", nameOf(twice)], `${nameOf(twice)} is said twice: a key of the group says it, too`);
+    complain(["options", nameOf(twice)], `${nameOf(twice)} is set twice: also by a key of the group`);
   }
   return all.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
 }

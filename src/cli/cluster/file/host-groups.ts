@@ -127,7 +127,7 @@ function hostsOfGroup({ name, count }: GroupText, below: Complain): readonly str
       return names;
     }
     if (names.length < count) {
-      below(["count"], `found ${count}, expected at most ${names.length}: so many names are in ${name}`);
+      below(["count"], `found ${count}, expected at most ${names.length}: the number of names in ${name}`);
     }
     return names.slice(0, count);
   } catch (error) {
@@ -148,11 +148,11 @@ function reportTaken(
 ): void {
   const owner = owners.get(host);
   if (owner !== undefined) {
-    below(["name"], `host ${host} is in hosts.${owner}, too; a host is in one group`);
+    below(["name"], `host ${host} is also in hosts.${owner}; a host must be in one group only`);
   }
   const isOurs = host === CONTROL_PLANE || (host === IRONIC_HOST && (ironic?.nodes ?? 0) > 0);
   if (isOurs) {
-    below(["name"], `${host} is what up calls a part of its own; choose another name`);
+    below(["name"], `${host} is the name of a component of up; choose another name`);
   }
   owners.set(host, owner ?? index);
 }
@@ -183,7 +183,7 @@ function aggregatesOf(
   aggregates.forEach((name, at) => {
     if (!zones.has(name)) {
       const near = didYouMean(name, zones.keys());
-      const help = near === undefined ? "name it under aggregates" : `did you mean ${near}?`;
+      const help = near === undefined ? "add it to aggregates" : `did you mean ${near}?`;
       below(["aggregates", at], `there is no aggregate ${name}; ${help}`);
     }
   });
@@ -192,7 +192,7 @@ function aggregatesOf(
   if (theirs.size > 1) {
     below(
       [zone === undefined ? "aggregates" : "availability_zone"],
-      `a host is in one zone: found ${[...theirs].join(", ")}`,
+      `a host must be in one zone only: found ${[...theirs].join(", ")}`,
     );
   }
   if (zone !== undefined && zones.has(zone) && zones.get(zone) !== zone) {

@@ -106,7 +106,7 @@ function merged(
       continue;
     }
     if (providedOptions.has(attribute)) {
-      problems.push({ ...text.place([key], true), text: `${key} is said by ${flag}, too; leave one of the two out` });
+      problems.push({ ...text.place([key], true), text: `${key} is also set by ${flag}; remove one of the two` });
     }
     const value = valueOfFlag(file, key, folder);
     if (typeof value === "object" && "problem" in value) {
@@ -118,12 +118,15 @@ function merged(
   if (file.processes !== undefined && file.hosts_per_process !== undefined) {
     problems.push({
       ...text.place(["hosts_per_process"], true),
-      text: "found processes, too, expected one of the two",
+      text: "found both processes and hosts_per_process, expected one of the two",
     });
   }
   for (const flag of file.hosts === undefined ? [] : ["releases"]) {
     if (providedOptions.has(flag)) {
-      problems.push({ ...text.place(["hosts"], true), text: `hosts have their own release; leave --${flag} out` });
+      problems.push({
+        ...text.place(["hosts"], true),
+        text: `the hosts in the file set their releases; remove --${flag}`,
+      });
     }
   }
   const driver = options.driver !== undefined && isPath(options.driver) ? resolve(cwd, options.driver) : options.driver;
@@ -166,7 +169,7 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
         // Identity compares names case-insensitively.
         const same = key === "projects" || key === "users" ? nameKey(value) : value;
         if (known.has(same)) {
-          complain([key, at, field], `${field} ${value} is there already, expected each once`);
+          complain([key, at, field], `${field} ${value} is used twice, expected unique values`);
         }
         known.add(same);
       });
@@ -178,19 +181,19 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
       const near = didYouMean(name, projects);
       complain(
         path,
-        `there is no project ${name}; ${near === undefined ? "name it under projects" : `did you mean ${near}?`}`,
+        `there is no project ${name}; ${near === undefined ? "add it to projects" : `did you mean ${near}?`}`,
         ofKey,
       );
     }
   };
   (file.projects ?? []).forEach(({ name }, at) => {
     if (OWN_PROJECTS.some((own) => isSameName(own, name))) {
-      complain(["projects", at, "name"], `project ${name} is in every cluster; leave it out`);
+      complain(["projects", at, "name"], `project ${name} exists in every cluster; remove it`);
     }
   });
   (file.users ?? []).forEach(({ name, roles }, at) => {
     if (OWN_USERS.some((own) => isSameName(own, name))) {
-      complain(["users", at, "name"], `user ${name} is in every cluster; leave it out, or choose another name`);
+      complain(["users", at, "name"], `user ${name} exists in every cluster; remove it, or choose another name`);
     }
     for (const project of Object.keys(roles)) {
       projectAt(project, ["users", at, "roles", project], true);
@@ -200,7 +203,7 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
     if (isPublic && access.length > 0) {
       complain(
         ["flavors", at, "access"],
-        "a public flavor is seen by all: say is_public: false, or leave access out",
+        "a public flavor is visible to all projects: set is_public: false, or remove access",
         true,
       );
     }
@@ -210,7 +213,7 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
   });
   (file.images ?? []).forEach(({ owner, name, id }, at) => {
     if (BASE_IMAGES.some((base) => base.name === name) && id === undefined) {
-      complain(["images", at, "name"], `image ${name} is in every cluster; leave it out, or choose another name`);
+      complain(["images", at, "name"], `image ${name} exists in every cluster; remove it, or choose another name`);
     }
     if (owner !== undefined) {
       projectAt(owner, ["images", at, "owner"]);

@@ -107,7 +107,7 @@ async function controlOne(
   try {
     const process = await session.call("control_host", { host: row.host, action }, { timeout: CONTROL_TIMEOUT_MS });
     const isDone = action === "start" ? process.state === "serving" : ENDED.includes(process.state);
-    return isDone ? { process } : { process, failure: `${process.state}: ${process.reason || "no reason is known"}` };
+    return isDone ? { process } : { process, failure: `${process.state}: ${process.reason || "reason unknown"}` };
   } catch (error) {
     return { process: row, failure: error instanceof Error ? error.message : String(error) };
   }
@@ -144,7 +144,7 @@ export function reportOutcomes(
   }
   if (failed.length > NAMED) {
     terminal.complain(
-      `compute-cluster host: ${failed.length - NAMED} more failed; compute-cluster host list shows all`,
+      `compute-cluster host: ${failed.length - NAMED} more failed; run compute-cluster host list for all`,
     );
   }
   const codes = new Set(failed.map(({ process }) => process.exitCode ?? ExitCode.failure));

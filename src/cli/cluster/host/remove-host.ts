@@ -72,7 +72,7 @@ export async function removeHost(host: string, evacuate: boolean, parts: Removal
       await enable(session, service.id);
     }
     throw new HostNotRemoved(
-      `${host} has ${named(servers)}; move or delete ${servers.length === 1 ? "it" : "them"}, or have them evacuated with --evacuate`,
+      `${host} has ${named(servers)}; move or delete ${servers.length === 1 ? "it" : "them"}, or evacuate them with --evacuate`,
     );
   }
   const mayHold = servers.length > 0 || service.forced_down;
@@ -159,7 +159,7 @@ async function stopAgent(host: string, { process, control }: RemovalParts): Prom
     throw new HostNotRemoved(error instanceof Error ? error.message : String(error));
   });
   if (!["stopped", "failed", "killed"].includes(state)) {
-    throw new HostNotRemoved(`the agent of ${host} was told to stop, and is ${state}`);
+    throw new HostNotRemoved(`the agent of ${host} was stopped, but is ${state}`);
   }
 }
 

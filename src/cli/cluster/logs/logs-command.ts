@@ -86,14 +86,16 @@ function count(text: string): number {
 function since(text: string): number {
   const time = parseSince(text, nodeClock().now());
   if (time === undefined) {
-    throw new InvalidArgumentError("expected a duration, as 90s, 10m, 2h or 1d, or a time, as 2026-11-25T20:13:51.");
+    throw new InvalidArgumentError(
+      "expected a duration such as 90s, 10m, 2h or 1d, or a time such as 2026-11-25T20:13:51.",
+    );
   }
   return time;
 }
 
 function requestId(text: string): string {
   if (!/^req-[\w-]{1,100}$/.test(text)) {
-    throw new InvalidArgumentError("expected req-..., as an answer's x-openstack-request-id says.");
+    throw new InvalidArgumentError("expected req-..., as in the x-openstack-request-id of a response.");
   }
   return text;
 }
@@ -107,7 +109,7 @@ async function printLogs(requestedNames: readonly string[], flags: LogFlags, ter
   const { sources, missing } = await findSources(requestedNames, { directory, files: new NodeFiles() }, accepts);
   for (const name of missing) {
     terminal.complain(
-      `compute-cluster logs: ${name} has no log in ${directory.logs}: its agent logs where it was started`,
+      `compute-cluster logs: ${name} has no log in ${directory.logs}: its agent was started elsewhere, and logs there`,
     );
   }
   const print = printer(sources, flags.json === true, terminal);

@@ -135,8 +135,8 @@ function jsonOf({ body }: HttpResponse): unknown {
 }
 
 /**
- * Returns the body with which a request can be repeated: with generated secrets, zeros for bytes that were not recorded, and
- * the original host of a server. Undefined if it had no body.
+ * Returns the body for repeating a request. It has generated secrets, zeros for bytes that were not recorded, and the
+ * original host of a server. Undefined if the request had no body.
  * @internal
  */
 export function askableBody(

@@ -148,7 +148,7 @@ export function recordCommand(): Command {
           const url = (await readClusterInfo(runtime.files, directory))?.url ?? "";
           const held = await heldNow(session, runtime.http, url);
           await add(file, [{ end: runtime.clock.now(), held, lost } satisfies RecordingEnd]);
-          terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost for want of room`}`);
+          terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost because the buffer was full`}`);
         });
         process.exitCode = ExitCode.ok;
       } finally {
@@ -175,12 +175,9 @@ async function begin(file: string, directory: StateDir, runtime: Runtime): Promi
     await runtime.files.create(resolve(file), `${JSON.stringify(start)}\n`, { mode: 0o600 });
   } catch (error) {
     if (error instanceof FileFailure && error.code === "EEXIST") {
-      throw new RecordingUnusable(
-        `${file}: a file is there already, expected a new one; name another, or delete it first`,
-        {
-          cause: error,
-        },
-      );
+      throw new RecordingUnusable(`${file}: the file exists already; choose another name, or delete it first`, {
+        cause: error,
+      });
     }
     throw error;
   }

@@ -145,7 +145,7 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
   const found = await files.stat(path);
   if (found?.kind !== "file" || found.bytes > MAX_RECORDING_BYTES) {
     const what =
-      found === undefined ? "there is no such file" : `found no file of at most ${MAX_RECORDING_BYTES} bytes`;
+      found === undefined ? "there is no such file" : `expected a file of at most ${MAX_RECORDING_BYTES} bytes`;
     throw new RecordingUnusable(`${path}: ${what}; compute-cluster record writes one`);
   }
   const lines = (await files.read(path)).split("\n");
@@ -219,7 +219,7 @@ function wrongEvent(line: Readonly<Record<string, unknown>>, begin: number): str
  */
 function ofTheFirstVersion(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { user, project, status } = value;
-  const left = `it was refused to ${user}, and a recording of version 1 does not say what they might`;
+  const left = `it was rejected for ${user}, and a recording of version 1 does not have the roles of callers`;
   return {
     ...value,
     caller: administratorIn(typeof project === "string" ? project : "admin"),

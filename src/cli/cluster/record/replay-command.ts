@@ -86,7 +86,7 @@ async function validateClusterFile(file: string, recorded: string): Promise<void
     await readClusterFile(file, { options, providedOptions: new Set() }, deps);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new RecordingUnusable(`${recorded}:1: its cluster file is none: ${reason.replaceAll(file, "cluster")}`, {
+    throw new RecordingUnusable(`${recorded}:1: its cluster file is invalid: ${reason.replaceAll(file, "cluster")}`, {
       cause: error,
     });
   }
@@ -123,7 +123,7 @@ async function replay(
     if (!signal.aborted) {
       throw error;
     }
-    terminal.complain(`compute-cluster: interrupted; cluster ${name} runs on, with what was done again so far`);
+    terminal.complain(`compute-cluster: interrupted; cluster ${name} keeps running, with what was replayed so far`);
     return ExitCode.failure;
   } finally {
     await runtime.http.close();
@@ -144,15 +144,15 @@ function isSame({ differences, allocations }: Outcome): boolean {
 
 function outcomeText(outcome: Outcome, { events }: Recording): string {
   const { cluster, differences, allocations, made, left } = outcome;
-  const broken = "; the recording was broken off, so that what is held in the end is not known";
+  const broken = "; the recording was interrupted, so its final allocations are unknown";
   const count = events.filter((event) => !("place" in event)).length;
   return [
     ...differences.map(
       ({ at, what, expected, found }) => `${(at / 1000).toFixed(1)} s ${what}: expected ${expected}, found ${found}`,
     ),
     ...(allocations ?? []).map((text) => `allocations of ${text}`),
-    ...made.map((text) => `made, as it was there before the recording began: ${text}`),
-    ...left.map((text) => `left out: ${text}`),
-    `${count} events in cluster ${cluster}: ${isSame(outcome) ? "it went the same way" : "it went otherwise, as said above"}${allocations === null ? broken : ""}`,
+    ...made.map((text) => `created, because it existed before the recording: ${text}`),
+    ...left.map((text) => `skipped: ${text}`),
+    `${count} events in cluster ${cluster}: ${isSame(outcome) ? "no differences" : "with the differences above"}${allocations === null ? broken : ""}`,
   ].join("\n");
 }

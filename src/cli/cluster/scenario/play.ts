@@ -67,7 +67,7 @@ async function ask(
     const target = await resolveText(path, cloud);
     const resolvedBody = body === undefined ? undefined : await resolveReferences(body, cloud);
     await cloud.request(name, method as HttpMethod, target, version ?? SERVICES[name], resolvedBody);
-    return expect === undefined || expect < 300 ? undefined : `${request} was carried out, expected ${expect}`;
+    return expect === undefined || expect < 300 ? undefined : `${request} succeeded, expected ${expect}`;
   } catch (error) {
     const status = error instanceof Error && "status" in error ? error.status : undefined;
     return expect !== undefined && status === expect
@@ -106,7 +106,7 @@ export async function playNamed(
     if (!(error instanceof StepFailed)) {
       throw error;
     }
-    return { text: `scenario ${scenario.name} did not come about: ${error.message}`, failed: true };
+    return { text: `scenario ${scenario.name} failed: ${error.message}`, failed: true };
   }
   return { text: `${scenario.about.trim()}\n\n${courseText(scenario, stateDirOption)}`, failed: false };
 }

@@ -98,7 +98,9 @@ async function read(nameOrPath: string, deps: ScenarioDeps) {
     if (!names.includes(nameOrPath)) {
       const near = didYouMean(nameOrPath, names);
       const help =
-        near === undefined ? `there are ${names.join(", ")}; a file is named with its .yaml` : `did you mean ${near}?`;
+        near === undefined
+          ? `there are ${names.join(", ")}; the path of a file ends in .yaml`
+          : `did you mean ${near}?`;
       throw new FileInvalid(`there is no scenario ${nameOrPath}; ${help}`);
     }
   }
@@ -126,11 +128,11 @@ function checkSteps({ steps = [], finds = [] }: Partial<ScenarioFile>, text: Tex
     }
     for (const key of ["body", "version"] as const) {
       if (step[key] !== undefined && step.ask === undefined) {
-        complain(key, `${key} belongs to ask, which is not given`);
+        complain(key, `${key} requires ask`);
       }
     }
     if (step.run !== undefined && wordsOf(step.run) === undefined) {
-      complain("run", "found a quote without its other half");
+      complain("run", "found an unclosed quote");
     }
     for (const message of unknownReferences([step.ask, step.body])) {
       complain(step.ask === undefined ? "say" : "ask", message);

@@ -133,7 +133,7 @@ export async function obstacles(
   const states = new Map(hosts.map(({ host, state }) => [host, state]));
   const missing = [...new Set(steps.flatMap(hostsOf))]
     .filter((host) => states.get(host) !== "serving")
-    .map((host) => `host ${host} is ${states.get(host) ?? "not in the cluster"}, expected one that serves`);
+    .map((host) => `host ${host} is ${states.get(host) ?? "not in the cluster"}, expected serving`);
   const created = steps.flatMap(createdServer);
   if (created.length === 0) {
     return missing;
@@ -144,7 +144,7 @@ export async function obstacles(
   const names = new Set(found.servers.map(({ name }) => name));
   const taken = created
     .filter((name) => names.has(name))
-    .map((name) => `there is a server ${name} already, which a step creates`);
+    .map((name) => `server ${name} exists already, but a step creates it`);
   return [...missing, ...taken];
 }
 

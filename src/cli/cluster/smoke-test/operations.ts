@@ -156,7 +156,7 @@ export async function evaluateAbort(
     case "cancelled":
       return { outcome: "ok", reason: "" };
     case "completed":
-      return { outcome: "skipped", reason: "the migration was over before it could be aborted" };
+      return { outcome: "skipped", reason: "the migration ended before it could be aborted" };
     default:
       return failure ?? { outcome: "failed", reason: `the migration is ${newest}, expected cancelled` };
   }
@@ -192,11 +192,11 @@ interface OutagePlace {
 export async function failHost(host: string, place: OutagePlace): Promise<() => Promise<void>> {
   const { runtime, directory, session } = place;
   if (!Object.hasOwn(await new HostSettingsStore(runtime.files, directory).read(), host)) {
-    throw new NoOutage(`nobody would start the agent of ${host} again: compute-cluster up did not start it`);
+    throw new NoOutage(`the agent of ${host} would not be restarted: compute-cluster up did not start it`);
   }
   const pid = await withOperatorSession("drill", place, (conductor) => agentOf(host, conductor, runtime));
   if (pid === null) {
-    throw new NoOutage(`no agent of this machine holds ${host}`);
+    throw new NoOutage(`no agent on this machine has the lease of ${host}`);
   }
   process.kill(pid, "SIGSTOP");
   try {
@@ -209,12 +209,14 @@ export async function failHost(host: string, place: OutagePlace): Promise<() => 
     process.kill(pid, CRASH);
     process.kill(pid, "SIGCONT");
     await withOperatorSession("drill", place, async (conductor) => {
-      await until(place, `compute-cluster up did not start the agent of ${host} again`, async () => {
+      await until(place, `compute-cluster up did not restart the agent of ${host}`, async () => {
         const next = await agentOf(host, conductor, runtime);
         return next !== null && next !== pid;
       });
     });
-    await until(place, `${host} did not clean up, and cannot be forced up`, () => forcedUp(host, session));
+    await until(place, `${host} did not clean up evacuated guests, and cannot be forced up`, () =>
+      forcedUp(host, session),
+    );
     await until(place, `${host} did not come up again`, async () => (await serviceOf(host, session)).state === "up");
   };
 }

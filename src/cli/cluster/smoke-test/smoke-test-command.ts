@@ -99,7 +99,7 @@ async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
     );
     if (options.json !== true && !(await isTraced(runtime.files, agents))) {
       terminal.complain(
-        "No agent traces its driver: start them with `compute-cluster up --driver`, or --trace-driver.",
+        "No agent traces its driver calls: start agents with `compute-cluster up --driver`, or --trace-driver.",
       );
     }
     for (const leftover of run.leftovers) {
@@ -107,7 +107,7 @@ async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
     }
     const failed = results.some(({ outcome }) => outcome === "failed") || run.leftovers.length > 0;
     if (failed && options.json !== true) {
-      terminal.complain(`What the agents say of it: ${directory.logs}/*.log`);
+      terminal.complain(`See the logs of the agents: ${directory.logs}/*.log`);
     }
     if (signal.aborted) {
       const cleaned = run.leftovers.length === 0 ? "; the server of the smoke test is deleted" : "";

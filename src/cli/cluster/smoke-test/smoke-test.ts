@@ -95,7 +95,7 @@ export class SmokeTest {
       calls: "",
     });
     if ((operation.hosts ?? 1) > hosts) {
-      return withoutTrying({ outcome: "skipped", reason: "it takes two hosts that are up" });
+      return withoutTrying({ outcome: "skipped", reason: "it needs two hosts that are up" });
     }
     const obstacle = operation.action === "create" ? null : await this.#reach(operation.from);
     if (obstacle !== null) {

@@ -74,9 +74,9 @@ export async function restoreRunning(
         snapshot: name,
         ...(startHosts ? { startHosts } : {}),
       });
-      const ended = "the cluster was stopped before it had begun to restore; its state is what it was";
+      const ended = "the cluster was stopped before the restore began; its state is unchanged";
       const { pid } = await Promise.race([restoreRequest, untilGone(controlPlane, ended, runtime, signal)]);
-      const lost = `the cluster has not come back: ${directory.logs} has its logs; compute-cluster up goes on from the restored state`;
+      const lost = `the cluster did not restart: see ${directory.logs}; compute-cluster up continues from the restored state`;
       const down = startHosts ? new Map<string, DownState>() : downHosts(metadata.hosts);
       const ready = untilServed(session, down, runtime, terminal);
       return await Promise.race([ready, untilGone(pid, lost, runtime, signal)]);
@@ -137,8 +137,8 @@ async function assertNoForeignAgents(session: HostSession): Promise<void> {
   const foreignHosts = rows.filter(({ process, state }) => process === "elsewhere" && state === "serving");
   if (foreignHosts.length > 0) {
     throw new SnapshotRejectedError(
-      `this cluster has not started the agents of ${foldHosts(foreignHosts.map(({ host }) => host))}: they would go on with what they know of the ` +
-        "state that goes; stop them first, or agree to it with --yes, and start them again afterwards",
+      `this cluster did not start the agents of ${foldHosts(foreignHosts.map(({ host }) => host))}: they would continue with their knowledge of the ` +
+        "replaced state; stop them first, or confirm with --yes and restart them afterwards",
     );
   }
 }

@@ -89,7 +89,7 @@ export function snapshotCommand(): Command {
     (name: string, file: string, { stateDir: stateDirOption }: StateDirFlag) =>
       run(stateDirOption, async ({ snapshots, terminal }) => {
         snapshots.export(name, resolve(file));
-        terminal.print(`${name}: written to ${file}; it has passwords, and is for you alone (mode 0600)`);
+        terminal.print(`${name}: written to ${file}; it contains passwords; only you can read it (mode 0600)`);
         return ExitCode.ok;
       }),
   );

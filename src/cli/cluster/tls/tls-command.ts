@@ -131,11 +131,11 @@ export async function certificateReport(
     throw error;
   });
   if (options.cert === undefined && (options.key !== undefined || options.ca !== undefined)) {
-    throw new TlsUnusable("--key and --ca belong to a certificate of your own: give it with --cert");
+    throw new TlsUnusable("--key and --ca require your own certificate, passed with --cert");
   }
   if (before !== undefined && !isRenewal) {
     if (options.cert !== undefined || options.days !== undefined || options.name.length + options.address.length > 0) {
-      throw new TlsUnusable(`${directory.tls.server} is there already; --renew replaces it`);
+      throw new TlsUnusable(`${directory.tls.server} exists already; --renew replaces it`);
     }
     return report(tls, before, directory, false);
   }
@@ -198,11 +198,11 @@ async function takeCertificate(
   const server = identityIn(options.key === undefined ? path : `${path} with ${options.key}`, certs, keys);
   const { names, until } = toCertificateAttributes(server.certificate);
   if (until < nodeClock().now()) {
-    throw new TlsUnusable(`${path} has expired on ${day(until)}; give one that is valid`);
+    throw new TlsUnusable(`${path} expired on ${day(until)}; pass a valid one`);
   }
   if (names.length === 0) {
     throw new TlsUnusable(
-      `${path} names nobody (subjectAltName), so that no client takes it; give one that names this machine`,
+      `${path} has no names (subjectAltName), so that no client accepts it; pass one with the names of this machine`,
     );
   }
   const ca = options.ca === undefined ? null : await files.read(resolve(options.ca));
@@ -229,8 +229,8 @@ function assertTrustedByCa(path: string, server: Identity, caPath: string, ca: s
     const [found] = chain;
     const expected = authorities.map(({ subject }) => subject).join(" or ") || "one in PEM";
     throw new TlsUnusable(
-      `${path} was issued by ${found?.issuer}, and not by the authority of ${caPath} (${expected}); give that authority, or the ` +
-        "certificates between them in the file of --cert",
+      `${path} was issued by ${found?.issuer}, not by the authority in ${caPath} (${expected}); pass that authority, or put the ` +
+        "intermediate certificates into the file of --cert",
     );
   }
 }
@@ -259,19 +259,19 @@ export function renderTls({ made, certificate, authority, daysLeft, directory }:
     ...fingerprint(certificate),
     `  file       ${certificate.file}`,
     ...(authority === null
-      ? ["Agents and clients check it by the authorities of their systems."]
+      ? ["Agents and clients verify it with the authorities of their systems."]
       : [
-          "Agents and clients check it by the authority:",
+          "Agents and clients verify it with the authority:",
           `  name       ${authority.subject}`,
           `  valid      ${day(authority.from)} to ${day(authority.until)}`,
           ...fingerprint(authority),
           `  file       ${authority.file}`,
         ]),
     "",
-    ...(daysLeft < 0 ? ["Make a new one: compute-cluster tls --renew, with --state-dir as here"] : []),
-    "The control plane takes it when it is started (again):",
+    ...(daysLeft < 0 ? ["To create a new one: compute-cluster tls --renew, with the same --state-dir"] : []),
+    "The control plane uses it after the next start:",
     `  compute-cluster up --listen ${name.includes(":") ? `[${name}]` : name} --state-dir ${directory}`,
-    "What an agent on another machine needs is then written by:",
+    "To write the configuration for agents on other machines:",
     `  compute-cluster join --state-dir ${directory}`,
   ].join("\n");
 }

@@ -154,7 +154,9 @@ export function covers(certificate: X509Certificate, host: string): boolean {
 /** Returns why the key cannot be used with the certificate; undefined if it can. */
 function misfit(certificate: X509Certificate, key: string): string | undefined {
   try {
-    return certificate.checkPrivateKey(createPrivateKey(key)) ? undefined : "the key is not that of the certificate";
+    return certificate.checkPrivateKey(createPrivateKey(key))
+      ? undefined
+      : "the key does not belong to the certificate";
   } catch {
     return "the key cannot be read: expected a PEM without a passphrase";
   }

@@ -83,8 +83,8 @@ export async function workLeft(session: HostSession): Promise<Missing> {
   const left = [
     ...servers.map(({ displayName, taskState }) => `server ${displayName} is ${taskState}`),
     ...moves.map(({ type, status, instanceUuid }) => `the ${type} of server ${instanceUuid} is ${status}`),
-    ...(tasks === 0 ? [] : [`the conductor has ${tasks} tasks`]),
-    ...(messages === 0 ? [] : [`agents have ${messages} messages to take`]),
+    ...(tasks === 0 ? [] : [`the conductor has ${tasks} pending tasks`]),
+    ...(messages === 0 ? [] : [`agents have ${messages} messages to process`]),
   ];
   return left.length === 0 ? undefined : left.slice(0, NAMED).join(", ");
 }
@@ -111,7 +111,7 @@ async function serverMissing(
     return status === "DELETED" ? undefined : `there is no server ${server}`;
   }
   if (others.length > 0) {
-    throw new WaitsInVain(`${others.length + 1} servers are called ${server}: name one by its id`);
+    throw new WaitsInVain(`${others.length + 1} servers are named ${server}; use an id`);
   }
   if (one.status === "ERROR" && status !== "ERROR" && status !== "DELETED") {
     throw new WaitsInVain(

@@ -65,12 +65,12 @@ async function wait({ stateDir: stateDirOption, for: requestedConditions, timeou
       }
       const over = runtime.clock.monotonic() >= until;
       if (over || interrupt.aborted) {
-        terminal.complain(`compute-cluster: ${over ? `${timeout} s are over` : "interrupted"}: ${left.text}`);
+        terminal.complain(`compute-cluster: ${over ? `timed out after ${timeout} s` : "interrupted"}: ${left.text}`);
         return left.code;
       }
       show(left.text, terminal);
       if (!isReported && left.code === ExitCode.unreachable) {
-        terminal.complain(`compute-cluster: waits for the cluster: ${left.text}`);
+        terminal.complain(`compute-cluster: waiting for the cluster: ${left.text}`);
         isReported = true;
       }
       await runtime.timers.sleep(LOOK_EVERY);
@@ -128,7 +128,7 @@ async function look(
     // The cluster may be about to start.
     const text =
       error instanceof NoLocalCloud
-        ? `nothing was started there yet; "compute-cluster up${placeText(place.stateDirOption)}" does that`
+        ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
         : error.message;
     return { text, code: exitCodeOf(error) };
   }

@@ -80,13 +80,13 @@ export async function checkCommand(driver: string, options: CheckCommandOptions)
       },
       onSwept: (found) => {
         running.clear();
-        terminal.complain(`compute-agent: swept what was left: ${found.join(", ")}`);
+        terminal.complain(`compute-agent: swept leftovers: ${found.join(", ")}`);
       },
     });
     const { driverInfo, results } = await check.run(rules);
     running.clear();
     if (interrupt.aborted) {
-      terminal.complain("compute-agent: interrupted; the rules that are not listed were not tried");
+      terminal.complain("compute-agent: interrupted; the rules that are not listed did not run");
       return ExitCode.failure;
     }
     const report: DriverReport = { driver: driverInfo.driver, apiVersion: driverInfo.apiVersion, results };
@@ -119,11 +119,11 @@ function printSum(
   terminal.print(`\n${report.driver} ${conclusion}: ${summaryOf(report)}`);
   if (!canary) {
     terminal.print(
-      "Whether guests keep their data was not looked at: neither the driver's module nor --with has a check with a canary.",
+      "Not checked whether guests keep their data: neither the driver's module nor --with has a check with a canary.",
     );
   }
   if (!kills) {
-    terminal.print("No process was killed: what the test description sets up would have been killed with it.");
+    terminal.print("No process was killed, because the resources of setUp would have been killed with it.");
   }
 }
 

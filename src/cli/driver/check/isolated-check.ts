@@ -55,7 +55,7 @@ class Causes {
 
   /** Returns why a rule that calls a hanging method did not run. */
   becauseOf(method: string): string {
-    return `${method} did not come back in ${this.#hung.get(method)}`;
+    return `${method} did not return in ${this.#hung.get(method)}`;
   }
 }
 
@@ -280,7 +280,7 @@ function sentence({ by, how, method }: Ended, other: string): string {
   const who = method ?? other;
   switch (by) {
     case "limit":
-      return `${who} must come back, but ${how}; the process was killed`;
+      return `${who} must return, but ${how}; the process was killed`;
     case "fatal":
       return `${who} must leave no error uncaught, but the process was ended by ${how}`;
     case "exit":

@@ -68,7 +68,7 @@ class WatchedCalls {
 
   #notCalled(method: string): Promise<never> {
     if (this.#closing) {
-      return Promise.reject(new Error(`${method} did not come back before`));
+      return Promise.reject(new Error(`${method} did not return before`));
     }
     this.#onHung(method);
     // The rule has ended, so its caller must not continue.
@@ -80,8 +80,8 @@ class WatchedCalls {
 export async function checkRules(): Promise<number> {
   let setup: CheckedSetup | undefined;
   let stop = new AbortController();
-  process.on("uncaughtException", (error) => die(`an error that nothing caught: ${stackOf(error)}`));
-  process.on("unhandledRejection", (reason) => die(`a rejected promise that nothing caught: ${stackOf(reason)}`));
+  process.on("uncaughtException", (error) => die(`an uncaught error: ${stackOf(error)}`));
+  process.on("unhandledRejection", (reason) => die(`an unhandled promise rejection: ${stackOf(reason)}`));
   const obey = async (message: ToChild): Promise<void> => {
     if (message.do === "stop") {
       stop.abort(new Error("interrupted"));
@@ -168,7 +168,7 @@ class NotReached extends Error {
   readonly method: string;
 
   constructor(method: string) {
-    super(`${method} did not come back in an earlier rule`);
+    super(`${method} did not return in an earlier rule`);
     this.method = method;
   }
 }

@@ -19,7 +19,7 @@ export function driverSource(name: string, className: string): string {
 import { type Guest, Guests } from "./guests.js";
 import { configSchema } from "./index.js";
 
-/** A host that has one node, of its own name. Methods that are left out have the contract's defaults. */
+/** A host with one node, named after the host. Methods that are not implemented have the contract's defaults. */
 export class ${className} implements VirtDriver {
   readonly capabilities: Capabilities = {
     supportsEvacuate: true,
@@ -36,10 +36,10 @@ export class ${className} implements VirtDriver {
     this.#guests = new Guests(context);
   }
 
-  /** Connect to the hypervisor here; an error ends the start of the agent. */
+  /** Connects to the hypervisor; an error ends the start of the agent. */
   async initHost(): Promise<void> {}
 
-  /** Let go of the hypervisor here; guests go on running. */
+  /** Disconnects from the hypervisor; guests keep running. */
   async cleanupHost(): Promise<void> {}
 
   async getAvailableNodes(): Promise<readonly string[]> {
@@ -72,7 +72,7 @@ export class ${className} implements VirtDriver {
     };
   }
 
-  /** What Placement may give away of the node: the tree is edited in place, the same each time. */
+  /** Sets the node's inventory for Placement. Edits the tree in place, with the same result each time. */
   async updateProviderTree(tree: ProviderTree, node: string): Promise<void> {
     this.#known(node);
     const inventory = nodeInventory(this.#context.inventory, tree.data(node).inventory, this.#config);
@@ -91,7 +91,7 @@ export class ${className} implements VirtDriver {
     await this.#guests.put(guestOf(instance, powerOn ? POWER_STATES.running : POWER_STATES.shutdown));
   }
 
-  /** A guest that is not there is success. */
+  /** Succeeds if the guest does not exist. */
   async destroy({ uuid }: Instance): Promise<void> {
     await this.#guests.remove(uuid);
   }
@@ -104,7 +104,7 @@ export class ${className} implements VirtDriver {
     return this.#set(instance, POWER_STATES.shutdown);
   }
 
-  /** HARD makes a missing guest anew. */
+  /** HARD creates a missing guest again. */
   async reboot(instance: Instance, type: "SOFT" | "HARD"): Promise<void> {
     if (type === "HARD") await this.#guests.put(guestOf(instance, POWER_STATES.running));
     else await this.#set(instance, POWER_STATES.running);
@@ -143,7 +143,7 @@ const guestOf = ({ uuid, displayName, vcpus, memoryMb, rootGb }: Instance, state
 export function guestsSource(): string {
   return `import { type DriverContext, GuestNotFound, type PowerState } from "compute-agent";
 
-/** One guest, as it lies in its file. */
+/** A guest, as stored in its file. */
 export interface Guest {
   readonly uuid: string;
   readonly name: string;
@@ -153,7 +153,7 @@ export interface Guest {
   readonly diskGb: number;
 }
 
-/** The stand-in for a hypervisor: one file a guest, so that guests outlive the agent. Replace it by yours. */
+/** Substitutes a hypervisor: one file per guest, so that guests outlive the agent. Replace it with yours. */
 export class Guests {
   readonly #files: DriverContext["files"];
   readonly #folder: string;
@@ -186,7 +186,7 @@ export class Guests {
     return guest;
   }
 
-  /** Written at once or not at all: whoever is killed here leaves a whole guest or none. */
+  /** Writes atomically: a kill leaves a complete guest or none. */
   async put(guest: Guest): Promise<void> {
     await this.#files.write(this.#file(guest.uuid), JSON.stringify(guest));
   }

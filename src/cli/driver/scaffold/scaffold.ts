@@ -108,7 +108,7 @@ ${Object.entries(OPTIONS)
   },
 } as const;
 
-/** What compute-agent loads: compute_driver = ${name} */
+/** The driver that compute-agent loads: compute_driver = ${name} */
 export const driver = defineDriver({
   name: "${name}",
   apiVersion: "1.0",
@@ -132,23 +132,23 @@ function readmeOf(name: string, section: string): string {
 A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
 
     npm install
-    npm test                     # builds it, then holds it against the contract, rule by rule
+    npm test                     # builds it, then checks it against the contract, rule by rule
     npm run check                # the same without a test runner
 
 Run it, from the folder above:
 
     npx compute-cluster up --driver ./${name} --hosts 2  # a cluster of two hosts with this driver
-    npx compute-cluster smoke-test                      # every operation, and what it made the driver do
+    npx compute-cluster smoke-test                      # runs every operation, and prints the driver's calls
     npx compute-agent --host mine --compute-driver ./${name}
 
-Its options are section [${section}] of nova.conf. \`nova.conf.sample\` has them all: \`npm run build\` makes it of \`configSchema\`
-in \`src/index.ts\`, so that an option that is added there is in it.
+Its options are section [${section}] of nova.conf. \`nova.conf.sample\` has all of them: \`npm run build\` generates it from \`configSchema\`
+in \`src/index.ts\`, including options that are added there.
 
 | file | what is in it |
 |---|---|
-| \`src/index.ts\` | name, options, and how a driver is made |
+| \`src/index.ts\` | name, options, and the creation of the driver |
 | \`src/${name}.ts\` | the driver: what the agent calls |
-| \`src/guests.ts\` | the hypervisor: replace it by yours |
+| \`src/guests.ts\` | the hypervisor: replace it with yours |
 | \`test/contract.test.ts\` | the contract's own tests |
 `;
 }

@@ -76,7 +76,7 @@ describe("[conductor]", () => {
       const { files } = createVirtualRuntime();
       await files.write("/ca.pem", text);
       const config = compile("url = wss://c:1\ncafile = /ca.pem");
-      await expect(agentTls(config, files)).rejects.toThrow(/\/ca\.pem.*no certificate that can be read; expected/);
+      await expect(agentTls(config, files)).rejects.toThrow(/\/ca\.pem.*no readable certificate; expected/);
     },
   );
 });

@@ -123,17 +123,17 @@ describe("--host with many names", () => {
     await expect(
       loadHosts(await parse("--host", "a,b", "-o", "state_path=/var/lib/nova"), files, null),
     ).rejects.toThrow(
-      "hosts a and b would share [DEFAULT] state_path = /var/lib/nova; each needs its own, as state_path = /var/lib/nova/$host",
+      "hosts a and b would share [DEFAULT] state_path = /var/lib/nova; each needs a separate one, such as state_path = /var/lib/nova/$host",
     );
     await expect(loadHosts(await parse("--host", "a,b", "-o", "host=c"), files, null)).rejects.toThrow(
-      "--host a is overruled by another option, which says c",
+      "--host a is overridden by another option, which sets c",
     );
     await loadHosts(await parse("--host", "a,b", "-o", "state_path=/var/lib/nova/$host"), files, null);
   });
 
   it("is rejected by options that inspect one host", async () => {
     await expect(loadConfig(await parse("--host", "n[1-3]"), files, null)).rejects.toThrow(
-      "--host names 3 hosts, expected one: --check and --dry-run look at one host at a time, as --host n1",
+      "--host names 3 hosts, expected one: --check and --dry-run need a single host, such as --host n1",
     );
   });
 });

@@ -23,7 +23,7 @@ function collectWarnings(transportUrl: string | null): readonly string[] {
 test("unknown options of a nova-compute's file are one line, and misspelt options are one line each", () => {
   expect(collectWarnings("rabbit://guest@broker/")).toEqual([
     "warn unknown section [DEFUALT] is ignored; did you mean [DEFAULT]?",
-    "info nova.conf has what this agent has no use for, which is ignored: [vnc], [DEFAULT] debug",
+    "info nova.conf has options that this agent does not use; ignored: [vnc], [DEFAULT] debug",
   ]);
 });
 

@@ -62,12 +62,12 @@ describe("--listen", () => {
   it("starts no external listener by default", async () => {
     expect(await resolveListener({})).toBeUndefined();
     expect(listenArguments({})).toEqual([]);
-    await expect(resolveListener({ listenWithoutTls: true })).rejects.toThrow("no --listen address is given");
+    await expect(resolveListener({ listenWithoutTls: true })).rejects.toThrow("requires --listen ADDRESS");
   });
 
   it("rejects a listener without a certificate, and names the command that creates one", async () => {
     await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
-      'no certificate to listen on 192.0.2.2 with: make one by "compute-cluster tls --state-dir /state --address 192.0.2.2"',
+      'no certificate for listening on 192.0.2.2: create one with "compute-cluster tls --state-dir /state --address 192.0.2.2"',
     );
   });
 
@@ -102,11 +102,11 @@ describe("--listen", () => {
   it("rejects a certificate for other names, and one that is not valid now", async () => {
     await keep(["192.0.2.2"]);
     await expect(resolveListener({ listen: { address: "192.0.2.3" } })).rejects.toThrow(
-      /server\.pem is for 192\.0\.2\.2, and not for 192\.0\.2\.3: make a new one by .*--address 192\.0\.2\.3 --renew/,
+      /server\.pem is for 192\.0\.2\.2, not for 192\.0\.2\.3: create a new one with .*--address 192\.0\.2\.3 --renew/,
     );
     await keep(["192.0.2.2"], -9, -1);
     await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
-      /is valid from .* to .*, and not now.*--renew/,
+      /is valid from .* to .*, which is not now.*--renew/,
     );
     await keep(["192.0.2.2"], 1, 9);
     await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow("not now");
@@ -156,7 +156,7 @@ describe("compute-cluster join", () => {
     await expect(writeJoinConfig(undefined, runtime.files, directory)).rejects.toThrow("/state has no cluster");
     await started();
     await expect(writeJoinConfig(undefined, runtime.files, directory)).rejects.toThrow(
-      /http:\/\/127\.0\.0\.1:8774 alone.*--listen/,
+      /http:\/\/127\.0\.0\.1:8774 only.*--listen/,
     );
   });
 });

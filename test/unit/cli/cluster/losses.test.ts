@@ -22,7 +22,7 @@ it("a command that destroys something requires --yes without a terminal, and lis
     end: 3,
     lines: [
       "compute-cluster reset destroys:\n  - servers vm1, vm2\n  - host extra1",
-      "compute-cluster: compute-cluster reset destroys what is listed above: --yes agrees to it; nothing was changed",
+      "compute-cluster: compute-cluster reset destroys what is listed above: confirm it with --yes; nothing was changed",
     ],
   });
   expect(await confirmed(["servers vm1, vm2"], true)).toEqual({ end: undefined, lines: [] });

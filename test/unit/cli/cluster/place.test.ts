@@ -35,7 +35,7 @@ it("a name selects the state directory of an existing cluster", async () => {
 
 it("an unknown name is rejected, with the exit code of wrong arguments", async () => {
   const failure = await run("list", "--name", "nobody").catch((error: unknown) => error);
-  expect(failure).toMatchObject({ message: expect.stringContaining("no cluster of this user is called nobody") });
+  expect(failure).toMatchObject({ message: expect.stringContaining("this user has no cluster named nobody") });
   expect(exitCodeOf(failure)).toBe(2);
 });
 

@@ -155,8 +155,10 @@ describe("operators' commands in up", () => {
   it("reject the addition of a host with other settings, with the name of a process, or without a written request", async () => {
     additions.set("other", { hosts: ["h1"], setting: { configFiles: ["/other.conf"] } });
     additions.set("pool", { hosts: ["pool-1"], setting: PLAIN });
-    expect(await ask("add", "other")).toMatchObject({ error: expect.stringContaining("h1 is there already") });
-    expect(await ask("add", "pool")).toMatchObject({ error: expect.stringContaining("pool-1 is what a process") });
+    expect(await ask("add", "other")).toMatchObject({ error: expect.stringContaining("h1 exists already") });
+    expect(await ask("add", "pool")).toMatchObject({
+      error: expect.stringContaining("pool-1 is the name of a process"),
+    });
     expect(await ask("add", "none")).toMatchObject({ error: "there is no such addition" });
     expect(added).toEqual([]);
   });

@@ -30,7 +30,7 @@ describe("the output about the changes of a cluster file", () => {
   it("rejects destructive changes without a terminal, unless --yes confirms them", async () => {
     expect(await agreed([GONE])).toEqual({
       end: 3,
-      output: expect.stringContaining("--yes agrees to it; nothing was changed"),
+      output: expect.stringContaining("confirm it with --yes; nothing was changed"),
     });
     expect((await agreed([GONE], { yes: true })).end).toBeUndefined();
   });

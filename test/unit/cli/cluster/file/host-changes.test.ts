@@ -34,7 +34,7 @@ describe("changes of hosts", () => {
     const { a1, a2, b } = BEFORE;
     const found = hostChanges(before, new Map(Object.entries({ a1, a2, b })), { ironic: 1 }, new Map([["busy", 2]]));
     expect(found).toEqual([
-      { sign: "~", text: "host busy: stays, disabled and down, for it has servers", destroys: false },
+      { sign: "~", text: "host busy: stays, disabled and down, because it has servers", destroys: false },
     ]);
   });
 
@@ -50,7 +50,7 @@ describe("changes of hosts", () => {
   it("reject another driver unless that is requested", () => {
     const named = { a1: { ...PLAIN, driver: "qemu" }, a2: PLAIN, b: BEFORE.b };
     expect(() => changes(named)).toThrow(
-      "hosts keep the driver that they have: a1: driver fake-libvirt -> qemu; say change_driver: true",
+      "the driver of hosts cannot change by default: a1: driver fake-libvirt -> qemu; set change_driver: true",
     );
     expect(changes(named, { changeDriver: true })).toEqual(["~ host a1: driver fake-libvirt -> qemu"]);
   });

@@ -116,9 +116,9 @@ ironic: { nodes: 5 }
 
   it("are rejected beside the same flag on the command line, whatever its value", async () => {
     expect(await problems("hosts: []\nport: 0", { port: 0, hosts: 2, releases: ["zed"] })).toEqual([
-      "cluster.yaml:1:1: hosts is said by --hosts, too; leave one of the two out",
-      "cluster.yaml:1:1: hosts have their own release; leave --releases out",
-      "cluster.yaml:2:1: port is said by --port, too; leave one of the two out",
+      "cluster.yaml:1:1: hosts is also set by --hosts; remove one of the two",
+      "cluster.yaml:1:1: the hosts in the file set their releases; remove --releases",
+      "cluster.yaml:2:1: port is also set by --port; remove one of the two",
     ]);
     expect((await described("port: 5", { processes: 2 })).options).toMatchObject({ port: 5, processes: 2 });
   });
@@ -158,17 +158,17 @@ describe("an invalid file", () => {
     [
       "a host in two groups",
       "hosts:\n  - name: a[1-3]\n  - name: a2",
-      "3:11: host a2 is in hosts.0, too; a host is in one group",
+      "3:11: host a2 is also in hosts.0; a host must be in one group only",
     ],
     [
       "a host that is called as the control plane",
       "hosts: [{name: control-plane}]",
-      "1:16: control-plane is what up calls a part of its own; choose another name",
+      "1:16: control-plane is the name of a component of up; choose another name",
     ],
     [
       "more hosts than names",
       "hosts: [{name: 'a[1-3]', count: 4}]",
-      "1:33: found 4, expected at most 3: so many names are in a[1-3]",
+      "1:33: found 4, expected at most 3: the number of names in a[1-3]",
     ],
     [
       "an option that there is not",
@@ -183,7 +183,7 @@ describe("an invalid file", () => {
     [
       "an option that a key says, too",
       "hosts: [{name: a, vcpus: 2, options: {fake_libvirt.vcpus: 1}}]",
-      "1:39: fake_libvirt.vcpus is said twice: a key of the group says it, too",
+      "1:39: fake_libvirt.vcpus is set twice: also by a key of the group",
     ],
     [
       "what the driver cannot be told",
@@ -193,7 +193,7 @@ describe("an invalid file", () => {
     [
       "what nobody knows of a foreign driver",
       "hosts: [{name: a, driver: ./mine, vcpus: 1}]",
-      "1:35: driver ./mine is not built in: give its options by their names, under options",
+      "1:35: driver ./mine is not built in: set its options by name, under options",
     ],
     [
       "a mistyped driver",
@@ -213,7 +213,7 @@ describe("an invalid file", () => {
     [
       "two zones",
       "aggregates: [{name: x, availability_zone: b}]\nhosts: [{name: a, aggregates: [x], availability_zone: c}]",
-      "2:55: a host is in one zone: found b, c",
+      "2:55: a host must be in one zone only: found b, c",
     ],
     [
       "a mistyped fault",
@@ -233,27 +233,27 @@ describe("an invalid file", () => {
     [
       "a user that each cluster has",
       "users: [{name: demo, roles: {demo: [member]}}]",
-      "1:16: user demo is in every cluster; leave it out, or choose another name",
+      "1:16: user demo exists in every cluster; remove it, or choose another name",
     ],
     [
       "a user that each cluster has, in another case",
       "users: [{name: Demo, roles: {demo: [member]}}]",
-      "1:16: user Demo is in every cluster; leave it out, or choose another name",
+      "1:16: user Demo exists in every cluster; remove it, or choose another name",
     ],
     [
       "two projects whose names differ by case",
       "projects: [{name: lab}, {name: Lab}]",
-      "1:32: name Lab is there already, expected each once",
+      "1:32: name Lab is used twice, expected unique values",
     ],
     [
       "a name that is there twice",
       "flavors: [{name: a, vcpus: 1, ram: 1}, {name: a, vcpus: 1, ram: 1}]",
-      "1:47: name a is there already, expected each once",
+      "1:47: name a is used twice, expected unique values",
     ],
     [
       "processes in two ways",
       "processes: 1\nhosts_per_process: 1",
-      "2:1: found processes, too, expected one of the two",
+      "2:1: found both processes and hosts_per_process, expected one of the two",
     ],
     ["an address", "listen: '192.0.2.2:x'", "1:9: found 192.0.2.2:x, expected an address of this machine"],
     ["values within values", `x: ${"[".repeat(100)}${"]".repeat(100)}`, "found more than 32 levels, expected less"],

@@ -19,9 +19,9 @@ it("a scenario is not played if a host is missing or down, or the name of a serv
     { host: "devstack2", state: "killed" },
   ] as const;
   expect(await obstacles(STEPS, { hosts, cloud: cloudOf("vm1", "vm2") })).toEqual([
-    "host devstack2 is killed, expected one that serves",
-    "host devstack3 is not in the cluster, expected one that serves",
-    "there is a server vm1 already, which a step creates",
+    "host devstack2 is killed, expected serving",
+    "host devstack3 is not in the cluster, expected serving",
+    "server vm1 exists already, but a step creates it",
   ]);
 });
 

@@ -32,14 +32,8 @@ describe("a scenario file", () => {
     ["stpes: []", "./mine.yaml:3:1: there is no stpes; did you mean steps?"],
     ["steps: []", "./mine.yaml:3:8: steps: found [], expected at least 1"],
     ["steps: [{ say: s }]", "./mine.yaml:3:11: steps.0: found neither, expected one of run and ask"],
-    [
-      "steps: [{ say: s, run: compute-cluster host list, body: {} }]",
-      "./mine.yaml:3:51: steps.0: body belongs to ask, which is not given",
-    ],
-    [
-      "steps: [{ say: s, run: 'compute-cluster host kill \"x' }]",
-      "./mine.yaml:3:19: steps.0: found a quote without its other half",
-    ],
+    ["steps: [{ say: s, run: compute-cluster host list, body: {} }]", "./mine.yaml:3:51: steps.0: body requires ask"],
+    ["steps: [{ say: s, run: 'compute-cluster host kill \"x' }]", "./mine.yaml:3:19: steps.0: found an unclosed quote"],
     [
       "steps: [{ say: s, ask: 'GET compute /servers/{sever vm1}' }]",
       "./mine.yaml:3:19: steps.0: there is no {sever ...}; did you mean server?",
@@ -65,7 +59,7 @@ describe("a scenario file", () => {
     const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
     expect((await readScenario("overcommitted", deps)).finds).toEqual(["overcommitted-inventory"]);
     await expect(readScenario("overcomitted", deps)).rejects.toThrow("did you mean overcommitted?");
-    await expect(readScenario("x", deps)).rejects.toThrow("a file is named with its .yaml");
+    await expect(readScenario("x", deps)).rejects.toThrow("the path of a file ends in .yaml");
     await expect(readScenario("./x.yaml", deps)).rejects.toThrow("./x.yaml: there is no such file");
   });
 });

@@ -249,7 +249,7 @@ describe("Drill", () => {
   test("with one host, moves are skipped", async () => {
     const { results } = await drilled({}, { hosts: 1 });
     const skipped = results.filter(({ outcome }) => outcome === "skipped");
-    expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set(["it takes two hosts that are up"]));
+    expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set(["it needs two hosts that are up"]));
     expect(skipped.map(({ operation }) => operation)).toEqual([
       "cold migrate",
       "confirm migration",
@@ -281,10 +281,10 @@ describe("Drill", () => {
     expect(of("abort live migration")).toBe("ok");
     expect(requests).toEqual(["create", "os-migrateLive", "os-migrateLive", "abort", "delete"]);
     const fast = await drilled({}, { only: ["abort live migration"] });
-    expect(fast.of("abort live migration")).toBe("skipped: the migration was over before it could be aborted");
+    expect(fast.of("abort live migration")).toBe("skipped: the migration ended before it could be aborted");
     const tooLate = { abort: { fails: "it has arrived" } };
     const moments = await drilled(tooLate, { only: ["live migrate", "abort live migration"] });
-    expect(moments.of("abort live migration")).toBe("skipped: the migration was over before it could be aborted");
+    expect(moments.of("abort live migration")).toBe("skipped: the migration ended before it could be aborted");
     const none = { abort: { fails: "driver mine has no liveMigrationAbort: use a driver that has it" } };
     const without = await drilled(none, { only: ["live migrate", "abort live migration"] });
     expect(without.of("abort live migration")).toMatch(/^unsupported: driver mine has no liveMigrationAbort/);

@@ -69,7 +69,7 @@ describe("a cluster that is suspended while it is saved", () => {
       pass(900);
       check();
     });
-    await expect(late).rejects.toThrow("would have had to stand for 900 ms");
+    await expect(late).rejects.toThrow("would have been suspended for 900 ms");
     expect(done.slice(-2)).toEqual(["SIGCONT 11", "SIGKILL 1"]);
   });
 

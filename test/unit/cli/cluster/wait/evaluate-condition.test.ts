@@ -63,7 +63,7 @@ describe("conditions of `wait`", () => {
       moves: [{ type: "resize", status: "migrating", instanceUuid: "u2" }],
     };
     expect(await checkCondition({ kind: "settled" }, createClients({ work }))).toBe(
-      "server vm1 is powering-off, the resize of server u2 is migrating, the conductor has 1 tasks",
+      "server vm1 is powering-off, the resize of server u2 is migrating, the conductor has 1 pending tasks",
     );
     expect(await checkCondition({ kind: "settled" }, createClients())).toBeUndefined();
   });
