@@ -58,6 +58,6 @@ it("a scenario comes about in a cluster that runs, or it is said which step fail
   });
   expect(await run("scenario", "run", "stale-evacuation", "--into", "another")).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining("holds no cloud"),
+    stderr: expect.stringContaining("has no cloud"),
   });
 }, 120_000);

@@ -92,7 +92,7 @@ describe("the door", () => {
     agent.call(1, "host_lease", { host: "h" });
     expect(holders).toEqual([["h", 7]]);
     server.stop();
-    expect(agent.ends).toEqual([[1001, "the conductor is stopping; come back later"]]);
+    expect(agent.ends).toEqual([[1001, "the conductor is stopping; reconnect later"]]);
     expect([server.connections, holders.at(-1)]).toEqual([0, ["h", null]]);
     expect(connect().rejection).toBe("the conductor is stopping");
     store.tasks.add({ kind: "delete_local", instanceUuid: I, requestId: "r" });
@@ -148,7 +148,9 @@ describe("one boot has one connection", () => {
     second.hello();
     expect(second.ends).toEqual([]);
     second.hello(OTHER);
-    expect(second.received.at(-1)).toMatchObject({ error: { message: expect.stringContaining("as another boot") } });
+    expect(second.received.at(-1)).toMatchObject({
+      error: { message: expect.stringContaining("belongs to another boot") },
+    });
     expect(other.ends).toEqual([]);
   });
 });

@@ -228,7 +228,9 @@ describe("the door", () => {
     const protocol = PROTOCOL_VERSION + 1;
     const hello = { protocol, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
     expect(await call(1, "session_hello", hello)).toMatchObject({
-      error: { message: expect.stringContaining(`version ${protocol} of the wire, this conductor versions 1 to`) },
+      error: {
+        message: expect.stringContaining(`protocol version ${protocol}, this conductor supports versions 1 to`),
+      },
     });
   });
 
@@ -236,7 +238,7 @@ describe("the door", () => {
     const { call } = await rawClient();
     const hello = { protocol: 1, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
     expect(await call(1, "session_hello", hello)).toMatchObject({
-      error: { message: expect.stringContaining("as another boot") },
+      error: { message: expect.stringContaining("belongs to another boot") },
     });
   });
 

@@ -187,9 +187,7 @@ describe("what is said to agents", () => {
     requests[0]?.resolve(null);
     expect(await called).toBeNull();
     requests[1]?.resolve("no answer to it");
-    await expect(forwarded).rejects.toThrow(
-      "the agent of host h answered confirm_resize with something that is no answer to it",
-    );
+    await expect(forwarded).rejects.toThrow("the agent of host h returned an invalid result of confirm_resize");
     await expect(messages.forwardCall("h", "confirm_resize", {}, { requestId: "r" })).rejects.toThrow(
       InvalidParameters,
     );
@@ -201,11 +199,11 @@ describe("what is said to agents", () => {
     const failure = await call().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MessagingTimeout);
     expect(failure).toMatchObject({
-      message: "host h cannot be asked to confirm_resize: no agent serves it",
+      message: "host h: confirm_resize cannot be called: no agent serves it",
       data: { host: "h", method: "confirm_resize" },
     });
     leases.acquire("h", connection().session, { bootId: "b", pid: 1, machine: "m", version: "v" });
-    await expect(call()).rejects.toThrow("host h cannot be asked to confirm_resize: its agent does not serve yet");
+    await expect(call()).rejects.toThrow("host h: confirm_resize cannot be called: its agent is not serving yet");
   });
 });
 

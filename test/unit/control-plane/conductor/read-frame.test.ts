@@ -24,12 +24,12 @@ describe("a request", () => {
   test.each<[object, number, string]>([
     [{ jsonrpc: "1.0" }, -32600, 'jsonrpc: expected "2.0"'],
     [{ method: 5 }, -32600, "method: expected a string"],
-    [{ params: [1] }, -32602, "params: expected an object, parameters go by name"],
-    [{ params: null }, -32602, "params: expected an object, parameters go by name"],
+    [{ params: [1] }, -32602, "params: expected an object with named parameters"],
+    [{ params: null }, -32602, "params: expected an object with named parameters"],
     [{ meta: [] }, -32600, "meta: expected an object"],
     [{ meta: null }, -32600, "meta: expected an object"],
-    [{ meta: { other: 1 } }, -32600, "meta.other: unknown, or not of its type"],
-    [{ meta: { host: "h", ack: 1.5 } }, -32600, "meta.ack: unknown, or not of its type"],
+    [{ meta: { other: 1 } }, -32600, "meta.other: unknown, or of the wrong type"],
+    [{ meta: { host: "h", ack: 1.5 } }, -32600, "meta.ack: unknown, or of the wrong type"],
   ])("with %j is refused by its id", (more, code, message) => {
     expect(read(request(more))).toEqual(createRejection(1, code, message));
   });
@@ -59,7 +59,7 @@ describe("a response", () => {
     expect(read({ jsonrpc: "2.0", id: null, error })).toEqual({ kind: "response", response: { id: null, error } });
     expect(read({ jsonrpc: "2.0", id: 1, error: {} })).toEqual({
       kind: "response",
-      response: { id: 1, error: { code: -32603, message: "the agent answered with an error that says nothing" } },
+      response: { id: 1, error: { code: -32603, message: "the agent returned an error without a message" } },
     });
   });
 

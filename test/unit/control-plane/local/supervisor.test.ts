@@ -115,20 +115,20 @@ describe("a supervisor", () => {
     await runtime.advance(0);
     expect(status("h1")).toMatchObject({
       state: "restarting",
-      detail: "starts again in 1 s, for it ended: the driver lost its mind",
+      detail: "restarting in 1 s after its end: the driver lost its mind",
     });
     await runtime.advance(1_000);
-    expect(status("h1")).toMatchObject({ state: "starting", detail: `pid ${of("h1").pid}; started again` });
+    expect(status("h1")).toMatchObject({ state: "starting", detail: `pid ${of("h1").pid}; restarted` });
     await of("h1").ends(null, "SIGSEGV");
     await runtime.advance(0);
-    expect(status("h1")?.detail).toBe("starts again in 2 s, for it ended: SIGSEGV");
+    expect(status("h1")?.detail).toBe("restarting in 2 s after its end: SIGSEGV");
     expect(children).toHaveLength(3);
     await runtime.advance(2_000);
     of("h1").report("ready");
     await runtime.advance(60_000);
     await of("h1").ends(1);
     await runtime.advance(0);
-    expect(status("h1")?.detail).toMatch(/^starts again in 1 s/);
+    expect(status("h1")?.detail).toMatch(/^restarting in 1 s/);
   });
 
   it.each([
@@ -355,12 +355,12 @@ describe("a pool", () => {
     reportState("h2", "failed", { detail: "records contradict each other", exitCode: 3 });
     expect(supervisor.host("h1")).toMatchObject({
       state: "restarting",
-      reason: "starts again in 1 s, for it ended: the driver lost its mind",
+      reason: "restarting in 1 s after its end: the driver lost its mind",
     });
     await runtime.advance(1_000);
     expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h1"] }]);
     reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
-    expect(supervisor.host("h1")?.reason).toMatch(/^starts again in 2 s/);
+    expect(supervisor.host("h1")?.reason).toMatch(/^restarting in 2 s/);
     expect(supervisor.host("h2")).toMatchObject({ state: "failed", reason: "records contradict each other" });
   });
 

@@ -150,7 +150,7 @@ describe("candidatesGroups", () => {
     const two = { "resources1:VGPU": "1", "resources2:VGPU": "1" };
     expect(() => groups(two)).toThrow(
       expect.objectContaining({
-        explanation: expect.stringContaining("asks for the resource groups 1, 2 without saying"),
+        explanation: expect.stringContaining("requests the resource groups 1, 2 without a group_policy"),
       }),
     );
     expect(groups({ ...two, group_policy: "none" })).toHaveLength(3);

@@ -251,7 +251,7 @@ describe("scheduler", () => {
     await bench.host("devstack2");
     bench.placementBench.inject({ on: "PUT /allocations", does: "refuse", times: 2 });
     await expect(select()).rejects.toMatchObject({
-      explanation: expect.stringContaining("Placement could not be asked"),
+      explanation: expect.stringContaining("Placement is unavailable"),
     });
     expect(await bench.held(I)).toEqual({});
   });
@@ -275,7 +275,7 @@ describe("scheduler", () => {
     await bench.host("devstack1");
     bench.placementBench.inject({ on: "GET /allocation_candidates", does: "refuse" });
     await expect(select()).rejects.toMatchObject({
-      explanation: expect.stringContaining("Placement could not be asked"),
+      explanation: expect.stringContaining("Placement is unavailable"),
     });
   });
 });

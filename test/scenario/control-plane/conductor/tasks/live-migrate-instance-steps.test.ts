@@ -232,7 +232,7 @@ describe("a conductor that was killed, or did not know what to do", () => {
     world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
     const left = outcome(await stepsOf(world.bench, taskOf(world)));
     expect(left).not.toHaveProperty("fault");
-    expect(left).not.toHaveProperty("live_migrate_instance could not even be given up");
+    expect(left).not.toHaveProperty("live_migrate_instance could not be ended after its failure");
   });
 
   it("deleted while its destination was asked: nothing is held by anybody", async () => {

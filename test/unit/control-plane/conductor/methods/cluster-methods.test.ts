@@ -64,6 +64,6 @@ describe("stopping everything", () => {
   });
 
   it("is refused where no `up` has started the control plane", async () => {
-    await expect(methods().stop_cluster({}, caller)).rejects.toThrow("no compute-cluster up has started");
+    await expect(methods().stop_cluster({}, caller)).rejects.toThrow("not started by 'compute-cluster up'");
   });
 });

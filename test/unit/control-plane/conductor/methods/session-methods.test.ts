@@ -70,14 +70,14 @@ describe("session_hello", () => {
   );
 
   it.each([
-    [0, "it is too old: install the control plane's release of the agent"],
+    [0, "the agent is too old: install the control plane's release of the agent"],
     [
       PROTOCOL_VERSION + 1,
-      "it is of a newer release: bring the control plane up to date first, or install the control plane's release of the agent",
+      "the agent is newer: upgrade the control plane first, or install the control plane's release of the agent",
     ],
   ])("refuses version %s of the wire: %s", (protocol, advice) => {
     const hello = () => methods.session_hello({ protocol, ...identity }, callerOf(null));
-    const text = `the agent speaks version ${protocol} of the wire, this conductor versions 1 to ${PROTOCOL_VERSION}; ${advice}`;
+    const text = `the agent uses protocol version ${protocol}, this conductor supports versions 1 to ${PROTOCOL_VERSION}; ${advice}`;
     expect(hello).toThrow(new UnsupportedProtocol(text, { found: protocol, expected: PROTOCOL_VERSION, oldest: 1 }));
     expect(introduced).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe("leases and what is served", () => {
     expect(outbox.server("h")).toBe(mine.session);
     expect(() => methods.host_serve({ host: "h" }, others)).toThrow(HostLeaseHeld);
     expect(() => methods.host_serve({ host: "other" }, mine)).toThrow(
-      "host other cannot be served: this agent does not hold its lease; take that first",
+      "host other cannot be served: this agent does not hold its lease; acquire it first",
     );
     methods.host_serve({ host: "h" }, { ...others, unfenced: true });
     expect(outbox.server("h")).toBe(others.session);

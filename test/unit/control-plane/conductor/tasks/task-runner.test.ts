@@ -93,7 +93,7 @@ describe("task runner", () => {
     const runner = create();
     const ended = runner.ended(store.tasks.add(taskOf(A, "waiting")).id);
     await runner.stop();
-    expect(await ended).toMatchObject({ message: expect.stringContaining("stops") });
+    expect(await ended).toMatchObject({ message: expect.stringContaining("is stopping") });
     expect(store.tasks.pending(), "it goes on at the next start").toHaveLength(1);
   });
 
