@@ -11,7 +11,7 @@ function createRejection(id: unknown, code: number, message: string) {
 }
 
 describe("a request", () => {
-  test("is filled in: no parameters and no meta are empty ones, no id is a notification", () => {
+  test("gets defaults: empty parameters and meta; without an id it is a notification", () => {
     const filled = { id: 1, method: "m", params: {}, meta: {} };
     expect(read(request())).toEqual({ kind: "request", request: filled });
     expect(read({ jsonrpc: "2.0", method: "m" })).toEqual({ kind: "request", request: { ...filled, id: undefined } });
@@ -51,7 +51,7 @@ describe("a request", () => {
 });
 
 describe("a response", () => {
-  test("has a result, whatever it is, or an error", () => {
+  test("has any result, or an error", () => {
     for (const result of [null, 0, { a: 1 }]) {
       expect(read({ jsonrpc: "2.0", id: 1, result })).toEqual({ kind: "response", response: { id: 1, result } });
     }
@@ -63,7 +63,7 @@ describe("a response", () => {
     });
   });
 
-  test("without an id, or with a method, is none", () => {
+  test("without an id, or with a method, is not a response", () => {
     expect(read({ jsonrpc: "2.0", result: 1 })).toEqual(createRejection(null, -32600, "method: expected a string"));
     expect(read(request({ result: 1 }))).toMatchObject({ kind: "request" });
     expect(read({ jsonrpc: "2.0", id: 1 })).toEqual(createRejection(1, -32600, "method: expected a string"));
@@ -90,7 +90,7 @@ describe("a frame", () => {
     expect(batch(101)).toEqual(createRejection(null, -32600, "a batch has 1 to 100 messages; found 101"));
   });
 
-  test("that is too much is refused before it is read", () => {
+  test("that exceeds the limits is rejected before it is parsed", () => {
     expect(readFrame("[".repeat(500_000))).toMatchObject({
       kind: "refused",
       response: { id: null, error: { code: -32600 } },
