@@ -396,7 +396,7 @@ function assertServiceVersion(store: Store, oldest = 0): void {
     return;
   }
   throw new ServiceTooOld(
-    `a nova-compute of this deployment has service version ${minimum}, this control plane works with ${oldest} and later: ` +
+    `a nova-compute of this deployment has service version ${minimum}, this control plane requires ${oldest} or later: ` +
       "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set " +
       "[workarounds] disable_compute_service_check_for_ffu",
     { minimum, oldest },

@@ -54,7 +54,7 @@ export function createApis(options: ApisOptions): Apis {
   const folder = options.imageFolder;
   const images = new ImageStore({ sql: store.database, clock, files, logger, digests, folder });
   images.sweep().catch((error: unknown) => {
-    logger.warn("what an upload of the start before has left stays until the next upload", { err: error });
+    logger.warn("leftovers of an earlier upload could not be removed; retrying at the next upload", { err: error });
   });
   const image = createImageApi({
     validate,

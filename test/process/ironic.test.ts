@@ -63,7 +63,7 @@ describe("compute-cluster up --ironic", () => {
     );
     const pid = Number(/control-plane +starting +pid (\d+)/.exec(cluster.stdout)?.[1]);
     process.kill(pid, "SIGKILL");
-    await cluster.printed(/ended with SIGKILL; started again[\s\S]*control-plane +ready/);
+    await cluster.printed(/ended with SIGKILL; restarted[\s\S]*control-plane +ready/);
     expect(await fault("list", "ironic")).toContain("hardware.deploy=hang");
     expect(await fault("clear", "ironic")).toContain("cleared hardware.deploy");
     const server = () => cloud.compute("GET", `/servers/${id}`);

@@ -67,7 +67,7 @@ describe("compute-cluster up", () => {
     process.kill(pidOf(cluster, "devstack1"), "SIGKILL");
     await cluster.printed(/devstack1 +killed +SIGKILL/);
     process.kill(pidOf(cluster, "control-plane"), "SIGKILL");
-    await cluster.printed(/ended with SIGKILL; started again[\s\S]*control-plane +ready/);
+    await cluster.printed(/ended with SIGKILL; restarted[\s\S]*control-plane +ready/);
     // The agent joins through the restarted control plane, where devstack2 is still up.
     const joined = run("compute-agent", "--host", "devstack3");
     await joined.printed(/\bserving\b/);

@@ -225,7 +225,7 @@ describe("calls to agents", () => {
     expect(world.now).toBe(before);
     await world.runUntil(session.serve(handlers([], { set_host_enabled: () => new Promise(() => {}) })));
     const requestedAt = world.now;
-    await expect(world.runUntil(call(3_000))).rejects.toThrow(/did not answer set_host_enabled within 3000 ms/);
+    await expect(world.runUntil(call(3_000))).rejects.toThrow(/no response to set_host_enabled within 3000 ms/);
     expect(world.now - requestedAt).toBe(3_000);
   });
 
@@ -235,7 +235,7 @@ describe("calls to agents", () => {
     const call = () => bus.call("devstack1", "set_host_enabled", { enabled: true }, { requestId: "r" });
     const nonsense = (async () => ({ yes: true })) as unknown as AgentHandlers["set_host_enabled"];
     await world.runUntil(session.serve(handlers([], { set_host_enabled: nonsense })));
-    await expect(world.runUntil(call())).rejects.toThrow(/something that is no answer to it/);
+    await expect(world.runUntil(call())).rejects.toThrow(/returned an invalid result of/);
     await world.runUntil(session.stopServing());
     await world.runUntil(session.serve(handlers([], { set_host_enabled: () => new Promise(() => {}) })));
     const pendingCall = call();

@@ -64,6 +64,9 @@ it("refuses to change them, as upstream; a deleted one is gone, and is missed on
   await cloud.world.advance(60_000);
   expect((await services()).map(({ binary, state }) => [binary, state])).toEqual([["nova-scheduler", "up"]]);
   expect(cloud.runtime.logs.filter(({ level }) => level === "error")).toMatchObject([
-    { message: "a service of the control plane could not be reported", fields: { err: { name: "ServiceNotFound" } } },
+    {
+      message: "heartbeat of a control plane service could not be stored; retrying at the next one",
+      fields: { err: { name: "ServiceNotFound" } },
+    },
   ]);
 });

@@ -199,10 +199,10 @@ describe("control over the connection", () => {
     const { world, cluster, runtime } = await offered(() => Promise.reject(new Error("its former life is not over")));
     const { controls } = cluster.conductor;
     await expect(world.runUntil(controls.control(ONE, "start"))).rejects.toThrow(
-      `host ${ONE} was asked to start: its former life is not over`,
+      `host ${ONE}: start failed: its former life is not over`,
     );
     await expect(world.runUntil(controls.control("nobody", "kill"))).rejects.toThrow(
-      "host nobody cannot be asked to kill: no process that is connected now controls it",
+      "host nobody: kill failed: no connected process controls this host",
     );
     const killed = controls.control(ONE, "kill").catch((error: Error) => error);
     runtime.kill();

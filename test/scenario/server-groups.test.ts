@@ -47,7 +47,7 @@ describe("6.9 the scheduler", () => {
     expect(sentTo().toSorted()).toEqual(["devstack1", "devstack2", "devstack3", "devstack4", "devstack5", "devstack6"]);
     const last = uuids.filter((uuid) => bench.instance(uuid).vmState === "error");
     expect(last).toHaveLength(1);
-    expect(faultDetails(last[0] ?? "")).toContain("6 are refused by the anti-affinity of its server group.");
+    expect(faultDetails(last[0] ?? "")).toContain("6 are rejected by the anti-affinity policy of its server group.");
   });
 
   test("anti-affinity: max_server_per_host of them", async () => {
@@ -110,7 +110,7 @@ describe("6.9 the scheduler", () => {
     const named = join(bench.request({ requestedHost: "devstack1" }));
     const forced = join(bench.request({ forcedHost: "devstack1" }));
     await bench.run();
-    expect(faultDetails(named)).toContain("refused by the anti-affinity of its server group");
+    expect(faultDetails(named)).toContain("rejected by the anti-affinity policy of its server group");
     expect(bench.casts.map(({ host, params }) => [host, (params as { instanceUuid: string }).instanceUuid])).toEqual([
       ["devstack1", forced],
     ]);

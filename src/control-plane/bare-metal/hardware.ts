@@ -108,7 +108,7 @@ export class Hardware {
         return;
       }
     } catch (err) {
-      logger.error("what a node's hardware has done cannot be stored; it is tried again at the next start", {
+      logger.error("result of a hardware operation could not be stored; retrying at the next start", {
         err,
         node: uuid,
       });
@@ -153,7 +153,7 @@ export class Hardware {
 function workOf(state: string) {
   const found = WORK_OF_STATE[state];
   if (!found) {
-    throw new Error(`nothing ends the state ${state}`);
+    throw new Error(`no operation ends the state ${state}`);
   }
   return found;
 }

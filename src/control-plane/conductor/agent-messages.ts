@@ -75,14 +75,14 @@ export class AgentMessages {
     CHECKS.checkParams(method, params);
     const session = this.#outbox.server(host);
     if (!session) {
-      const known = this.#leases.holder(host) ? "its agent does not serve yet" : "no agent serves it";
-      throw new MessagingTimeout(`host ${host} cannot be asked to ${method}: ${known}`, { host, method });
+      const known = this.#leases.holder(host) ? "its agent is not serving yet" : "no agent serves it";
+      throw new MessagingTimeout(`host ${host}: ${method} cannot be called: ${known}`, { host, method });
     }
     const { requestId, timeout = RPC_RESPONSE_TIMEOUT, call } = options;
     const meta = { host, requestId, timeout, ...(call === undefined ? {} : { call }) };
     const result = await session.ask(method, { params, meta });
     if (!CHECKS.isResult(method, result)) {
-      throw new ConductorError(`the agent of host ${host} answered ${method} with something that is no answer to it`);
+      throw new ConductorError(`the agent of host ${host} returned an invalid result of ${method}`);
     }
     return result;
   }

@@ -27,7 +27,7 @@ export class Batch {
     return this.responses.length === this.#messages.length;
   }
 
-  /** Handles the next message. After a write, it continues with the following reads and writes until other event-loop work is due. */
+  /** Handles the next message. A write is followed by the next reads and writes until other event-loop work is due. */
   goOn(ticks: Pick<EventLoopTicks, "due">): void {
     const at = this.responses.length;
     if (!this.#canCombine || this.#useOf(at) !== "writes" || this.#useOf(at + 1) === "none") {

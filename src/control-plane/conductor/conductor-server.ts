@@ -163,7 +163,7 @@ export class ConductorServer {
     this.#unsubscribe();
     this.#cancelWatch?.();
     for (const session of this.#sessions) {
-      session.close(1001, "the conductor is stopping; come back later");
+      session.close(1001, "the conductor is stopping; reconnect later");
       this.#ended(session);
     }
   }
@@ -236,7 +236,7 @@ export class ConductorServer {
 
   #introduced(session: Session, identity: AgentIdentity): void {
     if (session.identity && session.identity.bootId !== identity.bootId) {
-      throw new ConductorError("this connection said hello before, as another boot; open one for each");
+      throw new ConductorError("this connection belongs to another boot; open one connection for each boot");
     }
     this.#forgetOldReplies();
     for (const other of this.#sessions) {
@@ -266,7 +266,7 @@ export class ConductorServer {
       this.#leases.sessionEnded(session);
     } catch (error) {
       // The leases have ended in memory. Their rows only record when the holder was last observed, for error messages.
-      this.#options.runtime.logger.error("the end of a connection could not be stored", { err: error });
+      this.#options.runtime.logger.error("the end of an agent's connection could not be stored", { err: error });
     }
   }
 
@@ -280,7 +280,9 @@ export class ConductorServer {
 
   /** Closes the connection of an agent whose message failed unexpectedly. The agent reconnects; other agents are unaffected. */
   #failed(session: Session, error: unknown): void {
-    this.#options.runtime.logger.error("a message of an agent could not be dealt with", { err: error });
+    this.#options.runtime.logger.error("a message of an agent could not be handled; closing its connection", {
+      err: error,
+    });
     session.terminate();
     this.#ended(session);
   }

@@ -208,7 +208,7 @@ export class Dispatcher {
   async #wait(handler: AnyHandler, params: object, caller: Caller, method: string): Promise<Outcome> {
     const { session } = caller;
     if (session.overLimit) {
-      return { error: encodeError(new OverLimit("too many calls of this connection are under way; wait for some")) };
+      return { error: encodeError(new OverLimit("too many calls of this connection are pending; wait for responses")) };
     }
     session.underWay += 1;
     try {
@@ -251,7 +251,7 @@ function isKnown(method: string): method is KnownMethod {
 const NEEDS_A_NUMBER: Outcome = {
   error: {
     code: RPC_CODES.invalidRequest,
-    message: "a method that writes or asks an agent needs a whole number as id, never used before by the same boot",
+    message: "a method that writes or calls an agent needs an integer id that the same boot has not used before",
   },
 };
 

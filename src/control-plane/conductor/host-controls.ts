@@ -70,10 +70,7 @@ export class HostControls {
   async control(host: string, action: HostAction): Promise<ControlledHost> {
     const [session] = bestOf(this.#hosts.get(host) ?? new Map()) ?? [];
     if (session === undefined) {
-      throw new HostNotControlled(
-        `host ${host} cannot be asked to ${action}: no process that is connected now controls it`,
-        { host },
-      );
+      throw new HostNotControlled(`host ${host}: ${action} failed: no connected process controls this host`, { host });
     }
     try {
       // Sent without the host's name: a call to a host fails when that host ends.
@@ -117,7 +114,7 @@ export class HostControls {
       }
     }
     const reason = error instanceof Error ? error.message : String(error);
-    throw new HostNotControlled(`host ${host} was asked to ${action}: ${reason}`, { host });
+    throw new HostNotControlled(`host ${host}: ${action} failed: ${reason}`, { host });
   }
 }
 

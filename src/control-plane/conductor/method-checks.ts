@@ -69,7 +69,7 @@ export class MethodChecks<T extends RemoteMethods> {
 export function wrongField(validate: ValidateFunction, root: string): WrongField {
   const [error] = validate.errors ?? [];
   return error === undefined
-    ? { field: root, text: "the value is wrong" }
+    ? { field: root, text: "the value is invalid" }
     : { field: fieldOf(error, root), text: explain(error, root) };
 }
 

@@ -73,7 +73,13 @@ export class Outbox {
         .ask(method, { params, meta })
         .then(() => this.#acknowledged(host, delivery, message.id))
         // The message stays in the store and is delivered when an agent serves the host again.
-        .catch((err: unknown) => this.#logger.debug("a message was not taken", { err, host, message: message.id }));
+        .catch((err: unknown) =>
+          this.#logger.debug("message not acknowledged by the agent; it will be delivered again", {
+            err,
+            host,
+            message: message.id,
+          }),
+        );
     }
   }
 
@@ -97,7 +103,10 @@ export class Outbox {
       this.#store.messages.taken(ids);
     } catch (err) {
       // They are delivered again when an agent serves the host again; it drops duplicates.
-      this.#logger.debug("messages that were taken stay in the store", { err, messages: ids });
+      this.#logger.debug("acknowledged messages could not be deleted; they will be delivered again", {
+        err,
+        messages: ids,
+      });
     }
   }
 }
@@ -130,6 +139,8 @@ export class MoveEnds {
     const { instanceUuid, destCompute: host } = ended;
     session
       .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host, timeout: TIMEOUT } })
-      .catch((err: unknown) => this.#logger.debug("a destination was not told that a move ended", { err, host }));
+      .catch((err: unknown) =>
+        this.#logger.debug("the destination could not be notified that a move has ended", { err, host }),
+      );
   }
 }

@@ -54,7 +54,10 @@ export class OwnServices {
       } catch (err) {
         // Logged once, since further heartbeats may fail as well.
         if (arrived) {
-          this.#runtime.logger.error("a service of the control plane could not be reported", { id, err });
+          this.#runtime.logger.error(
+            "heartbeat of a control plane service could not be stored; retrying at the next one",
+            { id, err },
+          );
         }
         this.#arrived.set(id, false);
       }

@@ -74,11 +74,11 @@ export function createServiceDelete(parts: ServiceDeleteParts) {
       store.services.destroy(service.id); // 8
     });
     for (const { node, provider, consumers } of orphans) {
-      parts.logger.error("a deleted service leaves its resource provider behind", {
+      parts.logger.error("resource provider of a deleted service remains in Placement", {
         host: service.host,
         node: node.hypervisorHostname,
         provider,
-        consumers: consumers ?? "unknown: Placement did not answer",
+        consumers: consumers ?? "unknown: no response from Placement",
         request_id: options.requestId,
       });
     }
@@ -254,7 +254,7 @@ async function stripHoldings(deletion: ProviderDeletion, holdings: readonly Hold
     ),
   );
   await mapConcurrently([...parts.values()], CONCURRENCY, async ({ node, consumer }) => {
-    logger.warn("a consumer's allocations on the provider of a deleted service are removed", {
+    logger.warn("removing a consumer's allocations from the provider of a deleted service", {
       consumer,
       provider: node.uuid,
       node: node.hypervisorHostname,
@@ -284,7 +284,7 @@ async function deleteTrees(
       if (!(error instanceof PlacementError)) {
         throw error;
       }
-      logger.error("the resource provider of a compute node could not be deleted", {
+      logger.error("resource provider of a compute node could not be deleted", {
         node: node.hypervisorHostname,
         provider: node.uuid,
         request_id: requestId,

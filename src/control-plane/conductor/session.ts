@@ -127,7 +127,11 @@ export class Session {
       }
       const expire = () => {
         this.#questions.delete(id);
-        reject(new MessagingTimeout(`${meta.host} did not answer ${method} within ${timeout} ms`, { ...meta }));
+        reject(
+          new MessagingTimeout(`${meta.host ?? "the agent"}: no response to ${method} within ${timeout} ms`, {
+            ...meta,
+          }),
+        );
       };
       const cancel = timeout === undefined ? () => {} : this.#timers.after(timeout, expire);
       const fail = (error: Error) => reject(error);
@@ -165,7 +169,7 @@ export class Session {
       if (questionHost === host) {
         this.#questions.delete(id);
         cancel();
-        reject(new MessagingTimeout(`the agent of host ${host} ended before it answered`, { host }));
+        reject(new MessagingTimeout(`the agent of host ${host} ended before it responded`, { host }));
       }
     }
   }
@@ -191,7 +195,7 @@ function textOf(message: unknown): string {
 }
 
 function connectionEnded(method: string, meta: Meta): ConductorError {
-  return new MessagingTimeout(`the agent's connection ended before it answered ${method}`, { ...meta });
+  return new MessagingTimeout(`the agent's connection ended before it responded to ${method}`, { ...meta });
 }
 
 /** Creates a response frame. */
@@ -276,7 +280,7 @@ function readMessage(value: unknown): Message {
     return createRejection(replyId, RPC_CODES.invalidRequest, "method: expected a string");
   }
   if (params !== undefined && !isObject(params)) {
-    return createRejection(replyId, RPC_CODES.invalidParams, "params: expected an object, parameters go by name");
+    return createRejection(replyId, RPC_CODES.invalidParams, "params: expected an object with named parameters");
   }
   const wrong = wrongMeta(meta);
   if (wrong !== undefined) {
@@ -299,7 +303,7 @@ function readResponse(id: RpcId, value: Readonly<Record<string, unknown>>): Mess
       id,
       error: {
         code: typeof code === "number" ? code : RPC_CODES.internalError,
-        message: typeof message === "string" ? message : "the agent answered with an error that says nothing",
+        message: typeof message === "string" ? message : "the agent returned an error without a message",
         ...(typeof name === "string" ? { data: { name, details: isObject(details) ? details : {} } } : {}),
       },
     },
@@ -314,7 +318,7 @@ function wrongMeta(meta: unknown): string | undefined {
     return "meta: expected an object";
   }
   const wrong = Object.entries(meta).find(([field, value]) => !CHECKS_BY_FIELD.get(field)?.(value));
-  return wrong ? `meta.${wrong[0]}: unknown, or not of its type` : undefined;
+  return wrong ? `meta.${wrong[0]}: unknown, or of the wrong type` : undefined;
 }
 
 function createRejection(id: RpcId, code: number, message: string): Message {

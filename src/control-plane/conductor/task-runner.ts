@@ -119,7 +119,7 @@ export class TaskRunner {
     this.#state = "stopped";
     await Promise.all(this.#running.values());
     for (const id of this.#waiters.keys()) {
-      this.#settle(id, new Error("the control plane stops; the stored request goes on when it starts again"));
+      this.#settle(id, new Error("the control plane is stopping; the stored request continues at its next start"));
     }
   }
 
@@ -131,7 +131,7 @@ export class TaskRunner {
     try {
       this.#beginDue();
     } catch (error) {
-      this.#options.logger.error("the tasks could not be read; they are read again when the next is stored or ends", {
+      this.#options.logger.error("tasks could not be read; retrying when the next one is stored or ends", {
         err: error,
       });
     }
@@ -243,7 +243,7 @@ export class TaskRunner {
         store.tasks.finish(id);
       });
     } catch (second) {
-      logger.fatal(`${task.kind} could not even be given up; it is tried again when the conductor starts next`, {
+      logger.fatal(`${task.kind} could not be ended after its failure; retrying at the next start of the conductor`, {
         err: second,
         instance: task.instanceUuid,
         request_id: task.requestId,

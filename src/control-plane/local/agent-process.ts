@@ -264,7 +264,7 @@ export class AgentProcess {
       this.#put(host, "failed", { detail, exitCode, times });
       return;
     }
-    const again = `starts again in ${Math.ceil(wait / 1000)} s, for it ended: ${detail}`;
+    const again = `restarting in ${Math.ceil(wait / 1000)} s after its end: ${detail}`;
     this.#put(host, "restarting", { detail: again, exitCode, times });
     const cancel = this.#deps.timers.after(wait, () => {
       this.#restarts.delete(cancel);

@@ -22,7 +22,7 @@ export class CloudRequestFailed extends Error {
   readonly status: number;
 
   constructor(method: string, url: string, status: number, body: string) {
-    super(`${method} ${url} answered ${status}: ${body.slice(0, 300)}`);
+    super(`${method} ${url} failed with status ${status}: ${body.slice(0, 300)}`);
     this.status = status;
   }
 }
@@ -50,7 +50,7 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   const auth = text === undefined ? undefined : (parse(text) as Clouds | null)?.clouds?.devstack?.auth;
   if (auth?.auth_url === undefined) {
     throw new NoLocalCloud(
-      `${directory.cloudsFile} holds no cloud; start one with "compute-cluster up", or name another --state-dir`,
+      `${directory.cloudsFile} has no cloud; start one with "compute-cluster up", or use another --state-dir`,
     );
   }
   const { username = "", password = "", project_name: project = "" } = auth;

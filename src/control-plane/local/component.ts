@@ -254,12 +254,12 @@ export class Component {
     if (wait === null || this.#substitute !== null) {
       this.#set(exit.signal === null ? "failed" : "killed", how, exit.code);
     } else if (wait === 0) {
-      this.#restart(`ended with ${how}; started again`);
+      this.#restart(`ended with ${how}; restarted`);
     } else {
-      this.#set("restarting", `starts again in ${Math.ceil(wait / 1000)} s, for it ended: ${how}`, exit.code);
+      this.#set("restarting", `restarting in ${Math.ceil(wait / 1000)} s after its end: ${how}`, exit.code);
       this.#cancelRestart = this.#deps.timers.after(wait, () => {
         this.#cancelRestart = undefined;
-        this.#restart("started again");
+        this.#restart("restarted");
       });
     }
   }

@@ -149,7 +149,7 @@ class StateDirUnusable extends Error {
   override readonly name = "StateDirUnusable";
 
   constructor(root: string, reason: string, options?: ErrorOptions) {
-    super(`the state directory ${root} cannot be used: ${reason}; mend that, or name another --state-dir`, options);
+    super(`the state directory ${root} cannot be used: ${reason}; fix that, or name another --state-dir`, options);
   }
 }
 

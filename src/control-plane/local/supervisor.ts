@@ -160,7 +160,7 @@ export class Supervisor {
     }
     const { state } = agent.hostStatus(host);
     if (!["stopped", "failed", "killed"].includes(state)) {
-      throw new Error(`the agent of ${host} is ${state}; stop it before the host is forgotten`);
+      throw new Error(`the agent of host ${host} is ${state}; stop it before removing the host`);
     }
     agent.forget(host);
     if (agent.hosts.length === 0 || !agent.isPool) {

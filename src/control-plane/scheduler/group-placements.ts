@@ -25,7 +25,7 @@ export function groupRejection(host: string, group: GroupState | null): string |
     policy === "affinity"
       ? hosts.size > 0 && !hosts.has(host)
       : policy === "anti-affinity" && host !== ownHost && (others.get(host) ?? 0) >= mostOnHost;
-  return isRejected ? `refused by the ${policy} of its server group` : null;
+  return isRejected ? `rejected by the ${policy} policy of its server group` : null;
 }
 
 /**

@@ -85,7 +85,7 @@ export function candidatesGroups(
   if (suffixes.length > 1 && groupPolicy === null) {
     throw new NoValidHost(
       NOT_ENOUGH_HOSTS,
-      `The flavor asks for the resource groups ${suffixes.join(", ")} without saying whether one provider may serve several: ` +
+      `The flavor requests the resource groups ${suffixes.join(", ")} without a group_policy for their providers: ` +
         "set its extra spec group_policy to none or isolate.",
     );
   }
@@ -97,7 +97,7 @@ export function candidatesGroups(
     }),
   );
   if (first === undefined) {
-    throw new NoValidHost(NOT_ENOUGH_HOSTS, "The flavor asks for no resources at all.");
+    throw new NoValidHost(NOT_ENOUGH_HOSTS, "The flavor requests no resources.");
   }
   const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates(), rules) : [];
   const required = new Set(groups.flatMap(({ requiredTraits }) => [...requiredTraits]));

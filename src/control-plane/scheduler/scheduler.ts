@@ -91,7 +91,7 @@ export function createScheduler(parts: {
      */
     checkRebuild: (node: ComputeNode, image: Readonly<Record<string, string>>): void => {
       if (config.filters.has("ImagePropertiesFilter") && !supportsImage({ node }, image)) {
-        throw new NoValidHost(NOT_ENOUGH_HOSTS, `Host ${node.host} does not run guests as the image requires.`);
+        throw new NoValidHost(NOT_ENOUGH_HOSTS, `Host ${node.host} does not meet the image's requirements.`);
       }
     },
     /** Drops an instance's selection when the caller has removed its claim. */
@@ -155,7 +155,7 @@ export function createScheduler(parts: {
       request,
     );
     if (allocationCandidates === null) {
-      throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement could not be asked.");
+      throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement is unavailable.");
     }
     const { hosts, unknown } = hostStates(records, allocationCandidates);
     if (hosts.length === 0) {
@@ -211,13 +211,13 @@ export function createScheduler(parts: {
     for (const chosen of sorted) {
       const won = await claimSelection(placement, selectionOf(chosen, version), claim, requestId);
       if (won === null) {
-        throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement could not be asked.");
+        throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement is unavailable.");
       }
       if (won) {
         return { chosen, others: firstOf(full, sorted, config.maxAttempts - 1) };
       }
       full.push(chosen);
-      logger.info("the host was full when it was claimed", {
+      logger.info("claim failed: host out of capacity; trying the next one", {
         instance,
         host: chosen.node.host,
         request_id: requestId,

@@ -70,7 +70,7 @@ describe("a control plane that starts", () => {
     const runtime = world.spawn({ name: "in-a-file" });
     await runtime.files.write("/cluster", "not a folder");
     await expect(start(runtime)).rejects.toThrow(
-      "the state directory /cluster cannot be used: it is not a folder; mend that, or name another --state-dir",
+      "the state directory /cluster cannot be used: it is not a folder; fix that, or name another --state-dir",
     );
   });
 });

@@ -19,7 +19,7 @@ const LISTENER: ExternalListener = {
 };
 const services = { "/api": async () => ({ status: 200, headers: {}, body: "served" }) };
 
-it("is told by its name, and answers who asks by a name of its certificate or an address", async () => {
+it("is published with its name, and accepts the names of its certificate and addresses", async () => {
   const world = runtime();
   const { url } = await openExternalListener(LISTENER, { services }, world, (_mount, handler) => handler);
   expect(url).toBe("https://control.test:8775");
@@ -42,7 +42,7 @@ it("is told by its name, and answers who asks by a name of its certificate or an
   }
 });
 
-it("has the port that it had before when any will do, or another where that is taken", async () => {
+it("reuses its previous port if none is set, or takes another if that is in use", async () => {
   const world = runtime();
   const any = { ...LISTENER, port: 0, lastPort: 4711 };
   const first = await openExternalListener(any, { services }, world, (_mount, handler) => handler);
@@ -54,7 +54,7 @@ it("has the port that it had before when any will do, or another where that is t
   ).rejects.toThrow("4711");
 });
 
-it("tells agents of Placement and Image where they came in, and clients of the door for others", async () => {
+it("gives agents the addresses of Placement and Image at their listener, and clients the external one", async () => {
   const world = runtime();
   const externalListener = { ...LISTENER, host: "192.0.2.2", cacert: "/cluster/tls/ca.pem" };
   const { url, externalUrl, stop } = await world.runUntil(openControlPlane({ runtime: world, externalListener }));

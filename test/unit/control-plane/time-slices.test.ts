@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EventLoopTicks } from "../../../src/control-plane/event-loop.js";
 
-test("others are due after 20 ms of work, and again after 20 ms more", async () => {
+test("other work is due after 20 ms of work, and again after 20 ms more", async () => {
   let now = 0;
   let pauses = 0;
   const timers = {

@@ -67,7 +67,9 @@ export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
     add_hosts: ({ addition }) =>
       forwardErrorText(async () => {
         if (supervisor === undefined) {
-          throw new Error("no compute-cluster up runs here that could start agents; start one, or the agent itself");
+          throw new Error(
+            "no 'compute-cluster up' is running that could start agents; start one, or start the agent directly",
+          );
         }
         const added = [...(await supervisor.add(addition))];
         recorder?.note(["host", "add", ...added]);
@@ -98,7 +100,7 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
   throw new ComputeHostNotFound(
     holder === null
       ? `no process of this cluster has host ${host}; start one with compute-agent --host ${host}`
-      : `the agent of ${host}, pid ${holder.pid} on machine ${holder.machine}, cannot be told to ${action} from here`,
+      : `host ${host}: ${action} failed: its agent, pid ${holder.pid} on machine ${holder.machine}, cannot be controlled from here`,
     { host },
   );
 }

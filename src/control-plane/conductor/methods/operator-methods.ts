@@ -88,14 +88,16 @@ export function clusterMethods({
     stop_cluster: () =>
       forwardErrorText(async () => {
         if (supervisor === undefined) {
-          throw new ConductorError("no compute-cluster up has started this control plane: end its process itself");
+          throw new ConductorError(
+            "this control plane was not started by 'compute-cluster up': end its process directly",
+          );
         }
         return { pid: await supervisor.stop() };
       }),
     restore_cluster: ({ snapshot, startHosts = false }) =>
       forwardErrorText(async () => {
         if (supervisor === undefined) {
-          throw new ConductorError("no compute-cluster up has started this control plane: stop it, and restore then");
+          throw new ConductorError("this control plane was not started by 'compute-cluster up': stop it, then restore");
         }
         return { pid: await supervisor.restore(snapshot, startHosts) };
       }),

@@ -73,7 +73,7 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
     },
     host_serve: ({ host }, { session, bootId, unfenced }) => {
       if (!unfenced && !leases.isHolder(host, session, bootId)) {
-        throw new HostLeaseHeld(`host ${host} cannot be served: this agent does not hold its lease; take that first`, {
+        throw new HostLeaseHeld(`host ${host} cannot be served: this agent does not hold its lease; acquire it first`, {
           host,
         });
       }
@@ -114,10 +114,10 @@ function assertProtocolSupported(protocol: number): void {
   }
   const advice =
     protocol > PROTOCOL_VERSION
-      ? "it is of a newer release: bring the control plane up to date first, or install the control plane's release of the agent"
-      : "it is too old: install the control plane's release of the agent";
+      ? "the agent is newer: upgrade the control plane first, or install the control plane's release of the agent"
+      : "the agent is too old: install the control plane's release of the agent";
   throw new UnsupportedProtocol(
-    `the agent speaks version ${protocol} of the wire, this conductor versions ${OLDEST_PROTOCOL} to ${PROTOCOL_VERSION}; ${advice}`,
+    `the agent uses protocol version ${protocol}, this conductor supports versions ${OLDEST_PROTOCOL} to ${PROTOCOL_VERSION}; ${advice}`,
     { found: protocol, expected: PROTOCOL_VERSION, oldest: OLDEST_PROTOCOL },
   );
 }

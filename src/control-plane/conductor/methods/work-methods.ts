@@ -53,7 +53,7 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
         throw new InstanceNotFound(`instance ${instanceUuid} was not found`, { uuid: instanceUuid });
       }
       if (instance.host === null) {
-        throw new ObjectActionError(`instance ${instanceUuid} is on no host: there is nothing to stop`, {
+        throw new ObjectActionError(`instance ${instanceUuid} has no host: nothing to stop`, {
           uuid: instanceUuid,
         });
       }

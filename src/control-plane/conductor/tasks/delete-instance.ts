@@ -38,11 +38,14 @@ async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContex
   for (const consumer of [...moves.map(({ uuid }) => uuid), instanceUuid]) {
     const deleted = await placement.deleteAllocation(consumer, { force: true, requestId });
     if (deleted === null) {
-      logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
-        instance: instanceUuid,
-        consumer,
-        request_id: requestId,
-      });
+      logger.warn(
+        "Placement is unavailable: the allocation leaks until its host's tracker finds the instance deleted",
+        {
+          instance: instanceUuid,
+          consumer,
+          request_id: requestId,
+        },
+      );
     }
   }
   store.transaction(() => {
@@ -151,7 +154,7 @@ async function confirmOnSource(deps: TaskDeps, task: DeleteResizedTask, migratio
     if (!(error instanceof ConductorError)) {
       throw error;
     }
-    logger.warn("the source could not confirm the resize of an instance that is deleted", {
+    logger.warn("the source could not confirm the resize of a deleted instance; continuing with the delete", {
       instance: instanceUuid,
       request_id: requestId,
       reason: messageOf(error),
@@ -166,7 +169,7 @@ async function confirmOnSource(deps: TaskDeps, task: DeleteResizedTask, migratio
     if (!(error instanceof PlacementError)) {
       throw error;
     }
-    logger.error("the source's half of a move leaks", { err: error, migration: migration.uuid });
+    logger.error("source allocation of a migration leaked", { err: error, migration: migration.uuid });
   }
   store.migrations.save(migration.id, { status: "error" });
 }

@@ -71,7 +71,7 @@ async function giveBack(deps: TaskDeps, move: Move): Promise<boolean> {
     if (!(error instanceof PlacementError)) {
       throw error;
     }
-    deps.logger.error("the allocations of a failed move could not be given back", {
+    deps.logger.error("source allocations of a failed move could not be returned to the instance", {
       err: error,
       instance: move.instance.uuid,
       migration: move.migration.uuid,

@@ -26,7 +26,7 @@ export async function endSupersededMoves(
 ): Promise<void> {
   for (const migration of await unsettledMoves(deps, instance, evacuation, requestId)) {
     const arrived = migration.sourceCompute !== instance.host;
-    deps.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
+    deps.logger.warn(`${migration.migrationType} ${migration.id} ended: its instance is being evacuated`, {
       instance: instance.uuid,
       host: instance.host,
       status: migration.status,
@@ -133,7 +133,11 @@ async function takeSourceBack(
       return;
     }
   }
-  throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
+  throw new AllocationMoveFailed(
+    migration.uuid,
+    instance.uuid,
+    "Placement rejected the change; evacuate the server again",
+  );
 }
 
 /**
@@ -197,7 +201,8 @@ function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {
 }
 
 /**
- * Casts the cleanup to the destination of a live migration, which receives it when it returns. Files on shared storage are retained. The guest of a deferred move is removed when the evacuation is done.
+ * Casts the cleanup to the destination of a live migration, which receives it when it returns. Files on shared storage
+ * are retained. The guest of a deferred move is removed when the evacuation is done.
  */
 function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
   const { id: migrationId, instanceUuid, migrationType, destCompute } = migration;

@@ -64,7 +64,7 @@ export async function findLiveDestination(
       if (!isPreCheckFailure(error)) {
         throw error;
       }
-      logger.info("the host cannot take the instance live", {
+      logger.info("the host cannot take this instance by live migration; trying another", {
         instance: instance.uuid,
         host,
         request_id: task.requestId,

@@ -96,7 +96,7 @@ async function giveWay(
 ): Promise<void> {
   const { store, logger } = deps;
   const { flavor, requestId, failure } = task;
-  logger.warn("the instance is not moved: another request has it, or it is deleted", {
+  logger.warn("instance not moved: it was deleted, or another request owns it", {
     instance: instance.uuid,
     request_id: requestId,
   });

@@ -85,7 +85,7 @@ function giveWay(deps: TaskDeps, task: RebuildTask, context: TaskContext): void 
   const { store, logger } = deps;
   store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    logger.warn("the instance is not evacuated: another request has it, or it is deleted", {
+    logger.warn("instance not evacuated: it was deleted, or another request owns it", {
       instance: task.instanceUuid,
       migration: task.migrationId,
       request_id: task.requestId,
@@ -146,7 +146,7 @@ async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance
   const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: task.requestId });
   const providers = Object.entries(held.allocations);
   if (providers.length === 0) {
-    throw new RecordMissing(`instance ${instance.uuid} holds no allocations that could be copied; heal them first`);
+    throw new RecordMissing(`instance ${instance.uuid} has no allocations to copy; heal them first`);
   }
   const [only] = providers;
   if (only === undefined || providers.length > 1 || only[0] !== source.uuid) {
@@ -213,7 +213,10 @@ async function giveBack(deps: TaskDeps, instance: Instance, requestId: string, m
     if (!(error instanceof PlacementError)) {
       throw error;
     }
-    deps.logger.warn("the claim of a failed evacuation may stand", { err: error, instance: instance.uuid });
+    deps.logger.warn("claim of a failed evacuation could not be removed; reconcile_allocations removes it later", {
+      err: error,
+      instance: instance.uuid,
+    });
   }
 }
 

@@ -115,7 +115,7 @@ export async function restoreSourceAllocations(deps: TaskDeps, move: Move): Prom
       return true;
     }
     if (moved !== true) {
-      deps.logger.error("the allocation of a failed move could not be given back to the instance", {
+      deps.logger.error("source allocations of a failed move could not be returned to the instance", {
         instance: instance.uuid,
         migration: migration.uuid,
         request_id: requestId,
@@ -216,7 +216,7 @@ export async function releaseUnfinishedClaims(
     if (accounted.has(host)) {
       continue;
     }
-    logger.info("gives back the claim of a move that was cut off", {
+    logger.info("removing the claim of an interrupted move", {
       instance: instance.uuid,
       host,
       request_id: requestId,

@@ -177,7 +177,7 @@ describe("7.2 rows 1-6: who has allocations on a provider, and the outcome by po
 
 function expectConsumersReported(consumers: readonly string[]): void {
   const reports = bench.placement.logs.filter(
-    ({ message }) => message === "a deleted service leaves its resource provider behind",
+    ({ message }) => message === "resource provider of a deleted service remains in Placement",
   );
   expect(
     reports.map(({ level, fields }) => ({ level, provider: fields?.provider, consumers: fields?.consumers })),
@@ -185,7 +185,7 @@ function expectConsumersReported(consumers: readonly string[]): void {
     {
       level: "error",
       provider: bench.s,
-      consumers: consumers.length > 0 ? [...consumers].sort() : "unknown: Placement did not answer",
+      consumers: consumers.length > 0 ? [...consumers].sort() : "unknown: no response from Placement",
     },
   ]);
 }

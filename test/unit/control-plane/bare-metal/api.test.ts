@@ -22,35 +22,35 @@ beforeEach(async () => {
 
 const NODES: IronicRequest = { method: "GET", path: "/v1/nodes" };
 
-describe("who may ask", () => {
-  test("everybody for the versions", async () => {
+describe("authorization", () => {
+  test("anyone can read the versions", async () => {
     for (const path of ["/", "/v1"]) {
       expect((await ironic.ask({ method: "GET", path }, null)).status).toBe(200);
     }
   });
 
-  test("nobody without a token for nodes", async () => {
+  test("requests for nodes without a token are rejected", async () => {
     const { status, headers, body } = await ironic.ask(NODES, null);
     expect(status).toBe(401);
     expect(headers["www-authenticate"]).toBe('Keystone uri="http://ironic.test/identity"');
     expect(JSON.parse(body)).toMatchObject({ error: { code: 401, title: "Unauthorized" } });
   });
 
-  test("administrators and services only", async () => {
+  test("only administrators and services have access", async () => {
     expect((await ironic.ask(NODES, "demo")).status).toBe(403);
     expect((await ironic.ask(NODES, "admin")).status).toBe(200);
   });
 });
 
 describe("faults of the API", () => {
-  test("a status in the place of the work", async () => {
+  test("a status fault replaces the operation", async () => {
     ironic.fault("api=503:2");
     expect((await get(ironic, "/v1/nodes")).status).toBe(503);
     expect((await get(ironic, "/")).status).toBe(503);
     expect((await get(ironic, "/v1/nodes")).status).toBe(200);
   });
 
-  test("one method alone; a lost answer's work is done", async () => {
+  test("a fault can apply to one method; with a lost response the operation is done", async () => {
     const node = await available(ironic);
     const instance = randomUUID();
     ironic.fault("api.patch=lose-answer:once");
@@ -60,7 +60,7 @@ describe("faults of the API", () => {
     expect((await get(ironic, node.path)).body.instance_uuid).toBe(instance);
   });
 
-  test("slow answers come later, hanging ones not at all", async () => {
+  test("slow responses are delayed, hanging ones never sent", async () => {
     const startedAt = ironic.world.now;
     ironic.fault("api=slow:5s:once");
     expect((await get(ironic, "/v1/nodes")).status).toBe(200);
@@ -72,7 +72,7 @@ describe("faults of the API", () => {
 });
 
 describe("VIFs", () => {
-  test("take a free port each; a second time 409, without a port or not attached 400", async () => {
+  test("attaching takes a free port; a second attach is 409, no free port or no attachment is 400", async () => {
     const node = await available(ironic);
     const [id, other] = [randomUUID(), randomUUID()];
     const vifs = `${node.path}/vifs`;
@@ -90,7 +90,7 @@ describe("VIFs", () => {
     ]);
   });
 
-  test("go with the instance when it is torn down", async () => {
+  test("VIFs are detached when the instance is torn down", async () => {
     const node = await available(ironic);
     await post(ironic, `${node.path}/vifs`, { id: randomUUID() });
     await patch(ironic, node.path, claim(randomUUID()));
@@ -106,8 +106,8 @@ describe("VIFs", () => {
   });
 });
 
-describe("enrolment", () => {
-  test("makes predictable nodes that can be scheduled, once", async () => {
+describe("enrollment", () => {
+  test("creates predictable, schedulable nodes only once", async () => {
     ironic.enrol(2);
     await patch(ironic, "/v1/nodes/bm-000001", claim(randomUUID()));
     ironic.enrol(3);
@@ -130,7 +130,7 @@ describe("enrolment", () => {
     ]);
   });
 
-  test("thousands of nodes come in pages of a thousand, in their order", async () => {
+  test("thousands of nodes are listed in pages of a thousand, in order", async () => {
     ironic.enrol(2_500);
     const listedUuids: string[] = [];
     const sizes: number[] = [];
@@ -150,8 +150,8 @@ describe("enrolment", () => {
   });
 });
 
-describe("bad input", () => {
-  test("what is no JSON, and fields that do not exist, are 400", async () => {
+describe("invalid input", () => {
+  test("invalid JSON and unknown fields are 400", async () => {
     const broken = await ironic.askRaw("POST", "/v1/nodes", "{bad");
     expect(broken.status).toBe(400);
     ironic.enrol(1);
@@ -169,7 +169,7 @@ describe("bad input", () => {
     expect([verb.status, verb.fault]).toEqual([400, expect.stringContaining("can not be performed on node")]);
   });
 
-  test("what is nested deeper than 32 levels is 400, at once or in steps", async () => {
+  test("nesting deeper than 32 levels is 400, in one request or in steps", async () => {
     const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     const create = await ironic.askRaw("POST", "/v1/nodes", `{"driver":"fake-hardware","extra":${deep(7_000)}}`);
     expect([create.status, create.body]).toEqual([400, expect.stringContaining("nested deeper than 32 levels")]);
@@ -180,7 +180,7 @@ describe("bad input", () => {
     expect([deeper.status, deeper.body]).toEqual([400, expect.stringContaining("nested deeper than 32 levels")]);
   });
 
-  test("too many members are 413", async () => {
+  test("a body with too many members is 413", async () => {
     const members = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`a${index}`, 1]));
     expect((await post(ironic, "/v1/nodes", members)).status).toBe(413);
   });

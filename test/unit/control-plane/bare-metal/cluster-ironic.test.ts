@@ -27,13 +27,13 @@ function open(nodes: number) {
 }
 const flavors = () => store.flavors.list().map(({ name, extraSpecs }) => [name, extraSpecs]);
 
-describe("the Ironic of a cluster", () => {
-  test("has no nodes and no flavor of theirs, unless it is asked for some", async () => {
+describe("a cluster's embedded Ironic", () => {
+  test("has no nodes and no bare-metal flavor unless nodes are requested", async () => {
     await open(0);
     expect(flavors()).toEqual([]);
   });
 
-  test("has a flavor that takes a whole node and nothing else, once", async () => {
+  test("creates a flavor of exactly one node only once", async () => {
     await open(2);
     await open(2);
     expect(flavors()).toEqual([
@@ -49,7 +49,7 @@ describe("the Ironic of a cluster", () => {
     ]);
   });
 
-  test("lets in who has a token of Identity's", async () => {
+  test("accepts tokens of the embedded Identity", async () => {
     const ironic = await open(1);
     const { token } = identity.issueServiceToken("nova");
     const request = { method: "GET", path: "/v1/nodes", query: "", body: "", baseUrl: "http://x/baremetal" };
@@ -58,7 +58,7 @@ describe("the Ironic of a cluster", () => {
     expect([await ask(token), await ask("forged")]).toEqual([200, 401]);
   });
 
-  test("tells its agents how to log in, in a file of their own", async () => {
+  test("writes a configuration file with credentials for its agents", async () => {
     const authUrl = "http://127.0.0.1:8774/identity/v3";
     await writeCloudsYaml(runtime.files, DIRECTORY.cloudsFile, identity, authUrl);
     await writeIronicConfig(runtime.files, DIRECTORY, authUrl);

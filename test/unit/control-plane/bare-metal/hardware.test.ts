@@ -32,7 +32,7 @@ async function claimed(): Promise<TestNode> {
   return node;
 }
 
-describe("hardware that fails", () => {
+describe("failing hardware", () => {
   test("a failed deploy keeps instance and target, and can be deployed again or torn down", async () => {
     const node = await claimed();
     ironic.fault("hardware.deploy=fail:once");
@@ -122,7 +122,7 @@ describe("hardware that fails", () => {
     await until(ironic, node, settled("active"));
   });
 
-  test("validate tells what a fault says of the deploy interface", async () => {
+  test("validate reports the fault of the deploy interface", async () => {
     const node = await available(ironic);
     ironic.fault("hardware.validate=fail:once");
     expect((await get(ironic, `${node.path}/validate`)).body).toMatchObject({
@@ -133,8 +133,8 @@ describe("hardware that fails", () => {
   });
 });
 
-describe("ports", () => {
-  test("of a record that an earlier release wrote have the defaults of the attributes that it lacked", async () => {
+describe("ports of nodes", () => {
+  test("ports stored by an earlier release get defaults for missing attributes", async () => {
     ironic.enrol(1);
     const { database } = ironic.store;
     const drop = "json_remove(record, '$.extra', '$.local_link_connection', '$.is_smartnic', '$.updated_at')";
@@ -146,7 +146,7 @@ describe("ports", () => {
     ]);
   });
 
-  test("that a VIF is attached to are deleted in maintenance only, and their attachment is not", async () => {
+  test("a port with a VIF can only be deleted in maintenance; deleting the attached VIF is rejected", async () => {
     const node = await active(ironic);
     await post(ironic, `${node.path}/vifs`, { id: "vif-1" });
     const { ports } = (await get(ironic, `${node.path}/ports`)).body as { ports: { uuid: string }[] };
@@ -162,7 +162,7 @@ describe("ports", () => {
     expect((await get(ironic, `${node.path}/vifs`)).body).toEqual({ vifs: [] });
   });
 
-  test("move to another node by a patch of node_uuid", async () => {
+  test("a patch of node_uuid moves a port to another node", async () => {
     const [node, other] = [await enrolled(ironic), await enrolled(ironic)];
     const { ports } = (await get(ironic, `${node.path}/ports`)).body as { ports: { uuid: string }[] };
     const path = `/v1/ports/${ports[0]?.uuid}`;
@@ -175,7 +175,7 @@ describe("ports", () => {
 });
 
 describe("after kill -9 of the control plane", () => {
-  test("a deploy goes on, locked, and takes no longer than it would have", async () => {
+  test("a deploy continues under its lock and ends at its original time", async () => {
     const node = await claimed();
     const begun = ironic.world.now;
     await provision(ironic, node, { target: "active" });
@@ -190,7 +190,7 @@ describe("after kill -9 of the control plane", () => {
     expect(ironic.world.now - begun).toBeLessThan(4_200);
   });
 
-  test("a tear-down goes on over cleaning to available", async () => {
+  test("a teardown continues through cleaning to available", async () => {
     const node = await active(ironic);
     await provision(ironic, node, { target: "deleted" });
     ironic.restart();
@@ -199,14 +199,14 @@ describe("after kill -9 of the control plane", () => {
     await until(ironic, node, settled("available"));
   });
 
-  test("what was due meanwhile is done at once; power, too", async () => {
+  test("operations that became due meanwhile end immediately, including power changes", async () => {
     const node = await available(ironic);
     await put(ironic, `${node.path}/states/power`, { target: "power on" });
     await ironic.whileDown(60_000);
     await until(ironic, node, { power_state: "power on", target_power_state: null, reservation: null });
   });
 
-  test("nodes, ports, claims and their order are as they were", async () => {
+  test("nodes, ports, claims and their order are unchanged", async () => {
     ironic.enrol(30);
     const { uuid } = await available(ironic);
     await patch(ironic, `/v1/nodes/${uuid}`, claim(INSTANCE));

@@ -23,13 +23,13 @@ test("a locked node is tried three times, a second apart, before 409", async () 
   expect((await get(ironic, `${node.path}/validate`)).status).toBe(200);
 });
 
-test("who waits gets the lock when it is free in time", async () => {
+test("a waiting request gets the lock if it is released in time", async () => {
   const node = await available(ironic);
   await put(ironic, `${node.path}/states/power`, { target: "power on" });
   expect((await patch(ironic, node.path, claim(randomUUID()))).status).toBe(200);
 });
 
-test("of ten claims at once one wins; the others meet the lock or the winner", async () => {
+test("of ten concurrent claims one succeeds; the others fail on the lock or the winner", async () => {
   const node = await available(ironic);
   const instances = Array.from({ length: 10 }, () => randomUUID());
   const replies = await ironic.sendAll(
@@ -44,7 +44,7 @@ test("of ten claims at once one wins; the others meet the lock or the winner", a
   expect((await get(ironic, node.path)).body.instance_uuid).toBe(instances[outcomes.indexOf("won")]);
 });
 
-test("of ten nodes claimed for one instance at once one gets it", async () => {
+test("of ten nodes claimed concurrently for one instance, one gets it", async () => {
   ironic.enrol(10);
   const instance = randomUUID();
   const replies = await ironic.sendAll(
@@ -60,7 +60,7 @@ test("of ten nodes claimed for one instance at once one gets it", async () => {
   expect((await get(ironic, `/v1/nodes?instance_uuid=${instance}`)).body.nodes).toHaveLength(1);
 });
 
-test("a node that is deleted while somebody waits for it is gone for them", async () => {
+test("a request that waits for a node's lock gets 404 when the node is deleted", async () => {
   const node = await available(ironic);
   const [removed, claimed] = await ironic.sendAll([
     { method: "DELETE", path: node.path },

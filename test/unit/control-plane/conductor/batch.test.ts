@@ -35,7 +35,7 @@ function runBatch(batch: readonly Message[], options: { commits?: boolean; due?:
   return { log: log.join(" "), responseCount: carrier.responses.length };
 }
 
-it("writes, leases and what is read between them are one transaction, and nothing else is", () => {
+it("only writes, leases and the reads between them share a transaction", () => {
   expect(runBatch(messages(READ, WRITE, WRITE, READ, "host_lease", WRITE, "host_serve", WRITE, "host_serve"))).toEqual({
     log: "0 begin 1 2 3 4 5 commit 6 7 8",
     responseCount: 9,
@@ -43,11 +43,11 @@ it("writes, leases and what is read between them are one transaction, and nothin
   expect(runBatch(messages("host_lease", READ, "host_serve", READ, READ)).log).toBe("begin 0 1 commit 2 3 4");
 });
 
-it("a transaction ends when others are due", () => {
+it("a transaction ends when other event-loop work is due", () => {
   expect(runBatch(messages(WRITE, WRITE, WRITE), { due: true }).log).toBe("begin 0 commit begin 1 commit 2");
 });
 
-it("what cannot be stored together is tried one by one", () => {
+it("messages whose shared transaction fails are tried one by one", () => {
   expect(runBatch(messages(WRITE, WRITE, READ, WRITE, WRITE), { commits: false })).toEqual({
     log: "begin 0 1 2 3 4 undone 0 1 2 3 4",
     responseCount: 5,

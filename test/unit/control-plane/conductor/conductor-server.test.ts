@@ -68,27 +68,27 @@ async function settle(): Promise<void> {
   }
 }
 
-describe("the door", () => {
-  test.each(["Bearer secret", "bearer   secret"])("opens for %s", (authorization) => {
+describe("the connection", () => {
+  test.each(["Bearer secret", "bearer   secret"])("accepts %s", (authorization) => {
     expect(connect(authorization).rejection).toBeUndefined();
     expect(server.connections).toBe(1);
   });
 
   test.each([undefined, "", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret more"])(
-    "stays shut for %s",
+    "rejects %s",
     (authorization) => {
       expect(connect(authorization ?? "").rejection).toMatch(/^the join token is missing or wrong/);
       expect(server.connections).toBe(0);
     },
   );
 
-  test("is shut when the conductor stops: the connections are closed, and their leases run", () => {
+  test("stopping the conductor closes the connections, and their leases start to expire", () => {
     const agent = connect();
     agent.hello();
     agent.call(1, "host_lease", { host: "h" });
     expect(holders).toEqual([["h", 7]]);
     server.stop();
-    expect(agent.ends).toEqual([[1001, "the conductor is stopping; come back later"]]);
+    expect(agent.ends).toEqual([[1001, "the conductor is stopping; reconnect later"]]);
     expect([server.connections, holders.at(-1)]).toEqual([0, ["h", null]]);
     expect(connect().rejection).toBe("the conductor is stopping");
     agent.call(2, "session_ping");
@@ -97,7 +97,7 @@ describe("the door", () => {
 });
 
 describe("messages", () => {
-  test("one is answered at once, those of a batch in one frame, and notifications not", async () => {
+  test("a single message gets a response immediately, a batch in one frame, notifications none", async () => {
     const agent = connect();
     agent.hello();
     agent.call(1, "session_ping");
@@ -117,7 +117,7 @@ describe("messages", () => {
     expect(agent.received).toHaveLength(before);
   });
 
-  test("one that breaks the conductor costs its own connection only", () => {
+  test("a message that causes an internal error closes only its own connection", () => {
     const [agent, other] = [connect(), connect()];
     const broken = () => {
       throw new Error("disk I/O error");
@@ -131,8 +131,8 @@ describe("messages", () => {
   });
 });
 
-describe("one boot has one connection", () => {
-  test("a second takes the place of the first, another boot's stays", () => {
+describe("a boot has one connection", () => {
+  test("a second connection replaces the first; that of another boot stays", () => {
     const [first, other, second] = [connect(), connect(), connect()];
     first.hello();
     other.hello(OTHER);
@@ -142,14 +142,16 @@ describe("one boot has one connection", () => {
     second.hello();
     expect(second.ends).toEqual([]);
     second.hello(OTHER);
-    expect(second.received.at(-1)).toMatchObject({ error: { message: expect.stringContaining("as another boot") } });
+    expect(second.received.at(-1)).toMatchObject({
+      error: { message: expect.stringContaining("belongs to another boot") },
+    });
     expect(other.ends).toEqual([]);
   });
 });
 
-describe("who is silent is cut", () => {
+describe("silent connections are closed", () => {
   test.each([true, false])(
-    "for as long as a lease, by its last word or its opening: it said hello %s",
+    "after the lease's TTL since the last frame or the opening (session_hello sent: %s)",
     async (sendsHello) => {
       const agent = connect();
       await runtime.advance(5_000);
@@ -169,7 +171,7 @@ describe("who is silent is cut", () => {
     },
   );
 
-  test("and who comes later, too", async () => {
+  test("connections opened later are watched as well", async () => {
     connect().close();
     expect(server.connections).toBe(0);
     await runtime.advance(20_000);
@@ -179,7 +181,7 @@ describe("who is silent is cut", () => {
   });
 });
 
-test("what is stored is handed on: messages and ends of moves to their hosts", () => {
+test("stored messages and ends of moves go to their hosts", () => {
   const agent = connect();
   agent.hello();
   agent.call(1, "host_lease", { host: "h" });
@@ -191,7 +193,7 @@ test("what is stored is handed on: messages and ends of moves to their hosts", (
   expect(server.bus.serves("h")).toBe(false);
 });
 
-test("answers of boots that never came back are dropped after a day, at a start and at each hello", async () => {
+test("stored replies of boots that never reconnect are deleted after a day, at a start and at each session_hello", async () => {
   const known = () => ["old", "young"].map((bootId) => store.messages.findReply(bootId, 1));
   store.messages.recordReply("old", 1, "{}");
   await runtime.advance(1);

@@ -61,8 +61,8 @@ function error(code: number, name?: string) {
 }
 const INVALID = error(-32600);
 
-describe("who is answered", () => {
-  test("a request by its id, with what the handler answers; a notification is not", async () => {
+describe("responses", () => {
+  test("a request gets the handler's result under its id; a notification gets no response", async () => {
     handlers = { service_minimum_version: () => 73, placement_access: async () => "access" };
     expect(ask(...READ, { id: "text" })).toEqual({ jsonrpc: "2.0", id: "text", result: 73 });
     expect(ask(...READ, { id: undefined })).toBeUndefined();
@@ -75,7 +75,7 @@ describe("who is answered", () => {
     expect(callers).toHaveLength(8);
   });
 
-  test("one that has not said hello is told to, and only hello is done for it", () => {
+  test("before session_hello, every other method is rejected", () => {
     const unidentified = connection(null);
     expect(ask(...READ, {}, unidentified)).toMatchObject(error(-32000, "UnsupportedProtocol"));
     expect(callers).toEqual([]);
@@ -83,7 +83,7 @@ describe("who is answered", () => {
     expect(ask("session_hello", hello, {}, unidentified)).toMatchObject({ result: null });
   });
 
-  test("unknown methods and wrong parameters are refused before anything is done", () => {
+  test("unknown methods and invalid parameters are rejected before anything is executed", () => {
     expect(ask("no_such_method", {})).toMatchObject({
       error: { code: -32601, message: "unknown method no_such_method" },
     });
@@ -93,8 +93,8 @@ describe("who is answered", () => {
   });
 });
 
-describe("who calls", () => {
-  test("its host, boot, request and whether it takes part in leases are handed on", () => {
+describe("the caller", () => {
+  test("handlers get its host, boot, request and whether it is unfenced", () => {
     ask(...READ, { meta: { host: "h", requestId: "req-1", unfenced: true } });
     ask(...READ);
     ask(...READ, { meta: { host: "h", boot: "own", requestId: "req-2" } });
@@ -111,7 +111,7 @@ describe("who calls", () => {
     ]);
   });
 
-  test("a call to another agent has the name of its boot and number, and the time that is left", async () => {
+  test("a call to another agent gets a name from boot and number, and the remaining timeout", async () => {
     await ask(...ASK, { meta: { timeout: 3, requestId: "r" } });
     await ask(...ASK, { id: 2, meta: { requestId: "r" } });
     const caller = { session, host: undefined, bootId: BOOT, requestId: "r", unfenced: false };
@@ -122,8 +122,8 @@ describe("who calls", () => {
   });
 });
 
-describe("writes are carried out once", () => {
-  test("a repeated one is answered as the first was", () => {
+describe("writes are executed once", () => {
+  test("a repeated write gets the first reply", () => {
     let count = 0;
     handlers = {
       service_report_state: () => {
@@ -139,7 +139,7 @@ describe("writes are carried out once", () => {
     expect(ask(...WRITE, {}, connection("other"))).toMatchObject({ result: 3 });
   });
 
-  test("so is a refusal, which undoes what was begun", () => {
+  test("a repeated write gets the first error, whose changes were rolled back", () => {
     let count = 0;
     handlers = {
       service_report_state: () => {
@@ -154,7 +154,7 @@ describe("writes are carried out once", () => {
     expect([count, store.tasks.pending()]).toEqual([begun, []]);
   });
 
-  test("an error that is none of the application's is recorded nowhere and logged", () => {
+  test("an unexpected error is logged and not stored as a reply", () => {
     handlers = {
       service_report_state: () => {
         throw new TypeError("unforeseen");
@@ -167,12 +167,12 @@ describe("writes are carried out once", () => {
     expect(ask(...WRITE)).toMatchObject({ result: "works now" });
   });
 
-  test.each(["text", -1, 1.5, null])("and need a whole number as id: %j", (id) => {
+  test.each(["text", -1, 1.5, null])("writes need an integer id: %j is rejected", (id) => {
     expect([ask(...WRITE, { id }), ask(...ASK, { id })]).toMatchObject([INVALID, INVALID]);
     expect(callers).toEqual([]);
   });
 
-  test("a notification that writes is carried out each time; 0 is a number", () => {
+  test("notifications that write are executed each time; 0 is a valid id", () => {
     ask(...WRITE, { id: undefined });
     ask(...WRITE, { id: undefined });
     ask(...WRITE, { id: 0 });
@@ -181,8 +181,8 @@ describe("writes are carried out once", () => {
   });
 });
 
-describe("calls to other agents are made once", () => {
-  test("a repeated one waits for the answer of the first, and gets it later, too", async () => {
+describe("calls to other agents are executed once", () => {
+  test("a repeated call shares the first one's pending result, and gets the stored result later", async () => {
     let respond = (_value: unknown): void => undefined;
     handlers = { agent_call: () => new Promise((resolve) => (respond = resolve)) };
     const [first, second] = [ask(...ASK), ask(...ASK)];
@@ -200,7 +200,7 @@ describe("calls to other agents are made once", () => {
     expect(callers).toHaveLength(2);
   });
 
-  test("too many under way are refused, and each counts while it waits", async () => {
+  test("too many pending calls are rejected; each counts while it waits", async () => {
     let under = -1;
     handlers = {
       placement_access: async () => {
@@ -219,7 +219,7 @@ describe("calls to other agents are made once", () => {
   });
 });
 
-describe("a host that another boot holds", () => {
+describe("a host whose lease another boot has", () => {
   beforeEach(() => {
     leases.acquire("h", connection("other") as unknown as Session, {
       bootId: "other",
@@ -230,7 +230,7 @@ describe("a host that another boot holds", () => {
   });
   const HELD = error(-32000, "HostLeaseHeld");
 
-  test("is neither written nor asked for; it may be read, and the unfenced may write", async () => {
+  test("rejects writes and calls, except those of unfenced agents, and permits reads", async () => {
     const meta = { host: "h" };
     expect(ask(...WRITE, { meta })).toMatchObject(HELD);
     expect(ask(...ASK, { id: 2, meta })).toMatchObject(HELD);
@@ -243,8 +243,8 @@ describe("a host that another boot holds", () => {
   });
 });
 
-describe("answers that the agent has seen", () => {
-  test("are forgotten with its next write, call or ping, up to the one that it says", async () => {
+describe("replies that the agent has acknowledged", () => {
+  test("are deleted at its next write, call or ping", async () => {
     for (const [index, [method, params]] of [WRITE, ASK, SET].entries()) {
       session = connection(`boot-${index}`);
       ask(...WRITE, { id: 5 });
@@ -258,7 +258,7 @@ describe("answers that the agent has seen", () => {
     }
   });
 
-  test("are forgotten once", () => {
+  test("are deleted once", () => {
     ask(...WRITE, { id: 5, meta: { ack: 4 } });
     store.messages.recordReply(BOOT, 3, "{}");
     ask(...WRITE, { id: 6, meta: { ack: 4 } });

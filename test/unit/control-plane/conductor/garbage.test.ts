@@ -65,7 +65,7 @@ function contents(store: Store): unknown {
   };
 }
 
-describe("garbage on the conductor's door", () => {
+describe("garbage sent to the conductor", () => {
   property([fc.array(frame, { minLength: 1, maxLength: 25 }), fc.boolean()], { numRuns: 25, seed: 4_711 })(
     "is answered with an error, crashes nothing and changes nothing",
     async (frames, hello) => {

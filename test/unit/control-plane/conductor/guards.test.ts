@@ -21,7 +21,7 @@ function failing<K extends keyof Store>(store: Store, part: K, method: keyof Sto
   });
 }
 
-it("a store that fails when a connection ends costs the control plane nothing: the lease runs out as always", async () => {
+it("if the store fails when a connection ends, the control plane continues and the lease expires", async () => {
   const world = new VirtualWorld();
   const cluster = await startInProcessConductor(world);
   let broken = false;
@@ -40,7 +40,7 @@ it("a store that fails when a connection ends costs the control plane nothing: t
   expect(second.session.leaseHeld).toBe(true);
 });
 
-it("tasks that cannot be read are read again with the next one", async () => {
+it("tasks that could not be read are read again with the next one", async () => {
   const runtime = createVirtualRuntime();
   const store = emptyStore({ runtime });
   let broken = false;

@@ -52,7 +52,7 @@ function rejectionOf(work: () => unknown): HostLeaseHeld {
 }
 
 describe("the lease of a host", () => {
-  test("is not taken with the last holder's epoch when the transaction around it was not committed", async () => {
+  test("does not reuse the previous holder's epoch after a rolled back transaction", async () => {
     const { session: first } = connection();
     const { epoch } = leases.acquire(HOST, first, ONE);
     leases.sessionEnded(first);
@@ -69,7 +69,7 @@ describe("the lease of a host", () => {
     expect(store.leases.get(HOST)?.bootId).toBe(THREE.bootId);
   });
 
-  test("is its first taker's, stored with who that is and since when", () => {
+  test("belongs to the first agent that acquires it, and is stored with holder and time", () => {
     const { session } = connection();
     const { epoch, loser } = leases.acquire(HOST, session, ONE);
     expect(loser).toBeUndefined();
@@ -82,7 +82,7 @@ describe("the lease of a host", () => {
     expect(holders).toEqual([[HOST, 3]]);
   });
 
-  test("stays the same boot's on a new connection: same epoch and time, and the old connection is told", async () => {
+  test("stays with the same boot on a new connection: same epoch and time, and the old connection is notified", async () => {
     const [old, young] = [connection(), connection()];
     const { epoch } = leases.acquire(HOST, old.session, ONE);
     const [{ acquiredAt } = { acquiredAt: -1 }] = store.leases.list();
@@ -96,7 +96,7 @@ describe("the lease of a host", () => {
     expect(young.notified).toEqual([]);
   });
 
-  test("of an earlier release has no epoch, and gets one", () => {
+  test("gets an epoch if an earlier release stored none", () => {
     const { session } = connection();
     store.leases.put({ host: HOST, bootId: "one", pid: 3, machine: "m", acquiredAt: 1, renewedAt: 1 });
     leases = anew();
@@ -105,7 +105,7 @@ describe("the lease of a host", () => {
     expect(store.leases.list()).toMatchObject([{ acquiredAt: 1 }]);
   });
 
-  test("is refused to others while its holder is connected, however long it is silent, and whatever they know", async () => {
+  test("is denied to others while its holder is connected, however long it is silent", async () => {
     const { session } = connection();
     leases.acquire(HOST, session, ONE);
     await runtime.advance(5 * TTL);
@@ -129,7 +129,7 @@ describe("the lease of a host", () => {
     expect(() => leases.assertHolder("devstack2", "three")).not.toThrow();
   });
 
-  test("goes to the next with a greater epoch when its time without a connection is over", async () => {
+  test("goes to the next agent with a greater epoch after its TTL without a connection", async () => {
     const { session } = connection();
     const { epoch } = leases.acquire(HOST, session, ONE);
     await runtime.advance(1_000);
@@ -164,7 +164,7 @@ describe("the lease of a host", () => {
     expect(leases.describe(HOST)?.freeIn ?? 0).toBe(more);
   });
 
-  test("ends at once for who knows on the same machine that the holder is dead", () => {
+  test("ends immediately for an agent on the same machine that knows the holder is dead", () => {
     for (const [taker, dead, goes] of [
       [agent("three", "other"), "one", false],
       [THREE, "two", false],
@@ -183,7 +183,7 @@ describe("the lease of a host", () => {
     }
   });
 
-  test("is given back by its holder only", () => {
+  test("is released by its holder only", () => {
     leases.acquire(HOST, connection().session, ONE);
     expect(leases.release(HOST, "three")).toBe(false);
     expect(leases.release("devstack2", "one")).toBe(false);
@@ -197,7 +197,7 @@ describe("the lease of a host", () => {
     ]);
   });
 
-  test("outlives a restart of the control plane by as long as its holder may need to come back", async () => {
+  test("survives a restart of the control plane for its TTL, so that its holder can reconnect", async () => {
     leases.acquire(HOST, connection().session, ONE);
     leases = anew();
     expect(leases.describe(HOST)).toMatchObject({ bootId: "one", connected: false, freeIn: TTL });
@@ -208,7 +208,7 @@ describe("the lease of a host", () => {
   });
 });
 
-test("the end of a connection ends the leases that it has, and no others", () => {
+test("the end of a connection ends only its own leases", () => {
   const [mine, others] = [connection(), connection()];
   leases.acquire("a", mine.session, ONE);
   leases.acquire("b", mine.session, ONE);
@@ -223,7 +223,7 @@ test("the end of a connection ends the leases that it has, and no others", () =>
   expect([leases.holder("a"), leases.holder("c")]).toEqual([undefined, others.session]);
 });
 
-test("a lease that has run out refuses what others do for the host until one of them has taken it", async () => {
+test("after expiry, others' actions for the host are rejected until one of them acquires the lease", async () => {
   const { session } = connection();
   leases.acquire(HOST, session, ONE);
   leases.sessionEnded(session);
@@ -233,7 +233,7 @@ test("a lease that has run out refuses what others do for the host until one of 
   leases.assertHolder(HOST, "three");
 });
 
-test("times are told in seconds", async () => {
+test("messages have times in seconds", async () => {
   leases.acquire(HOST, connection().session, ONE);
   await runtime.advance(1_000_040);
   expect(rejectionOf(() => leases.acquire(HOST, connection().session, THREE)).message).toContain(
@@ -241,7 +241,7 @@ test("times are told in seconds", async () => {
   );
 });
 
-test("who holds a host is described from what was heard last, and never as seen in the future", async () => {
+test("the description of a holder is based on its last frame, never on a time in the future", async () => {
   const { session } = connection();
   leases.acquire(HOST, session, ONE);
   await runtime.advance(300);
@@ -251,8 +251,8 @@ test("who holds a host is described from what was heard last, and never as seen 
   expect(leases.describe("devstack2")).toBeNull();
 });
 
-describe("a boot that was killed while its connection lives", () => {
-  test("is let in no more, nor given its lease back; its time runs as if its connection had ended", async () => {
+describe("a boot that was killed while its connection stays open", () => {
+  test("is rejected and cannot acquire its lease again, which expires as if the connection had ended", async () => {
     const { session } = connection();
     leases.acquire(HOST, session, ONE);
     leases.acquire("devstack2", session, THREE);
@@ -269,7 +269,7 @@ describe("a boot that was killed while its connection lives", () => {
     leases.acquire(HOST, connection().session, agent("stranger", "elsewhere"));
   });
 
-  test("is followed at once by another of the same connection, which knows that it is dead", () => {
+  test("is replaced immediately by another boot of the same connection, which knows that it is dead", () => {
     const { session, notified } = connection();
     const first = leases.acquire(HOST, session, ONE);
     rejectionOf(() => leases.acquire(HOST, session, THREE));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { rawClient } from "./raw-client.js";
 
 test.each(["../../escape", "dev\nstack1", "dev\u001b[2Jstack1", ".", "x".repeat(256)])(
-  "no agent joins as %j, nor makes records of it",
+  "host name %j is rejected for connections and records",
   async (host) => {
     const { call, cluster } = await rawClient();
     const service = { host, binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };

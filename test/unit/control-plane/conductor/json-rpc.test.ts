@@ -18,7 +18,7 @@ function error(id: unknown, code: number, message: unknown = expect.any(String))
 const service = { host: "h", binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };
 
 describe("JSON-RPC 2.0", () => {
-  test("a request is answered under its id", async () => {
+  test("a request gets a response with its id", async () => {
     const { call } = await rawClient();
     expect(await call("text id", "service_minimum_version", { binary: "nova-compute" })).toEqual({
       jsonrpc: "2.0",
@@ -28,7 +28,7 @@ describe("JSON-RPC 2.0", () => {
     expect(await call(null, "service_minimum_version", { binary: "x" })).toMatchObject({ id: null, result: 0 });
   });
 
-  test("a notification is carried out and not answered", async () => {
+  test("a notification is executed without a response", async () => {
     const { send, cluster } = await rawClient();
     expect(await send({ jsonrpc: "2.0", method: "service_create", params: service })).toEqual([]);
     expect(cluster.store.services.list()).toHaveLength(1);
@@ -50,7 +50,7 @@ describe("JSON-RPC 2.0", () => {
     expect(readFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, error }))).toEqual({ kind: "response", response });
   });
 
-  test("a batch is answered by a batch, without the notifications in it", async () => {
+  test("a batch gets a batch of responses, without its notifications", async () => {
     const { send } = await rawClient();
     const minimum = { jsonrpc: "2.0", method: "service_minimum_version", params: { binary: "nova-compute" } };
     const responses = await send([
@@ -137,7 +137,7 @@ describe("JSON-RPC 2.0", () => {
     expect(cluster.store.messages.pending("h")).toEqual([]);
   });
 
-  test("errors carry OpenStack's name", async () => {
+  test("errors have OpenStack's name", async () => {
     const { call } = await rawClient();
     expect(await call(1, "service_report_state", { id: 99 })).toMatchObject({
       error: { code: -32000, data: { name: "ServiceNotFound", details: { id: 99 } } },
@@ -146,7 +146,7 @@ describe("JSON-RPC 2.0", () => {
 });
 
 describe("exactly once", () => {
-  test("a repeated call is answered as the first one was, errors too", async () => {
+  test("a repeated call gets the first reply, including errors", async () => {
     const { call, cluster } = await rawClient();
     const first = await call(1, "service_create", service);
     const rejection = await call(2, "service_create", service);
@@ -157,7 +157,7 @@ describe("exactly once", () => {
     expect(cluster.store.services.list()).toEqual([]);
   });
 
-  test("acknowledged answers are forgotten, others are not", async () => {
+  test("only acknowledged replies are deleted", async () => {
     const { call, cluster } = await rawClient();
     await call(1, "service_create", service);
     await call(2, "service_report_state", { id: 1 });
@@ -196,7 +196,7 @@ describe("exactly once", () => {
   });
 });
 
-describe("the door", () => {
+describe("the connection", () => {
   test.each([
     undefined,
     "",
@@ -214,7 +214,7 @@ describe("the door", () => {
     await expect(rejectedUpgrade).rejects.toMatchObject({ status: 401, body: /join token is missing or wrong/ });
   });
 
-  test("nothing is done for who has not said hello, and who never does is cut off", async () => {
+  test("before session_hello nothing is executed, and without it the connection is closed", async () => {
     const { call, closed, world } = await rawClient({ hello: false });
     expect(await call(1, "service_create", service)).toMatchObject({
       error: { data: { name: "UnsupportedProtocol" } },
@@ -223,12 +223,14 @@ describe("the door", () => {
     expect(closed).toEqual([{ code: 1006, reason: "" }]);
   });
 
-  test("another version of the wire is refused", async () => {
+  test("another protocol version is rejected", async () => {
     const { call } = await rawClient({ hello: false });
     const protocol = PROTOCOL_VERSION + 1;
     const hello = { protocol, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
     expect(await call(1, "session_hello", hello)).toMatchObject({
-      error: { message: expect.stringContaining(`version ${protocol} of the wire, this conductor versions 1 to`) },
+      error: {
+        message: expect.stringContaining(`protocol version ${protocol}, this conductor supports versions 1 to`),
+      },
     });
   });
 
@@ -236,11 +238,11 @@ describe("the door", () => {
     const { call } = await rawClient();
     const hello = { protocol: 1, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
     expect(await call(1, "session_hello", hello)).toMatchObject({
-      error: { message: expect.stringContaining("as another boot") },
+      error: { message: expect.stringContaining("belongs to another boot") },
     });
   });
 
-  test("a client that falls silent is cut off", async () => {
+  test("a silent client is disconnected", async () => {
     const { closed, world, cluster } = await rawClient();
     await world.advance(9_000);
     expect(cluster.conductor.connections).toBe(1);
@@ -249,7 +251,7 @@ describe("the door", () => {
     expect(cluster.conductor.connections).toBe(0);
   });
 
-  test("a client that does not read is cut off", async () => {
+  test("a client that does not read is disconnected", async () => {
     const { world, cluster, socket, closed } = await rawClient({ conductor: { limits: { bufferedBytes: 10_000 } } });
     world.network.latency = 1_000;
     for (let index = 0; index < 200; index += 1) {
@@ -260,7 +262,7 @@ describe("the door", () => {
     expect(closed).toHaveLength(1);
   });
 
-  test("too many calls under way are refused", async () => {
+  test("too many pending calls are rejected", async () => {
     const { send, call } = await rawClient({ conductor: { limits: { callsUnderWay: 2 }, placementAccess: forever } });
     const access = { jsonrpc: "2.0", method: "placement_access", params: {} };
     await send({ ...access, id: 1 });

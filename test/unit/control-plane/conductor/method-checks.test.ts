@@ -13,13 +13,13 @@ const TABLES: RemoteMethods = { ...CONDUCTOR_METHODS, ...SESSION_METHODS, ...AGE
 describe("the schemas of the parameters", () => {
   const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 
-  test.each(Object.entries(TABLES))("of %s are valid, and refuse what they do not know", (_method, { params }) => {
+  test.each(Object.entries(TABLES))("of %s are valid, and reject unknown fields", (_method, { params }) => {
     const validate = ajv.compile(object(params));
     expect(validate({ noSuchField: 1 })).toBe(false);
   });
 });
 
-test("consumers_under_way takes no more than a lease can wait for", () => {
+test("consumers_under_way limits its consumers, so that a lease cannot expire meanwhile", () => {
   const checks = new MethodChecks(OPERATOR_METHODS);
   const ask = (consumers: number) => () =>
     checks.checkParams("consumers_under_way", { uuids: new Array<string>(consumers).fill("c") });
@@ -27,7 +27,7 @@ test("consumers_under_way takes no more than a lease can wait for", () => {
   expect(ask(5_001)).toThrow(InvalidParameters);
 });
 
-describe("what a refusal says", () => {
+describe("validation messages", () => {
   const I = "00000000-0000-4000-8000-000000000001";
   const checks = new MethodChecks({ ...CONDUCTOR_METHODS, ...SESSION_METHODS });
   type Method = keyof typeof CONDUCTOR_METHODS | keyof typeof SESSION_METHODS;
@@ -50,7 +50,7 @@ describe("what a refusal says", () => {
     expect(check).toThrow(new InvalidParameters(`${method}: ${field}: ${text}`, { field }));
   });
 
-  test("of a choice names all of it", () => {
+  test("name all permitted values of an enumeration", () => {
     const check = () => checks.checkParams("instance_save", { uuid: I, changes: { vmState: "sleeping" } });
     expect(check).toThrow(
       /^instance_save: params\.changes\.vmState: found "sleeping", expected one of building, active, /,
@@ -58,7 +58,7 @@ describe("what a refusal says", () => {
   });
 });
 
-describe("the answers of agents", () => {
+describe("results of agents", () => {
   const checks = new MethodChecks(AGENT_METHODS);
   const VALUES = [null, "enabled", "other", true, 0, {}, { any: 1 }, []];
 

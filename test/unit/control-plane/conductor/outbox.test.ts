@@ -63,7 +63,7 @@ function enqueue(count = 1, host = "h"): void {
 const numbers = (requests: readonly PendingRequest[]) => requests.map(({ params }) => params.n);
 
 describe("casts", () => {
-  test("that wait are sent in their order to who begins to serve, each with its host, request and number", async () => {
+  test("waiting casts are sent in order to an agent that begins to serve, with host, request and number", async () => {
     enqueue(2);
     enqueue(1, "other");
     const { session, requests } = connection();
@@ -80,7 +80,7 @@ describe("casts", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("leave the store when the agent has taken them, not when it refuses", async () => {
+  test("are deleted when the agent acknowledges them, not when it rejects them", async () => {
     enqueue(2);
     const { session, requests } = connection();
     outbox.serve("h", session);
@@ -93,7 +93,7 @@ describe("casts", () => {
     expect(numbers(again.requests)).toEqual([0]);
   });
 
-  test("leave the store in one write when they are acknowledged together, and stay when it fails", async () => {
+  test("are deleted in one write when acknowledged in one frame, and stay if that fails", async () => {
     enqueue(4);
     const { session, requests } = connection();
     outbox.serve("h", session);
@@ -112,7 +112,7 @@ describe("casts", () => {
     expect(store.messages.pending("h").map(({ requestId }) => requestId)).toEqual(["req-2"]);
   });
 
-  test("are sent 64 at a time, the next as soon as one is taken", async () => {
+  test("are sent 64 at a time, the next one after each acknowledgement", async () => {
     enqueue(70);
     const { session, requests } = connection();
     outbox.serve("h", session);
@@ -128,13 +128,13 @@ describe("casts", () => {
     expect(numbers(requests).slice(64)).toEqual([64, 65, 66]);
   });
 
-  test("go to nobody where nobody serves", () => {
+  test("are not sent without a serving agent", () => {
     enqueue();
     outbox.deliver("h");
     expect(store.messages.pending("h")).toHaveLength(1);
   });
 
-  test("an acknowledgement counts when another connection serves by now, and sends nothing on the old one", async () => {
+  test("an acknowledgement counts even if another connection serves by now; nothing is sent on the old one", async () => {
     enqueue(65);
     const [old, young] = [connection(), connection()];
     outbox.serve("h", old.session);
@@ -146,7 +146,7 @@ describe("casts", () => {
     expect([old.requests.length, young.requests.length]).toEqual([64, 64]);
   });
 
-  test("stop when the connection no longer serves, or ends, and only then", () => {
+  test("stop only when the connection stops serving or ends", () => {
     const [mine, others] = [connection(), connection()];
     outbox.serve("a", mine.session);
     outbox.serve("b", mine.session);
@@ -160,8 +160,8 @@ describe("casts", () => {
   });
 });
 
-describe("what is said to agents", () => {
-  test("a cast is stored for its host, with its parameters checked", () => {
+describe("messages to agents", () => {
+  test("a cast is validated and stored for its host", () => {
     messages.cast("h", "terminate_instance", { instanceUuid: I, requestId: "req-1" }, "req-1");
     expect(store.messages.pending("h")).toMatchObject([
       { method: "terminate_instance", params: `{"instanceUuid":"${I}","requestId":"req-1"}`, requestId: "req-1" },
@@ -172,7 +172,7 @@ describe("what is said to agents", () => {
     expect(store.messages.pending("h")).toHaveLength(1);
   });
 
-  test("a call waits for a minute, or as long as it says, and its answer is checked", async () => {
+  test("a call waits for a minute or its timeout, and its result is validated", async () => {
     const { session, requests } = connection();
     outbox.serve("h", session);
     expect([messages.serves("h"), messages.serves("other")]).toEqual([true, false]);
@@ -187,25 +187,23 @@ describe("what is said to agents", () => {
     requests[0]?.resolve(null);
     expect(await called).toBeNull();
     requests[1]?.resolve("no answer to it");
-    await expect(forwarded).rejects.toThrow(
-      "the agent of host h answered confirm_resize with something that is no answer to it",
-    );
+    await expect(forwarded).rejects.toThrow("the agent of host h returned an invalid result of confirm_resize");
     await expect(messages.forwardCall("h", "confirm_resize", {}, { requestId: "r" })).rejects.toThrow(
       InvalidParameters,
     );
   });
 
-  test("a call to a host that nobody serves fails at once, and says whether anybody is there", async () => {
+  test("a call to a host that is not served fails immediately, and reports whether its agent is connected", async () => {
     const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
     const call = () => messages.call("h", "confirm_resize", params, { requestId: "req-1" });
     const failure = await call().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MessagingTimeout);
     expect(failure).toMatchObject({
-      message: "host h cannot be asked to confirm_resize: no agent serves it",
+      message: "host h: confirm_resize cannot be called: no agent serves it",
       data: { host: "h", method: "confirm_resize" },
     });
     leases.acquire("h", connection().session, { bootId: "b", pid: 1, machine: "m", version: "v" });
-    await expect(call()).rejects.toThrow("host h cannot be asked to confirm_resize: its agent does not serve yet");
+    await expect(call()).rejects.toThrow("host h: confirm_resize cannot be called: its agent is not serving yet");
   });
 });
 
@@ -241,14 +239,14 @@ describe("the end of a move", () => {
     expect(requests.map(({ method, params, meta }) => ({ method, params, meta }))).toEqual(isNotified ? [message] : []);
   });
 
-  test("one that is deleted with its instance has ended, too", () => {
+  test("a move that is deleted with its instance has ended as well", () => {
     const { id, requests, ends } = setUpMove("migration", "migrating");
     store.instances.destroy(I);
     ends.changed(id);
     expect(requests).toHaveLength(1);
   });
 
-  test("nobody is told without a destination that serves, and a refusal is no trouble", async () => {
+  test("no notification is sent without a serving destination, and its rejection is harmless", async () => {
     const { id, requests, ends } = setUpMove("migration", "error", {});
     ends.changed(id);
     store.migrations.save(id, { destCompute: "other" });

@@ -3,7 +3,7 @@ import { OwnServices } from "../../../../src/control-plane/conductor/own-service
 import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import { memoryStore } from "../store/support.js";
 
-it("goes on with the rows that an earlier start has made, of its own host only", async () => {
+it("reuses the rows that an earlier start created for the same host", async () => {
   const { store, runtime } = await memoryStore();
   const start = (host: string) => new OwnServices({ store, host, runtime, reportInterval: 10 });
   start("ctl");
@@ -18,7 +18,7 @@ it("goes on with the rows that an earlier start has made, of its own host only",
   expect(store.services.list()).toHaveLength(4);
 });
 
-it("beats after 5 seconds and then at the interval, until it is stopped", async () => {
+it("sends heartbeats after 5 seconds and then at the interval, until it is stopped", async () => {
   const { store, runtime } = await memoryStore();
   const own = new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
   const counts = () => store.services.list().map(({ reportCount }) => reportCount);
@@ -32,7 +32,7 @@ it("beats after 5 seconds and then at the interval, until it is stopped", async 
   expect(counts()).toEqual([4, 4]);
 });
 
-it("says once that a service cannot be reported, and again when that has worked in between", async () => {
+it("logs a failing heartbeat once, and again after one that succeeded", async () => {
   const { store, runtime } = await memoryStore();
   const own = new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
   const [first] = store.services.list();
@@ -57,7 +57,7 @@ it("says once that a service cannot be reported, and again when that has worked 
   own.stop();
 });
 
-it("brings a row of another version up to its own", async () => {
+it("updates a row of another version", async () => {
   const { store, runtime } = await memoryStore();
   const row = store.services.create({
     host: "ctl",

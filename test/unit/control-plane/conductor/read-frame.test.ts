@@ -11,7 +11,7 @@ function createRejection(id: unknown, code: number, message: string) {
 }
 
 describe("a request", () => {
-  test("is filled in: no parameters and no meta are empty ones, no id is a notification", () => {
+  test("gets defaults: empty parameters and meta; without an id it is a notification", () => {
     const filled = { id: 1, method: "m", params: {}, meta: {} };
     expect(read(request())).toEqual({ kind: "request", request: filled });
     expect(read({ jsonrpc: "2.0", method: "m" })).toEqual({ kind: "request", request: { ...filled, id: undefined } });
@@ -24,12 +24,12 @@ describe("a request", () => {
   test.each<[object, number, string]>([
     [{ jsonrpc: "1.0" }, -32600, 'jsonrpc: expected "2.0"'],
     [{ method: 5 }, -32600, "method: expected a string"],
-    [{ params: [1] }, -32602, "params: expected an object, parameters go by name"],
-    [{ params: null }, -32602, "params: expected an object, parameters go by name"],
+    [{ params: [1] }, -32602, "params: expected an object with named parameters"],
+    [{ params: null }, -32602, "params: expected an object with named parameters"],
     [{ meta: [] }, -32600, "meta: expected an object"],
     [{ meta: null }, -32600, "meta: expected an object"],
-    [{ meta: { other: 1 } }, -32600, "meta.other: unknown, or not of its type"],
-    [{ meta: { host: "h", ack: 1.5 } }, -32600, "meta.ack: unknown, or not of its type"],
+    [{ meta: { other: 1 } }, -32600, "meta.other: unknown, or of the wrong type"],
+    [{ meta: { host: "h", ack: 1.5 } }, -32600, "meta.ack: unknown, or of the wrong type"],
   ])("with %j is refused by its id", (more, code, message) => {
     expect(read(request(more))).toEqual(createRejection(1, code, message));
   });
@@ -51,7 +51,7 @@ describe("a request", () => {
 });
 
 describe("a response", () => {
-  test("has a result, whatever it is, or an error", () => {
+  test("has any result, or an error", () => {
     for (const result of [null, 0, { a: 1 }]) {
       expect(read({ jsonrpc: "2.0", id: 1, result })).toEqual({ kind: "response", response: { id: 1, result } });
     }
@@ -59,11 +59,11 @@ describe("a response", () => {
     expect(read({ jsonrpc: "2.0", id: null, error })).toEqual({ kind: "response", response: { id: null, error } });
     expect(read({ jsonrpc: "2.0", id: 1, error: {} })).toEqual({
       kind: "response",
-      response: { id: 1, error: { code: -32603, message: "the agent answered with an error that says nothing" } },
+      response: { id: 1, error: { code: -32603, message: "the agent returned an error without a message" } },
     });
   });
 
-  test("without an id, or with a method, is none", () => {
+  test("without an id, or with a method, is not a response", () => {
     expect(read({ jsonrpc: "2.0", result: 1 })).toEqual(createRejection(null, -32600, "method: expected a string"));
     expect(read(request({ result: 1 }))).toMatchObject({ kind: "request" });
     expect(read({ jsonrpc: "2.0", id: 1 })).toEqual(createRejection(1, -32600, "method: expected a string"));
@@ -90,7 +90,7 @@ describe("a frame", () => {
     expect(batch(101)).toEqual(createRejection(null, -32600, "a batch has 1 to 100 messages; found 101"));
   });
 
-  test("that is too much is refused before it is read", () => {
+  test("that exceeds the limits is rejected before it is parsed", () => {
     expect(readFrame("[".repeat(500_000))).toMatchObject({
       kind: "refused",
       response: { id: null, error: { code: -32600 } },

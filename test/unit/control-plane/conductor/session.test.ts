@@ -34,8 +34,8 @@ function outcome(request: Promise<unknown>) {
   );
 }
 
-describe("questions", () => {
-  test("each has an id of its own, and gets its own answer, once", async () => {
+describe("calls", () => {
+  test("each call has its own id and gets its own response once", async () => {
     const one = session.ask("reboot_instance", { params: { a: 1 }, meta: META });
     const two = session.ask("reboot_instance", { params: { a: 2 }, meta: META });
     expect(sent).toEqual(
@@ -52,7 +52,7 @@ describe("questions", () => {
     expect(await outcome(one)).toMatchObject({ error: { message: expect.stringContaining("no") } });
   });
 
-  test("one that is not answered in time is told so, and one that is answered expires no more", async () => {
+  test("a call without a response in time fails; after a response its timeout is cancelled", async () => {
     const inTime = session.ask("reboot_instance", { params: {}, meta: META });
     const late = outcome(session.ask("reboot_instance", { params: {}, meta: META }));
     session.handleResponse({ id: 1, result: null });
@@ -66,7 +66,7 @@ describe("questions", () => {
     session.handleResponse({ id: 2, result: "too late" });
   });
 
-  test("one without a limit waits for as long as the connection is there", async () => {
+  test("a call without a timeout waits until the connection ends", async () => {
     const request = outcome(session.ask("reboot_instance", { params: {}, meta: { host: "devstack1" } }));
     await runtime.advance(3_600_000);
     session.ended();
@@ -74,7 +74,7 @@ describe("questions", () => {
     expect(await request).toMatchObject({ error: expect.any(MessagingTimeout) });
   });
 
-  test("with the connection all that wait fail, their timers end, and nothing is sent or asked any more", async () => {
+  test("when the connection ends, all calls fail, their timers end, and nothing more is sent", async () => {
     const both = [1, 2].map(() => outcome(session.ask("reboot_instance", { params: {}, meta: META })));
     session.ended();
     session.ended();
@@ -89,8 +89,8 @@ describe("questions", () => {
   });
 });
 
-describe("what goes out", () => {
-  test("a client that does not read is cut with the first byte too much", () => {
+describe("outgoing messages", () => {
+  test("a client that does not read is disconnected at the first byte over the limit", () => {
     buffered = LIMITS.bufferedBytes;
     session.notify("ping", { n: 1 });
     expect(sent).toEqual([{ jsonrpc: "2.0", method: "ping", params: { n: 1 } }]);
@@ -100,7 +100,7 @@ describe("what goes out", () => {
     expect(ends).toEqual(["terminated"]);
   });
 
-  test("an answer that cannot be written is an error, with the id of its question", () => {
+  test("a response that cannot be serialized becomes an error with its id", () => {
     const endless: Record<string, unknown> = {};
     endless.again = endless;
     session.send(respond(5, { result: endless }));
@@ -111,14 +111,14 @@ describe("what goes out", () => {
     ]);
   });
 
-  test("it is closed with a reason, or cut", () => {
+  test("it is closed with a reason, or terminated", () => {
     session.close(1001, "stopping");
     session.terminate();
     expect(ends).toEqual([[1001, "stopping"], "terminated"]);
   });
 });
 
-test("it knows when it was opened and last heard, who the agent is, and how much it does", async () => {
+test("it records when it was opened and last active, the agent's identity, and its load", async () => {
   const connectedAt = session.connectedAt;
   expect([session.lastFrameAt, session.closed, session.identity]).toEqual([connectedAt, false, undefined]);
   await runtime.advance(250);

@@ -32,7 +32,7 @@ function login(ref: object, scope?: unknown) {
   return world.ask("POST", "auth/tokens", { auth: { identity, ...(scope === undefined ? {} : { scope }) } }, "");
 }
 
-test("lets a program in with the user's roles in the project", async () => {
+test("authenticates a program with the user's roles in the project", async () => {
   const { id, secret } = await made();
   const reply = await login({ id, secret });
   expect(reply.json("token", "application_credential")).toEqual({ id, name: "ci", restricted: true });
@@ -46,7 +46,7 @@ test("lets a program in with the user's roles in the project", async () => {
   expect((await login({ id, secret }, { project: { id: project } })).status).toBe(401);
 });
 
-test("is shown without its secret, which is stored as a digest", async () => {
+test("is returned without its secret, which is stored as a digest", async () => {
   const { id, secret } = await made({ secret: "hidden" });
   expect(secret).toBe("hidden");
   const reply = await world.ask("GET", `users/${ada}/application_credentials/${id}`, undefined, token);
@@ -59,7 +59,7 @@ test("is shown without its secret, which is stored as a digest", async () => {
   expect(JSON.stringify(stored)).not.toContain("hidden");
 });
 
-test("passes on the roles that it names, and none that its maker lacks", async () => {
+test("passes on the roles that it names, but none that its creator lacks", async () => {
   const { id, secret } = await made({ roles: [{ name: "reader" }] });
   const reply = await login({ id, secret });
   expect(world.validate(reply.headers["x-subject-token"] ?? "")?.roles).toEqual(["reader"]);
@@ -70,7 +70,7 @@ test("passes on the roles that it names, and none that its maker lacks", async (
   ]);
 });
 
-describe("ends, and its tokens with it,", () => {
+describe("ends together with its tokens", () => {
   let by: { id: string; token: string };
 
   beforeEach(async () => {
@@ -94,7 +94,7 @@ describe("ends, and its tokens with it,", () => {
   });
 });
 
-test("ends at its time", async () => {
+test("expires at its time", async () => {
   const expires = new Date(world.api.world.now + 60_000).toISOString().replace("Z", "123");
   const { id, secret } = await made({ expires_at: expires });
   const reply = await login({ id, secret });
@@ -106,7 +106,7 @@ test("ends at its time", async () => {
   expect((await world.getRejection("POST", `users/${ada}/application_credentials`, past, renewed))[0]).toBe(400);
 });
 
-test("manages others only when it is unrestricted, and is exchanged for no other scope", async () => {
+test("manages others only when unrestricted, and cannot be exchanged for another scope", async () => {
   for (const [unrestricted, status] of [
     [false, 403],
     [true, 201],
@@ -121,7 +121,7 @@ test("manages others only when it is unrestricted, and is exchanged for no other
   }
 });
 
-test("is made for oneself only, and seen by nobody else", async () => {
+test("can be created only by its user, and is visible only to its user", async () => {
   const eve = await world.user("eve");
   const { id } = await made();
   const body = { application_credential: { name: "hers" } };
@@ -130,7 +130,7 @@ test("is made for oneself only, and seen by nobody else", async () => {
   expect((await world.getRejection("GET", `users/${eve}/application_credentials/${id}`, undefined, eves))[0]).toBe(403);
 });
 
-test("with access rules is good for the requests that they name", async () => {
+test("with access rules permits only the requests that they name", async () => {
   const access_rules = [
     { service: "compute", method: "GET", path: "/v2.1/servers/*/ips" },
     { service: "image", method: "GET", path: "/v2/**" },
@@ -155,7 +155,7 @@ test("with access rules is good for the requests that they name", async () => {
   expect((await world.ask("DELETE", path, undefined, token)).status).toBe(204);
 });
 
-test("with access rules that a user wrote to take long is asked in no time", async () => {
+test("with access rules that are expensive to match is checked quickly", async () => {
   const access_rules = [
     { service: "image", method: "GET", path: `/${"**a".repeat(30)}` },
     { service: "image", method: "GET", path: "/v2/(images)+\\E.json" },

@@ -27,7 +27,7 @@ test("a service with an endpoint is in the catalog of new tokens, with the proje
   expect((await world.ask("GET", `endpoints?service_id=${service}`)).json("endpoints")).toEqual([]);
 });
 
-test("the same token is told of what has changed since it was asked about last", async () => {
+test("the catalog of a token reflects changes since the last request", async () => {
   const token = await world.adminToken(PROJECT);
   const types = async () => {
     const tokenRequest = { url: "/identity/v3/auth/tokens", token, headers: { "x-subject-token": token } };
@@ -51,7 +51,7 @@ test("the same token is told of what has changed since it was asked about last",
   expect(await projects()).toEqual([]);
 });
 
-test("each client is told of the services at the address by which it came", async () => {
+test("each client gets the services at the address that it used", async () => {
   const token = await world.adminToken(PROJECT);
   const urlBy = async (root: string) => {
     const headers = { "x-auth-token": token };
@@ -65,14 +65,14 @@ test("each client is told of the services at the address by which it came", asyn
   }
 });
 
-test("the cluster's own services stay as they are", async () => {
+test("the cluster's own services are read-only", async () => {
   const [own] = (await world.ask("GET", "services?type=compute")).json("services") as { id: string }[];
   const message = `The service ${own?.id} comes with the cluster and is neither changed nor deleted.`;
   expect(await world.getRejection("DELETE", `services/${own?.id}`)).toEqual([403, message]);
   expect(await world.getRejection("PATCH", `services/${own?.id}`, { service: { name: "x" } })).toEqual([403, message]);
 });
 
-test("regions are below one another, never in a circle, and stay while an endpoint is there", async () => {
+test("regions are nested without cycles, and cannot be deleted while they have an endpoint", async () => {
   await world.make("region", { id: "a" });
   await world.make("region", { id: "b", parent_region_id: "a" });
   expect(await world.getRejection("PATCH", "regions/a", { region: { parent_region_id: "b" } })).toEqual([
@@ -116,7 +116,7 @@ test.each([
   expect((await world.ask("GET", `${path}/${id}`)).status).toBe(404);
 });
 
-test("credentials and EC2 keys are their user's", async () => {
+test("credentials and EC2 keys belong to their user", async () => {
   const [ada, eve] = [await world.user("ada"), await world.user("eve")];
   const [adas, eves] = [await world.token(ada), await world.token(eve)];
   const made = await world.ask(

@@ -19,7 +19,7 @@ const write = (url = URL_) => writeCloudsYaml(files, PATH, world.apis.identity, 
 const content = async () => parse(await files.read(PATH)).clouds;
 
 describe("clouds.yaml", () => {
-  test("is for its owner only, and has three clouds", async () => {
+  test("is readable by its owner only, and has three clouds", async () => {
     await write();
     expect(((await files.stat(PATH))?.mode ?? 0) & 0o777).toBe(0o600);
     expect(await content()).toMatchObject({
@@ -29,7 +29,7 @@ describe("clouds.yaml", () => {
     });
   });
 
-  test("keeps its passwords when the address changes", async () => {
+  test("retains its passwords when the address changes", async () => {
     await write();
     const before = await readPasswords(files, PATH);
     await write("http://127.0.0.1:9/identity/v3");

@@ -7,7 +7,7 @@ beforeEach(async () => {
   world = await IdentityWorld.open();
 });
 
-test("a domain is deleted with all that is in it, once it is disabled", async () => {
+test("a disabled domain can be deleted, with everything in it", async () => {
   const domain = await world.make("domain", { name: "d" });
   const user = await world.user("ada", { domain_id: domain });
   const group = await world.make("group", { name: "g", domain_id: domain });
@@ -23,7 +23,7 @@ test("a domain is deleted with all that is in it, once it is disabled", async ()
   }
 });
 
-test("a domain is a project, too, that is no place for servers", async () => {
+test("a domain is also a project, but cannot have servers", async () => {
   const domain = await world.make("project", { name: "d", is_domain: true, domain_id: null });
   expect(await world.names("domains")).toEqual(["Default", "d"]);
   expect(await world.names("projects")).not.toContain("d");
@@ -47,7 +47,7 @@ test("users log in by the name of their domain", async () => {
   expect((await login("Default")).status).toBe(401);
 });
 
-test("a domain's options are kept by group, and unknown ones refused", async () => {
+test("a domain's options are stored by group, and unknown ones rejected", async () => {
   const domain = await world.make("domain", { name: "d" });
   const path = `domains/${domain}/config`;
   expect((await world.ask("GET", path)).status).toBe(404);

@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 const inProject = () => ({ project: { id: project } });
 
-test("a role in a project lets the user in, and without it the token ends", async () => {
+test("a role in a project permits tokens for it, and removing the role ends them", async () => {
   expect((await world.login(ada, inProject())).status).toBe(401);
   expect((await world.grant(`projects/${project}`, `users/${ada}`, "member")).status).toBe(204);
   expect((await world.grant(`projects/${project}`, `users/${ada}`, "member", "HEAD")).status).toBe(204);
@@ -29,7 +29,7 @@ test("a role in a project lets the user in, and without it the token ends", asyn
   ]);
 });
 
-test("what a grant names has to be there", async () => {
+test("everything that a grant names must exist", async () => {
   const role = await world.roleId("member");
   expect(await world.getRejection("PUT", `projects/nope/users/${ada}/roles/${role}`)).toEqual([
     404,
@@ -69,7 +69,7 @@ describe("scopes", () => {
     expect(await world.names("auth/domains", token)).toEqual(["Default"]);
   });
 
-  test("the system, for whose readers nothing changes", async () => {
+  test("the system; its readers cannot change anything", async () => {
     await world.grant("system", `users/${ada}`, "reader");
     const token = await world.token(ada, { system: { all: true } });
     expect(world.validate(token)).toMatchObject({ systemScope: "all", roles: ["reader"] });
@@ -77,7 +77,7 @@ describe("scopes", () => {
     expect((await world.ask("POST", "users", { user: { name: "x" } }, token)).status).toBe(403);
   });
 
-  test("a domain's reader sees what is in it, and nothing else", async () => {
+  test("a domain's reader can read only what is in the domain", async () => {
     const domain = await world.make("domain", { name: "d" });
     await world.user("eve", { domain_id: domain });
     await world.grant(`domains/${domain}`, `users/${ada}`, "reader");
@@ -87,7 +87,7 @@ describe("scopes", () => {
     expect((await world.ask("GET", `projects/${project}`, undefined, token)).status).toBe(403);
   });
 
-  test("a user's default project is taken when none is asked for", async () => {
+  test("the default project is the scope if none is requested", async () => {
     await world.grant(`projects/${project}`, `users/${ada}`, "member");
     await world.ask("PATCH", `users/${ada}`, { user: { default_project_id: project } });
     expect((await world.login(ada)).json("token", "project", "name")).toBe("p");
@@ -96,7 +96,7 @@ describe("scopes", () => {
     expect(Object.keys((await world.login(ada)).json("token") as object)).not.toContain("project");
   });
 
-  test("a disabled project is none", async () => {
+  test("a disabled default project is ignored", async () => {
     await world.grant(`projects/${project}`, `users/${ada}`, "member");
     const token = await world.token(ada, inProject());
     await world.ask("PATCH", `projects/${project}`, { project: { enabled: false } });
@@ -106,7 +106,7 @@ describe("scopes", () => {
   });
 });
 
-test("an inherited role holds in the projects below, and not where it was given", async () => {
+test("an inherited role applies to the projects below, not to its target", async () => {
   const child = await world.make("project", { name: "child", parent_id: project });
   const role = await world.roleId("member");
   const path = `OS-INHERIT/projects/${project}/users/${ada}/roles`;
@@ -134,7 +134,7 @@ test.each([
 });
 
 describe("roles", () => {
-  test("imply others, along a chain", async () => {
+  test("imply others transitively", async () => {
     const prior = await world.make("role", { name: "operator" });
     const member = await world.roleId("member");
     expect((await world.ask("PUT", `roles/${prior}/implies/${member}`)).status).toBe(201);
@@ -147,7 +147,7 @@ describe("roles", () => {
     expect((await world.ask("GET", `roles/${prior}/implies/${member}`)).status).toBe(404);
   });
 
-  test("imply neither admin nor what implies them", async () => {
+  test("cannot imply admin, or a role that implies them", async () => {
     const [reader, member, admin] = await Promise.all(["reader", "member", "admin"].map((name) => world.roleId(name)));
     expect(await world.getRejection("PUT", `roles/${reader}/implies/${admin}`)).toEqual([
       403,
@@ -156,7 +156,7 @@ describe("roles", () => {
     expect((await world.getRejection("PUT", `roles/${reader}/implies/${member}`))[0]).toBe(403);
   });
 
-  test("of a domain are in no token", async () => {
+  test("of a domain are not in tokens", async () => {
     const role = await world.make("role", { name: "local", domain_id: "default" });
     expect(await world.names("roles")).not.toContain("local");
     expect(await world.names("roles?domain_id=default")).toEqual(["local"]);
@@ -164,7 +164,7 @@ describe("roles", () => {
     expect((await world.login(ada, inProject())).status).toBe(401);
   });
 
-  test("that are deleted are nobody's any more", async () => {
+  test("are revoked everywhere when deleted", async () => {
     const role = await world.make("role", { name: "passing" });
     await world.ask("PUT", `projects/${project}/users/${ada}/roles/${role}`);
     const token = await world.token(ada, inProject());

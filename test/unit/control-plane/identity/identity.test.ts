@@ -105,7 +105,7 @@ describe("scopes", () => {
     expect([reply.status, reply.json()]).toEqual([401, UNAUTHORIZED]);
   });
 
-  test("a token for a token: the end and the chain stay", async () => {
+  test("a token for a token: expiry and audit chain are retained", async () => {
     const unscoped = await login(passwordAuth("admin", world.passwords.admin));
     await world.world.advance(60_000);
     const id = unscoped.headers["x-subject-token"];
@@ -119,7 +119,7 @@ describe("scopes", () => {
   });
 });
 
-describe("refused logins", () => {
+describe("rejected logins", () => {
   test.each([
     ["wrong password", passwordAuth("admin", "wrong", PROJECT)],
     ["unknown user", passwordAuth("root", "wrong", PROJECT)],
@@ -163,8 +163,8 @@ describe("refused logins", () => {
   });
 });
 
-describe("the life of a token", () => {
-  test("it ends after an hour", async () => {
+describe("the lifetime of a token", () => {
+  test("it expires after an hour", async () => {
     const token = await tokenOf(PROJECT);
     await world.world.advance(3_599_999);
     expect(world.apis.identity.validate(token)).toBeDefined();
@@ -195,7 +195,7 @@ describe("the life of a token", () => {
     expect((await world.ask({ url: TOKENS, token, headers })).status).toBe(401);
   });
 
-  test("another's token: administrators and services may look at it, nobody else", async () => {
+  test("another user's token can be read only by administrators and services", async () => {
     const admins = await tokenOf(PROJECT);
     const demos = await tokenOf({ project: { name: "demo", domain: { id: "default" } } }, "demo");
     const look = (token: string, subject: string, method = "GET") =>
@@ -219,7 +219,7 @@ describe("the life of a token", () => {
     expect((await login(passwordAuth("admin", password, PROJECT))).status).toBe(201);
   });
 
-  test("expired ones are removed, and there is a most of live ones", async () => {
+  test("expired tokens are removed, and the number of live ones is limited", async () => {
     const { database } = world.store;
     await tokenOf(PROJECT);
     await world.world.advance(3_600_000);
@@ -238,7 +238,7 @@ describe("the life of a token", () => {
     expect(world.apis.identity.validate(newest)).toBeDefined();
   });
 
-  test("services get theirs without a password", () => {
+  test("services get tokens without a password", () => {
     const { token, expiresAt } = world.apis.identity.issueServiceToken("nova");
     expect(world.apis.identity.validate(token)).toMatchObject({
       userName: "nova",
@@ -274,7 +274,7 @@ describe("lists", () => {
     ]);
   });
 
-  test("by name, by id, and what is not there", async () => {
+  test("by name, by id, and missing records", async () => {
     expect((await world.ask({ url: "/identity/v3/projects?name=demo" })).json("projects")).toHaveLength(1);
     const missing = await world.ask({ url: "/identity/v3/projects/nothing" });
     expect([missing.status, missing.message]).toEqual([404, "Could not find project: nothing."]);
@@ -282,7 +282,7 @@ describe("lists", () => {
     expect((await world.ask({ url: own, token: await world.token("demo") })).status).toBe(200);
   });
 
-  test("one's own projects and system", async () => {
+  test("the caller's projects and system", async () => {
     const token = await world.token("demo");
     const mine = await world.ask({ url: "/identity/v3/auth/projects", token });
     expect((mine.json("projects") as { name: string }[]).map(({ name }) => name)).toEqual(["demo"]);
@@ -291,13 +291,13 @@ describe("lists", () => {
     expect((await world.ask({ url: "/identity/v3/auth/projects", token: "" })).status).toBe(401);
   });
 
-  test("GET / offers the versions", async () => {
+  test("GET / lists the versions", async () => {
     const reply = await world.ask({ url: "/identity/", token: "" });
     expect([reply.status, reply.json("versions", "values")]).toMatchObject([300, [{ id: "v3.14" }]]);
   });
 });
 
-test("what nobody expected is logged with its request, and the caller is told no more than that it was", async () => {
+test("an unexpected error is logged with its request, and the response has no details", async () => {
   const scrypt = async () => {
     throw new Error("out of memory");
   };

@@ -31,7 +31,7 @@ async function idOf(reply: Promise<{ json(...path: string[]): unknown }>, plural
 }
 
 describe("registered limits", () => {
-  test("are made, shown, listed, changed and removed", async () => {
+  test("are created, returned, listed, changed and deleted", async () => {
     const reply = await register({ description: "how many" });
     expect(reply.status).toBe(201);
     const [made] = reply.json("registered_limits") as Record<string, unknown>[];
@@ -45,7 +45,7 @@ describe("registered limits", () => {
     expect(await world.getRejection("GET", path)).toEqual([404, `Could not find registered limit for ${made?.id}.`]);
   });
 
-  test("one for each service, region and name; all of a request or none", async () => {
+  test("are unique by service, region and name; a request creates all or none", async () => {
     await register();
     expect((await register()).status).toBe(409);
     expect((await register({ region_id: null })).status).toBe(201);
@@ -67,7 +67,7 @@ describe("registered limits", () => {
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
   });
 
-  test("that a project's limit refers to stay as they are", async () => {
+  test("cannot be changed while a project's limit refers to them", async () => {
     const id = await idOf(register(), "registered_limits");
     await limit();
     const body = { registered_limit: { default_limit: 1 } };
@@ -94,7 +94,7 @@ describe("limits of projects and domains", () => {
     expect((await world.ask("GET", "limits/model")).json("model", "name")).toBe("flat");
   });
 
-  test("are made, shown with what is registered, changed and removed", async () => {
+  test("are created, returned with their registered limit, changed and deleted", async () => {
     await register();
     const [made] = (await limit()).json("limits") as Record<string, unknown>[];
     expect(made).toMatchObject({
@@ -113,7 +113,7 @@ describe("limits of projects and domains", () => {
     expect(await world.getRejection("GET", path)).toEqual([404, `Could not find limit for ${made?.id}.`]);
   });
 
-  test("need a registered limit, are one for each project, and of a project or a domain", async () => {
+  test("need a registered limit, are unique per project, and belong to a project or a domain", async () => {
     expect(await limit().then(({ status, message }) => [status, message])).toEqual([
       403,
       "Unable to create a limit that has no corresponding registered limit.",
@@ -128,7 +128,7 @@ describe("limits of projects and domains", () => {
     expect(ofDomain).toMatchObject({ project_id: null, domain_id: "default" });
   });
 
-  test("a token sees those of its project, of its domain, or all of the system", async () => {
+  test("a token lists those of its project or domain, or all with system scope", async () => {
     await register();
     await limit();
     await limit({ project_id: undefined, domain_id: "default" });
@@ -153,7 +153,7 @@ describe("limits of projects and domains", () => {
     expect((await world.ask("GET", `limits/${strange}`, undefined, member)).status).toBe(403);
   });
 
-  test("go with their project", async () => {
+  test("are deleted with their project", async () => {
     await register();
     await limit();
     expect((await world.ask("DELETE", `projects/${project}`)).status).toBe(204);

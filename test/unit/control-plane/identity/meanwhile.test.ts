@@ -21,7 +21,7 @@ test.each([
   expect((await login).status).toBe(401);
 });
 
-test("a password is changed once by those who know the old one", async () => {
+test("concurrent changes with the same old password succeed only once", async () => {
   const change = (password: string) =>
     world.ask("POST", `users/${ada}/password`, { user: { original_password: "secret", password } }, "");
   const replies = await Promise.all([change("first"), change("second")]);
@@ -30,7 +30,7 @@ test("a password is changed once by those who know the old one", async () => {
   expect((await world.login(ada, undefined, changed)).status).toBe(201);
 });
 
-test("a token that was revoked meanwhile makes and changes nobody", async () => {
+test("a token that is revoked meanwhile cannot create or change users", async () => {
   const admin = await world.adminToken({ project: { name: "admin", domain: { id: "default" } } });
   const made = world.ask("POST", "users", { user: { name: "eve", password: "secret" } }, admin);
   const changed = world.ask("PATCH", `users/${ada}`, { user: { password: "guessed" } }, admin);
@@ -46,7 +46,7 @@ test("a token that was revoked meanwhile makes and changes nobody", async () => 
   expect((await world.login(ada)).status).toBe(201);
 });
 
-test("a user is not made in a domain that was deleted meanwhile", async () => {
+test("a user is not created in a domain that is deleted meanwhile", async () => {
   const domain_id = await world.make("domain", { name: "d", enabled: false });
   const made = world.ask("POST", "users", { user: { name: "eve", password: "secret", domain_id } });
   expect((await world.ask("DELETE", `domains/${domain_id}`)).status).toBe(204);
@@ -54,7 +54,7 @@ test("a user is not made in a domain that was deleted meanwhile", async () => {
   expect(await world.names("users?name=eve")).toEqual([]);
 });
 
-test("a revoked token makes no application credential", async () => {
+test("a revoked token cannot create an application credential", async () => {
   const project = world.api.projectId("demo");
   await world.grant(`projects/${project}`, `users/${ada}`, "member");
   const token = await world.token(ada, { project: { id: project } });

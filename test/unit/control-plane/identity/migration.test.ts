@@ -11,7 +11,7 @@ import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 /** Derives an id as version 2 did. */
 const idOf = (kind: string, name: string): string => nodeDigests.sha256(`${kind}/${name}`).slice(0, 32);
 
-test("a database of an earlier release keeps its people, their ids, passwords and tokens", async () => {
+test("a database of an earlier release retains its users, ids, passwords and tokens", async () => {
   const runtime = new VirtualWorld().spawn({ name: "control-plane" });
   const sql = new Sql(new DatabaseFile(":memory:"));
   applySchema(sql, "identity", IDENTITY_SCHEMA.slice(0, 2), 0);

@@ -38,7 +38,7 @@ function login(user: string, domain: object, project: string) {
 }
 
 describe("names in another case", () => {
-  test("log a user in, by names and by the domain's id, and the token has the stored names", async () => {
+  test("are accepted at login, by names and by the domain's id, and the token has the stored names", async () => {
     const ada = await world.user("Ada");
     const projectId = await world.make("project", { name: "Lab" });
     await world.grant(`projects/${projectId}`, `users/${ada}`, "member");
@@ -73,7 +73,7 @@ describe("names in another case", () => {
     ]);
   });
 
-  test("a record may change the case of its own name, and keeps the case that it was given", async () => {
+  test("a record can change the case of its own name", async () => {
     const projectId = await world.make("project", { name: "lab" });
     const changed = await world.ask("PATCH", `projects/${projectId}`, { project: { name: "LAB" } });
     expect([changed.status, changed.json("project", "name")]).toEqual([200, "LAB"]);
@@ -89,7 +89,7 @@ describe("names in another case", () => {
     expect(await world.names("services?name=NOVA")).toEqual([]);
   });
 
-  test("ids in a path name the same records: what is made by them is stored by the record's id", async () => {
+  test("ids in a path name the same records, and new records refer to the stored id", async () => {
     const ada = await world.user("ada", { domain_id: "DEFAULT" });
     const staff = await world.make("group", { name: "staff", domain_id: "DEFAULT" });
     const upper = (id: string) => id.toUpperCase();
@@ -107,7 +107,7 @@ test("names of users and groups are stored without the spaces around them", asyn
 });
 
 describe("a state file of an earlier release with demo and DEMO", () => {
-  test("starts when a client replaced the user demo by one named DEMO, which takes its place", () => {
+  test("starts after a client replaced the user demo with one named DEMO, which takes its place", () => {
     const sql = oldFile();
     sql.run("DELETE FROM identity_users WHERE id = 'id-of-demo'");
     const { users, grants } = openStore(sql);
@@ -129,7 +129,7 @@ describe("a state file of an earlier release with demo and DEMO", () => {
     return sql;
   }
 
-  test("keeps both, each found by its exact name", () => {
+  test("retains both, each found by its exact name", () => {
     const { users } = openStore(oldFile());
     expect(users.named("demo", "default")?.id).toBe("id-of-demo");
     expect(users.named("DEMO", "default")?.id).toBe("id-of-DEMO");
@@ -137,7 +137,7 @@ describe("a state file of an earlier release with demo and DEMO", () => {
     expect(users.named("OTHER", "default")?.id).toBe("id-of-Other");
   });
 
-  test("lets both change, and gives the key to the second once the first has gone", () => {
+  test("permits changes of both, and gives the key to the second when the first is deleted", () => {
     const sql = oldFile();
     const { users } = openStore(sql);
     const second = users.get("id-of-DEMO");

@@ -6,7 +6,7 @@ import { ApiWorld } from "../compute/api-world.js";
 
 const URL_ = "http://127.0.0.1:8774/identity/v3";
 
-test("says what clouds.yaml says of the cloud", async () => {
+test("has the settings of the cloud in clouds.yaml", async () => {
   const world = await ApiWorld.open();
   const { files } = world.world.spawn();
   await writeCloudsYaml(files, "/clouds.yaml", world.apis.identity, URL_);
@@ -32,7 +32,7 @@ test("quotes for the shell", () => {
   expect(openrc(stringify({ clouds }), "mine")).toContain(String.raw`export OS_PASSWORD='it'\''s $HOME'`);
 });
 
-test.each(["", "clouds: {}", "clouds: {devstack: 5}", "5"])("%j has no such cloud", (text) => {
+test.each(["", "clouds: {}", "clouds: {devstack: 5}", "5"])("%j has no cloud of this name", (text) => {
   expect(openrc(text, "devstack")).toBeUndefined();
   expect(openrc(text, "toString")).toBeUndefined();
 });

@@ -7,7 +7,7 @@ beforeEach(async () => {
   world = await IdentityWorld.open();
 });
 
-test("a project is made, changed and deleted, and keeps what clients add", async () => {
+test("a project is created, changed and deleted, and stores additional members", async () => {
   const made = await world.ask("POST", "projects", { project: { name: "p", email: "a@b" } });
   const id = made.json("project", "id") as string;
   expect(made.json("project")).toEqual({
@@ -44,7 +44,7 @@ test.each([
   expect(await world.getRejection("POST", "projects", { project })).toEqual([400, message]);
 });
 
-test("a name is taken once in a domain", async () => {
+test("a name is unique in a domain", async () => {
   const id = world.api.projectId("demo");
   expect(await world.getRejection("POST", "projects", { project: { name: "demo" } })).toEqual([
     409,
@@ -63,14 +63,14 @@ describe("a hierarchy", () => {
     child = await world.make("project", { name: "child", parent_id: parent });
   });
 
-  test("is shown from both ends", async () => {
+  test("is returned as parents and as subtree", async () => {
     const up = await world.ask("GET", `projects/${child}?parents_as_ids`);
     expect(up.json("project", "parents")).toEqual({ [parent]: { default: null } });
     const down = await world.ask("GET", `projects/${parent}?subtree_as_ids`);
     expect(down.json("project", "subtree")).toEqual({ [child]: null });
   });
 
-  test("is neither cut nor moved", async () => {
+  test("cannot be split or moved", async () => {
     expect((await world.getRejection("DELETE", `projects/${parent}`))[0]).toBe(403);
     expect(await world.getRejection("PATCH", `projects/${parent}`, { project: { enabled: false } })).toEqual([
       403,
@@ -92,7 +92,7 @@ describe("a hierarchy", () => {
   });
 });
 
-test("tags are set, found and taken away", async () => {
+test("tags are set, found and removed", async () => {
   const id = await world.make("project", { name: "p", tags: ["a"] });
   expect((await world.ask("PUT", `projects/${id}/tags/b`)).status).toBe(201);
   expect((await world.ask("GET", `projects/${id}/tags`)).json("tags")).toEqual(["a", "b"]);
@@ -106,7 +106,7 @@ test("tags are set, found and taken away", async () => {
   expect((await world.ask("GET", `projects/${id}`)).json("project", "tags")).toEqual([]);
 });
 
-test("lists are filtered, compared and cut into pages", async () => {
+test("lists are filtered, compared and paged", async () => {
   await world.make("project", { name: "Demolition", enabled: false });
   expect(await world.names("projects?enabled=false")).toEqual(["Demolition"]);
   expect(await world.names("projects?name__icontains=demo")).toEqual(["demo", "Demolition"]);
@@ -118,7 +118,7 @@ test("lists are filtered, compared and cut into pages", async () => {
   expect(await world.names(next)).toEqual(["Demolition"]);
 });
 
-test("an immutable one is changed only by taking that away", async () => {
+test("an immutable project can only be changed by clearing the option", async () => {
   const id = await world.make("project", { name: "p", options: { immutable: true } });
   expect((await world.getRejection("DELETE", `projects/${id}`))[0]).toBe(403);
   expect((await world.getRejection("PATCH", `projects/${id}`, { project: { name: "q" } }))[0]).toBe(403);

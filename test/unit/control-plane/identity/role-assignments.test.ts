@@ -19,7 +19,7 @@ async function list(query = "") {
   return reply.json("role_assignments") as Assignment[];
 }
 
-test("who has which role where", async () => {
+test("role assignments", async () => {
   const assignments = (await list()).map(
     ({ user, role, scope }) => `${user.name} ${role.name} ${scope.project?.name ?? "system"}`,
   );

@@ -54,7 +54,7 @@ async function tokenOf(identity: Identity, cloud: string): Promise<{ status: num
 const RESEARCH = { name: "research", description: "" };
 const ADA = { name: "ada", roles: { research: ["member"], demo: ["reader"] } };
 
-describe("people of a cluster file", () => {
+describe("users of a cluster file", () => {
   test("log in by clouds.yaml, and have their roles", async () => {
     const seededStore = createSeededStore();
     seededStore.putProject(RESEARCH);
@@ -71,7 +71,7 @@ describe("people of a cluster file", () => {
     expect(identity.hasProject(identity.validate(token)?.projectId ?? "")).toBe(true);
   });
 
-  test("have nothing any more once they are gone", async () => {
+  test("lose everything when they are removed", async () => {
     const seededStore = createSeededStore();
     seededStore.putProject(RESEARCH);
     seededStore.putUser(ADA);
@@ -83,7 +83,7 @@ describe("people of a cluster file", () => {
     expect(sql.all("SELECT 1 FROM identity_passwords WHERE user_id = ?", id)).toEqual([]);
   });
 
-  test("get no role in the whole system by a project of that name", async () => {
+  test("get no system role from a project named system", async () => {
     const seededStore = createSeededStore();
     seededStore.putProject({ name: "system", description: "" });
     seededStore.putUser({ name: "ada", roles: { system: ["admin"] } });
@@ -110,7 +110,7 @@ describe("people of a cluster file", () => {
     expect([scoped.status, userId.length]).toEqual([401, 32]);
   });
 
-  test("are not those that were made by the API, which a file that names them takes over as they are", async () => {
+  test("do not include users created through the API; a file that names one takes it over unchanged", async () => {
     const store = new IdentityStore(sql);
     store.users.insert({ id: "u1", name: "ada", domain_id: "default", enabled: true, options: {} });
     store.projects.insert(newProject("p1", "research"));
@@ -124,7 +124,7 @@ describe("people of a cluster file", () => {
     expect(createSeededStore().read().users).toEqual([{ name: "ada", roles: { demo: ["reader"] } }]);
   });
 
-  test("that every cluster has come back at the next start, whatever became of them", async () => {
+  test("of every cluster are restored at the next start", async () => {
     const store = new IdentityStore(sql);
     const nova = store.users.named("nova", "default");
     store.users.delete(nova?.id ?? "");

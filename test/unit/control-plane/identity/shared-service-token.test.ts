@@ -12,7 +12,7 @@ beforeEach(async () => {
   take = sharedServiceToken(world.apis.identity, { now: () => world.world.now, monotonic: () => now }, "nova");
 });
 
-test("who asks within five minutes gets the same token", () => {
+test("requests within five minutes get the same token", () => {
   const first = take();
   now = 299_999;
   expect(take()).toBe(first);
@@ -23,7 +23,7 @@ test("who asks within five minutes gets the same token", () => {
   expect(world.apis.identity.validate(second.token)).toMatchObject({ userName: "nova" });
 });
 
-test("one that no longer counts is not given again", async () => {
+test("a revoked token is not returned again", async () => {
   const revoked = take();
   world.apis.identity.ensurePassword("nova");
   const second = take();

@@ -30,7 +30,7 @@ async function member(): Promise<{ readonly ada: string; readonly project: strin
   return { ada, project, token: await world.token(ada, { project: { id: project } }) };
 }
 
-test("somebody of another cluster is made with project and roles, and without a password", async () => {
+test("a user of another cluster is created with project and roles, without a password", async () => {
   const { ada, project, token } = await member();
   const { token: issuedToken, made } = standIn(recorded(token));
   expect(other.validate(issuedToken ?? "")).toMatchObject({
@@ -43,7 +43,7 @@ test("somebody of another cluster is made with project and roles, and without a 
   expect(standIn(recorded(token)).made).toEqual([]);
 });
 
-test("those that are there are found by name, and told with their ids", async () => {
+test("existing records are found by name, and returned with their ids", async () => {
   const { token, ada } = await member();
   // Another user has the same id.
   expect(await other.user("zoe")).toBe(ada);
@@ -66,7 +66,7 @@ test.each([
   expect(other.validate(token ?? "")).toMatchObject({ userId: ada, ...expected });
 });
 
-test("a domain of its own is made, too", async () => {
+test("a missing domain is created", async () => {
   const domain = await world.make("domain", { name: "elsewhere" });
   const ada = await world.user("ada", { domain_id: domain });
   const { made, token } = standIn(recorded(await world.token(ada, "unscoped")));
@@ -74,7 +74,7 @@ test("a domain of its own is made, too", async () => {
   expect(other.validate(token ?? "")).toMatchObject({ domainId: domain });
 });
 
-test("an application credential passes on what it did, and no more", async () => {
+test("an application credential passes on the same roles", async () => {
   const { ada, token } = await member();
   const rules = [{ service: "compute", method: "GET", path: "/v2.1/servers" }];
   const credentialRequest = { name: "ci", secret: "s", roles: [{ name: "reader" }], access_rules: rules };
@@ -97,7 +97,7 @@ test("an application credential passes on what it did, and no more", async () =>
   expect(standIn(caller).made).toEqual([]);
 });
 
-test("who places a server is an administrator with that token alone", async () => {
+test("the token for placing a server has the role admin, but not its user", async () => {
   const { token } = await member();
   const placing = standIn(recorded(token), true).token ?? "";
   const plain = standIn(recorded(token)).token ?? "";
@@ -108,7 +108,7 @@ test("who places a server is an administrator with that token alone", async () =
   expect(other.validate(again.headers["x-subject-token"] ?? "")?.roles).not.toContain("admin");
 });
 
-test("who is disabled has no token", async () => {
+test("a disabled user gets no token", async () => {
   const { token, ada } = await member();
   const caller = recorded(token);
   standIn(caller);

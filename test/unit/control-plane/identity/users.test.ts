@@ -9,7 +9,7 @@ beforeEach(async () => {
   world = await IdentityWorld.open();
 });
 
-test("a user is made, found, changed and deleted; no answer has the password", async () => {
+test("a user is created, found, changed and deleted; no response has the password", async () => {
   const made = await world.ask("POST", "users", { user: { name: "ada", password: "secret", email: "a@b" } });
   const id = made.json("user", "id") as string;
   expect(made.json("user")).toEqual({
@@ -33,7 +33,7 @@ test("a user is made, found, changed and deleted; no answer has the password", a
   expect(await world.getRejection("GET", `users/${id}`)).toEqual([404, `Could not find user: ${id}.`]);
 });
 
-test("a name is taken once in a domain, and the domain has to be there", async () => {
+test("a name is unique in a domain, which must exist", async () => {
   expect(await world.getRejection("POST", "users", { user: { name: "admin" } })).toEqual([
     409,
     "Conflict occurred attempting to store user - Duplicate entry found with name admin at domain ID default.",
@@ -44,7 +44,7 @@ test("a name is taken once in a domain, and the domain has to be there", async (
   ]);
 });
 
-test("users see themselves and nobody else", async () => {
+test("users can read only themselves", async () => {
   const [ada, eve] = [await world.user("ada"), await world.user("eve")];
   const token = await world.token(ada);
   expect((await world.ask("GET", `users/${ada}`, undefined, token)).status).toBe(200);
@@ -54,7 +54,7 @@ test("users see themselves and nobody else", async () => {
 });
 
 describe("passwords", () => {
-  test("are changed by who knows the old one, which ends all tokens", async () => {
+  test("are changed with the old password, which ends all tokens", async () => {
     const id = await world.user("ada");
     const token = await world.token(id);
     const change = (original_password: string) =>
@@ -67,7 +67,7 @@ describe("passwords", () => {
     expect((await world.login(id, undefined, "new")).status).toBe(201);
   });
 
-  test("are set and taken away by an administrator", async () => {
+  test("are set and removed by an administrator", async () => {
     const id = await world.user("ada");
     await world.login(id);
     await world.ask("PATCH", `users/${id}`, { user: { password: "new" } });
@@ -89,7 +89,7 @@ describe("passwords", () => {
     expect(await again.ensurePassword("ada", "secret")).toBe("secret");
   });
 
-  test("that were right a moment ago are not hashed again, until the user gets another one", async () => {
+  test("are not hashed again shortly after a successful check, until they change", async () => {
     let hashed = 0;
     const digests = {
       ...quickDigests,
@@ -129,7 +129,7 @@ test.each([
   expect((await world.login(id)).status).toBe(201);
 });
 
-test("a deleted user leaves nothing that lets anybody in", async () => {
+test("a deleted user leaves no usable credentials", async () => {
   const id = await world.user("ada");
   const token = await world.token(id);
   await world.grant(`projects/${world.api.projectId("demo")}`, `users/${id}`, "member");

@@ -59,7 +59,7 @@ function session(
 /** Agents that report no guests. */
 const NONE = async () => new Map<string, never[]>();
 
-it("asks the agents that are up of hosts whose hypervisor cannot be looked at", async () => {
+it("calls agents that are up for guests of hosts without a hypervisor folder", async () => {
   const requestedHosts: (readonly string[])[] = [];
   const rows = await clusterStatus(session([server("a", "devstack2")]), new Map([["devstack1", []]]), async (hosts) => {
     requestedHosts.push(hosts);
@@ -69,7 +69,7 @@ it("asks the agents that are up of hosts whose hypervisor cannot be looked at", 
   expect(rows.map(guestSummary)).toEqual(["none", "2 running (1 unknown)"]);
 });
 
-it("shows the guests of each hypervisor, and which of them the record has elsewhere or not at all", async () => {
+it("lists the guests of each hypervisor, and which are recorded elsewhere or not at all", async () => {
   const guests = new Map([
     ["devstack1", [guest("a"), guest("b"), guest("c", "shut off")]],
     ["gone", [guest("d")]],
@@ -96,7 +96,7 @@ it("gives a server in ERROR its fault with the explanation for operators", async
   ]);
 });
 
-it("calls no guest stale that a move has where it is", async () => {
+it("reports no guest as stale that belongs to a move", async () => {
   const move = (instance: string, type: string, status: string) => {
     return {
       instance_uuid: instance,
@@ -138,7 +138,7 @@ it("calls no guest stale that a move has where it is", async () => {
   expect(second?.guests).toMatchObject([{ uuid: "arriving", record: "moving" }]);
 });
 
-it("shows servers without a host, or of a host that nothing else knows", async () => {
+it("lists servers without a host, or of an unknown host", async () => {
   const rows = await clusterStatus(
     session([server("a", null), server("b", "gone"), server("c", "devstack1")]),
     new Map(),
@@ -153,7 +153,7 @@ it("shows servers without a host, or of a host that nothing else knows", async (
   expect(rows.find(({ host }) => host === null)?.guests, "a list, as scripts walk each row's").toEqual([]);
 });
 
-it("counts what child providers have for their root, as vGPUs", async () => {
+it("counts resources of child providers, such as vGPUs, for their root", async () => {
   const flat = session([]);
   const nested: CloudSession = {
     request: async (service, method, path, version) => {
@@ -176,7 +176,7 @@ it("counts what child providers have for their root, as vGPUs", async () => {
   });
 });
 
-it("knows every server, however many pages there are", async () => {
+it("reads all pages of servers", async () => {
   const servers = Array.from({ length: 2_500 }, (_, index) => server(String(index), "devstack1"));
   const rows = await clusterStatus(session(servers), new Map([["devstack1", [guest("2499")]]]), NONE);
   expect(rows[0]?.servers).toHaveLength(2_500);
@@ -187,7 +187,7 @@ it("an empty hypervisor has no guests", () => {
   expect(guestSummary({ guests: [] })).toBe("none");
 });
 
-it("a host with many nodes has its servers at their nodes, and one row for people", async () => {
+it("a host with several nodes lists its servers by node, and has a single row in tables", async () => {
   const names = ["n1", "n2", "n3"];
   const bareMetal: CloudSession = {
     request: async (_service, _method, path) => {

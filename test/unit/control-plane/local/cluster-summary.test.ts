@@ -42,7 +42,7 @@ it("reads the summary of many hosts in four requests, with the latest servers in
   expect(requestedPaths).toHaveLength(4);
 });
 
-it("of few hosts there is none", async () => {
+it("there is no summary of few hosts", async () => {
   expect(await clusterSummary((await cloudOf(3)).session, 3, 5)).toBeNull();
 });
 

@@ -18,8 +18,8 @@ beforeEach(() => {
   known = new KnownClusters(HOME, files, nodeDigests);
 });
 
-describe("the clusters of a user", () => {
-  it("are those with a name, and those that were remembered and are still there", async () => {
+describe("the known clusters of a user", () => {
+  it("include named clusters, and remembered ones that still exist", async () => {
     await files.makeFolder(rootOfName(HOME, "ci-7"));
     await files.makeFolder("/repo/.compute-cluster");
     await known.remember({ root: "/repo/.compute-cluster" });
@@ -32,7 +32,7 @@ describe("the clusters of a user", () => {
     expect(await known.roots()).toHaveLength(2);
   });
 
-  it("are no folder that is being deleted, and nothing that somebody else has written", async () => {
+  it("include no folder that is being deleted, and no foreign files", async () => {
     await files.makeFolder(`${HOME}/clusters/.hidden`);
     for (const [index, text] of ["{}", '{"root":"relative"}', '{"root":7}', "half a {", ""].entries()) {
       await files.write(`${HOME}/known/${index}.json`, text);
@@ -47,7 +47,7 @@ describe("the clusters of a user", () => {
     expect(nameOfRoot(HOME, "/repo/.compute-cluster")).toBeNull();
   });
 
-  it("are kept where the XDG base directories are, if that is absolute", () => {
+  it("are stored under XDG_STATE_HOME, if that is absolute", () => {
     expect(clustersHome({}, "/home/ada")).toBe(HOME);
     expect(clustersHome({ XDG_STATE_HOME: "/state" }, "/home/ada")).toBe("/state/compute-cluster");
     expect(clustersHome({ XDG_STATE_HOME: "state" }, "/home/ada")).toBe(HOME);

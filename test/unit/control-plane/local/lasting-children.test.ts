@@ -18,8 +18,8 @@ function createHarness() {
   return { runtime, processes, children: new LastingChildren({ spawn }, runtime.timers) };
 }
 
-describe("children that last", () => {
-  it("are given other work once they rest, and tell those who gave it what becomes of it", async () => {
+describe("reusable child processes", () => {
+  it("get other work when idle, and report to its owner", async () => {
     const { processes, children } = createHarness();
     const first = children.spawn(WORK);
     const messages: unknown[] = [];
@@ -43,7 +43,7 @@ describe("children that last", () => {
     expect(processes).toHaveLength(1);
   });
 
-  it("do not take over what is another program's, or goes to another log", async () => {
+  it("are not reused for another program or another log", async () => {
     const { processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     processes[0]?.say({ type: "resting" });
@@ -53,7 +53,7 @@ describe("children that last", () => {
     expect(processes).toHaveLength(3);
   });
 
-  it("are killed when they do not come to rest in time, as when they are stopped", async () => {
+  it("are killed when they do not become idle in time, as after a stop", async () => {
     const { runtime, processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     await runtime.advance(10_000);
@@ -63,7 +63,7 @@ describe("children that last", () => {
     expect(processes).toHaveLength(2);
   });
 
-  it("are started anew when they have died while they rested", async () => {
+  it("are started again if they died while idle", async () => {
     const { processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     processes[0]?.say({ type: "resting" });
@@ -72,7 +72,7 @@ describe("children that last", () => {
     expect(children.spawn(WORK).pid).toBe(101);
   });
 
-  it("end when nobody has other work for them", async () => {
+  it("end if they are not reused", async () => {
     const { processes, children } = createHarness();
     const rested = children.spawn(WORK).rest();
     processes[0]?.say({ type: "resting" });

@@ -51,7 +51,7 @@ async function start() {
 const served = (agents: readonly FakeChild[]) => agents.map(({ args }) => args[args.indexOf("--host") + 1]);
 
 describe("hosts that the restored state has down", () => {
-  it("are not started with the others of their pool, and have no process where these are all", async () => {
+  it("are not started with the others of their pool; a pool of only such hosts has no process", async () => {
     const { supervisor, agents, started } = await start();
     expect(served(agents)).toEqual(["p2"]);
     agents[0]?.report("ready");
@@ -66,7 +66,7 @@ describe("hosts that the restored state has down", () => {
     ]);
   });
 
-  it("are started alone when somebody asks for it", async () => {
+  it("are started individually on request", async () => {
     const { supervisor, agents, runtime } = await start();
     for (const host of ["h1", "p1", "p4"]) {
       void supervisor.control(host, "start");

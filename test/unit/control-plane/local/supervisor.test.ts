@@ -63,7 +63,7 @@ function createAgentHarness(
 }
 
 describe("a supervisor", () => {
-  it("has agents rest before the control plane, which somebody has asked for that, and keeps their processes", async () => {
+  it("ends the work of agents before that of the control plane, and retains their processes", async () => {
     const { supervisor, children, of, up, runtime, status } = createHarness(["h1", "h2"]);
     await up();
     const rested = supervisor.rest();
@@ -81,7 +81,7 @@ describe("a supervisor", () => {
     expect(children).toHaveLength(3);
   });
 
-  it("tells why the control plane refuses to start, with its exit code, and does not try again", async () => {
+  it("reports why the control plane rejects its start, with its exit code, and does not retry", async () => {
     const { supervisor, children, of } = createHarness();
     const started = supervisor.start();
     of("control-plane").report("failed", "port 8774 is taken");
@@ -95,7 +95,7 @@ describe("a supervisor", () => {
     expect(children).toHaveLength(1);
   });
 
-  it("starts a control plane again that was up, whatever ended it, until it ends too often", async () => {
+  it("restarts a control plane that was up after any end, until it ends too often", async () => {
     const { supervisor, children, of, up, runtime } = createHarness([]);
     await up();
     for (let times = 0; times < 5; times += 1) {
@@ -107,7 +107,7 @@ describe("a supervisor", () => {
     expect((await supervisor.controlPlaneEnded()).exitCode).toBe(1);
   });
 
-  it("starts an agent again that failed unforeseen, later each time, and says why and when", async () => {
+  it("restarts an agent that failed unexpectedly, with a growing delay, and reports why and when", async () => {
     const { children, of, status, up, runtime } = createHarness();
     await up();
     of("h1").report("failed", "the driver lost its mind");
@@ -115,20 +115,20 @@ describe("a supervisor", () => {
     await runtime.advance(0);
     expect(status("h1")).toMatchObject({
       state: "restarting",
-      detail: "starts again in 1 s, for it ended: the driver lost its mind",
+      detail: "restarting in 1 s after its end: the driver lost its mind",
     });
     await runtime.advance(1_000);
-    expect(status("h1")).toMatchObject({ state: "starting", detail: `pid ${of("h1").pid}; started again` });
+    expect(status("h1")).toMatchObject({ state: "starting", detail: `pid ${of("h1").pid}; restarted` });
     await of("h1").ends(null, "SIGSEGV");
     await runtime.advance(0);
-    expect(status("h1")?.detail).toBe("starts again in 2 s, for it ended: SIGSEGV");
+    expect(status("h1")?.detail).toBe("restarting in 2 s after its end: SIGSEGV");
     expect(children).toHaveLength(3);
     await runtime.advance(2_000);
     of("h1").report("ready");
     await runtime.advance(60_000);
     await of("h1").ends(1);
     await runtime.advance(0);
-    expect(status("h1")?.detail).toMatch(/^starts again in 1 s/);
+    expect(status("h1")?.detail).toMatch(/^restarting in 1 s/);
   });
 
   it.each([
@@ -146,7 +146,7 @@ describe("a supervisor", () => {
     expect(children).toHaveLength(2);
   });
 
-  it("shows a killed host as serving once another agent has it, and as stopped when that one is gone", async () => {
+  it("reports a killed host as serving once another agent has it, and as stopped when that one ends", async () => {
     const { of, status, up, runtime } = createHarness();
     await up();
     const holds = (pid: number | null) => of("control-plane").say({ type: "holders", holders: [{ host: "h1", pid }] });
@@ -164,7 +164,7 @@ describe("a supervisor", () => {
     });
   });
 
-  it("does not start an agent again whose host another one has taken meanwhile", async () => {
+  it("does not restart an agent whose host another one has taken meanwhile", async () => {
     const { children, of, status, up, runtime } = createHarness();
     await up();
     await of("h1").ends(1);
@@ -175,7 +175,7 @@ describe("a supervisor", () => {
     expect(status("h1")?.state).toBe("ready");
   });
 
-  it("starts nothing more once it is stopped, neither the next agent nor one that waits for its restart", async () => {
+  it("starts nothing after it was stopped, neither the next agent nor a pending restart", async () => {
     const first = createHarness(["h1", "h2"], { inOrder: true });
     const started = first.supervisor.start();
     first.of("control-plane").report("ready", "", { url: "http://127.0.0.1:1" });
@@ -197,7 +197,7 @@ describe("a supervisor", () => {
 });
 
 describe("hosts that an operator starts, stops and kills", () => {
-  it("are killed for real, stay down, and come back with all they had", async () => {
+  it("are killed, stay down, and return with their state", async () => {
     const { supervisor, children, of, status, up, runtime } = createHarness(["h1", "h2"]);
     await up();
     const first = of("h1");
@@ -212,7 +212,7 @@ describe("hosts that an operator starts, stops and kills", () => {
     expect(status("h2")?.state).toBe("ready");
   });
 
-  it("are not started twice by two at once, nor while they still stop", async () => {
+  it("are not started twice by concurrent requests, nor while they are stopping", async () => {
     const { supervisor, children, of, up, runtime } = createHarness();
     await up();
     const stopped = supervisor.control("h1", "stop");
@@ -227,7 +227,7 @@ describe("hosts that an operator starts, stops and kills", () => {
     ]);
   });
 
-  it("are not started again once they are killed while they wait for that", async () => {
+  it("are not restarted after being killed during the delay", async () => {
     const { supervisor, children, of, up, runtime } = createHarness();
     await up();
     await of("h1").ends(1);
@@ -237,7 +237,7 @@ describe("hosts that an operator starts, stops and kills", () => {
     expect(children).toHaveLength(2);
   });
 
-  it("tell why a start was refused", async () => {
+  it("report why a start was rejected", async () => {
     const { supervisor, of, up, runtime } = createHarness();
     await up();
     await supervisor.control("h1", "kill");
@@ -248,7 +248,7 @@ describe("hosts that an operator starts, stops and kills", () => {
     expect(await started).toMatchObject({ state: "failed", exitCode: 3, reason: "records contradict each other" });
   });
 
-  it("are asked over the link when another program serves them", async () => {
+  it("are controlled over the agent's connection when another program serves them", async () => {
     const { supervisor, of, up, runtime } = createHarness();
     await up();
     await supervisor.control("h1", "kill");
@@ -259,7 +259,7 @@ describe("hosts that an operator starts, stops and kills", () => {
     expect(await supervisor.control("nowhere", "kill")).toBeUndefined();
   });
 
-  it("are forgotten only when they have ended, and can be added again", async () => {
+  it("can be removed only when they have ended, and can be added again", async () => {
     const { supervisor, of, up, runtime } = createHarness();
     await up();
     expect(() => supervisor.forget("h1")).toThrow("h1 is serving; stop it");
@@ -291,7 +291,7 @@ describe("a pool", () => {
     return { ...made, starting, pool, reportState: reportState, states, allServe };
   };
 
-  it("is up when each of its hosts serves or has failed, and counts them", async () => {
+  it("is up when each of its hosts serves or has failed, and reports the counts", async () => {
     const { pool, reportState, starting, status, supervisor } = await createPoolHarness();
     expect(pool().args.slice(0, 2)).toEqual(["--host", "h[1-3]"]);
     reportState("h1", "serving");
@@ -303,7 +303,7 @@ describe("a pool", () => {
     expect(status("pool-1")?.state).toBe("ready");
   });
 
-  it("has a single host killed over the link, and leaves its process alone", async () => {
+  it("kills a single host over the connection, without ending the process", async () => {
     const { supervisor, reportState, states, allServe, pool } = await createPoolHarness();
     allServe();
     expect(await supervisor.control("h2", "kill")).toBe("over-the-link");
@@ -316,7 +316,7 @@ describe("a pool", () => {
     expect(await started).toMatchObject({ host: "h2", state: "serving" });
   });
 
-  it("that crashed starts again without the hosts that are to be down", async () => {
+  it("restarts after a crash without the hosts that should be down", async () => {
     const { runtime, reportState, states, allServe, pool, supervisor } = await createPoolHarness();
     allServe();
     reportState("h2", "stopped");
@@ -333,7 +333,7 @@ describe("a pool", () => {
     expect(await started).toMatchObject({ host: "h2", state: "serving", process: "pool-1" });
   });
 
-  it("that was killed starts again with the one host that is asked for", async () => {
+  it("starts again with only the requested host after being killed", async () => {
     const { runtime, reportState, states, allServe, pool, supervisor, children } = await createPoolHarness();
     allServe();
     await pool().ends(null, "SIGKILL");
@@ -348,23 +348,23 @@ describe("a pool", () => {
     expect(states()).toEqual(["h1 killed", "h2 killed", "h3 serving"]);
   });
 
-  it("starts a host again that failed unforeseen, later each time, and leaves one alone that refused", async () => {
+  it("restarts a host that failed unexpectedly, with a growing delay, but not one that rejected its start", async () => {
     const { runtime, reportState, allServe, pool, supervisor } = await createPoolHarness();
     allServe();
     reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
     reportState("h2", "failed", { detail: "records contradict each other", exitCode: 3 });
     expect(supervisor.host("h1")).toMatchObject({
       state: "restarting",
-      reason: "starts again in 1 s, for it ended: the driver lost its mind",
+      reason: "restarting in 1 s after its end: the driver lost its mind",
     });
     await runtime.advance(1_000);
     expect(pool().got).toEqual([{ type: "add-hosts", hosts: ["h1"] }]);
     reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });
-    expect(supervisor.host("h1")?.reason).toMatch(/^starts again in 2 s/);
+    expect(supervisor.host("h1")?.reason).toMatch(/^restarting in 2 s/);
     expect(supervisor.host("h2")).toMatchObject({ state: "failed", reason: "records contradict each other" });
   });
 
-  it("starts nothing again once everything stops", async () => {
+  it("restarts nothing after a stop", async () => {
     const { runtime, reportState, allServe, supervisor, children } = await createPoolHarness();
     allServe();
     reportState("h1", "failed", { detail: "the driver lost its mind", exitCode: 1 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ensureUsable, hostsWithState, stateDir } from "../../../../src/control-plane/local/state-dir.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
-it("a state directory has a .gitignore that excludes all of it, unless somebody wrote another", async () => {
+it("a state directory has a .gitignore that excludes everything, unless there is one already", async () => {
   const { files } = createVirtualRuntime();
   await ensureUsable(files, { root: "/state/.compute-cluster" });
   expect(await files.read("/state/.compute-cluster/.gitignore")).toBe("*\n");
@@ -11,7 +11,7 @@ it("a state directory has a .gitignore that excludes all of it, unless somebody 
   expect(await files.read("/state/.compute-cluster/.gitignore")).toBe("logs\n");
 });
 
-it("an empty folder, as a rejected agent leaves it, is no host", async () => {
+it("an empty folder of a rejected agent is not listed as a host", async () => {
   const { files } = createVirtualRuntime();
   const directory = stateDir("/state", "/");
   await files.makeFolder(directory.agent("mistyped"));

@@ -68,7 +68,7 @@ describe("claimSelection", () => {
     }
   });
 
-  it("sum: adds to the providers that it holds already, with the generation that was read", async () => {
+  it("sum: adds to existing allocations, with the generation that was read", async () => {
     results = [true];
     const current = { ...on("d", { VCPU: 1, DISK_GB: 1 }), ...on("other", { VGPU: 1 }) };
     expect(await claim("sum", current)).toBe(true);
@@ -94,7 +94,7 @@ describe("claimSelection", () => {
     expect(await claim("sum", current)).toBe(false);
   });
 
-  it("sum: of providers that it does not hold is the same as doubling", async () => {
+  it("sum: without existing allocations on these providers equals double", async () => {
     results = [null, true];
     expect(await claim("sum", on("other", { VGPU: 1 }))).toBe(true);
     expect(calls).toEqual([["get", "I", { requestId: "req-1" }], claimed("double"), claimed("double")]);
@@ -123,7 +123,7 @@ describe("candidatesGroups", () => {
   };
   const { resources } = groups({})[0] ?? expect.fail("no group");
 
-  it("what is required comes before what is forbidden, each in order; a group with a suffix is by itself", () => {
+  it("required traits precede forbidden ones, each in order; a suffixed group is separate", () => {
     expect(groups(SPECS)).toEqual([
       { suffix: "", resources, required: ["A_A", "B_B", "!C_C", "!D_D"], notMemberOf: [] },
       { suffix: "1", resources: { VGPU: 1 }, required: ["CUSTOM_A"] },
@@ -131,7 +131,7 @@ describe("candidatesGroups", () => {
     expect(Object.keys(groups(SPECS)[0] ?? {})).not.toContain("memberOf");
   });
 
-  it("limit_tenants_to_placement_aggregate: one of the project's, whatever follows the key's name", () => {
+  it("limit_tenants_to_placement_aggregate: any of the project's aggregates, whatever suffix the key has", () => {
     expect(groups({}, { limitTenants: true })).toMatchObject([{ memberOf: [["a1", "a2"]], notMemberOf: [] }]);
     expect(groups({}, { limitTenants: true }, "nobody")[0]).not.toHaveProperty("memberOf");
     const required = { limitTenants: true, aggregateRequired: true };
@@ -139,18 +139,18 @@ describe("candidatesGroups", () => {
     expect(groups({}, required)).toHaveLength(1);
   });
 
-  it("enable_isolated_aggregate_filtering: none of those whose traits the servers do not require", () => {
+  it("enable_isolated_aggregate_filtering: no aggregate with traits that the servers do not require", () => {
     expect(groups({}, { isolate: true })).toMatchObject([{ notMemberOf: ["t1", "t2"] }]);
     expect(groups(SPECS, { isolate: true })).toMatchObject([{ notMemberOf: ["t2"] }, {}]);
   });
 
-  it("a flavor that asks for nothing, or for several groups without a policy, is refused", () => {
+  it("a flavor without resources, or with several groups without a policy, is rejected", () => {
     const none = { groups: [], groupPolicy: null };
     expect(() => candidatesGroups(none, "p", () => [], NO_RULES)).toThrow(NoValidHost);
     const two = { "resources1:VGPU": "1", "resources2:VGPU": "1" };
     expect(() => groups(two)).toThrow(
       expect.objectContaining({
-        explanation: expect.stringContaining("asks for the resource groups 1, 2 without saying"),
+        explanation: expect.stringContaining("requests the resource groups 1, 2 without a group_policy"),
       }),
     );
     expect(groups({ ...two, group_policy: "none" })).toHaveLength(3);

@@ -51,7 +51,7 @@ const FAST = "22222222-0000-4000-8000-000000000002";
 const OTHER = "33333333-0000-4000-8000-000000000003";
 
 describe("extra specs at the scheduler", () => {
-  it("ask Placement as Nova does: traits, groups with suffixes, their policy", async () => {
+  it("are sent to Placement as by Nova: traits, suffixed groups, their policy", async () => {
     const root = await bench.host("devstack1");
     await card("devstack1", PLAIN);
     await card("devstack1", FAST, ["CUSTOM_FAST"]);
@@ -73,7 +73,7 @@ describe("extra specs at the scheduler", () => {
     expect(await bench.held(I)).toEqual({ devstack1: NEED, [FAST]: { VGPU: 1 }, [PLAIN]: { VGPU: 1 } });
   });
 
-  it("name in NoValidHost what no host has", async () => {
+  it("are named in NoValidHost if no host has them", async () => {
     await bench.host("devstack1");
     await card("devstack1", PLAIN, ["CUSTOM_FAST"]);
     const specs = { "resources1:VGPU": "1", "trait1:CUSTOM_FAST": "forbidden" };
@@ -82,7 +82,7 @@ describe("extra specs at the scheduler", () => {
     });
   });
 
-  it("of several groups without a policy are refused before Placement is asked", async () => {
+  it("of several groups without a policy are rejected before a request to Placement", async () => {
     await bench.host("devstack1");
     await expect(select({ "resources1:VGPU": "1", "resources2:VGPU": "1" })).rejects.toMatchObject({
       explanation: expect.stringContaining("set its extra spec group_policy to none or isolate"),
@@ -90,7 +90,7 @@ describe("extra specs at the scheduler", () => {
     expect(query()).toBe("");
   });
 
-  it("let dedicated CPUs be PCPUs, for the image's word too", async () => {
+  it("turn dedicated CPUs into PCPUs, also if the image requires them", async () => {
     await bench.host("devstack1");
     const server = await bench.server("devstack1");
     bench.store.instances.save(server.uuid, {
@@ -101,7 +101,7 @@ describe("extra specs at the scheduler", () => {
   });
 });
 
-it("hosts that lack what image and extra specs require are refused, whatever room they have", async () => {
+it("hosts that lack requirements of image or extra specs are rejected, whatever their capacity", async () => {
   await bench.host("devstack1");
   const node = bench.store.computeNodes.byHost("devstack1")[0]?.id ?? 0;
   bench.store.computeNodes.save(node, { supportedHvSpecs: [["x86_64", "kvm", "hvm"]] });
@@ -120,7 +120,7 @@ it("hosts that lack what image and extra specs require are refused, whatever roo
 });
 
 describe("the multipliers of weighers", () => {
-  it("are those of the host's aggregates, as they are now", async () => {
+  it("are those of the host's current aggregates", async () => {
     await bench.host("large", { memoryMb: 8192 });
     await bench.host("small", { memoryMb: 4096 });
     const host = async () => {
@@ -151,7 +151,7 @@ describe("aggregates", () => {
     return uuid;
   };
 
-  it("limit_tenants_to_placement_aggregate keeps a project to the aggregates that name it", async () => {
+  it("limit_tenants_to_placement_aggregate restricts a project to the aggregates that name it", async () => {
     await open({ limitTenants: true });
     const other = await aggregate("devstack1", { filter_tenant_id: "somebody" });
     await select({});
@@ -162,14 +162,14 @@ describe("aggregates", () => {
     expect(query()).not.toContain(other);
   });
 
-  it("placement_aggregate_required_for_tenants refuses projects that no aggregate names", async () => {
+  it("placement_aggregate_required_for_tenants rejects projects that no aggregate names", async () => {
     await open({ limitTenants: true, aggregateRequired: true });
     await expect(select({})).rejects.toThrow("No hosts available for tenant");
     await open({ aggregateRequired: true });
     expect(await select({})).toBeDefined();
   });
 
-  it("enable_isolated_aggregate_filtering keeps aggregates to servers that require their traits", async () => {
+  it("enable_isolated_aggregate_filtering reserves aggregates for servers that require their traits", async () => {
     await open({ isolate: true });
     const licensed = await aggregate("devstack1", { "trait:CUSTOM_LICENSED": "required", "trait:OTHER": "forbidden" });
     expect((await select({}))?.host).toBe("devstack2");

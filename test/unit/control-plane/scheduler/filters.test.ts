@@ -127,7 +127,7 @@ describe("the properties of an image", () => {
     expect(off.passed, "the filter is off").toHaveLength(1);
   });
 
-  it("are fulfilled by no host that reports nothing, and by any version where none is known", () => {
+  it("are not met by a host without reported support; an unknown version meets any", () => {
     expect(passes({ architecture: "x86_64" }, { supportedHvSpecs: [] })).toBe(false);
     const required = { architecture: "x86_64", hypervisor_version_requires: ">9.0" };
     expect(passes(required, { hypervisorVersion: 0 })).toBe(true);
@@ -174,13 +174,13 @@ describe("a host", () => {
     expect([...rejected.keys()]).toEqual(rejection === null ? [] : [rejection]);
   });
 
-  it("passes what its filter would refuse, where that is off", () => {
+  it("passes if the filter that would reject it is disabled", () => {
     const filters = new Set<never>();
     const { passed } = filterHosts([hostOf({ disabled: true })], REQUEST, { ...CONTEXT, filters });
     expect(passed).toHaveLength(1);
   });
 
-  it("is asked in the order of the filters", () => {
+  it("is checked in the order of the filters", () => {
     const getRejections = (service: Partial<Service> | null, more: Partial<ScheduleRequest>) => [
       ...filterHosts([hostOf(service)], { ...REQUEST, ...more }, CONTEXT).rejected.keys(),
     ];
@@ -190,7 +190,7 @@ describe("a host", () => {
     expect(getRejections(null, { spec: all.spec })).toEqual(["without a compute service"]);
   });
 
-  it("is refused for the first reason there is, and hosts are counted by reason", () => {
+  it("is rejected for the first reason, and hosts are counted by reason", () => {
     const hosts = [hostOf({ disabled: true }), hostOf({ disabled: true, forcedDown: true }, "x"), hostOf({}, "y")];
     const request = { ...REQUEST, ignoreHosts: ["y"] };
     const { passed, rejected } = filterHosts([...hosts, hostOf({}, "z")], request, CONTEXT);
@@ -202,7 +202,7 @@ describe("a host", () => {
   });
 });
 
-describe("what Placement offers", () => {
+describe("Placement's candidates", () => {
   const summary = (rootUuid: string, resources: ProviderSummary["resources"] = {}): ProviderSummary => ({
     resources,
     rootUuid,
@@ -228,7 +228,7 @@ describe("what Placement offers", () => {
     return { ...hostStates(new HostRecords(store as unknown as Store), candidates), queries: queries };
   };
 
-  it("is joined with the nodes of its roots, what these have and is taken, and their services", () => {
+  it("are joined with the nodes of their roots, capacities and usages, and services", () => {
     const one = on("a", "nfs");
     const two = on("a-child");
     const three = on("b");
@@ -254,7 +254,7 @@ describe("what Placement offers", () => {
     expect([unknown, queries]).toEqual([0, ["nova-compute of host-a, host-b"]]);
   });
 
-  it("on providers that no node belongs to is counted, what is shared with a node's is not", () => {
+  it("without a compute node are counted, except shared ones", () => {
     const { hosts, unknown } = states(
       {
         allocationRequests: [on("a", "nfs"), on("x", "nfs"), on("y"), on("y")],
@@ -266,7 +266,7 @@ describe("what Placement offers", () => {
     expect([hosts.length, unknown]).toEqual([1, 3]);
   });
 
-  it("a selection writes the first way, with the version that it came with", () => {
+  it("a selection has the first allocation request, with its version", () => {
     const host = { ...hostOf(), allocationRequest: on("a") };
     expect(selectionOf(host, "1.36")).toEqual({
       host: "h",

@@ -12,7 +12,7 @@ async function twoHosts() {
   return { store, records, hosts, uuids: hosts.map(({ node }) => node.uuid) };
 }
 
-it("an alive node of these uuids is known by its newest record", async () => {
+it("an existing node is returned with its current record", async () => {
   const { store, records, hosts, uuids } = await twoHosts();
   const names = () => [...records.nodes([...uuids, uuidOf(9)]).values()].map(({ host }) => host);
   expect(names()).toEqual(["h1", "h2"]);
@@ -25,7 +25,7 @@ it("an alive node of these uuids is known by its newest record", async () => {
   expect(names()).toEqual(["h1", "h2"]);
 });
 
-it("a service is known as it is now, also one that was made anew", async () => {
+it("a service is returned in its current state, also after being created again", async () => {
   const { store, records, hosts } = await twoHosts();
   const one = () => records.services(["h1", "h3"]).get("h1");
   expect(one()?.disabled).toBe(false);
@@ -38,7 +38,7 @@ it("a service is known as it is now, also one that was made anew", async () => {
   expect(one()?.id).toBe(again.id);
 });
 
-it("what is undone is not kept", async () => {
+it("rolled back changes are not cached", async () => {
   const { store, records, hosts } = await twoHosts();
   const id = hosts[0]?.service.id ?? 0;
   expect(() =>
@@ -50,7 +50,7 @@ it("what is undone is not kept", async () => {
   expect(records.services(["h1"]).get("h1")?.disabled).toBe(false);
 });
 
-it("a heartbeat is known without reading the service again", async () => {
+it("a heartbeat updates the cache without reading the service again", async () => {
   const { store, records, hosts } = await twoHosts();
   const before = records.services(["h1"]).get("h1");
   const read = vi.spyOn(store.services, "byHosts");

@@ -120,7 +120,7 @@ describe("scheduler", () => {
       expect(await chosen({ requestedHost: "devstack1", forced: true })).toBe("devstack1");
     });
 
-    it("providers without a compute node are no hosts, and are mentioned", async () => {
+    it("providers without a compute node are no hosts, and the explanation mentions them", async () => {
       const uuids = ["devstack1", "devstack2"].map((host) => bench.store.computeNodes.byHost(host)[0]?.uuid);
       for (const host of ["devstack1", "devstack2"]) {
         const [node] = bench.store.computeNodes.byHost(host);
@@ -168,7 +168,7 @@ describe("scheduler", () => {
       }
     });
 
-    it("weighs memory as much as CPUs, as parts of the greatest amount of each", async () => {
+    it("weighs memory as much as CPUs, relative to the maximum of each", async () => {
       await bench.host("memory", { memoryMb: 8192, vcpus: 4 });
       await bench.host("cpus", { memoryMb: 2048, vcpus: 16 });
       const hosts = new Set<unknown>();
@@ -189,7 +189,7 @@ describe("scheduler", () => {
       expect(await chosen()).toBe("small");
     });
 
-    it("chooses among equals by lot: each of them at times, the same for the same seed", async () => {
+    it("selects randomly among equal hosts; the same seed selects the same one", async () => {
       for (const host of ["devstack1", "devstack2", "devstack3"]) {
         await bench.host(host);
       }
@@ -222,13 +222,13 @@ describe("scheduler", () => {
     expect(await bench.held(I)).toEqual({ a: NEED });
   });
 
-  it("a server that boots from a volume needs no disk for its root", async () => {
+  it("a server that boots from a volume needs no root disk", async () => {
     await bench.host("devstack1");
     await select({ spec: { ...SPEC, isBfv: true } });
     expect(candidatesQuery()).toContain("resources=MEMORY_MB:512,VCPU:1&");
   });
 
-  it("none left: what a claim without an answer has left is released, unless the instance holds more than that", async () => {
+  it("no host left: the claim of a lost response is removed, unless the instance has other allocations", async () => {
     const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     await bench.host("devstack1");
     for (const [held, requests] of [
@@ -251,12 +251,12 @@ describe("scheduler", () => {
     await bench.host("devstack2");
     bench.placementBench.inject({ on: "PUT /allocations", does: "refuse", times: 2 });
     await expect(select()).rejects.toMatchObject({
-      explanation: expect.stringContaining("Placement could not be asked"),
+      explanation: expect.stringContaining("Placement is unavailable"),
     });
     expect(await bench.held(I)).toEqual({});
   });
 
-  it("a requested node is found by its name, on the requested host only", async () => {
+  it("a requested node is found by name, only on the requested host", async () => {
     const uuid = await bench.host("devstack1");
     await bench.host("devstack2");
     const trees = async (request: Partial<ScheduleRequest>) => {
@@ -271,11 +271,11 @@ describe("scheduler", () => {
     expect(await trees({})).toBeUndefined();
   });
 
-  it("Placement away: NoValidHost says so", async () => {
+  it("Placement is unavailable: NoValidHost explains it", async () => {
     await bench.host("devstack1");
     bench.placementBench.inject({ on: "GET /allocation_candidates", does: "refuse" });
     await expect(select()).rejects.toMatchObject({
-      explanation: expect.stringContaining("Placement could not be asked"),
+      explanation: expect.stringContaining("Placement is unavailable"),
     });
   });
 });

@@ -28,7 +28,7 @@ function order(
   return [...weighHosts(hosts, { group, multipliers: MULTIPLIERS, ofAggregates }, random)].map(({ node }) => node.id);
 }
 
-it("the same lots give the same order, in whatever order Placement answers", () => {
+it("the same random numbers give the same order, whatever the order of Placement's response", () => {
   const hosts = [1, 2, 3, 4, 5].map((id) => host(id, { VCPU: 1 }));
   expect(order(hosts.toReversed())).toEqual(order(hosts));
 });
@@ -55,7 +55,7 @@ function plainOrder(hosts: readonly HostState[], seed: string): readonly number[
     .map(({ id }) => id);
 }
 
-it("hosts come in the order of all sorted at once, however many are asked for", () => {
+it("hosts come in the order of a complete sort, however many are read", () => {
   const aHost = fc.record({
     VCPU: fc.integer({ min: 0, max: 3 }),
     MEMORY_MB: fc.integer({ min: 0, max: 3 }),
@@ -85,13 +85,13 @@ it("hosts come in the order of all sorted at once, however many are asked for", 
   );
 });
 
-it.each(["MEMORY_MB", "VCPU"])("a host without %s has least of it", (name) => {
+it.each(["MEMORY_MB", "VCPU"])("a host without %s has the lowest weight for it", (name) => {
   for (const seed of ["a", "b", "c", "d", "e", "f"]) {
     expect(order([host(1, {}), host(2, { [name]: 1 })], seed)).toEqual([2, 1]);
   }
 });
 
-it("a host of 2,000 GB gets the servers before one of 100 GB that has as much memory and as many processors", () => {
+it("a host with 2,000 GB of disk precedes one with 100 GB and equal memory and CPUs", () => {
   const placed: number[] = [];
   for (let count = 0; count < 12; count += 1) {
     const on = (id: number) => placed.filter((each) => each === id).length;
@@ -130,7 +130,7 @@ it("an aggregate's metadata overrides a multiplier for its hosts", () => {
   expect(order(named, "lots", null, ofAggregate(Number.NaN)), "a text that is no number").toEqual([2, 1]);
 });
 
-it("a failed build outweighs everything", () => {
+it("a failed build outweighs all other weighers", () => {
   const full = host(1, { VCPU: 0, MEMORY_MB: 0 });
   expect(order([full, host(2, { VCPU: 64, MEMORY_MB: 65_536 }, { failed_builds: "1" })])).toEqual([1, 2]);
 });

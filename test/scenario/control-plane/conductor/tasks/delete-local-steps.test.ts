@@ -143,7 +143,7 @@ describe("6.2 local delete, step by step", () => {
     world.bench.placementBench.inject({ on: "DELETE /allocations", does });
     const left = outcome(await stepsOf(world.bench, taskOf(world)));
     expect(left).toMatchObject({ "delete_local failed": true });
-    expect(left).not.toHaveProperty("delete_local could not even be given up");
+    expect(left).not.toHaveProperty("delete_local could not be ended after its failure");
   });
 
   it("Placement rejects the deletion: the row stays in error with the reason, unless another request owns it", async () => {

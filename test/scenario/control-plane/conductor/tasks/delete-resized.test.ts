@@ -95,7 +95,7 @@ describe("6.2 vm resized, step by step", () => {
     });
     const left = outcome(await stepsOf(failing.bench, taskOf(failing)));
     expect(left).toMatchObject({ "delete_resized failed": true });
-    expect(left).not.toHaveProperty("delete_resized could not even be given up");
+    expect(left).not.toHaveProperty("delete_resized could not be ended after its failure");
   });
 
   it.each([

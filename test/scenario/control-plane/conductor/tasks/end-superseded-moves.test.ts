@@ -289,7 +289,7 @@ describe("6.7: a move superseded by an evacuation", () => {
           "migration M2": { status: "error" },
           fault: {
             message:
-              "Failed to move allocations from consumer M1 to consumer I. Error: Placement refused it; evacuate the server again",
+              "Failed to move allocations from consumer M1 to consumer I. Error: Placement rejected the change; evacuate the server again",
           },
         });
       }

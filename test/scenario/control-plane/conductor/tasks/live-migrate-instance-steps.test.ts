@@ -238,7 +238,7 @@ describe("a conductor that was killed, or got an unexpected error", () => {
     world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
     const left = outcome(await stepsOf(world.bench, taskOf(world)));
     expect(left).not.toHaveProperty("fault");
-    expect(left).not.toHaveProperty("live_migrate_instance could not even be given up");
+    expect(left).not.toHaveProperty("live_migrate_instance could not be ended after its failure");
   });
 
   it("deleted during the check of the destination: no allocations remain", async () => {

@@ -216,7 +216,7 @@ describe("an unexpected error", () => {
     };
     world.bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
     const left = outcome(await stepsOf(world.bench, taskOf(world)));
-    expect(left).not.toHaveProperty("migrate_server could not even be given up");
+    expect(left).not.toHaveProperty("migrate_server could not be ended after its failure");
     expect(left).not.toHaveProperty("fault");
   });
 

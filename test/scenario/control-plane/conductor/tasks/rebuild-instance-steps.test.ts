@@ -149,7 +149,7 @@ describe("6.7 rows 2a and 2b fail", () => {
     [
       "no allocations",
       ({ bench, instance }) => bench.placement.deleteAllocation(instance.uuid, { force: true }),
-      "instance I holds no allocations that could be copied; heal them first",
+      "instance I has no allocations to copy; heal them first",
     ],
     [
       "no node on the source",
@@ -295,7 +295,7 @@ describe("ownership of the instance", () => {
     const left = outcome(await stepsOf(world.bench, taskOf(world)));
     expect(left).toMatchObject({ "migration M1": { status: "error" }, "rebuild_instance failed": true });
     expect(left).not.toHaveProperty("fault");
-    expect(left).not.toHaveProperty("rebuild_instance could not even be given up");
+    expect(left).not.toHaveProperty("rebuild_instance could not be ended after its failure");
   });
 
   it("a forced evacuation without a host fails", async () => {

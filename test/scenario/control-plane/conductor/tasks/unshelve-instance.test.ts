@@ -130,7 +130,7 @@ it("an unexpected error of a deleted instance leaves nothing to end", async () =
   world.bench.placementBench.inject({ on: "DELETE /allocations", does: "refuse" });
   world.bench.store.database.run("DELETE FROM request_specs");
   const left = outcome(await stepsOf(world.bench, taskOf(world)));
-  expect(left).not.toHaveProperty("unshelve_instance could not even be given up");
+  expect(left).not.toHaveProperty("unshelve_instance could not be ended after its failure");
   expect(left).not.toHaveProperty("fault");
 });
 

@@ -33,8 +33,8 @@ function server(changes: object) {
   store.instances.create({ ...columns, host: null, node: null, computeId: null, ...changes });
 }
 
-describe("what is still being done", () => {
-  it("is nothing in a cluster at rest, whose moves may wait for their confirmation", async () => {
+describe("pending work", () => {
+  it("is empty in a cluster at rest, including unconfirmed moves", async () => {
     server({ taskState: null });
     store.migrations.create({ instanceUuid: UUID, migrationType: "resize", status: "finished" });
     store.migrations.create({ instanceUuid: UUID, migrationType: "resize", status: "error" });
@@ -42,7 +42,7 @@ describe("what is still being done", () => {
     expect(await methods().cluster_work({}, caller)).toEqual({ tasks: 0, messages: 0, servers: [], moves: [] });
   });
 
-  it("is what the conductor, agents, servers and moves are at", async () => {
+  it("lists work of the conductor, agents, servers and moves", async () => {
     server({ taskState: "resize_prep", displayName: "vm1" });
     store.migrations.create({ instanceUuid: UUID, migrationType: "resize", status: "pre-migrating" });
     store.messages.enqueue({ host: "up", method: "stop_instance", params: "{}", requestId: "req-1" });
@@ -59,11 +59,11 @@ describe("what is still being done", () => {
 });
 
 describe("stopping everything", () => {
-  it("is what `up` does, and says whose end to wait for", async () => {
+  it("is done by `up`, and returns the pid to wait for", async () => {
     expect(await methods({ stop: async () => 4711 }).stop_cluster({}, caller)).toEqual({ pid: 4711 });
   });
 
-  it("is refused where no `up` has started the control plane", async () => {
-    await expect(methods().stop_cluster({}, caller)).rejects.toThrow("no compute-cluster up has started");
+  it("is rejected if `up` did not start the control plane", async () => {
+    await expect(methods().stop_cluster({}, caller)).rejects.toThrow("not started by 'compute-cluster up'");
   });
 });

@@ -91,7 +91,7 @@ function service(host: string, more: object = {}) {
 }
 
 describe("the list of hosts", () => {
-  it("joins processes, agents that were started elsewhere, and services that nothing serves", async () => {
+  it("joins processes, agents started elsewhere, and services without an agent", async () => {
     processes = [aProcess("a")];
     known = [{ host: "b", pid: 8, machine: "m", state: "serving", detail: "" }];
     service("a", { disabled: true, disabledReason: "a bad fan" });
@@ -116,7 +116,7 @@ describe("the list of hosts", () => {
     expect(calls, "nothing about others").toEqual([]);
   });
 
-  it("has no host that was removed, though the pool that served it still speaks of it", async () => {
+  it("omits a removed host that its pool still reports", async () => {
     processes = [aProcess("a")];
     known = [{ host: "gone", pid: 7, machine: "m", state: "stopped", detail: "" }];
     expect((await methods().list_hosts({ host: null }, caller)).map(({ host }) => host)).toEqual(["a"]);
@@ -124,7 +124,7 @@ describe("the list of hosts", () => {
   });
 });
 
-it("the hosts to report serve, could get servers, and have sent no heartbeat that still counts", async () => {
+it("the hosts to report serve, can get servers, and lack a recent heartbeat", async () => {
   for (const host of ["old", "dead", "new"]) {
     service(host);
   }
@@ -140,7 +140,7 @@ it("the hosts to report serve, could get servers, and have sent no heartbeat tha
   expect(methods().hosts_to_report({}, caller)).toEqual([]);
 });
 
-it("the list of agents has what somebody here can speak to, and no service that nothing serves", async () => {
+it("the list of agents has reachable agents only, and no service without an agent", async () => {
   processes = [aProcess("a", { state: "failed", exitCode: 3, reason: "refused" })];
   known = [
     { host: "a", pid: 7, machine: "m", state: "serving", detail: "" },
@@ -154,24 +154,27 @@ it("the list of agents has what somebody here can speak to, and no service that 
 });
 
 describe("an operator's command for a host", () => {
-  it("is done by the parent where that can", async () => {
+  it("is executed by the parent process if it can", async () => {
     controlResult = aProcess("a", { state: "killed" });
     expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({ state: "killed" });
     expect(calls).toEqual(["kill a"]);
   });
 
-  it.each([["over-the-link" as const], [null]])("goes over the link where the parent says %s", async (result) => {
-    controlResult = result;
-    known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
-    expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({
-      host: "a",
-      state: "killed",
-      reason: "by hand",
-    });
-    expect(calls).toEqual(["kill a", "kill a over the link"]);
-  });
+  it.each([["over-the-link" as const], [null]])(
+    "goes over the agent's connection if the parent returns %s",
+    async (result) => {
+      controlResult = result;
+      known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
+      expect(await methods().control_host({ host: "a", action: "kill" }, caller)).toMatchObject({
+        host: "a",
+        state: "killed",
+        reason: "by hand",
+      });
+      expect(calls).toEqual(["kill a", "kill a over the link"]);
+    },
+  );
 
-  it("asks nothing about the other hosts, and keeps what is known of this one", async () => {
+  it("reads no other hosts, and retains what is known of this one", async () => {
     controlResult = "over-the-link";
     processes = [aProcess("a", { driver: "mine", log: "pool-1.log" }), aProcess("b")];
     known = [{ host: "a", pid: 7, machine: "m", state: "serving", detail: "" }];
@@ -181,17 +184,17 @@ describe("an operator's command for a host", () => {
     expect(calls).toEqual(["kill a", "kill a over the link"]);
   });
 
-  it("is refused for a host that nothing has, also without a parent", async () => {
+  it("is rejected for an unknown host, also without a parent", async () => {
     await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(ComputeHostNotFound);
     supervisor = undefined;
     await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(
       "no process of this cluster has host x; start one with compute-agent --host x",
     );
-    await expect(methods().add_hosts({ addition: "a" }, caller)).rejects.toThrow("no compute-cluster up runs here");
+    await expect(methods().add_hosts({ addition: "a" }, caller)).rejects.toThrow("no 'compute-cluster up' is running");
     expect(await methods().forget_host({ host: "x" }, caller)).toBe(false);
   });
 
-  it("fails with the parent's words", async () => {
+  it("fails with the parent's message", async () => {
     const failure = methods().add_hosts({ addition: "a" }, caller);
     await expect(failure).rejects.toThrow(ConductorError);
     await expect(failure).rejects.toThrow("it is there already");

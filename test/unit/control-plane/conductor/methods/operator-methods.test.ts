@@ -26,8 +26,8 @@ function server(uuid: string, placed: object = { host: null, node: null, compute
   return store.instances.create({ ...columns, ...placed });
 }
 
-describe("what commands ask", () => {
-  it("the cell of an instance, and of none", () => {
+describe("queries of commands", () => {
+  it("the cell of an instance; null for an unknown one", () => {
     store.mappings.mapInstance(instance(1), "p", "cell0");
     expect([1, 2].map((last) => methods.instance_mapping({ uuid: instance(last) }, caller))).toEqual(["cell0", null]);
   });

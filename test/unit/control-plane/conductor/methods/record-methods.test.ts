@@ -31,7 +31,7 @@ function call(method: Method, params: object, results?: Readonly<Record<string, 
   return { result: handler(params), calls };
 }
 
-describe("each reads or writes by one method of the store, and answers what that answers", () => {
+describe("each method calls one method of the store and returns its result", () => {
   test.each<[Method, object, readonly unknown[]]>([
     ["service_get_by_host", { host: "h", binary: "b" }, ["services.getByHost", "h", "b"]],
     ["service_update_version", { id: 1, version: 2 }, ["services.update", 1, { version: 2 }]],
@@ -133,7 +133,7 @@ it("services_by_hypervisor_type: the compute services of the hosts that have suc
   ]);
 });
 
-it("instance_in_hand: a message to the host, or a task, is about the instance", () => {
+it("instance_in_hand: whether a message to the host, or a task, concerns the instance", () => {
   const inHand = (isPending: boolean, tasks: readonly object[]) =>
     call("instance_in_hand", { uuid: "u", host: "h" }, { "messages.isPending": isPending, "tasks.ofInstance": tasks })
       .result;

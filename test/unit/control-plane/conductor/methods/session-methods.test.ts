@@ -58,33 +58,30 @@ function callerOf(bootId: string | null, more: Partial<Caller> = {}): Caller {
 describe("session_hello", () => {
   const identity = { bootId: "b", pid: 1, machine: "m", version: "v" };
 
-  it.each([1, PROTOCOL_VERSION])(
-    "introduces the agent of version %s, and says how often it has to be heard of",
-    (protocol) => {
-      const caller = callerOf(null);
-      const welcome = methods.session_hello({ protocol, ...identity }, caller);
-      expect(welcome).toEqual({ protocol, leaseTtl: 10_000, pingEvery: 2_500 });
-      expect(introduced).toEqual([[caller.session, identity]]);
-      expect(methods.session_ping({}, caller)).toBeNull();
-    },
-  );
+  it.each([1, PROTOCOL_VERSION])("introduces the agent of version %s, and returns the lease's TTL", (protocol) => {
+    const caller = callerOf(null);
+    const welcome = methods.session_hello({ protocol, ...identity }, caller);
+    expect(welcome).toEqual({ protocol, leaseTtl: 10_000, pingEvery: 2_500 });
+    expect(introduced).toEqual([[caller.session, identity]]);
+    expect(methods.session_ping({}, caller)).toBeNull();
+  });
 
   it.each([
-    [0, "it is too old: install the control plane's release of the agent"],
+    [0, "the agent is too old: install the control plane's release of the agent"],
     [
       PROTOCOL_VERSION + 1,
-      "it is of a newer release: bring the control plane up to date first, or install the control plane's release of the agent",
+      "the agent is newer: upgrade the control plane first, or install the control plane's release of the agent",
     ],
   ])("refuses version %s of the wire: %s", (protocol, advice) => {
     const hello = () => methods.session_hello({ protocol, ...identity }, callerOf(null));
-    const text = `the agent speaks version ${protocol} of the wire, this conductor versions 1 to ${PROTOCOL_VERSION}; ${advice}`;
+    const text = `the agent uses protocol version ${protocol}, this conductor supports versions 1 to ${PROTOCOL_VERSION}; ${advice}`;
     expect(hello).toThrow(new UnsupportedProtocol(text, { found: protocol, expected: PROTOCOL_VERSION, oldest: 1 }));
     expect(introduced).toEqual([]);
   });
 });
 
-describe("leases and what is served", () => {
-  it("a host is served by who holds its lease, and by nobody else but the unfenced", () => {
+describe("leases and served hosts", () => {
+  it("a host is served only by its lease's holder or an unfenced agent", () => {
     const [mine, others] = [callerOf("one"), callerOf("two")];
     const { epoch } = methods.host_lease({ host: "h" }, mine);
     expect(epoch).toBeGreaterThan(0);
@@ -93,7 +90,7 @@ describe("leases and what is served", () => {
     expect(outbox.server("h")).toBe(mine.session);
     expect(() => methods.host_serve({ host: "h" }, others)).toThrow(HostLeaseHeld);
     expect(() => methods.host_serve({ host: "other" }, mine)).toThrow(
-      "host other cannot be served: this agent does not hold its lease; take that first",
+      "host other cannot be served: this agent does not hold its lease; acquire it first",
     );
     methods.host_serve({ host: "h" }, { ...others, unfenced: true });
     expect(outbox.server("h")).toBe(others.session);
@@ -103,7 +100,7 @@ describe("leases and what is served", () => {
     expect(outbox.server("h")).toBeUndefined();
   });
 
-  it("a new connection of the same boot takes the lease, and the old one serves no longer", () => {
+  it("a new connection of the same boot takes the lease, and the old one stops serving", () => {
     const [old, young] = [callerOf("one"), callerOf("one")];
     const first = methods.host_lease({ host: "h" }, old);
     methods.host_serve({ host: "h" }, old);
@@ -114,7 +111,7 @@ describe("leases and what is served", () => {
     expect(leases.holder("h")).toBe(young.session);
   });
 
-  it("who knows that the holder is dead gets its lease", () => {
+  it("an agent that knows that the holder is dead gets its lease", () => {
     const dead = callerOf("one");
     methods.host_lease({ host: "h" }, dead);
     leases.sessionEnded(dead.session);
@@ -124,7 +121,7 @@ describe("leases and what is served", () => {
     expect(leases.holder("h")).toBe(next.session);
   });
 
-  it("a host that is released is neither held nor served", () => {
+  it("a released host has no lease and is not served", () => {
     const mine = callerOf("one");
     methods.host_lease({ host: "h" }, mine);
     methods.host_serve({ host: "h" }, mine);
@@ -134,12 +131,12 @@ describe("leases and what is served", () => {
     expect([leases.holder("h"), outbox.server("h")]).toEqual([undefined, undefined]);
   });
 
-  it("who has not said hello gets none", () => {
+  it("without session_hello there is no lease", () => {
     expect(() => methods.host_lease({ host: "h" }, callerOf(null))).toThrow(UnsupportedProtocol);
   });
 });
 
-describe("what agents say to each other", () => {
+describe("messages between agents", () => {
   const agentMessage = { host: "h", method: "confirm_resize", params: { a: 1 } } as const;
 
   it.each([
@@ -165,7 +162,7 @@ describe("heartbeats of several hosts", () => {
     store.services.create({ host, binary: "nova-compute", topic: "compute", version: 60 }).id;
   const counts = (...services: readonly number[]) => services.map((id) => store.services.get(id)?.reportCount);
 
-  it("each is stored in the name of its boot, or refused by itself", () => {
+  it("each is stored for its boot, or rejected individually", () => {
     const mine = callerOf("one");
     methods.host_lease({ host: "h" }, mine);
     methods.host_lease({ host: "taken" }, callerOf("two"));
@@ -195,7 +192,7 @@ describe("heartbeats of several hosts", () => {
     expect(changeEvents).toEqual([`service ${h}`, `service ${again}`, `service ${free}`]);
   });
 
-  it("none is refused where all are there", () => {
+  it("none is rejected if all hosts have their leases", () => {
     const [one, other] = [made("one"), made("other")] as const;
     const reports = [one, other].map((service) => ({ host: "h", service }));
     expect(methods.hosts_report_state({ reports }, callerOf("boot"))).toEqual([]);

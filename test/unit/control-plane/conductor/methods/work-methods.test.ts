@@ -45,7 +45,7 @@ beforeEach(() => {
 const tasks = () => store.tasks.pending().map(({ task }) => task);
 const nowhere = { host: null, node: null, computeId: null };
 
-it("build_instances stores the task as it was given, and the host that gave it back has no part in it", () => {
+it("build_instances stores the task unchanged and clears the host that gave it back", () => {
   store.instances.save(I, { launchedOn: "h" });
   const params = {
     instanceUuid: I,
@@ -60,14 +60,14 @@ it("build_instances stores the task as it was given, and the host that gave it b
 });
 
 describe("delete_instance", () => {
-  it("is its host's, when that is served", () => {
+  it("goes to its host if that is served", () => {
     served.push("h");
     expect(methods.delete_instance({ instanceUuid: I }, caller)).toBeNull();
     expect(casts).toEqual([["h", "terminate_instance", { instanceUuid: I, requestId: "req-1" }, "req-1"]]);
     expect(tasks()).toEqual([]);
   });
 
-  it("is the conductor's, when it is not, or when there is no host, or no instance", () => {
+  it("is a task of the conductor if the host is not served, or there is no host or no instance", () => {
     methods.delete_instance({ instanceUuid: I }, caller);
     served.push("h");
     store.instances.save(I, nowhere);
@@ -79,7 +79,7 @@ describe("delete_instance", () => {
   });
 });
 
-it("migrate_server takes the destination that gave it back from the migration, and stores the task", () => {
+it("migrate_server clears the destination that gave the migration back, and stores the task", () => {
   const { id: migrationId } = store.migrations.create({
     instanceUuid: I,
     migrationType: "migration",
@@ -107,13 +107,13 @@ it("migrate_server takes the destination that gave it back from the migration, a
   expect(tasks()).toEqual([{ kind: "migrate_server", host: null, ...params }]);
 });
 
-it("online_data_migrations names the one that there is, with what it did", () => {
+it("online_data_migrations returns its only migration with the counts", () => {
   const done = { name: "migration_uuids", needed: 0, completed: 0 };
   expect(methods.online_data_migrations({ limit: 5 }, caller)).toEqual([done]);
 });
 
 describe("stop_instance", () => {
-  it("takes the task_state, records the action and tells the host", () => {
+  it("sets the task_state, records the action and notifies the host", () => {
     expect(methods.stop_instance({ instanceUuid: I }, caller)).toBeNull();
     expect(store.instances.get(I)).toMatchObject({ taskState: "powering-off", taskRequestId: "req-1" });
     expect(store.actions.list(I)).toMatchObject([
@@ -122,7 +122,7 @@ describe("stop_instance", () => {
     expect(casts).toEqual([["h", "stop_instance", { instanceUuid: I, requestId: "req-1" }, "req-1"]]);
   });
 
-  it("is refused when another operation has the instance, when it has no host, and when it is gone", () => {
+  it("is rejected if another operation owns the instance, it has no host, or it was deleted", () => {
     const stop = () => methods.stop_instance({ instanceUuid: I }, caller);
     store.instances.save(I, { taskState: "rebooting" });
     expect(stop).toThrow(UnexpectedTaskState);

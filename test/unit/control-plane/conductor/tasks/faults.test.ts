@@ -39,7 +39,7 @@ describe("addFault", () => {
     });
   });
 
-  it("has the name of the class where the message may not be read, and no details of what is no error", () => {
+  it("has the class name if the message is not public, and no details without an error", () => {
     const error = new Error("short");
     delete error.stack;
     addFault(store, I, error);
@@ -59,7 +59,7 @@ describe("endOperation", () => {
     return { vmState, taskState };
   };
 
-  it("ends it when it is this request's, or nobody knows whose, and says why in any case", () => {
+  it("ends it if this request or no known request owns it, and adds the fault in any case", () => {
     const ended = { vmState: "error", taskState: null };
     expect(end({ vmState: "active", taskState: "rebuilding", taskRequestId: "req-1" })).toEqual(ended);
     expect(end({ vmState: "active", taskState: null, taskRequestId: null })).toEqual(ended);
@@ -79,14 +79,14 @@ describe("carryOutDelete", () => {
   };
   const acknowledged = { taskState: "deleting", taskRequestId: "req-delete" } as const;
 
-  it("goes on with a delete whose task_state this request has taken", () => {
+  it("continues a delete whose task_state this request has overwritten", () => {
     expect(carryOut(acknowledged, { taskState: "rebuilding", taskRequestId: "req-1" })).toEqual({
       ...acknowledged,
       tasks: [{ kind: "delete_local", instanceUuid: I, requestId: "req-delete" }],
     });
   });
 
-  it("leaves an instance that nobody deletes, or that another request has", () => {
+  it("ignores an instance without a delete, or one that another request owns", () => {
     const mine = { taskState: "rebuilding", taskRequestId: "req-1" } as const;
     expect(carryOut(mine)).toEqual({ ...mine, tasks: [] });
     const others = { taskState: "rebuilding", taskRequestId: "req-2" } as const;
@@ -107,7 +107,7 @@ describe("retriesExceeded", () => {
   });
 });
 
-it("errors have OpenStack's names, which faults of instances show", () => {
+it("errors have OpenStack's names, which instance faults contain", () => {
   const errors = [
     new MaxRetriesExceeded("r"),
     new RecordMissing("r"),
@@ -130,7 +130,7 @@ it("errors have OpenStack's names, which faults of instances show", () => {
   ]);
 });
 
-it("tasks are given the options that they name, and no others", () => {
+it("tasks get only the options that they name", () => {
   const options = { allowResizeToSameHost: true, migrateMaxRetries: 5 };
   expect(taskOptions({ ...options, other: 1 } as typeof options)).toEqual(options);
 });

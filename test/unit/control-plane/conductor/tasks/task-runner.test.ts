@@ -72,7 +72,7 @@ async function bench(concurrency: number) {
 }
 
 describe("task runner", () => {
-  it("resolves the end of a task to what its flow reported or threw, and to undefined if it succeeded", async () => {
+  it("resolves the end of a task to the failure that its flow reported or threw, or to undefined", async () => {
     const { store, contexts, create, end, settle } = await bench(4);
     const runner = create();
     runner.start();
@@ -88,16 +88,16 @@ describe("task runner", () => {
     expect(await Promise.all(ended)).toMatchObject([{ message: "no host" }, { message: "a defect" }, undefined]);
   });
 
-  it("lets nobody wait for a task that it does not begin any more", async () => {
+  it("ends the wait for tasks that it no longer starts", async () => {
     const { store, create } = await bench(1);
     const runner = create();
     const ended = runner.ended(store.tasks.add(taskOf(A, "waiting")).id);
     await runner.stop();
-    expect(await ended).toMatchObject({ message: expect.stringContaining("stops") });
+    expect(await ended).toMatchObject({ message: expect.stringContaining("is stopping") });
     expect(store.tasks.pending(), "it goes on at the next start").toHaveLength(1);
   });
 
-  it("says of each task that ends how long ago it was stored", async () => {
+  it("reports the duration of each finished task since it was stored", async () => {
     const { store, runtime, create, end, settle } = await bench(2);
     const runner = create();
     const measurements: [string, number][] = [];
@@ -111,7 +111,7 @@ describe("task runner", () => {
     expect(measurements).toEqual([[taskOf(A, "a1").kind, 70]]);
   });
 
-  it("lets others have their turn before it begins more", async () => {
+  it("yields to other work before it starts more tasks", async () => {
     const { store, create, started, end, settle } = await bench(2);
     for (const [uuid, name] of [
       [A, "a1"],
@@ -140,7 +140,7 @@ describe("task runner", () => {
     await runner.idle();
   });
 
-  it("runs several instances at a time, and the tasks of one instance one after the other, in their order", async () => {
+  it("runs tasks of several instances concurrently, and those of one instance in order", async () => {
     const { store, create, started, end } = await bench(2);
     for (const [uuid, name] of [
       [A, "a1"],
@@ -163,7 +163,7 @@ describe("task runner", () => {
     expect(store.tasks.pending()).toEqual([]);
   });
 
-  it("takes tasks that come later, and tells them from those that an earlier run may have begun", async () => {
+  it("accepts later tasks, and distinguishes them from those of an earlier run", async () => {
     const { store, create, contexts, end, settle } = await bench(2);
     store.tasks.add(taskOf(A, "old"));
     const runner = create();
@@ -191,7 +191,7 @@ describe("task runner", () => {
     ).toBe(true);
   });
 
-  it("a task that cannot even be given up stays stored, is not run again at once, and is tried by the next conductor", async () => {
+  it("a task whose failure handler fails stays stored, is not retried immediately, and runs in the next conductor", async () => {
     const { store, create, started, end } = await bench(2);
     store.tasks.add(taskOf(A, "unstoppable"));
     const runner = create();
@@ -205,7 +205,7 @@ describe("task runner", () => {
     expect(started).toEqual(["unstoppable", "unstoppable"]);
   });
 
-  it("stop waits for those that run and leaves the others stored", async () => {
+  it("stop waits for running tasks and leaves the others stored", async () => {
     const { store, create, started, end, settle } = await bench(1);
     store.tasks.add(taskOf(A, "a1"));
     store.tasks.add(taskOf(B, "b1"));

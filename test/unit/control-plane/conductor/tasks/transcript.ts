@@ -51,7 +51,7 @@ export async function stepsOf(
     lines.push(["finished apart from its last write"]);
   }
   const complaints = bench.placementBench.logs.slice(logged).map(({ message }) => message.replace(/;.*/, ""));
-  const failures = [`${task.kind} failed`, `${task.kind} could not even be given up`];
+  const failures = [`${task.kind} failed`, `${task.kind} could not be ended after its failure`];
   lines.push(...complaints.filter((message) => failures.includes(message)).map((message): Line => [message]));
   return named(bench, instanceUuid, lines);
 }
