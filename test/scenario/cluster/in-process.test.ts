@@ -85,7 +85,7 @@ describe("a cluster in the process of a test", () => {
       expect([await one.state(), await other.state()]).toEqual(["serving", "serving"]);
       await client.create("vm1", "devstack1");
       await cloud.settled();
-      expect(() => cloud.hosts("devstack9")).toThrow("there is no host devstack9; there are devstack1, devstack2");
+      expect(() => cloud.hosts("devstack9")).toThrow("unknown host devstack9; known hosts: devstack1, devstack2");
       await expect(cloud.hosts("devstack[1-2]").state()).rejects.toThrow("found 2 hosts, expected one");
     });
   });

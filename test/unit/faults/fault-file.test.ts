@@ -156,7 +156,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
   it("a file that is none is refused by name; an agent starts without faults", async () => {
     await bench.runtime.files.write(`${folder}/faults.json`, "[1]");
     await expect(readFaults(folder, TABLE, bench.runtime)).rejects.toThrow(
-      /faults.json is not what .* writes; remove it/,
+      /faults.json is not a valid fault file; remove it/,
     );
     const file = await agent();
     expect(file.faults.faults).toEqual([]);

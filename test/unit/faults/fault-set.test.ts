@@ -44,7 +44,7 @@ describe("a set of faults", () => {
     faults.set({ point: "driver.spawn", action: { kind: "fail", error: "BuildAbortException" }, times: null });
     const error = await faults.hit("driver.spawn").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "BuildAbortException", point: "driver.spawn" });
-    expect(String(error)).toContain("driver.spawn fails because a fault is set for it");
+    expect(String(error)).toContain("driver.spawn failed because of an injected fault");
   });
 
   test("setting a point again takes the place of what was set", () => {

@@ -133,7 +133,7 @@ describe("5.5 allocation calls", () => {
     await hosts.client.removeResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: FLAVOR });
     await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(
-      /holds 1 VCPU.*2/,
+      /has 1 VCPU.*cannot subtract 2/,
     );
     await expect(hosts.client.removeResources(I, { [D]: { resources: { VCPU: 1 } } })).rejects.toThrow(
       AllocationUpdateFailed,
@@ -284,7 +284,7 @@ describe("5.5 allocation calls", () => {
       await hosts.client.deleteAllocation(I, { force: true, requestId });
       await hosts.client.deleteAllocation(I, { force: true, requestId });
       const deletionLogs = hosts.bench.logs.filter(
-        ({ message }) => message === "deleted the allocations of a consumer",
+        ({ message }) => message === `deleted the allocations of consumer ${I}`,
       );
       expect(deletionLogs).toMatchObject([{ level: "info", fields: { consumer: I, request_id: requestId } }]);
     });

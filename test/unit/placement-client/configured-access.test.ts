@@ -109,7 +109,7 @@ describe("[placement] auth_type", () => {
     ],
   ])("application credential %j: brings its scope along", async (section, expectedCredential) => {
     const { access, requests } = accessOf({ ...credential, ...section }, { status: 401 });
-    await expect(access?.credentials()).rejects.toThrow(/refused the application credential/);
+    await expect(access?.credentials()).rejects.toThrow(/rejected the application credential/);
     expect(requests).toHaveLength(1);
     expect(JSON.parse(requests[0]?.body ?? "")).toEqual({
       auth: { identity: { methods: ["application_credential"], application_credential: expectedCredential } },

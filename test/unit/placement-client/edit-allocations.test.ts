@@ -23,16 +23,16 @@ async function remembered(uuid: string): Promise<readonly string[]> {
 describe("a change of amounts", () => {
   it("of a consumer that holds nothing, or that Placement refuses, fails without another try", async () => {
     await expect(hosts.client.addResources(I, on(S))).rejects.toThrow(
-      `Failed to update allocations for consumer ${I}. Error: it holds nothing that could be changed`,
+      `Failed to update allocations for consumer ${I}. Error: it has no allocations`,
     );
     expect(writes()).toEqual([]);
     await claim(on(S));
     hosts.bench.mark();
     hosts.bench.inject({ on: "PUT /allocations", does: FULL });
-    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("Error: the change was refused");
+    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("Error: Placement rejected the change");
     expect(writes()).toEqual(["PUT /allocations/I 1.28 -> 409"]);
     hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
-    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("they kept changing; try again later");
+    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("they changed repeatedly; try again later");
   });
 
   it("adds to what is held, also of classes and providers that are new; what is not named stays", async () => {

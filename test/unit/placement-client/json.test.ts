@@ -51,10 +51,10 @@ describe("what it found is quoted", () => {
     [() => parseJson(""), "expected JSON, found nothing"],
     [() => parseJson("x".repeat(81)), `expected JSON, found ${"x".repeat(80)}…`],
     [() => parseJson("x".repeat(80)), `expected JSON, found ${"x".repeat(80)}`],
-    [() => asNumber("five"), 'expected a number in the answer, found "five"'],
-    [() => asRecord(undefined), "expected an object in the answer, found nothing"],
-    [() => asArray({}), "expected a list in the answer, found {}"],
-    [() => asString(1), "expected a string in the answer, found 1"],
+    [() => asNumber("five"), 'expected a number in the response, found "five"'],
+    [() => asRecord(undefined), "expected an object in the response, found nothing"],
+    [() => asArray({}), "expected a list in the response, found {}"],
+    [() => asString(1), "expected a string in the response, found 1"],
   ])("%#", (read, message) => {
     expect(read).toThrow(new DiscoveryFailure(message));
   });

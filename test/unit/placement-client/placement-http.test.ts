@@ -90,7 +90,7 @@ describe("a request", () => {
     const rejectedCall = client().get("/a", {});
     await expect(rejectedCall).rejects.toThrow(Unauthorized);
     await expect(rejectedCall).rejects.toThrow(
-      'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement answered 401 "no"',
+      'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement responded with 401 "no"',
     );
     expect([requests.length, expired]).toEqual([4, 2]);
   });
@@ -182,7 +182,7 @@ describe("an answer", () => {
 
   it("is read by its reader; what is none of Placement's says who answered", () => {
     expect(of(200, '{"n": 1}').read(({ n }) => asNumber(n))).toBe(1);
-    const text = "GET http://p/a was not answered by a Placement: expected JSON, found <html>";
+    const text = "GET http://p/a did not get a response of Placement: expected JSON, found <html>";
     expect(() => of(200, "<html>").read(() => 1)).toThrow(new DiscoveryFailure(text));
     const unforeseen = new TypeError("unforeseen");
     expect(() =>
@@ -195,6 +195,6 @@ describe("an answer", () => {
   it("does not tell the password in the endpoint", async () => {
     respond = () => ({ body: "<html>" });
     const unreadable = await client().get("/a", {});
-    expect(() => unreadable.read(() => 1)).toThrow(/^GET http:\/\/p\/placement\/a was not answered/);
+    expect(() => unreadable.read(() => 1)).toThrow(/^GET http:\/\/p\/placement\/a did not get a response of Placement/);
   });
 });

@@ -30,7 +30,7 @@ async function ask(tls: HttpTls | undefined): Promise<string> {
 }
 
 it("takes the certificate of an authority that it is given, and of no other unless it is told to", async () => {
-  expect(await ask(undefined)).toMatch(/no answer from https:.*: .*(SELF_SIGNED|VERIFY)/);
+  expect(await ask(undefined)).toMatch(/no response from https:.*: .*(SELF_SIGNED|VERIFY)/);
   expect(await ask({ verify: true })).toMatch(/SELF_SIGNED|VERIFY/);
   expect(await ask({ verify: true, ca })).toBe("hello");
   expect(await ask({ verify: false })).toBe("hello");

@@ -87,7 +87,7 @@ describe("virtual time", () => {
   it("refuses to be moved by two at a time", async () => {
     const { advance } = createVirtualRuntime();
     const first = advance(10);
-    await expect(advance(10)).rejects.toThrow("already being moved");
+    await expect(advance(10)).rejects.toThrow("already being advanced");
     await first;
   });
 

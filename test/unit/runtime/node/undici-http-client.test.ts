@@ -68,7 +68,7 @@ describe("the HTTP client, with peers elsewhere", () => {
       expect(failure).toMatchObject({
         code,
         cause,
-        message: expect.stringContaining(`no answer from ${PEER}/: ${code}`),
+        message: expect.stringContaining(`no response from ${PEER}/: ${code}`),
       });
     },
   );
