@@ -38,16 +38,16 @@ describe("ranges of hosts", () => {
     ["n[1-100]-[1-101]", /more than 10000/],
     ["a b", /found the name "a b"/],
     ["../n[1-2]", /found the name "..\/n1"/],
-  ])("%s is refused with the place", (text, message) => {
+  ])("%s is rejected with the position", (text, message) => {
     expect(() => expandHosts(text)).toThrow(message);
   });
 
-  test("stand for as many names as a text may have", () => {
+  test("expand to the max number of names", () => {
     expect(expandHosts("rack[01-20]-node[001-500]")).toHaveLength(MAX_HOSTS);
   });
 });
 
-describe("names folded", () => {
+describe("folded names", () => {
   test.each<[string, string]>([
     ["a", "a"],
     ["n1,n2,n3,n7", "n[1-3,7]"],
@@ -62,7 +62,7 @@ describe("names folded", () => {
     expect(foldHosts(expandHosts(names))).toBe(folded);
   });
 
-  test("stand for the same names", () => {
+  test("expand to the same names", () => {
     const number = fc.oneof(
       fc.nat(12).map(String),
       fc.nat(12).map((n) => String(n).padStart(3, "0")),
@@ -81,7 +81,7 @@ describe("names folded", () => {
     );
   });
 
-  test("take a name as it is", () => {
+  test("leave a single name unchanged", () => {
     expect(foldHosts(["n99999999999999999999", "héte"])).toBe("n99999999999999999999,héte");
   });
 });
