@@ -65,7 +65,7 @@ export class ProcessCluster implements Cluster {
     const wrong = IN_PROCESS_ONLY.find((name) => options[name] !== undefined);
     if (options.time === "virtual" || wrong !== undefined) {
       throw new Error(
-        `a cluster of processes goes by real time and its own randomness: leave ${wrong ?? 'time: "virtual"'} out, or inProcess: false`,
+        `a cluster of separate processes uses real time and real randomness: remove ${wrong ?? 'time: "virtual"'} or inProcess: false`,
       );
     }
     this.#options = options;
@@ -94,7 +94,7 @@ export class ProcessCluster implements Cluster {
     this.#url = urlIn(stdout);
     if (code !== 0) {
       throw new Error(
-        `the cluster does not run: compute-cluster up ended with ${code}: ${stderr.trim() || stdout.trim()}`,
+        `the cluster did not start: compute-cluster up exited with ${code}: ${stderr.trim() || stdout.trim()}`,
       );
     }
     this.#cloudsYaml = await files.read(this.#directory.cloudsFile);
@@ -120,7 +120,7 @@ export class ProcessCluster implements Cluster {
 
   get requests(): readonly ObservedRequest[] {
     throw new Error(
-      "the requests to a cluster of processes are in its log: compute-cluster logs tells them where the cluster file says log_requests: true",
+      "requests to a cluster of separate processes are only in its log: set log_requests: true in the cluster file and run compute-cluster logs",
     );
   }
 
@@ -131,14 +131,14 @@ export class ProcessCluster implements Cluster {
   }
 
   async advance(): Promise<void> {
-    throw new Error("a cluster of processes goes by real time, which nobody can move");
+    throw new Error("a cluster of separate processes uses real time, which cannot be advanced");
   }
 
   hosts(names?: string): HostControl {
     const hosts = names === undefined ? this.#hostNames : expandHosts(names);
     const unknownHost = hosts.find((host) => !this.#hostNames.includes(host));
     if (unknownHost !== undefined) {
-      throw new Error(`there is no host ${unknownHost}; there are ${this.#hostNames.join(", ")}`);
+      throw new Error(`unknown host ${unknownHost}; known hosts: ${this.#hostNames.join(", ")}`);
     }
     const each = (action: HostAction, to: HostState) =>
       this.#ask(async (session) => {
@@ -150,7 +150,7 @@ export class ProcessCluster implements Cluster {
               { timeout: DRAIN_TIMEOUT_MS },
             );
             if (action === "start" && state !== to) {
-              throw new Error(`host ${host} does not serve: ${state}: ${reason}`);
+              throw new Error(`host ${host} did not start (${state}): ${reason}`);
             }
           }),
         );
@@ -213,7 +213,7 @@ export class ProcessCluster implements Cluster {
     const place = { directory: this.#directory, runtime: this.#runtime, terminal: null, metadata };
     const missing = await restoreRunning(name, { ...place, yes: false, startHosts });
     if (missing.length > 0) {
-      throw new Error(`hosts do not serve: ${missing.join("; ")}`);
+      throw new Error(`hosts did not start: ${missing.join("; ")}`);
     }
   }
 

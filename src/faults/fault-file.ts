@@ -68,7 +68,7 @@ export class FaultFile {
       });
     } catch (err) {
       this.#deps.logger.warn(
-        "faults that are set from now on act after the next start only: their folder cannot be watched",
+        "the folder of the fault files cannot be watched; new faults apply only after the next start",
         {
           err,
         },
@@ -87,11 +87,11 @@ export class FaultFile {
       this.faults.replace(found);
       for (const fault of this.faults.faults) {
         if (!before.includes(fault.id)) {
-          this.#deps.logger.warn(`a fault is set on purpose: ${formatFaultRule(fault)}`);
+          this.#deps.logger.warn(`fault set: ${formatFaultRule(fault)}`);
         }
       }
     } catch (err) {
-      this.#deps.logger.warn("the faults that are set cannot be read; those known before stay", { err });
+      this.#deps.logger.warn("the fault file cannot be read; keeping the previous faults", { err });
     }
   }
 
@@ -109,7 +109,9 @@ export class FaultFile {
     this.#writing = this.#writing
       .then(() => this.#deps.files.write(join(this.#folder, USED), text))
       .catch((err: unknown) => {
-        this.#deps.logger.warn("that a fault has acted cannot be stored; it may act again after a restart", { err });
+        this.#deps.logger.warn("the use counts of faults could not be saved; a fault may apply again after a restart", {
+          err,
+        });
       });
   }
 }
@@ -196,7 +198,7 @@ async function readStoredFaults(folder: string, files: FaultFileDeps["files"]): 
   if (Array.isArray(parsed) && parsed.every(isFaultEntry)) {
     return parsed.map(({ id, setAt, rule, knob = "" }) => ({ id, setAt, rule: rule ?? knob }));
   }
-  throw new InvalidFault(`${path} is not what compute-cluster fault writes; remove it, and set the faults again`);
+  throw new InvalidFault(`${path} is not a valid fault file; remove it, and set the faults again`);
 }
 
 async function readUses(folder: string, files: FaultFileDeps["files"]): Promise<Uses | undefined> {

@@ -38,7 +38,7 @@ export class FaultInjected extends PublicError {
   readonly point: string;
 
   constructor(point: string, name = "FaultInjected") {
-    super(`${point} fails because a fault is set for it; compute-cluster fault clear takes it away`);
+    super(`${point} failed because of an injected fault; remove it with compute-cluster fault clear`);
     this.point = point;
     this.name = name;
   }

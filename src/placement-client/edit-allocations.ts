@@ -60,11 +60,11 @@ async function edit(
     async () => {
       const current = await readConsumer(client.http, consumer, context);
       if (holdsNothing(current)) {
-        throw new AllocationUpdateFailed(consumer, "it holds nothing that could be changed");
+        throw new AllocationUpdateFailed(consumer, "it has no allocations");
       }
       const edited = edit(current.allocations);
       if (edited === null) {
-        client.logger.info("what a consumer holds is not what it was: it is left", {
+        client.logger.info(`the allocations of consumer ${consumer} have changed meanwhile; leaving them`, {
           consumer,
           ...requestField(context),
         });
@@ -75,15 +75,15 @@ async function edit(
         return AGAIN;
       }
       if (!response.ok) {
-        throw new AllocationUpdateFailed(consumer, "the change was refused", response);
+        throw new AllocationUpdateFailed(consumer, "Placement rejected the change", response);
       }
-      client.logger.info("changed the amounts that a consumer holds", { consumer, ...requestField(context) });
+      client.logger.info(`changed the allocations of consumer ${consumer}`, { consumer, ...requestField(context) });
       return true;
     },
     context.signal,
   );
   if (!done) {
-    throw new AllocationUpdateFailed(consumer, "they kept changing; try again later");
+    throw new AllocationUpdateFailed(consumer, "they changed repeatedly; try again later");
   }
 }
 
@@ -109,18 +109,18 @@ export async function removeProviderTree(
     const current = await readConsumer(client.http, consumer, context);
     if (holdsNothing(current)) {
       client.cache.allocations.forgetConsumer(consumer);
-      client.logger.warn("a consumer holds nothing that could be taken from it", fields);
+      client.logger.warn(`consumer ${consumer} has no allocations to remove`, fields);
       return false;
     }
     const tree = new Set((await listTree(client.http, root, context)).map(({ uuid }) => uuid));
     const others = Object.entries(current.allocations).filter(([provider]) => !tree.has(provider));
     if (others.length === Object.keys(current.allocations).length) {
       forget(client, tree, consumer);
-      client.logger.warn("a consumer holds nothing on the providers that are to be taken from it", fields);
+      client.logger.warn(`consumer ${consumer} has no allocations on provider ${root} or its children`, fields);
       return true;
     }
     if (await unless?.(current.allocations)) {
-      client.logger.info("what a consumer holds on a provider is needed after all: it is left", fields);
+      client.logger.info(`keeping the allocations of consumer ${consumer} on provider ${root}: still in use`, fields);
       return true;
     }
     const write = rewriteOf(current, Object.fromEntries(others));
@@ -130,12 +130,18 @@ export async function removeProviderTree(
     }
     if (response.ok) {
       forget(client, tree, consumer);
-      client.logger.info("took a provider and those below it from the allocations of a consumer", fields);
+      client.logger.info(
+        `removed provider ${root} and its children from the allocations of consumer ${consumer}`,
+        fields,
+      );
     } else {
-      client.logger.warn("the change of a consumer's allocations was refused", {
-        ...fields,
-        response: response.describe(),
-      });
+      client.logger.warn(
+        `Placement rejected the removal of provider ${root} from the allocations of consumer ${consumer}`,
+        {
+          ...fields,
+          response: response.describe(),
+        },
+      );
     }
     return response.ok;
   };
@@ -156,8 +162,8 @@ function subtract(consumer: string, held: Allocations, amounts: Allocations): Al
       if (amount < 0) {
         throw new AllocationUpdateFailed(
           consumer,
-          `it holds ${held[provider]?.resources[name] ?? 0} ${name} on provider ${provider}, ` +
-            `${amounts[provider]?.resources[name]} should be taken away`,
+          `it has ${held[provider]?.resources[name] ?? 0} ${name} on provider ${provider}, ` +
+            `cannot subtract ${amounts[provider]?.resources[name]}`,
         );
       }
     }
@@ -231,7 +237,7 @@ export async function putAllocations(
   return done ?? false;
 }
 
-const CHANGED = "another process changed the consumer after its allocations were read; ask for the operation again";
+const CHANGED = "another process changed the consumer after its allocations were read; retry the operation";
 
 /** @throws AllocationUpdateFailed on a consumer generation conflict: a retry would overwrite another client's claim */
 function evaluateResponse(
@@ -248,7 +254,10 @@ function evaluateResponse(
   if (response.isConcurrentUpdate) {
     return AGAIN;
   }
-  client.logger.warn("allocations were refused", { consumer, response: response.describe() });
+  client.logger.warn(`Placement rejected the allocations of consumer ${consumer}`, {
+    consumer,
+    response: response.describe(),
+  });
   return false;
 }
 
@@ -286,7 +295,7 @@ export async function deleteAllocation(
     : await deleteGuarded(client, consumer, context);
   client.cache.allocations.forgetConsumer(consumer);
   if (deleted) {
-    client.logger.info("deleted the allocations of a consumer", { consumer, ...requestField(context) });
+    client.logger.info(`deleted the allocations of consumer ${consumer}`, { consumer, ...requestField(context) });
   }
   return deleted;
 }

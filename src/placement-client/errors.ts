@@ -19,7 +19,7 @@ export class PlacementError extends PublicError {
    * @param response Placement's response, which is appended to the message.
    */
   constructor(message: string, response?: DescribedResponse, options?: ErrorOptions) {
-    super(response ? `${message}. Placement answered ${response.describe()}` : message, options);
+    super(response ? `${message}. Placement responded with ${response.describe()}` : message, options);
     this.status = response?.status ?? null;
   }
 }

@@ -70,7 +70,7 @@ async function moveAcross(
 ): Promise<void> {
   const [first] = failures;
   if (first) {
-    throw new ReshapeFailed("a provider of the new tree could not be made", { cause: first.error });
+    throw new ReshapeFailed("a provider of the new tree could not be created", { cause: first.error });
   }
   try {
     await reshape(client, tree, removed, consumers, context);
@@ -157,7 +157,10 @@ async function guarded(
     if (!(error instanceof PlacementError) || error instanceof PlacementAPIConnectFailure) {
       throw error;
     }
-    client.logger.error("resource provider could not be written", { provider: uuid, err: error });
+    client.logger.error(`resource provider ${uuid} could not be written; continuing with the other providers`, {
+      provider: uuid,
+      err: error,
+    });
     failures.push({ uuid, error });
   }
 }
@@ -180,7 +183,7 @@ function raise(client: ClientContext, tree: ProviderTree, failures: readonly Fai
     invalidate(client, tree, uuid);
   }
   throw new ResourceProviderSyncFailed(
-    `${failures.length} of the providers could not be written, first ${first.uuid}: ${first.error.message}`,
+    `${failures.length} resource providers could not be written; the first is ${first.uuid}: ${first.error.message}`,
     undefined,
     { cause: first.error },
   );
@@ -215,15 +218,12 @@ async function reshape(
     body: { inventories, allocations },
   });
   if (response.isConcurrentUpdate) {
-    throw new PlacementReshapeConflict(
-      "a provider or a consumer changed during the reshape; it is tried again",
-      response,
-    );
+    throw new PlacementReshapeConflict("a provider or a consumer changed during the reshape; retrying", response);
   }
   if (!response.ok) {
     throw new ReshapeFailed(
       `inventory and allocations of ${tree.roots.join(", ")} could not be moved between providers. ` +
-        `Placement answered ${response.describe()}`,
+        `Placement responded with ${response.describe()}`,
     );
   }
   for (const uuid of [...uuids, ...removed]) {

@@ -52,7 +52,7 @@ export function mapRecord<T>(value: unknown, read: (member: unknown, key: string
 
 function unexpected(expected: string, found: unknown): DiscoveryFailure {
   return new DiscoveryFailure(
-    `expected ${expected} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}`,
+    `expected ${expected} in the response, found ${excerpt(JSON.stringify(found) ?? "nothing")}`,
   );
 }
 

@@ -31,7 +31,7 @@ export async function moveAllocations(
   const moved = await retryConflicts(client, () => attempt(client, handover, context), context.signal);
   const { target } = handover;
   if (moved && targetDeleted && (await targetDeleted())) {
-    client.logger.warn("the instance was deleted while allocations were moved to it: they are deleted again", {
+    client.logger.warn(`instance ${target} was deleted while allocations were moved to it; deleting them again`, {
       consumer: target,
     });
     await deleteAllocation(client, target, true, context);
@@ -63,7 +63,11 @@ async function attempt(
     },
   });
   if (response.ok) {
-    client.logger.info("moved allocations from one consumer to another", { source, target, ...requestField(context) });
+    client.logger.info(`moved allocations from consumer ${source} to consumer ${target}`, {
+      source,
+      target,
+      ...requestField(context),
+    });
     return true;
   }
   if (response.isConsumerConflict) {
@@ -72,6 +76,10 @@ async function attempt(
   if (response.isConcurrentUpdate) {
     return AGAIN;
   }
-  client.logger.warn("allocations could not be moved", { source, target, response: response.describe() });
+  client.logger.warn(`the allocations of consumer ${source} could not be moved to consumer ${target}`, {
+    source,
+    target,
+    response: response.describe(),
+  });
   return false;
 }

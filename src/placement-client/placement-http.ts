@@ -158,7 +158,7 @@ export class PlacementResponse {
       if (!(error instanceof DiscoveryFailure)) {
         throw error;
       }
-      throw new DiscoveryFailure(`${this.#request} was not answered by a Placement: ${error.message}`, undefined, {
+      throw new DiscoveryFailure(`${this.#request} did not get a response of Placement: ${error.message}`, undefined, {
         cause: error,
       });
     }

@@ -130,7 +130,7 @@ export async function ensureClasses(
     });
     if (!response.ok) {
       throw new InvalidResourceClass(
-        `resource class ${name} could not be made; names of custom classes are CUSTOM_ and upper case letters, digits, _`,
+        `resource class ${name} could not be created; names of custom classes are CUSTOM_ and upper case letters, digits, _`,
         response,
       );
     }
@@ -146,7 +146,7 @@ async function ensureTraits(client: ClientContext, traits: readonly string[], co
   const query = unknown.map(encodeURIComponent).join(",");
   const response = await client.http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
   if (!response.ok) {
-    throw new TraitRetrievalFailed("asking which traits exist failed", response);
+    throw new TraitRetrievalFailed("reading the existing traits failed", response);
   }
   const existing = new Set(response.read(({ traits: known }) => asArray(known).map(asString)));
   for (const trait of unknown) {
@@ -161,7 +161,7 @@ async function createTrait(client: ClientContext, trait: string, context: Reques
   const response = await client.http.put(`/traits/${encodeURIComponent(trait)}`, { ...context, version: "1.6" });
   if (!response.ok) {
     throw new TraitCreationFailed(
-      `trait ${trait} could not be made; names are either standard or CUSTOM_ and upper case letters, digits, _`,
+      `trait ${trait} could not be created; names are either standard or CUSTOM_ and upper case letters, digits, _`,
       response,
     );
   }
@@ -170,7 +170,7 @@ async function createTrait(client: ClientContext, trait: string, context: Reques
 /** @throws ResourceProviderUpdateConflict on any 409, ResourceProviderUpdateFailed on any other error status */
 function generationAfter(client: ClientContext, response: PlacementResponse, what: string): number {
   if (response.status === 409) {
-    throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; it is read again and tried again`, response);
+    throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; reading it again and retrying`, response);
   }
   if (response.status === 400) {
     client.known.classes.clear();
@@ -302,7 +302,7 @@ async function edit(
     context.signal,
   );
   if (!done) {
-    throw new ResourceProviderUpdateConflict(`the aggregates of provider ${name} kept changing; try again later`);
+    throw new ResourceProviderUpdateConflict(`the aggregates of provider ${name} changed repeatedly; try again later`);
   }
 }
 
@@ -312,6 +312,6 @@ async function uuidOf(client: ClientContext, name: string, context: RequestConte
     return found.uuid;
   }
   throw new ResourceProviderNotFound(
-    `there is no resource provider named ${name}; its compute service makes it when it starts`,
+    `there is no resource provider named ${name}; its compute service creates it when it starts`,
   );
 }

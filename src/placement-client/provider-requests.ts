@@ -67,8 +67,8 @@ export async function createProvider(
     }
   }
   throw new ResourceProviderCreationFailed(
-    `resource provider ${name} (${uuid}) could not be made; a name that is taken belongs to a provider with another uuid: ` +
-      `look at it with "openstack resource provider list --name ${name}", and delete it if its compute node is gone`,
+    `resource provider ${name} (${uuid}) could not be created; if another provider has this name, ` +
+      `check it with "openstack resource provider list --name ${name}", and delete it if its compute node no longer exists`,
     response,
   );
 }

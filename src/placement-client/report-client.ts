@@ -367,7 +367,7 @@ export class ReportClient {
         throw error;
       }
       if (this.#connectFailures % WARN_EVERY === 0) {
-        this.#logger.warn(`Placement cannot be asked: ${error.message}`, { err: error });
+        this.#logger.warn(`Placement cannot be reached: ${error.message}`, { err: error });
       }
       this.#connectFailures += 1;
       return null;

@@ -122,10 +122,13 @@ export async function deleteProviderTree(
   }
   for (const instance of cascade?.evacuated ?? []) {
     if (!(await removeProviderTree(client, instance, root, { retry: false, ...context }))) {
-      client.logger.error("the allocation of an evacuated instance could not be removed", {
-        instance,
-        provider: root,
-      });
+      client.logger.error(
+        `instance ${instance} was evacuated, but its allocations on provider ${root} could not be removed`,
+        {
+          instance,
+          provider: root,
+        },
+      );
     }
   }
   const remaining: string[] = [];
@@ -137,7 +140,7 @@ export async function deleteProviderTree(
       if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) {
         throw error;
       }
-      client.logger.error("the resource provider stays", { provider: uuid, err: error });
+      client.logger.error(`resource provider ${uuid} could not be deleted; keeping it`, { provider: uuid, err: error });
       remaining.push(uuid);
     }
   }

@@ -87,7 +87,7 @@ function piecesOf(text: string, part: string, at: number): Piece[] {
     if (unmatchedIndex >= 0) {
       const place = at + end + unmatchedIndex + 1;
       throw new HostRangeError(
-        `${quoted(text)}: found ${quoted(piece[unmatchedIndex] ?? "")} at character ${place} without its other half, expected pairs of [ and ], not nested`,
+        `${quoted(text)}: found ${quoted(piece[unmatchedIndex] ?? "")} at character ${place} without its counterpart, expected pairs of [ and ], not nested`,
       );
     }
     pieces.push(piece);
@@ -115,11 +115,11 @@ function intervalsOf(text: string, list: string, at: number): Interval[] {
     }
     const padded = isPadded(from) || isPadded(to);
     if (padded && from.length !== to.length) {
-      return rejectItem("as many digits at both ends of a range that is filled up with zeros");
+      return rejectItem("as many digits at both ends of a zero-padded range");
     }
     const interval = { first: Number(from), last: Number(to), width: padded ? from.length : 0 };
     if (interval.last < interval.first) {
-      return rejectItem("a range that does not run backwards");
+      return rejectItem("an ascending range");
     }
     place += item.length + 1;
     return interval;

@@ -80,10 +80,10 @@ export class FileFailure extends Error {
 
 /** User-readable descriptions of system error codes. Other codes are printed as they are. */
 const CODES: Readonly<Record<string, string>> = {
-  EACCES: "this user has no right to",
+  EACCES: "permission denied",
   EDQUOT: "the disk quota is used up",
-  EEXIST: "it is there already",
-  EIO: "the disk failed",
+  EEXIST: "it already exists",
+  EIO: "I/O error of the disk",
   EISDIR: "it is a folder",
   ELOOP: "too many symbolic links",
   EMFILE: "too many open files",
@@ -92,6 +92,6 @@ const CODES: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   ENOTDIR: "a part of the path is a file",
   ENOTEMPTY: "the folder is not empty",
-  EPERM: "the system does not allow it",
+  EPERM: "operation not permitted",
   EROFS: "the file system is read-only",
 };

@@ -145,7 +145,7 @@ export class AddressInUse extends Error {
   readonly port: number;
 
   constructor(address: string, port: number) {
-    super(`port ${port} on ${address} is taken by another process; name another port, or stop that one`);
+    super(`port ${port} on ${address} is in use by another process; choose another port, or stop that process`);
     this.address = address;
     this.port = port;
   }
@@ -159,18 +159,18 @@ export class AddressUnusable extends Error {
 
   /** @param code the system's code: `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND` … */
   constructor(address: string, port: number, code: string, options?: ErrorOptions) {
-    super(`cannot listen on port ${port} of ${address}: ${CODES[code] ?? code} (${code}); name another one`, options);
+    super(`cannot listen on port ${port} of ${address}: ${CODES[code] ?? code} (${code}); choose another one`, options);
     this.address = address;
     this.port = port;
   }
 }
 
 const CODES: Readonly<Record<string, string>> = {
-  EACCES: "this user may not take a port this low",
-  EADDRNOTAVAIL: "it is no address of this machine",
+  EACCES: "this user may not use a port this low",
+  EADDRNOTAVAIL: "it is not an address of this machine",
   EAFNOSUPPORT: "this machine has no addresses of that kind",
-  EAI_AGAIN: "the name cannot be looked up",
-  ENOTFOUND: "there is no such name",
+  EAI_AGAIN: "the name cannot be resolved at the moment",
+  ENOTFOUND: "the name does not exist",
 };
 
 /** Responds with the reason as a line of text. For listeners without an error format of their own. */

@@ -1,9 +1,10 @@
 const UNKNOWN_ISSUER =
-  "no authority that is trusted here has issued its certificate: name the file with the certificate of its CA (cafile, cacert)";
+  "its certificate was not issued by a trusted CA: set the file with the certificate of its CA (cafile, cacert)";
 
-const SELF_SIGNED = "its certificate is its own authority, which is not trusted here: name its file (cafile, cacert)";
+const SELF_SIGNED =
+  "its certificate is self-signed and not trusted: set the file with the certificate (cafile, cacert)";
 
-const NO_TLS = "what answers there speaks no TLS: ask it with http:// or ws://, or name the port that does";
+const NO_TLS = "the server does not use TLS on this port: connect with http:// or ws://, or use its TLS port";
 
 /** Explanations and remedies for certificate and TLS errors, by OpenSSL's and Node's codes. */
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -19,7 +20,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ],
   [
     "CERT_NOT_YET_VALID",
-    "its certificate is not valid yet: set this machine's clock, or that of the machine that made it",
+    "its certificate is not valid yet: correct this machine's clock, or that of the machine that issued it",
   ],
   ["ERR_SSL_WRONG_VERSION_NUMBER", NO_TLS],
   ["ERR_SSL_PACKET_LENGTH_TOO_LONG", NO_TLS],
@@ -79,7 +80,7 @@ export class HttpConnectFailure extends Error {
 
   constructor(url: string, code: string, options?: ErrorOptions) {
     const tls = tlsFailure(code, options?.cause);
-    super(`no answer from ${withoutUserInfo(url)}: ${code}${tls === undefined ? "" : `: ${tls}`}`, options);
+    super(`no response from ${withoutUserInfo(url)}: ${code}${tls === undefined ? "" : `: ${tls}`}`, options);
     this.tls = tls;
     this.url = withoutUserInfo(url);
     this.code = code;
@@ -92,7 +93,7 @@ export class HttpTimeout extends Error {
   readonly milliseconds: number;
 
   constructor(url: string, milliseconds: number) {
-    super(`no answer from ${withoutUserInfo(url)} within ${milliseconds} ms`);
+    super(`no response from ${withoutUserInfo(url)} within ${milliseconds} ms`);
     this.url = withoutUserInfo(url);
     this.milliseconds = milliseconds;
   }
@@ -103,7 +104,7 @@ function tlsFailure(code: string, cause: unknown): string | undefined {
   const message = cause instanceof Error ? cause.message : "";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const [, names = message] = /altnames: (.*)$/s.exec(message) ?? [];
-    return `its certificate is for other names: ${names.trim().replace(/\.$/, "")}; ask it by a name of the certificate, or renew that with this one`;
+    return `its certificate is for other names: ${names.trim().replace(/\.$/, "")}; connect by a name of the certificate, or renew the certificate with this name`;
   }
   return code === "EPROTO" && /wrong version number|packet length too long/.test(message) ? NO_TLS : REASONS.get(code);
 }

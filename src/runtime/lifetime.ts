@@ -121,7 +121,7 @@ export class Life {
   }
 }
 
-const hasEnded = (): Error => new Error("the life that this was for has ended");
+const hasEnded = (): Error => new Error("the lifetime of this operation has ended");
 
 /** A stack of cleanup functions, run in reverse order at the end or when a later step fails. */
 export class CleanupStack {

@@ -38,7 +38,7 @@ export class UpgradeRejectedError extends Error {
   readonly body: string;
 
   constructor(url: string, status: number, body: string) {
-    super(`${url} refused the connection with ${status}${body ? `: ${body}` : ""}`);
+    super(`${url} rejected the connection with ${status}${body ? `: ${body}` : ""}`);
     this.url = url;
     this.status = status;
     this.body = body;

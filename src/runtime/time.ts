@@ -58,7 +58,7 @@ export function within<T>(
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal?.reason);
     const cancel = timers.after(milliseconds, () =>
-      reject(new TookTooLong(`${what} gave no answer in ${milliseconds / 1000} s`)),
+      reject(new TookTooLong(`${what} did not respond within ${milliseconds / 1000} s`)),
     );
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted === true) {

@@ -201,7 +201,9 @@ export class VirtualWorld {
   /** Runs events until `reached` is true, and returns true, or until none is due by `deadline`. */
   async #run(deadline: number, reached: () => boolean): Promise<boolean> {
     if (this.#running) {
-      throw new Error("virtual time is already being moved; await the first advance() or runUntil() before the next");
+      throw new Error(
+        "virtual time is already being advanced; await the first advance() or runUntil() before the next",
+      );
     }
     this.#running = true;
     try {
@@ -246,7 +248,7 @@ export class GoalNotReached extends Error {
     super(
       planned > 0
         ? `the goal was not reached within ${limit} ms of virtual time; ${planned} events are still planned`
-        : "the goal was not reached and nothing is planned that could bring it about",
+        : "the goal was not reached and no event is planned",
     );
   }
 }

@@ -69,7 +69,7 @@ export class BenchHosts {
     onProgress = () => undefined;
     const failed = hosts.standings.filter(({ state }) => state !== "serving");
     if (failed.length > 0) {
-      throw new Error(`${failed.length} hosts do not serve: ${failed[0]?.host}: ${failed[0]?.detail}`);
+      throw new Error(`${failed.length} hosts did not start: ${failed[0]?.host}: ${failed[0]?.detail}`);
     }
   }
 

@@ -95,7 +95,7 @@ describe("compute-cluster audit and apply", () => {
       /^1 .*refused the user or the password \(401\)/,
     );
     expect(await failure(clouds, "devstack-demo")).toMatch(/^1 .*answered 403.*needs admin/);
-    expect(await failure(clouds.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:1"))).toMatch(/^4 .*no answer from/);
+    expect(await failure(clouds.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:1"))).toMatch(/^4 .*no response from/);
     expect(await failure(clouds.replace("  devstack:", "  devstack: ]"))).toMatch(/^2 .*other\.yaml:\d+: not YAML/);
     expect(await failure(clouds, "nowhere")).toMatch(/^2 .*expected a cloud nowhere, found devstack/);
     expect((await run(["audit", "--max-share", "2"])).code).toBe(2);

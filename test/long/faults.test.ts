@@ -33,7 +33,7 @@ describe("injected faults", () => {
     const agent = await cloud.startAgent("devstack1");
     const faultRule = "driver.spawn=fail:BuildAbortException:once";
     expect(await fault("set", "devstack1", faultRule)).toEqual({ code: 0, text: `devstack1: ${faultRule}\n` });
-    await agent.printed(/a fault is set on purpose: driver\.spawn=fail:BuildAbortException:once/);
+    await agent.printed(/fault set: driver\.spawn=fail:BuildAbortException:once/);
     await expect(
       operator.boot("vm1", { host: "devstack1" }).then((id) => operator.serverIn(id, "ACTIVE")),
     ).rejects.toThrow(/driver\.spawn/);

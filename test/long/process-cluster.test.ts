@@ -51,8 +51,8 @@ describe("a cluster of processes that a test starts", () => {
           (error: unknown) => String(error),
         );
       expect(await rejectionOf({ file })).toContain("hostes");
-      expect(await rejectionOf({ time: "virtual" })).toContain("goes by real time");
-      expect(await rejectionOf({ seed: 1 })).toContain("leave seed out");
+      expect(await rejectionOf({ time: "virtual" })).toContain("uses real time");
+      expect(await rejectionOf({ seed: 1 })).toContain("remove seed");
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -165,7 +165,7 @@ async function startAll(agents: LocalAgents, down: DownHosts): Promise<void> {
 export function assertServing(agents: LocalAgents, host: string): void {
   const { state, detail } = agents.state(host);
   if (state === "failed") {
-    throw new Error(`host ${host} does not serve: ${detail}`);
+    throw new Error(`host ${host} did not start: ${detail}`);
   }
 }
 

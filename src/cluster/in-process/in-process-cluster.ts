@@ -316,7 +316,7 @@ export class InProcessCluster implements Cluster {
   #agentsOf(host: string): LocalAgents {
     const found = this.#running.agents.find(({ hosts }) => hosts.includes(host));
     if (found === undefined) {
-      throw new Error(`there is no host ${host}; there are ${this.hostNames.join(", ")}`);
+      throw new Error(`unknown host ${host}; known hosts: ${this.hostNames.join(", ")}`);
     }
     return found;
   }

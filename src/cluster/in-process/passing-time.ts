@@ -52,10 +52,10 @@ export class PassingTime {
   /** @throws {Error} when the cluster uses real time */
   async advance(seconds: number): Promise<void> {
     if (!(this.#time instanceof VirtualTime)) {
-      throw new Error('the cluster goes by real time, which nobody can move: start it with time: "virtual"');
+      throw new Error('the cluster uses real time, which cannot be advanced: start it with time: "virtual"');
     }
     if (!(Number.isFinite(seconds) && seconds >= 0)) {
-      throw new Error(`found ${seconds} seconds, expected 0 or more: no time comes back`);
+      throw new Error(`found ${seconds} seconds, expected 0 or more`);
     }
     await this.#pass(this.#time, seconds * 1000);
   }

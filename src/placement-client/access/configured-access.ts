@@ -214,7 +214,7 @@ export function createConductorAccess(options: {
       return { endpoint: withoutTrailingSlash(endpoint), headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
       throw new ConnectFailure(
-        "the conductor did not say how to reach Placement; start it, or give a [placement] section with auth_type",
+        "the conductor provided no access to Placement; start it, or set auth_type in [placement]",
         undefined,
         { cause: error },
       );
@@ -251,7 +251,7 @@ export function imageAccess(
       return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
       throw new EndpointNotFound(
-        "the conductor names no Image service; set [placement] auth_type and [glance]",
+        "the conductor provides no Image service; set [placement] auth_type and [glance]",
         undefined,
         { cause: error },
       );

@@ -69,11 +69,11 @@ export function createKeystoneAccess(
     const { url: tokenUrl, status, token, body } = await askForToken(deps.http, options);
     const url = withoutUserInfo(tokenUrl);
     if (status === 401) {
-      throw new Unauthorized(`Identity at ${url} refused ${described(options.credentials)} in [placement]`);
+      throw new Unauthorized(`Identity at ${url} rejected ${described(options.credentials)} in [placement]`);
     }
     if (token === undefined) {
       throw new DiscoveryFailure(
-        `Identity at ${url} answered ${status} where 201 with a token was expected; check auth_url in [placement]`,
+        `Identity at ${url} responded with ${status} instead of 201 and a token; check auth_url in [placement]`,
       );
     }
     return readToken(body, token, options);
@@ -112,7 +112,7 @@ function readToken(body: string, value: string, options: KeystoneOptions): Lease
 function timeIn(value: unknown): number {
   const milliseconds = Date.parse(asString(value));
   if (Number.isNaN(milliseconds)) {
-    throw new DiscoveryFailure(`Identity answered a token that expires at ${asString(value)}, which is no time`);
+    throw new DiscoveryFailure(`Identity issued a token with the invalid expiry time ${asString(value)}`);
   }
   return milliseconds;
 }

@@ -60,7 +60,7 @@ export function onlyTls(server: Server, reject: RejectRequest, firstByteTimeoutM
         }
         return;
       }
-      const reason = "this port speaks TLS: ask it with https:// or wss://";
+      const reason = "this port speaks TLS: connect with https:// or wss://";
       socket.end(serializeResponse(reject({ status: 400, reason, requestId: `req-${randomUUID()}` })), drop);
     });
   });

@@ -143,7 +143,11 @@ export class HttpExchange {
 
   #failure(request: IncomingMessage, error: unknown): ServiceResponse {
     const requestId = newRequestId();
-    this.#logger.error("a request failed unexpectedly", { err: error, method: request.method, request_id: requestId });
+    this.#logger.error("a request failed with an unexpected error; responding with 500", {
+      err: error,
+      method: request.method,
+      request_id: requestId,
+    });
     const reason = "an unexpected error prevented the server from answering";
     return this.#rejectRequest(request, 500, reason, requestId);
   }
@@ -217,7 +221,7 @@ export class HttpExchange {
         response.end(Buffer.from(body, "latin1"));
       }
     } catch (error) {
-      this.#logger.error("a service gave an answer that cannot be sent", { err: error, status });
+      this.#logger.error("the response of a service cannot be sent; closing the connection", { err: error, status });
       response.destroy();
     }
   }

@@ -34,7 +34,7 @@ const LEFT = "ERR_STREAM_PREMATURE_CLOSE";
 /** Aborts a request when no byte has moved for `milliseconds`, until its response is sent. */
 export function endWhenIdle(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
   const { socket } = request;
-  const breakOff = () => request.destroy(new Error(`nothing has come for ${milliseconds} ms`));
+  const breakOff = () => request.destroy(new Error(`no data received for ${milliseconds} ms`));
   let isWatching = true;
   const stop = () => {
     if (isWatching) {
@@ -75,9 +75,9 @@ export function sendBytes(bytes: Bytes, response: ServerResponse, milliseconds: 
   response.setTimeout(milliseconds, () => response.destroy());
   pipeline(bytes, response).catch((error: NodeJS.ErrnoException) => {
     if (error.code === LEFT) {
-      logger.debug("a client left before the end of an answer");
+      logger.debug("a client disconnected before the end of a response");
     } else {
-      logger.warn("an answer broke off half-way", { err: error });
+      logger.warn("the body of a response failed; closing the connection", { err: error });
     }
     response.destroy();
   });

@@ -96,7 +96,7 @@ class NodeListener implements Listener {
       try {
         this.#upgrade(request, socket, head);
       } catch (error) {
-        this.#logger.error("a WebSocket could not be accepted", { err: error });
+        this.#logger.error("a WebSocket upgrade failed; responding with 500", { err: error });
         rejectUpgrade(socket, 500, "Internal Server Error", "an unexpected error prevented the server from answering");
       }
     });
@@ -126,7 +126,7 @@ class NodeListener implements Listener {
     });
     const bound = this.#server.address();
     this.#port = typeof bound === "object" && bound ? bound.port : this.#requestedPort;
-    this.#server.on("error", (error) => this.#logger.error("the server failed", { err: error }));
+    this.#server.on("error", (error) => this.#logger.error(`listener ${this.url} failed`, { err: error }));
   }
 
   async close(grace = DEFAULT_CLOSE_GRACE): Promise<void> {

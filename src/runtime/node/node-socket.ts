@@ -37,7 +37,7 @@ export class NodeSocket implements Socket {
     this.#carrier = carrier;
     ws.on("message", (data, isBinary) => {
       if (isBinary) {
-        ws.close(1003, "only text frames are taken");
+        ws.close(1003, "only text frames are accepted");
       } else {
         this.#guard(() => this.#inbox.message(data.toString()));
       }
@@ -122,7 +122,7 @@ export class NodeSocket implements Socket {
     try {
       notify();
     } catch (error) {
-      this.#logger.error("a listener of a socket failed; the socket is closed", { err: error });
+      this.#logger.error("a WebSocket listener threw an error; closing the connection", { err: error });
       this.close(1011, "unexpected error");
     }
   }

@@ -93,7 +93,7 @@ class IdleWatch {
       }
     } finally {
       if (left) {
-        this.#abort(new Error("the answer was not read to its end"));
+        this.#abort(new Error("the response was not read to its end"));
         await parts.return?.();
       }
     }

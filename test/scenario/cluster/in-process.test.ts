@@ -5,8 +5,8 @@ import { describe, expect, it, vi } from "vitest";
 import { startCluster } from "../../../src/cluster/index.js";
 import { withCluster } from "./support/client.js";
 
-describe("a cluster in the process of a test", () => {
-  it("builds, resizes and deletes servers for clients that come over the network", async () => {
+describe("a cluster in the test's process", () => {
+  it("builds, resizes and deletes servers for clients on the network", async () => {
     await withCluster({ hosts: 2 }, async (cloud, client) => {
       const id = await client.create("vm1", "devstack1");
       await cloud.settled();
@@ -22,7 +22,7 @@ describe("a cluster in the process of a test", () => {
     });
   });
 
-  it("tells what its APIs were asked, and by whom, without tokens and passwords", async () => {
+  it("records the requests to its APIs and their users, without tokens and passwords", async () => {
     await withCluster({ hosts: 1 }, async (cloud, client) => {
       expect(cloud.requests.some(({ service, user }) => service === "placement" && user === "nova")).toBe(true);
       cloud.clearRequests();
@@ -46,7 +46,7 @@ describe("a cluster in the process of a test", () => {
     });
   });
 
-  it("lives beside others, and leaves nothing behind", async () => {
+  it("runs beside other clusters, and leaves nothing behind", async () => {
     const clouds = await Promise.all(Array.from({ length: 3 }, () => startCluster({ hosts: 1 })));
     expect(new Set(clouds.map(({ url }) => url)).size).toBe(3);
     const roots = clouds.map(({ stateDir }) => stateDir);
@@ -59,7 +59,7 @@ describe("a cluster in the process of a test", () => {
     expect(() => clouds[0]?.url).toThrow("does not run");
   });
 
-  it("goes on in a state directory that it is given, also after an end that nobody cleaned up", async () => {
+  it("continues in an existing state directory, also after an unclean end", async () => {
     const stateDir = await mkdtemp(join(tmpdir(), "cloud-"));
     try {
       await withCluster({ hosts: 1, stateDir }, async (cloud, client) => {
@@ -74,7 +74,7 @@ describe("a cluster in the process of a test", () => {
     }
   });
 
-  it("has hosts that are killed, stopped and started by themselves", async () => {
+  it("has hosts that are killed, stopped and started independently", async () => {
     await withCluster({ hosts: 2 }, async (cloud, client) => {
       const [one, other] = [cloud.hosts("devstack1"), cloud.hosts("devstack2")];
       await one.kill();
@@ -85,12 +85,12 @@ describe("a cluster in the process of a test", () => {
       expect([await one.state(), await other.state()]).toEqual(["serving", "serving"]);
       await client.create("vm1", "devstack1");
       await cloud.settled();
-      expect(() => cloud.hosts("devstack9")).toThrow("there is no host devstack9; there are devstack1, devstack2");
+      expect(() => cloud.hosts("devstack9")).toThrow("unknown host devstack9; known hosts: devstack1, devstack2");
       await expect(cloud.hosts("devstack[1-2]").state()).rejects.toThrow("found 2 hosts, expected one");
     });
   });
 
-  it("has faults that act at once, also after the host was stopped", async () => {
+  it("has faults that apply at once, also after the host was stopped", async () => {
     await withCluster({ hosts: 1 }, async (cloud, client) => {
       await cloud.hosts().stop();
       await cloud.hosts().start();
@@ -106,7 +106,7 @@ describe("a cluster in the process of a test", () => {
     });
   });
 
-  it("is what a cluster file says, with options of nova.conf", async () => {
+  it("applies a cluster file, with options of nova.conf", async () => {
     const folder = await mkdtemp(join(tmpdir(), "cloud-"));
     try {
       const file = join(folder, "cluster.yaml");
@@ -127,7 +127,7 @@ describe("a cluster in the process of a test", () => {
     }
   });
 
-  it("refuses what it cannot start, and leaves nothing behind", async () => {
+  it("rejects what it cannot start, and leaves nothing behind", async () => {
     const folder = await mkdtemp(join(tmpdir(), "cloud-"));
     vi.stubEnv("TMPDIR", folder);
     try {

@@ -37,7 +37,7 @@ async function leftBy(components: Readonly<Record<string, readonly SchemaStep[]>
   sql.file.close();
 }
 
-it("a cluster goes on in the state directory of the first release", async () => {
+it("a cluster continues in the state directory of the first release", async () => {
   await leftBy({
     conductor: STORE_SCHEMA.slice(0, 1),
     identity: IDENTITY_SCHEMA.slice(0, 1),
@@ -56,7 +56,7 @@ it("a cluster goes on in the state directory of the first release", async () => 
   });
 });
 
-it("a cluster refuses the state directory of a later release, and says what to do", async () => {
+it("a cluster rejects the state directory of a later release, with instructions", async () => {
   const version = STORE_SCHEMA.length + 1;
   await leftBy({ conductor: [...STORE_SCHEMA, { version, name: "later", sql: "CREATE TABLE later (a INTEGER)" }] });
   const started = startCluster({ hosts: 1, stateDir });

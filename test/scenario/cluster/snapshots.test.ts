@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { startCluster } from "../../../src/cluster/index.js";
 import { withCluster } from "./support/client.js";
 
-describe("a cluster whose state is put back", () => {
-  it("is as it was after its start, whatever was under way, at the same address and for the same tokens", async () => {
+describe("a restored cluster", () => {
+  it("is in the state after its start, whatever was in progress, with the same URL and tokens", async () => {
     await withCluster({ hosts: 2 }, async (cloud, client) => {
       const { url } = cloud;
       await client.create("vm1");
@@ -51,7 +51,7 @@ describe("a cluster whose state is put back", () => {
     });
   });
 
-  it("has hosts killed, stopped and forced down again that were when it was saved, and starts them where that is asked for", async () => {
+  it("has the same hosts killed, stopped and forced down as when it was saved, and starts them on request", async () => {
     await withCluster({ hosts: 3 }, async (cloud, client) => {
       const states = () =>
         Promise.all(["devstack1", "devstack2", "devstack3"].map((host) => cloud.hosts(host).state()));
@@ -74,7 +74,7 @@ describe("a cluster whose state is put back", () => {
     });
   });
 
-  it("leaves the hosts of a pool down one by one", async () => {
+  it("leaves single hosts of a pool down", async () => {
     await withCluster({ hosts: 9 }, async (cloud) => {
       await cloud.hosts("devstack[2-3]").kill();
       await cloud.snapshot("broken");
@@ -89,7 +89,7 @@ describe("a cluster whose state is put back", () => {
     });
   });
 
-  it("keeps its snapshots in a state directory that it was given", async () => {
+  it("saves its snapshots in the given state directory", async () => {
     const stateDir = await mkdtemp(join(tmpdir(), "cloud-"));
     try {
       await withCluster({ hosts: 1, stateDir }, async (cloud, client) => {
@@ -108,7 +108,7 @@ describe("a cluster whose state is put back", () => {
     }
   });
 
-  it("goes on with its time where that is virtual", async () => {
+  it("continues its virtual time", async () => {
     await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
       await client.create("vm1");
       await cloud.advance(600);
@@ -121,7 +121,7 @@ describe("a cluster whose state is put back", () => {
     });
   });
 
-  it("refuses a snapshot that there is not, and a name that is none", async () => {
+  it("rejects an unknown snapshot and an invalid name", async () => {
     const cloud = await startCluster({ hosts: 0 });
     try {
       await expect(cloud.restore("nothing")).rejects.toThrow(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { withClient, withCluster } from "./support/client.js";
 
 describe("a cluster with virtual time", () => {
-  it("does what it is asked while its time stands", async () => {
+  it("completes operations while its time does not pass", async () => {
     await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
       const before = cloud.now;
       const id = await client.create("vm1");
@@ -11,7 +11,7 @@ describe("a cluster with virtual time", () => {
     });
   });
 
-  it("confirms a resize by itself once its window has passed, and not before", async () => {
+  it("confirms a resize automatically after its window, and not before", async () => {
     const config = { DEFAULT: { resize_confirm_window: 1800 } };
     await withCluster({ hosts: 2, time: "virtual", config }, async (cloud, client) => {
       const id = await client.create("vm1");
@@ -26,7 +26,7 @@ describe("a cluster with virtual time", () => {
     });
   });
 
-  it("waits for what goes by time without that anybody moves it", async () => {
+  it("advances time for operations that wait for it", async () => {
     await withCluster({ hosts: 1, time: "virtual" }, async (cloud, client) => {
       await cloud.faults.set("devstack1", "driver.spawn=slow:90s");
       const before = cloud.now;
@@ -42,7 +42,7 @@ describe("a cluster with virtual time", () => {
     });
   });
 
-  it("lets time pass by itself when it is asked to", async () => {
+  it("lets time pass continuously with autoAdvance", async () => {
     await withCluster({ hosts: 1, time: "virtual", autoAdvance: true }, async (cloud, client) => {
       await cloud.faults.set("devstack1", "driver.spawn=slow:90s");
       const id = await client.create("vm1");
@@ -56,7 +56,7 @@ describe("a cluster with virtual time", () => {
     });
   });
 
-  it("does once what a cluster at rest does in hours, and keeps up who is up", async () => {
+  it("runs the periodic work of idle hours once, and hosts that are up stay up", async () => {
     await withCluster({ hosts: 2, time: "virtual" }, async (cloud) => {
       await cloud.hosts("devstack2").kill();
       const before = cloud.now;
@@ -93,7 +93,7 @@ describe("a cluster with virtual time", () => {
     });
   });
 
-  it("does not wait for the heartbeat of a host that gets no servers", async () => {
+  it("does not wait for the heartbeat of a host without servers", async () => {
     await withCluster({ hosts: 2, time: "virtual" }, async (cloud, client) => {
       await client.changeService("devstack2", { forced_down: true });
       await cloud.hosts("devstack2").kill();
@@ -113,7 +113,7 @@ describe("a cluster with virtual time", () => {
     });
   });
 
-  it("says that real time cannot be moved", async () => {
+  it("rejects advancing real time", async () => {
     await withCluster({ hosts: 0 }, async (cloud) => {
       await expect(cloud.advance(1)).rejects.toThrow('time: "virtual"');
     });

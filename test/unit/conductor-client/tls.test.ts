@@ -61,12 +61,10 @@ describe("a control plane behind TLS", () => {
     const other = await makeAuthority("CA", FOR_YEARS);
     const listener = await listen(good);
     expect(await join(`wss://127.0.0.1:${listener.port}`, listener, other.cert)).toMatch(
-      /^ConductorUnreachable: no TLS with the control plane at wss:.*no authority that is trusted here.*cafile/,
+      /^ConductorUnreachable: no TLS with the control plane at wss:.*not issued by a trusted CA.*cafile/,
     );
     const { http } = agentOf(listener, other.cert);
-    await expect(http.request({ method: "GET", url: listener.url })).rejects.toThrow(
-      /no authority that is trusted here/,
-    );
+    await expect(http.request({ method: "GET", url: listener.url })).rejects.toThrow(/not issued by a trusted CA/);
   });
 
   it("is not trusted with a certificate that has expired, or is not valid yet", async () => {
@@ -83,7 +81,7 @@ describe("a control plane behind TLS", () => {
   it("is not trusted with a certificate for other names, which are told", async () => {
     const listener = await listen(await makeServerCertificate(authority, ["control.test", "192.0.2.2"], FOR_YEARS));
     expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toMatch(
-      /its certificate is for other names: .*127\.0\.0\.1 is not in.*192\.0\.2\.2; ask it by a name of the certificate/,
+      /its certificate is for other names: .*127\.0\.0\.1 is not in.*192\.0\.2\.2; connect by a name of the certificate/,
     );
   });
 
@@ -116,6 +114,6 @@ describe("a control plane behind TLS", () => {
 it("a port without TLS is told from one with it", async () => {
   const listener = await listen();
   expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toMatch(
-    /no TLS with the control plane at wss:.*what answers there speaks no TLS: ask it with http:\/\/ or ws:\/\//,
+    /no TLS with the control plane at wss:.*the server does not use TLS on this port: connect with http:\/\/ or ws:\/\//,
   );
 });

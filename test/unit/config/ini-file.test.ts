@@ -9,7 +9,7 @@ function values(text: string) {
 const problems = (text: string) => parseIni(text, "f").problems.map(({ line, message }) => [line, message]);
 
 describe("the dialect of oslo.config", () => {
-  it("takes = and :, whichever comes first, and keeps the other in the value", () => {
+  it("separates by = or :, whichever comes first, and leaves the other in the value", () => {
     expect(values("[s]\na = b:c\nd: e=f\ng=\n  h:i  ")).toEqual([
       ["s", "a", "b:c"],
       ["s", "d", "e=f"],
@@ -17,13 +17,13 @@ describe("the dialect of oslo.config", () => {
     ]);
   });
 
-  it("leaves %, ; and # inside a value alone", () => {
+  it("leaves %, ; and # inside a value unchanged", () => {
     expect(values("[s]\nconnection = mysql://u:p%40w@h/db?x=1;y#z ; no comment")).toEqual([
       ["s", "connection", "mysql://u:p%40w@h/db?x=1;y#z ; no comment"],
     ]);
   });
 
-  it("joins continued lines, which a blank line or a comment ends", () => {
+  it("joins continuation lines, which a blank line or a comment ends", () => {
     expect(values("[s]\na = 1,\n  2,\n\t3\nb = 4")).toEqual([
       ["s", "a", "1,\n2,\n3"],
       ["s", "b", "4"],
@@ -32,7 +32,7 @@ describe("the dialect of oslo.config", () => {
     expect(problems("[s]\na = 1\n# why\n  2")).toEqual([[4, "Unexpected continuation line"]]);
   });
 
-  it("takes an indented comment for a continuation", () => {
+  it("treats an indented comment as a continuation", () => {
     expect(values("[s]\na = 1\n  # 2")).toEqual([["s", "a", "1\n# 2"]]);
   });
 
@@ -46,7 +46,7 @@ describe("the dialect of oslo.config", () => {
     ]);
   });
 
-  it("keeps repeated keys and sections in order, with file and line", () => {
+  it("retains repeated keys and sections in order, with file and line", () => {
     const { assignments, sections } = parseIni("# head\n[a]\nx=1\n[b]\nx=2\n[a]\r\nx=3", "/etc/nova.conf");
     expect(assignments.map(({ section, value, line, path }) => `${path}:${line} ${section} ${value}`)).toEqual([
       "/etc/nova.conf:3 a 1",
@@ -60,7 +60,7 @@ describe("the dialect of oslo.config", () => {
     ]);
   });
 
-  it("tells every problem with its line, and goes on", () => {
+  it("reports every problem with its line, and continues", () => {
     expect(problems("early = 1\n[s\n[]\n[s] x\n[s]\n = v\nno assignment\n  dangling\nok = 1")).toEqual([
       [1, "Section must be started before assignment"],
       [2, "Invalid section (must end with ])"],
@@ -82,7 +82,7 @@ property([
     fc.tuple(word, word, fc.array(value, { minLength: 1, maxLength: 3 }), fc.constantFrom("=", " = ", ": ", ":")),
     { maxLength: 10 },
   ),
-])("what is written in the dialect is read as it was meant", (entries) => {
+])("values written in the dialect are read unchanged", (entries) => {
   const text = entries.map(([section, name, [first, ...rest], mark]) => {
     const continued = rest.filter((line) => line !== "").map((line) => `\n  ${line}`);
     return `[${section}]\n${name}${mark}${first}${continued.join("")}\n`;
@@ -95,7 +95,7 @@ property([
   expect(values(text.join("\n"))).toEqual(expected);
 });
 
-property([fc.string({ unit: "grapheme" })])("any text is read or told about, never thrown at", (text) => {
+property([fc.string({ unit: "grapheme" })])("any text is read or reported, without an exception", (text) => {
   const file = parseIni(text, "f");
   const lines = text.split(/\r\n|\r|\n/).length;
   for (const { line } of [...file.assignments, ...file.sections, ...file.problems]) {

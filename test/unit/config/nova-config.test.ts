@@ -41,7 +41,7 @@ async function getConfigError(text: string): Promise<ConfigFileValueError> {
 }
 
 describe("without any source", () => {
-  it("4.10 gives the documented defaults, and those that depend on the state directory", () => {
+  it("4.10 returns the documented defaults, and those that depend on the state directory", () => {
     const { config, warnings } = compileNovaConfig(NO_SOURCES, PLACE);
     expect(config.defaults).toMatchObject({
       host: "machine",
@@ -62,14 +62,14 @@ describe("without any source", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is frozen all the way", () => {
+  it("is deeply frozen", () => {
     const { config } = compileNovaConfig(NO_SOURCES, PLACE);
     for (const section of [config, ...Object.values(config)]) {
       expect(Object.isFrozen(section)).toBe(true);
     }
   });
 
-  it("keeps a dollar sign in the state directory or host name", () => {
+  it("preserves a dollar sign in the state directory or host name", () => {
     const { config } = compileNovaConfig(NO_SOURCES, { stateDir: "/a$b/$host", hostname: "h$x" });
     expect(config.defaults.statePath).toBe("/a$b/$host/agents/h$x");
   });
@@ -113,21 +113,21 @@ describe("sources", () => {
     });
   });
 
-  it("that are not there are named", async () => {
+  it("that do not exist are named", async () => {
     await expect(compile({}, { configFiles: ["/none.conf"] })).rejects.toThrow(
       "cannot open configuration file /none.conf (ENOENT)",
     );
     await expect(compile({}, { configDirs: ["/none.d"] })).rejects.toThrow("cannot find configuration folder /none.d");
   });
 
-  it("that are no nova.conf are refused with every place", async () => {
+  it("that are not in the format of nova.conf are rejected with every error", async () => {
     const broken = compile({ "/a.conf": "[DEFAULT]\nnonsense\n", "/b.conf": "x = 1\n" });
     await expect(broken).rejects.toThrow(/\/a\.conf:2: No ':' or '='.*\n.*\/b\.conf:1: Section must be started/);
   });
 });
 
 describe("references", () => {
-  it("stand for other options, of the own section first, then DEFAULT, or of a named one", async () => {
+  it("refer to other options: of the same section first, then DEFAULT, or of a named one", async () => {
     const braced = "$".concat("{my_ip}");
     const { config } = await compileText(
       `[DEFAULT]\nhost = h1\nstate_path = ${braced}/$host\n[scheduler]\nmax_attempts = 4\nmax_placement_results = $max_attempts\n` +
@@ -138,7 +138,7 @@ describe("references", () => {
     expect(config.compute.providerConfigLocation).toBe("h1-$host-$host-True-5$-$1");
   });
 
-  it("that lead nowhere or in a circle are wrong values", async () => {
+  it("to unknown options or in a circle are invalid values", async () => {
     const { problems } = await getConfigError(
       "[DEFAULT]\nhost = $nobody\nmy_ip = $my_ip\nstate_path = $scheduler.nothing\n",
     );
@@ -150,8 +150,8 @@ describe("references", () => {
   });
 });
 
-describe("wrong values", () => {
-  it("are all listed with file, line, option, what was found and what is allowed", async () => {
+describe("invalid values", () => {
+  it("are all listed with file, line, option, value found and values allowed", async () => {
     const error = await getConfigError(
       "[DEFAULT]\nreport_interval = often\nrunning_deleted_instance_action = destroy\nperiodic_enable = maybe\n" +
         "cpu_allocation_ratio = -1\n[compute]\nreconcile_interval = 0\nmax_disk_devices_to_attach = 1.5\n",
@@ -167,13 +167,13 @@ describe("wrong values", () => {
     ]);
   });
 
-  it("of secrets are not repeated", async () => {
+  it("of secrets are not printed", async () => {
     const error = await getConfigError("[placement]\npassword = $nothing-hunter2\n");
     expect(error.message).toContain("password = ****");
     expect(error.message).not.toContain("hunter2");
   });
 
-  it("of the environment and the command line name where they come from", async () => {
+  it("of the environment and the command line name their origin", async () => {
     const environment = { OS_DEFAULT__REPORT_INTERVAL: "0" };
     await expect(compile({}, { environment })).rejects.toThrow(
       "OS_DEFAULT__REPORT_INTERVAL: [DEFAULT] report_interval",
@@ -181,8 +181,8 @@ describe("wrong values", () => {
   });
 });
 
-describe("what no table knows", () => {
-  it("is a warning with file and line, and a suggestion when something is near", async () => {
+describe("an unknown option", () => {
+  it("is a warning with file and line, and a suggestion if there is a similar name", async () => {
     const { warnings } = await compile(
       { "/nova.conf": "[DEFUALT]\nhost = x\n[DEFAULT]\nreport_intervall = 5\ndebug = true\n[vnc]\nenabled = 1\n" },
       { configFiles: ["/nova.conf"], environment: { OS_COMPUTE__LEAN_TRACKNG: "1" } },
@@ -197,7 +197,7 @@ describe("what no table knows", () => {
     expect(warnings.flatMap(({ unknown }) => unknown ?? [])).toEqual(["[vnc]", "[DEFAULT] debug"]);
   });
 
-  it("is a warning on the command line as in a file, in sections of drivers too", async () => {
+  it("is a warning on the command line as in a file, also in sections of drivers", async () => {
     const optionNames = ["fake_libvirt.vcpuss", "fake_libvrit.vcpus", "DEFAULT.report_intervall", "FAKE_LIBVIRT.vcpus"];
     const commandLine = optionNames.map((name) => {
       const [section = "", option = ""] = name.split(".");
@@ -213,7 +213,7 @@ describe("what no table knows", () => {
     expect(compiled.section("fake_libvirt")).toEqual({ vcpus: 4 });
   });
 
-  it("is told of options that another one switches off", async () => {
+  it("options that another one disables are a warning", async () => {
     const text = "[placement]\nendpoint_override = http://elsewhere:8778\n";
     const { warnings } = await compile({ "/nova.conf": text }, { configFiles: ["/nova.conf"] });
     expect(warnings).toEqual([
@@ -228,7 +228,7 @@ describe("what no table knows", () => {
     expect(used.warnings).toEqual([]);
   });
 
-  it("takes who authenticates from the section that auth_section names, and where Placement is from its own", async () => {
+  it("credentials come from the section in auth_section, the endpoint from the own section", async () => {
     const text = [
       "[placement]",
       "auth_section = Keystone_AuthToken",
@@ -254,14 +254,14 @@ describe("what no table knows", () => {
     expect(origins.find(({ option }) => option === "auth_url")?.origin).toBe("OS_KEYSTONE_AUTHTOKEN__AUTH_URL");
   });
 
-  it("does not read a section that auth_section does not name", async () => {
+  it("sections that auth_section does not name are not read", async () => {
     const text = "[placement]\nauth_type = none\n[keystone_authtoken]\nusername = nova\n";
     const { config, warnings } = await compileText(text);
     expect(config.placement.username).toBeNull();
     expect(warnings.map(({ message }) => message)).toEqual(["unknown section [keystone_authtoken] is ignored"]);
   });
 
-  it("does not include what a driver declares", async () => {
+  it("options declared by a driver are known", async () => {
     const driverSections = {
       my_driver: { fan_speed: option(integer({ min: 0 }), 3, "Speed."), disk: option(repeated, [], "Disks.") },
       scheduler: { extra: option(integer(), 1, "More."), max_attempts: option(integer(), 99, "Not taken.") },
@@ -280,7 +280,7 @@ describe("upstream_quirks", () => {
     return [...config.workarounds.upstreamQuirks];
   };
 
-  it("may name a release, for the defects that it has", async () => {
+  it("may name a release, for its defects", async () => {
     const fixedBeforeZed = [
       "ironic-instances-before-nodes",
       "ironic-empty-list-on-error",
@@ -305,7 +305,7 @@ describe("upstream_quirks", () => {
     expect(await quirksOf("")).toEqual([]);
   });
 
-  it("refuses unknown names with the list", async () => {
+  it("rejects unknown names with the list", async () => {
     const error = await getConfigError("[workarounds]\nupstream_quirks = forget-failed-strip,forget-everything\n");
     expect(error.message).toContain("forget-everything");
     for (const name of [...QUIRK_NAMES, ...Object.keys(RELEASES), "all"]) {
@@ -315,7 +315,7 @@ describe("upstream_quirks", () => {
 });
 
 describe("showConfig", () => {
-  it("hides secrets that are set, and shows what is unset as empty", async () => {
+  it("hides secrets that are set, and prints unset ones as empty", async () => {
     const rows = showConfig(await compileText("[placement]\npassword = hunter2\nusername = nova\n"));
     const row = (option: string) => rows.find((each) => each.section === "placement" && each.option === option);
     expect(row("password")).toEqual({
@@ -329,7 +329,7 @@ describe("showConfig", () => {
     expect(JSON.stringify(rows)).not.toContain("hunter2");
   });
 
-  it("gives values that mean the same when they are put into a file", async () => {
+  it("prints values that mean the same in a file", async () => {
     const first = compileNovaConfig(NO_SOURCES, PLACE);
     const lines = showConfig(first).map(({ section, option, value }) => `[${section}]\n${option} = ${value}\n`);
     const second = await compileText(lines.join(""));
@@ -345,14 +345,14 @@ describe("[DEFAULT] host", () => {
   });
 });
 
-test("what runs below a folder with a percent sign finds it again", () => {
+test("a state directory with a percent sign is found again", () => {
   const text = optionsOf(fakeLibvirt).fake_libvirt?.connection_uri?.default;
   expect(text instanceof Derived && text.text({ ...PLACE, stateDir: "/tmp/%41$x" })).toBe(
     "fake-libvirt:///tmp/%2541$$x/hypervisors/$host",
   );
 });
 
-test("another value of one option is what compiling all of it anew gives, and what does not refer to it is the same object", async () => {
+test("overriding one option equals compiling everything again, and sections that do not refer to it remain the same objects", async () => {
   const driver = optionsOf(fakeLibvirt);
   const rest = "state_path = /srv/$host\nmy_ip = 192.0.2.1\n[glance]\nnum_retries = 7\n[fake_libvirt]\nvcpus = 3";
   const first = await compile({ "/nova.conf": `[DEFAULT]\nhost = a\n${rest}` }, {}, driver);

@@ -40,7 +40,7 @@ const samples: [name: string, table: SectionTable, changed: Readonly<Record<stri
 ];
 
 describe.each(samples)("config/%s", (name, table, changed) => {
-  it("loads without a warning and sets only what it means to set", async () => {
+  it("loads without a warning and sets only the intended options", async () => {
     const compiled = compileText(table, await sample(name));
     expect(compiled.warnings).toEqual([]);
     const set = compiled.values.filter(({ origin }) => origin !== "default");
@@ -63,7 +63,7 @@ describe.each(samples)("config/%s", (name, table, changed) => {
   });
 });
 
-describe("the samples together", () => {
+describe("the samples in total", () => {
   it("document every option", async () => {
     const missing = async (files: readonly string[], table: SectionTable) => {
       const contents = await Promise.all(files.map(sample));
@@ -80,7 +80,7 @@ describe("the samples together", () => {
     expect(await missing(["placement.conf"], PLACEMENT_SERVICE_OPTIONS)).toEqual([]);
   });
 
-  it("list every quirk with where it comes from", async () => {
+  it("list every quirk with its source", async () => {
     const text = await sample("compute-agent.conf");
     const table = text
       .slice(text.indexOf("# The quirks:"), text.indexOf("#upstream_quirks"))

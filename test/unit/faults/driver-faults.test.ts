@@ -29,8 +29,8 @@ async function setUp(faultRule: string) {
   return { runtime, faults, spawn, outcome };
 }
 
-describe("9.4 drivers that fail on purpose", () => {
-  test("every method but the one that cannot wait has a point", () => {
+describe("9.4 driver faults", () => {
+  test("every method has a point, except the one that cannot wait", () => {
     expect(DRIVER_POINTS.map(({ point }) => point).sort()).toEqual(
       Object.keys(DRIVER_METHODS)
         .filter((method) => method !== "getHostIpAddr")
@@ -66,7 +66,7 @@ describe("9.4 drivers that fail on purpose", () => {
     expect(await runtime.runUntil(ended)).toBe("done");
   });
 
-  test("hang past the time-out: VirtDriverTimeout, and the driver is never called", async () => {
+  test("hang beyond the timeout: VirtDriverTimeout, and the driver is never called", async () => {
     const { runtime, spawn, outcome } = await setUp("driver.spawn=hang:once");
     const ended = outcome();
     await runtime.advance(60_000);

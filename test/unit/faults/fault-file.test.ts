@@ -50,13 +50,13 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     await bench.dispose();
   });
 
-  it("what was set before the start is known at once", async () => {
+  it("a fault set before the start is known at once", async () => {
     await set("driver.spawn=fail:once");
     const { faults } = await agent();
     expect(faults.peek("driver.spawn")).toEqual({ kind: "fail" });
   });
 
-  it("a host that never had a fault notes nothing, and its other files are none of the faults'", async () => {
+  it("a host without faults writes nothing, and ignores its other files", async () => {
     const { files } = bench.runtime;
     const read: string[] = [];
     const readIfPresent = (path: string) => {
@@ -95,7 +95,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     }
   });
 
-  it("what is set and cleared while it runs is heard of, and noticed", async () => {
+  it("faults set and cleared while it runs are applied and confirmed", async () => {
     const file = await agent();
     let ids: readonly string[] = [];
     await waitForChange(
@@ -119,7 +119,7 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     expect(next.faults.faults.map(({ point }) => point)).toEqual(["driver.destroy"]);
   });
 
-  it("a fault that has acted does not come back with a restart, nor with another one", async () => {
+  it("a used-up fault does not return with a restart, nor with another fault", async () => {
     await set("driver.spawn=fail:once", "driver.destroy=fail:3");
     const first = await agent();
     first.faults.decide("driver.spawn");
@@ -146,17 +146,17 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     expect(second.faults.peek("driver.spawn")).toEqual({ kind: "fail" });
   });
 
-  it("clearing says what was set; without a point it is all", async () => {
+  it("clearing returns the cleared rules; without a point it clears all", async () => {
     await set("driver.spawn=fail:once", "driver.destroy=fail");
     expect(await clearFaults(folder, ["driver.destroy"], bench.runtime)).toEqual(["driver.destroy=fail"]);
     expect(await clearFaults(folder, [], bench.runtime)).toEqual(["driver.spawn=fail:once"]);
     expect(await clearFaults(folder, [], bench.runtime)).toEqual([]);
   });
 
-  it("a file that is none is refused by name; an agent starts without faults", async () => {
+  it("an invalid file is rejected by name; an agent starts without faults", async () => {
     await bench.runtime.files.write(`${folder}/faults.json`, "[1]");
     await expect(readFaults(folder, TABLE, bench.runtime)).rejects.toThrow(
-      /faults.json is not what .* writes; remove it/,
+      /faults.json is not a valid fault file; remove it/,
     );
     const file = await agent();
     expect(file.faults.faults).toEqual([]);

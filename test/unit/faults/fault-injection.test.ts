@@ -59,12 +59,12 @@ function setUp(...faultRules: readonly string[]) {
   return { runtime, faultyRuntime: faultyRuntime, faults, sent, sockets };
 }
 
-describe("Ironic as the faults make it", () => {
+describe("Ironic with faults", () => {
   const NODE = `http://127.0.0.1:6385/v1/nodes/${PROVIDER}`;
   const ironic = (changes: Partial<HttpRequest> = {}): HttpRequest =>
     request({ method: "PATCH", url: NODE, headers: { "x-openstack-ironic-api-version": "1.82" }, ...changes });
 
-  test("a status is told as Ironic tells it: text in JSON in JSON", async () => {
+  test("a status has Ironic's format: a string in JSON in JSON", async () => {
     const { faultyRuntime, sent } = setUp("ironic.patch.nodes=409:once");
     const { status, body } = await faultyRuntime.http.request(ironic());
     const ironicError = JSON.parse(JSON.parse(body).error_message) as { faultstring: string };
@@ -73,7 +73,7 @@ describe("Ironic as the faults make it", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("the last word of the path says what a request is about; Placement's requests are not Ironic's", async () => {
+  test("the last known path segment determines the resource; Placement's requests are not Ironic's", async () => {
     const { faultyRuntime } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
     const provision = ironic({ method: "PUT", url: `${NODE}/states/provision` });
     await expect(faultyRuntime.http.request(provision)).rejects.toThrow(HttpConnectFailure);
@@ -83,14 +83,14 @@ describe("Ironic as the faults make it", () => {
   });
 });
 
-describe("9.4 Placement as the faults make it", () => {
-  test("nothing set: requests go through", async () => {
+describe("9.4 Placement with faults", () => {
+  test("without a fault, requests pass", async () => {
     const { faultyRuntime, sent } = setUp();
     expect(await faultyRuntime.http.request(request())).toMatchObject({ status: 204 });
     expect(sent).toHaveLength(1);
   });
 
-  test("409 four times, then it works; nothing was sent before", async () => {
+  test("409 four times, then success; nothing was sent before", async () => {
     const { faultyRuntime, sent } = setUp("placement.put=409:4");
     const statuses: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) {
@@ -100,13 +100,13 @@ describe("9.4 Placement as the faults make it", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("a conflict is one of generations, as Placement says it", async () => {
+  test("a conflict is a generation conflict in Placement's format", async () => {
     const { faultyRuntime } = setUp("placement.put=409");
     const { body } = await faultyRuntime.http.request(request());
     expect(JSON.parse(body)).toMatchObject({ errors: [{ status: 409, code: "placement.concurrent_update" }] });
   });
 
-  test("a conflict of any request is for writes: Placement answers none to a read; one that is asked for by name comes", async () => {
+  test("a conflict for any request applies to writes, since reads cannot conflict; one for a named read applies", async () => {
     const { faultyRuntime } = setUp("placement=409:once", "placement.get.traits=409");
     const statuses = [
       await faultyRuntime.http.request(request({ method: "GET" })),
@@ -117,7 +117,7 @@ describe("9.4 Placement as the faults make it", () => {
     expect(statuses).toEqual([204, 409, 204, 409]);
   });
 
-  test("other methods, and other services, are left alone", async () => {
+  test("other methods and other services are not affected", async () => {
     const { faultyRuntime } = setUp("placement.put=500", "placement.get=500");
     expect(await faultyRuntime.http.request(request({ method: "DELETE" }))).toMatchObject({ status: 204 });
     expect(await faultyRuntime.http.request(request({ headers: {} }))).toMatchObject({ status: 204 });
@@ -128,7 +128,7 @@ describe("9.4 Placement as the faults make it", () => {
     });
   });
 
-  test("a resource is that of the end of the path, and goes before the method, which goes before all", async () => {
+  test("the resource is that at the end of the path; it precedes the method, which precedes the service", async () => {
     const { faultyRuntime } = setUp("placement=503", "placement.put=500", "placement.put.inventories=409:once");
     const url = `http://127.0.0.1:8778/resource_providers/${PROVIDER}/inventories`;
     const statuses = [
@@ -140,7 +140,7 @@ describe("9.4 Placement as the faults make it", () => {
     expect(statuses).toEqual([500, 409, 500, 503]);
   });
 
-  test("a lost answer: the server acted, the client hears nothing", async () => {
+  test("a lost response: the server acted, the client gets an error", async () => {
     const { faultyRuntime, sent } = setUp("placement.put=lose-answer:once");
     await expect(faultyRuntime.http.request(request())).rejects.toThrow(HttpConnectFailure);
     expect(sent).toHaveLength(1);
@@ -153,7 +153,7 @@ describe("9.4 Placement as the faults make it", () => {
     expect(sent).toEqual([]);
   });
 
-  test("slow: sent later, with what is left of the time; slower than the caller waits: HttpTimeout", async () => {
+  test("slow: sent later, with the rest of the timeout; longer than the timeout: HttpTimeout", async () => {
     const { runtime, faultyRuntime, sent } = setUp("placement.put=slow:2s");
     const pendingResponse = faultyRuntime.http.request(request({ timeout: 5_000 }));
     await runtime.advance(1_999);
@@ -166,7 +166,7 @@ describe("9.4 Placement as the faults make it", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("hang: the caller's time-out, which is a minute if it has none", async () => {
+  test("hang: the caller's timeout, which is a minute by default", async () => {
     const { runtime, faultyRuntime } = setUp("placement.put=hang");
     const late = faultyRuntime.http.request(request()).catch((error: unknown) => error);
     await runtime.advance(60_000);
@@ -177,7 +177,7 @@ describe("9.4 Placement as the faults make it", () => {
 describe("9.4 a partition from the conductor", () => {
   const PARTITION = { point: "conductor", action: { kind: "partition", milliseconds: 30_000 }, times: null } as const;
 
-  test("breaks what is open, refuses what is new, and ends", async () => {
+  test("closes open connections, rejects new ones, and ends", async () => {
     const { runtime, faultyRuntime, faults, sockets } = setUp();
     await faultyRuntime.sockets.connect("ws://a");
     await faultyRuntime.sockets.connect("ws://b");
@@ -191,7 +191,7 @@ describe("9.4 a partition from the conductor", () => {
     expect(sockets[2]?.broken).toBe(false);
   });
 
-  test("catches a connection that was being made", async () => {
+  test("closes a connection that was being opened", async () => {
     const { faultyRuntime, faults, sockets } = setUp();
     const connecting = faultyRuntime.sockets.connect("ws://a");
     faults.set(PARTITION);

@@ -20,7 +20,7 @@ const TABLE = faultTable([
   { point: "any", kinds: KINDS, errors: ["BuildAbortException"] },
 ]);
 
-describe("the knob language", () => {
+describe("the syntax of fault rules", () => {
   test.each<[string, FaultAction, number | null]>([
     ["driver.spawn=fail", { kind: "fail" }, null],
     ["driver.spawn=fail:once", { kind: "fail" }, 1],
@@ -63,7 +63,7 @@ describe("the knob language", () => {
     ["placement.put=200", /cannot be set to 200; expected placement.put=STATUS/],
     ["placement.put=fail", /cannot be set to fail/],
     ["conductor=partition:30s:once", /cannot be set/],
-  ])("%s is refused, with what there is", (text, message) => {
+  ])("%s is rejected with a list of the valid ones", (text, message) => {
     expect(() => parseFaultRule(text, TABLE)).toThrow(InvalidFault);
     expect(() => parseFaultRule(text, TABLE)).toThrow(message);
   });
@@ -84,11 +84,11 @@ describe("the knob language", () => {
   const times = fc.option(fc.integer({ min: 1, max: 99_999 }), { nil: null });
   const faultRule = fc.record({ point: fc.constant("any"), action, times });
 
-  property([faultRule])("what is written is what is read", (rule: FaultRule) => {
+  property([faultRule])("a formatted rule is parsed to the same rule", (rule: FaultRule) => {
     expect(parseFaultRule(formatFaultRule(rule), TABLE)).toEqual(rule);
   });
 
-  property([fc.string()])("anything else is refused as such", (text) => {
+  property([fc.string()])("anything else is rejected as invalid", (text) => {
     try {
       parseFaultRule(`any=${text}`, TABLE);
     } catch (error) {
@@ -97,7 +97,7 @@ describe("the knob language", () => {
   });
 });
 
-test("the list of points fits a terminal, and cuts no name", () => {
+test("the list of points fits a terminal, and breaks no name", () => {
   const names = Array.from({ length: 40 }, (_, index) => `agent.some_operation.step_${index}`);
   const lines = listPoints(names.map((point) => ({ point, kinds: ["fail"] }))).split("\n");
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);

@@ -9,13 +9,13 @@ function setUp() {
 }
 
 describe("a set of faults", () => {
-  test("a point for which nothing is set does nothing", async () => {
+  test("a point without a fault does nothing", async () => {
     const { faults } = setUp();
     await expect(faults.hit("driver.spawn")).resolves.toBeUndefined();
     expect(faults.decide("driver.spawn")).toBeUndefined();
   });
 
-  test("once is consumed, a number is counted, always stays", async () => {
+  test("once is used up, a number is counted, always remains", async () => {
     const { faults } = setUp();
     faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
     faults.set({ point: "b", action: { kind: "fail" }, times: 2 });
@@ -39,15 +39,15 @@ describe("a set of faults", () => {
     expect(faults.known).toHaveLength(3);
   });
 
-  test("the message names the point; the error has the name that was asked for", async () => {
+  test("the message names the point; the error has the configured name", async () => {
     const { faults } = setUp();
     faults.set({ point: "driver.spawn", action: { kind: "fail", error: "BuildAbortException" }, times: null });
     const error = await faults.hit("driver.spawn").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "BuildAbortException", point: "driver.spawn" });
-    expect(String(error)).toContain("driver.spawn fails because a fault is set for it");
+    expect(String(error)).toContain("driver.spawn failed because of an injected fault");
   });
 
-  test("setting a point again takes the place of what was set", () => {
+  test("setting a point again replaces its fault", () => {
     const { faults } = setUp();
     faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
     faults.decide("a");
@@ -56,7 +56,7 @@ describe("a set of faults", () => {
     expect(faults.known).toHaveLength(1);
   });
 
-  test("slow waits, then goes on; an aborted signal ends the wait", async () => {
+  test("slow waits, then continues; an aborted signal ends the wait", async () => {
     const { runtime, faults } = setUp();
     faults.set({ point: "a", action: { kind: "slow", milliseconds: 2_000 }, times: null });
     let over = false;
@@ -73,7 +73,7 @@ describe("a set of faults", () => {
     expect(await aborted).toMatchObject({ message: "too late" });
   });
 
-  test("hang for a time goes on after it; for ever, until it is cleared or the signal is aborted", async () => {
+  test("a timed hang continues afterwards; an unlimited one ends when it is cleared or the signal is aborted", async () => {
     const { runtime, faults } = setUp();
     const outcomes: string[] = [];
     const hang = (milliseconds: number | null, signal?: AbortSignal) => {
@@ -99,7 +99,7 @@ describe("a set of faults", () => {
     expect(runtime.world.planned).toBe(0);
   });
 
-  test("a partition ends by itself, and peeking uses nothing", async () => {
+  test("a partition ends by itself, and peeking does not use it up", async () => {
     const { runtime, faults } = setUp();
     faults.set({ point: "conductor", action: { kind: "partition", milliseconds: 30_000 }, times: null });
     faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
@@ -111,7 +111,7 @@ describe("a set of faults", () => {
     expect(faults.faults).toEqual([]);
   });
 
-  test("listeners hear of changes until they stop", () => {
+  test("listeners are notified of changes until they are removed", () => {
     const { faults } = setUp();
     let changeCount = 0;
     const stop = faults.onChange(() => {

@@ -61,7 +61,7 @@ function token(endpoints: readonly object[], expiresAt = NOW + HOUR): Partial<Ht
 describe("keystone password", () => {
   const clockAt = (time: { now: number }) => ({ now: () => time.now, monotonic: () => time.now });
 
-  it("asks Identity v3 with user, project and their domains, and takes the endpoint of the first interface there is", async () => {
+  it("sends user, project and their domains to Identity v3, and uses the endpoint of the first available interface", async () => {
     const { http, requests } = httpOf(() => token([endpoint("public", "http://public/placement/")]));
     const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
     expect(await access.credentials()).toMatchObject({
@@ -80,7 +80,7 @@ describe("keystone password", () => {
     });
   });
 
-  it("keeps to the region, and to endpoint_override when there is one", async () => {
+  it("uses the region, and endpoint_override if it is set", async () => {
     const { http } = httpOf(() =>
       token([endpoint("internal", "http://one"), endpoint("internal", "http://two", "Two")]),
     );
@@ -139,7 +139,7 @@ describe("keystone password", () => {
     });
   }
 
-  it("a token that was refused meanwhile is not asked for again by the failure of an older request", async () => {
+  it("does not renew a token again when an older request fails after the renewal", async () => {
     const pending = { respond: (_: Partial<HttpResponse>): void => expect.fail("not asked yet") };
     const { http, requests } = httpOf(() => token([endpoint("internal", "http://p")]));
     const slow: HttpClient = {
@@ -170,7 +170,7 @@ describe("keystone password", () => {
 });
 
 describe("placement_access of the conductor", () => {
-  it("is asked once, again when it expires, and its absence is a ConnectFailure with the way out", async () => {
+  it("is called once and again on expiry; its absence is a ConnectFailure with instructions", async () => {
     let callCount = 0;
     const access = createConductorAccess({
       clock: { now: () => NOW, monotonic: () => 0 },
@@ -188,7 +188,7 @@ describe("placement_access of the conductor", () => {
     expect(callCount).toBe(2);
   });
 
-  it("what one host was told is as good for the next, until it expires or is refused", async () => {
+  it("is shared with the other hosts of the process until it expires or is rejected", async () => {
     const shared = new SharedAccess();
     const callingHosts: string[] = [];
     let now = NOW;
@@ -214,7 +214,7 @@ describe("placement_access of the conductor", () => {
     expect(callingHosts).toEqual(["one", "other", "third"]);
   });
 
-  it("a host that is killed while it asks keeps no other from asking", async () => {
+  it("does not block other hosts when the calling host is killed", async () => {
     const shared = new SharedAccess();
     const clock = { now: () => NOW, monotonic: () => 0 };
     const dead = createConductorAccess({ clock, shared, ask: () => new Promise(() => undefined) });
@@ -262,14 +262,14 @@ describe("requests", () => {
     [300, "moved  to\n there", false, '300 "moved to there"'],
     [199, '{"errors":[{"code":"a.b"}]}', false, "199 (a.b)"],
     [409, '{"errors":[{"code":"a.b","detail":"why"}]}', false, '409 (a.b) "why"'],
-  ])("an answer %i %j: ok %s, told as %s", async (status, body, ok, description) => {
+  ])("a response %i %j: ok %s, described as %s", async (status, body, ok, description) => {
     const { http } = httpOf(() => ({ status, body }));
     const access = createFixedAccess({ endpoint: "http://p" });
     const response = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
     expect([response.ok, response.describe()]).toEqual([ok, description]);
   });
 
-  it("tells of each request by its route, without uuids", async () => {
+  it("reports each request by its route, without uuids", async () => {
     const events: PlacementRequestEvent[] = [];
     const { http } = httpOf((request) => (request.method === "DELETE" ? "refuse" : { status: 409 }));
     const access = createFixedAccess({ endpoint: "http://p" });

@@ -13,7 +13,7 @@ describe("5.5 allocation calls", () => {
   const { claim, held } = hosts;
 
   describe("claim", () => {
-    it("5.5 claim of a consumer that holds nothing: reads, then writes with generation null", async () => {
+    it("5.5 claim of a consumer without allocations: reads, then writes with generation null", async () => {
       expect(await claim(on(S))).toBe(true);
       expect(hosts.bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.36"]);
       expect(hosts.bench.sent[1]?.body).toEqual({
@@ -24,26 +24,26 @@ describe("5.5 allocation calls", () => {
       });
     });
 
-    it("doubles: providers that it holds stay as they are, only new ones are added", async () => {
+    it("double: existing allocations of a provider are retained, only new providers are added", async () => {
       await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 10 } } });
       expect(await claim({ ...on(D), [NFS]: { resources: { DISK_GB: 20 } } })).toBe(true);
       expect(await held()).toEqual({ [S]: FLAVOR, [D]: FLAVOR, [NFS]: { DISK_GB: 10 } });
     });
 
-    it("writes what is held already first, as Nova does: an evacuation's source before its destination", async () => {
+    it("writes existing allocations first, as Nova does: an evacuation's source before its destination", async () => {
       await claim(on(S));
       await claim(on(D));
       const body = hosts.bench.sent.at(-1)?.body as { readonly allocations: object };
       expect(Object.keys(body.allocations)).toEqual([S, D]);
     });
 
-    it("replaces, when asked to: one tree per building instance", async () => {
+    it("replace: a building instance has one tree", async () => {
       await claim(on(S));
       expect(await claim(on(D), "replace")).toBe(true);
       expect(await held()).toEqual({ [D]: FLAVOR });
     });
 
-    it("9.4 answer lost after commit, claim run again as a whole: finds its own record and writes the same", async () => {
+    it("9.4 answer lost after commit, complete claim repeated: finds its own record and writes the same", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: "lose" });
       expect(await claim(on(S))).toBeNull();
       expect(await claim(on(S))).toBe(true);
@@ -58,7 +58,7 @@ describe("5.5 allocation calls", () => {
       expect(hosts.bench.slept).toEqual([]);
     });
 
-    it("409 of another kind of race: tried 4 times in all, waiting uniform(0, 2k) s before try k, then false", async () => {
+    it("409 for another concurrent update: 4 attempts, waiting uniform(0, 2k) s before attempt k, then false", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
       expect(await claim(on(S))).toBe(false);
       expect(hosts.bench.sent.filter(({ method }) => method === "PUT")).toHaveLength(4);
@@ -69,14 +69,14 @@ describe("5.5 allocation calls", () => {
       });
     });
 
-    it("waits between tries as long as its lots say", async () => {
+    it("waits between attempts for the random times", async () => {
       vi.spyOn(hosts.bench.runtime.random, "next").mockReturnValue(0.5);
       hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
       expect(await claim(on(S))).toBe(false);
       expect(hosts.bench.slept).toEqual([1000, 2000, 3000]);
     });
 
-    it("409 of another kind of race, once: succeeds", async () => {
+    it("409 for another concurrent update, once: succeeds", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
       expect(await claim(on(S))).toBe(true);
     });
@@ -104,7 +104,7 @@ describe("5.5 allocation calls", () => {
     await expect(hosts.client.putAllocations(I, write)).rejects.toThrow(AllocationUpdateFailed);
   });
 
-  it("5.5 OPT put_allocations: one that was made anew at the same generation between two tries is left", async () => {
+  it("5.5 OPT put_allocations: a consumer recreated at the same generation between two attempts is not overwritten", async () => {
     await claim(on(S));
     const read = await hosts.client.getAllocationsForConsumer(I);
     hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
@@ -119,21 +119,21 @@ describe("5.5 allocation calls", () => {
     expect(await held()).toEqual({ [D]: FLAVOR });
   });
 
-  it("5.5 put_allocations: one that is as it was read is tried again", async () => {
+  it("5.5 put_allocations: retries if the consumer is unchanged", async () => {
     const read = await hosts.client.getAllocationsForConsumer(I);
     hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
     const write = { read, allocations: on(S), projectId: "project", userId: "user" };
     expect(await hosts.client.putAllocations(I, write)).toBe(true);
   });
 
-  it("5.5 add_resources, 5.5 remove_resources: sums, drops what becomes empty, refuses more than there is", async () => {
+  it("5.5 add_resources, 5.5 remove_resources: sums, drops what becomes empty, rejects more than is allocated", async () => {
     await claim(on(S));
     await hosts.client.addResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: { ...FLAVOR, DISK_GB: 5 }, [NFS]: { DISK_GB: 1 } });
     await hosts.client.removeResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: FLAVOR });
     await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(
-      /holds 1 VCPU.*2/,
+      /has 1 VCPU.*cannot subtract 2/,
     );
     await expect(hosts.client.removeResources(I, { [D]: { resources: { VCPU: 1 } } })).rejects.toThrow(
       AllocationUpdateFailed,
@@ -142,7 +142,7 @@ describe("5.5 allocation calls", () => {
     expect(await held()).toEqual({ [S]: FLAVOR });
   });
 
-  it("add_resources: any concurrent update is retried with a fresh read, at most 4 tries", async () => {
+  it("add_resources: retries any concurrent update after reading again, at most 4 attempts", async () => {
     await claim(on(S));
     hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
     await hosts.client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } });
@@ -163,7 +163,7 @@ describe("5.5 allocation calls", () => {
       hosts.bench.mark();
     });
 
-    it("5.5 remove_provider_tree strips the whole tree and nothing else: destination and sharing provider stay bit-equal (V15)", async () => {
+    it("5.5 remove_provider_tree removes the complete tree and nothing else: destination and sharing provider stay bit-equal (V15)", async () => {
       expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
       expect(hosts.bench.requests(NAMES)).toEqual([
         "GET /allocations/I 1.28",
@@ -173,7 +173,7 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [D]: FLAVOR, [NFS]: { DISK_GB: 1 } });
     });
 
-    it("nothing on that tree: true without a write; no allocations: false", async () => {
+    it("no allocations on that tree: true without a write; no allocations at all: false", async () => {
       await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
       hosts.bench.mark();
       expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
@@ -181,7 +181,7 @@ describe("5.5 allocation calls", () => {
       expect(await hosts.client.removeProviderTreeFromInstanceAllocation(M, S, { retry: false })).toBe(false);
     });
 
-    it("the last tree of a consumer takes the consumer with it", async () => {
+    it("removing the last tree of a consumer deletes the consumer", async () => {
       for (const root of [S, D, NFS]) {
         await hosts.client.removeProviderTreeFromInstanceAllocation(I, root, { retry: false });
       }
@@ -193,13 +193,13 @@ describe("5.5 allocation calls", () => {
       });
     });
 
-    it("upstream: a conflict is answered with false and not tried again", async () => {
+    it("upstream: a conflict returns false without a retry", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
       expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(false);
       expect(hosts.bench.sent).toHaveLength(3);
     });
 
-    it("3.3 GAP-a OPT: a conflict is tried again after a fresh read, 4 times in all", async () => {
+    it("3.3 GAP-a OPT: a conflict is retried after reading again, 4 attempts", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
       expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
       expect(Object.keys(await held())).toEqual(expect.arrayContaining([D, NFS]));
@@ -209,7 +209,7 @@ describe("5.5 allocation calls", () => {
       expect(Object.keys(await held())).toContain(S);
     });
 
-    it("9.4 answer lost after commit: asked again, it finds nothing to strip", async () => {
+    it("9.4 answer lost after commit: the repeated call finds nothing to remove", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: "lose" });
       await expect(hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).rejects.toThrow(
         ConnectFailure,
@@ -230,7 +230,7 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({});
     });
 
-    it("5.5 delete not force: empties the consumer with the generation read; nothing held is false", async () => {
+    it("5.5 delete not force: empties the consumer with the generation read; no allocations is false", async () => {
       await claim(on(S, D));
       hosts.bench.mark();
       expect(await hosts.client.deleteAllocation(I, { force: false })).toBe(true);
@@ -244,7 +244,7 @@ describe("5.5 allocation calls", () => {
       expect(await hosts.client.deleteAllocation(I, { force: false })).toBe(false);
     });
 
-    it("not force, consumer changed meanwhile: AllocationDeleteFailed, the consumer keeps what it has", async () => {
+    it("not force, consumer changed meanwhile: AllocationDeleteFailed, the allocations remain", async () => {
       await claim(on(S));
       hosts.bench.inject({
         on: "PUT /allocations",
@@ -261,7 +261,7 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [D]: FLAVOR });
     });
 
-    it("not force, carried out twice: nothing is held any more, whatever the second answer says", async () => {
+    it("not force, applied twice: no allocations remain, whatever the second response is", async () => {
       await claim(on(S));
       hosts.bench.inject({
         on: "PUT /allocations",
@@ -278,13 +278,13 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({});
     });
 
-    it("the log tells what was deleted, and only that", async () => {
+    it("logs a deletion if there was something to delete", async () => {
       await claim(on(S));
       const requestId = "req-delete";
       await hosts.client.deleteAllocation(I, { force: true, requestId });
       await hosts.client.deleteAllocation(I, { force: true, requestId });
       const deletionLogs = hosts.bench.logs.filter(
-        ({ message }) => message === "deleted the allocations of a consumer",
+        ({ message }) => message === `deleted the allocations of consumer ${I}`,
       );
       expect(deletionLogs).toMatchObject([{ level: "info", fields: { consumer: I, request_id: requestId } }]);
     });
@@ -296,7 +296,7 @@ describe("5.5 allocation calls", () => {
       await expect(failure).rejects.toThrow(`Failed to delete allocations for consumer ${I}. Error: `);
     });
 
-    it("9.4 answer lost after commit: null, and asked again false", async () => {
+    it("9.4 answer lost after commit: null, and false when repeated", async () => {
       await claim(on(S));
       hosts.bench.inject({ on: "DELETE /allocations", does: "lose" });
       expect(await hosts.client.deleteAllocation(I, { force: true })).toBeNull();

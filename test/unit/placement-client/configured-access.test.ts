@@ -28,7 +28,7 @@ function accessOf(section: Options, response: Partial<HttpResponse> = {}) {
 }
 
 describe("[placement] auth_type", () => {
-  it("unset: the conductor is asked instead", () => {
+  it("unset: uses the conductor's access", () => {
     expect(accessOf({ endpoint: "http://p" }).access).toBeNull();
   });
 
@@ -60,7 +60,7 @@ describe("[placement] auth_type", () => {
       { project: { name: "service", domain: { name: "Services" } } },
       { id: "default" },
     ],
-  ])("password with %j: asks Identity for that scope, in JSON", async (section, scope, domain) => {
+  ])("password with %j: requests a token for that scope, in JSON", async (section, scope, domain) => {
     const { access, requests } = accessOf({ ...password, ...section });
     await expect(access?.credentials()).rejects.toThrow("503");
     // An Identity that does not list its versions is used at the default path.
@@ -107,9 +107,9 @@ describe("[placement] auth_type", () => {
       { application_credential_name: "n", user_id: "u1", application_credential_secret: "s" },
       { name: "n", secret: "s", user: { id: "u1" } },
     ],
-  ])("application credential %j: brings its scope along", async (section, expectedCredential) => {
+  ])("application credential %j: includes its scope", async (section, expectedCredential) => {
     const { access, requests } = accessOf({ ...credential, ...section }, { status: 401 });
-    await expect(access?.credentials()).rejects.toThrow(/refused the application credential/);
+    await expect(access?.credentials()).rejects.toThrow(/rejected the application credential/);
     expect(requests).toHaveLength(1);
     expect(JSON.parse(requests[0]?.body ?? "")).toEqual({
       auth: { identity: { methods: ["application_credential"], application_credential: expectedCredential } },

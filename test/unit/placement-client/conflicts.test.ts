@@ -41,7 +41,7 @@ describe("5.3 409 table of providers", () => {
   };
 
   for (const [what, edit] of Object.entries(change)) {
-    it(`5.3 rows 2, 3, 5.1 row 1 PUT ${what} generation: ResourceProviderUpdateConflict, the tree leaves the cache`, async () => {
+    it(`5.3 rows 2, 3, 5.1 row 1 PUT ${what} generation: ResourceProviderUpdateConflict, the tree is dropped from the cache`, async () => {
       edit();
       bench.inject({ on: `PUT /${what}`, does: CONCURRENT });
       await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
@@ -64,7 +64,7 @@ describe("5.3 409 table of providers", () => {
       expect(bench.requests()).toEqual([]);
     });
 
-    it(`5.1 row 2 PUT ${what} refused otherwise: ResourceProviderSyncFailed, the tree leaves the cache`, async () => {
+    it(`5.1 row 2 PUT ${what} rejected for another reason: ResourceProviderSyncFailed, the tree is dropped from the cache`, async () => {
       edit();
       bench.inject({ on: `PUT /${what}`, does: errorResponse(500, "", "broken") });
       await expect(client.updateFromProviderTree(tree)).rejects.toThrow(/broken/);
@@ -123,14 +123,14 @@ describe("5.3 409 table of providers", () => {
     expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["COMPUTE_NODE"] });
   });
 
-  it("400 on PUT inventories, class name that Placement refuses: InvalidResourceClass inside ResourceProviderSyncFailed", async () => {
+  it("400 on PUT inventories, invalid class name: InvalidResourceClass inside ResourceProviderSyncFailed", async () => {
     tree.updateInventory(U, { ...NODE_INVENTORY, CUSTOM_lower: inventoryOf(1) });
     const rejectedUpdate = client.updateFromProviderTree(tree);
     await expect(rejectedUpdate).rejects.toThrow(/CUSTOM_lower/);
     await expect(rejectedUpdate).rejects.toHaveProperty("cause", expect.any(InvalidResourceClass));
   });
 
-  it("one provider's failure does not keep the others from being written", async () => {
+  it("a failing provider does not prevent writes of the others", async () => {
     tree.newChild("devstack1_pci", U, CHILD);
     tree.addTraits(CHILD, "lower case");
     tree.addTraits(U, "COMPUTE_NODE");
@@ -138,7 +138,7 @@ describe("5.3 409 table of providers", () => {
     expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["COMPUTE_NODE"] });
   });
 
-  it("5.3 row 7 a trait that Placement lost meanwhile is asked for again after the refusal", async () => {
+  it("5.3 row 7 a trait deleted from Placement meanwhile is checked again after the rejection", async () => {
     tree.addTraits(U, "CUSTOM_GONE");
     await client.updateFromProviderTree(tree);
     tree.removeTraits(U, "CUSTOM_GONE");
@@ -190,14 +190,14 @@ describe("5.3 409 table of providers", () => {
       expect(bench.requests()).toEqual([]);
     });
 
-    it("makes the classes that Placement does not know yet", async () => {
+    it("creates the classes that Placement does not have yet", async () => {
       await reshape({ CUSTOM_LANE: inventoryOf(2) });
       expect(await bench.ask("GET", `/resource_providers/${CHILD}/inventories`)).toMatchObject({
         inventories: { CUSTOM_LANE: { total: 2 } },
       });
     });
 
-    it("5.3 row 5, 5.1 row 4 POST /reshaper concurrent_update: PlacementReshapeConflict, the whole cache goes; the redrive succeeds", async () => {
+    it("5.3 row 5, 5.1 row 4 POST /reshaper concurrent_update: PlacementReshapeConflict, the complete cache is dropped; the redrive succeeds", async () => {
       bench.inject({
         on: "POST /reshaper",
         does: () => claim(bench.client(), { VCPU: 1 }, "dddddddd-72cd-47eb-9c89-46d9e443a85f"),
@@ -208,7 +208,7 @@ describe("5.3 409 table of providers", () => {
       expect(bench.requests()[0]).toContain("in_tree");
     });
 
-    it("5.3 row 5 POST /reshaper refused otherwise: ReshapeFailed", async () => {
+    it("5.3 row 5 POST /reshaper rejected for another reason: ReshapeFailed", async () => {
       bench.inject({
         on: "POST /reshaper",
         does: errorResponse(409, "placement.undefined_code", "Unable to allocate inventory"),
@@ -216,7 +216,7 @@ describe("5.3 409 table of providers", () => {
       await expect(reshape()).rejects.toThrow(ReshapeFailed);
     });
 
-    it("a new provider that cannot be made: ReshapeFailed, nothing is moved", async () => {
+    it("a new provider that cannot be created: ReshapeFailed, nothing is moved", async () => {
       bench.inject({
         on: "POST /resource_providers",
         does: errorResponse(409, "", "Conflicting resource provider name: x"),
@@ -257,7 +257,7 @@ describe("transport and authentication", () => {
   ];
 
   for (const [what, does, name, times = 1] of cases) {
-    it(`${what}: ${name}, a PlacementAPIConnectFailure, and the next pass goes on`, async () => {
+    it(`${what}: ${name}, a PlacementAPIConnectFailure, and the next pass succeeds`, async () => {
       const bench = new PlacementBench();
       const client = bench.client();
       bench.inject({ on: "GET /resource_providers", does, times });
@@ -267,7 +267,7 @@ describe("transport and authentication", () => {
     });
   }
 
-  it("safe methods answer null and warn at most every 10th time", async () => {
+  it("safe methods return null and warn at most every 10th time", async () => {
     const bench = new PlacementBench();
     const client = bench.client();
     bench.inject({ on: "DELETE /allocations", does: "refuse", times: 21 });

@@ -13,7 +13,7 @@ function deletions() {
     .map((request) => request.replace("DELETE /resource_providers/", ""));
 }
 
-describe("5.8: a tree is deleted", () => {
+describe("5.8: deletion of a tree", () => {
   beforeEach(async () => {
     const tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
     tree.newChild("devstack1_gpu", S, CHILD);
@@ -23,7 +23,7 @@ describe("5.8: a tree is deleted", () => {
     hosts.bench.mark();
   });
 
-  it("leaves first; afterwards it is made again as a new one", async () => {
+  it("deletes the leaves first; afterwards the tree can be created again", async () => {
     expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });
     expect(deletions()).toEqual(["GRANDCHILD", "CHILD", "S"]);
     hosts.bench.mark();
@@ -31,7 +31,7 @@ describe("5.8: a tree is deleted", () => {
     expect(hosts.bench.requests(names)).toContain("POST /resource_providers 1.20");
   });
 
-  it("what is in use stays with what is above it, and is named; what is not goes, and is made again", async () => {
+  it("keeps and names providers in use and their parents; deletes the others, which can be created again", async () => {
     await claim({ [CHILD]: { resources: { VGPU: 1 } } });
     hosts.bench.mark();
     expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [CHILD, S] });
@@ -42,7 +42,7 @@ describe("5.8: a tree is deleted", () => {
     expect(hosts.bench.requests(names), "it is known still").toEqual([]);
   });
 
-  it("what Placement fails to delete stays, what is gone is as good as deleted", async () => {
+  it("keeps what Placement fails to delete; a missing provider counts as deleted", async () => {
     hosts.bench.inject({ on: `DELETE /resource_providers/${CHILD}`, does: errorResponse(500, "", "oops") });
     expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [CHILD, S] });
     await hosts.bench.ask("DELETE", `/resource_providers/${CHILD}`);
@@ -50,14 +50,14 @@ describe("5.8: a tree is deleted", () => {
     expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });
   });
 
-  it("what nobody foresaw ends it", async () => {
+  it("ends with an unexpected error", async () => {
     const does = () => Promise.reject(new TypeError("unforeseen"));
     hosts.bench.inject({ on: `DELETE /resource_providers/${CHILD}`, does });
     await expect(hosts.client.deleteResourceProvider(S)).rejects.toThrow("unforeseen");
     expect(deletions()).toEqual(["GRANDCHILD"]);
   });
 
-  it("its instances lose everything by force, evacuated ones this tree only, without another try", async () => {
+  it("deletes all allocations of its instances by force, those of evacuated ones in this tree only, without a retry", async () => {
     await claim(on(S, D), "replace", M);
     await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } } });
     hosts.bench.mark();
@@ -74,7 +74,7 @@ describe("5.8: a tree is deleted", () => {
     hosts.bench.inject({ on: "PUT /allocations", does: race });
     await hosts.client.deleteResourceProvider(D, { cascade: { instances: [], evacuated: [I] } });
     expect(await held(I)).toEqual({ [D]: FLAVOR });
-    const complaints = hosts.bench.logs.filter(({ message }) => message.includes("evacuated instance could not"));
+    const complaints = hosts.bench.logs.filter(({ message }) => message.includes("could not be removed"));
     expect(complaints).toHaveLength(1);
   });
 });

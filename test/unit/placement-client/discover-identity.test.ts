@@ -18,7 +18,7 @@ async function discover(authUrl: string, body: string, status = 300) {
   return { found: await discoverIdentity(http, authUrl), requestedUrls: requestedUrls };
 }
 
-describe("where Identity v3 is", () => {
+describe("the URL of Identity v3", () => {
   it.each([
     ["http://k:5000", versions(["v2.0", "http://k/v2.0/"], ["v3.14", "http://k:5000/v3/"]), "http://k:5000/v3"],
     ["http://k/identity/", versions(["v3.14", "http://other/identity/v3/"]), "http://other/identity/v3"],
@@ -27,11 +27,11 @@ describe("where Identity v3 is", () => {
     ["http://k", versions(["v2.0", "http://k/v2.0"]), "http://k"],
     // A service behind a TLS proxy lists its URL without TLS; passwords must not be sent there.
     ["https://k", versions(["v3.14", "http://k/v3/"]), "https://k"],
-  ])("%s that answers %s: %s", async (authUrl, body, expected) => {
+  ])("%s with the response %s: %s", async (authUrl, body, expected) => {
     expect((await discover(authUrl, body)).found).toBe(expected);
   });
 
-  it("is not asked for where the address says it", async () => {
+  it("is used without a request if the address contains the version", async () => {
     expect(await discover("http://k/v3/", "")).toEqual({ found: "http://k/v3", requestedUrls: [] });
   });
 });

@@ -21,27 +21,27 @@ async function remembered(uuid: string): Promise<readonly string[]> {
 }
 
 describe("a change of amounts", () => {
-  it("of a consumer that holds nothing, or that Placement refuses, fails without another try", async () => {
+  it("fails without a retry for a consumer without allocations, or if Placement rejects it", async () => {
     await expect(hosts.client.addResources(I, on(S))).rejects.toThrow(
-      `Failed to update allocations for consumer ${I}. Error: it holds nothing that could be changed`,
+      `Failed to update allocations for consumer ${I}. Error: it has no allocations`,
     );
     expect(writes()).toEqual([]);
     await claim(on(S));
     hosts.bench.mark();
     hosts.bench.inject({ on: "PUT /allocations", does: FULL });
-    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("Error: the change was refused");
+    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("Error: Placement rejected the change");
     expect(writes()).toEqual(["PUT /allocations/I 1.28 -> 409"]);
     hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
-    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("they kept changing; try again later");
+    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("they changed repeatedly; try again later");
   });
 
-  it("adds to what is held, also of classes and providers that are new; what is not named stays", async () => {
+  it("adds to existing allocations, also new classes and providers; others remain", async () => {
     await claim({ ...on(S), ...on(D) });
     await hosts.client.addResources(I, { [S]: { resources: { VCPU: 2, DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: { ...FLAVOR, VCPU: 3, DISK_GB: 1 }, [D]: FLAVOR });
   });
 
-  it("takes away up to what is held, and no more", async () => {
+  it("subtracts up to the existing amounts, and no more", async () => {
     await claim(on(S, D));
     await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(
       AllocationUpdateFailed,
@@ -51,8 +51,8 @@ describe("a change of amounts", () => {
   });
 });
 
-describe("a subtraction that is carried out twice", () => {
-  it("takes away once: the conflict is the echo of its own write", async () => {
+describe("a subtraction that is applied twice", () => {
+  it("subtracts once: the conflict comes from its own write", async () => {
     await claim({ [S]: { resources: { VCPU: 2, MEMORY_MB: 1024 } } });
     const carryOut = async () => void (await claim(on(S), "replace"));
     hosts.bench.inject({ on: "PUT /allocations", does: carryOut });
@@ -62,7 +62,7 @@ describe("a subtraction that is carried out twice", () => {
   });
 });
 
-describe("a tree that is taken from a consumer", () => {
+describe("removal of a tree from a consumer", () => {
   const strip = (options: { readonly retry?: boolean; readonly unless?: () => Promise<boolean> } = {}) =>
     hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false, ...options });
 
@@ -75,13 +75,13 @@ describe("a tree that is taken from a consumer", () => {
     await hosts.client.getAllocationsForProvider(S);
   });
 
-  it("is forgotten with what is below it", async () => {
+  it("drops the tree and its descendants from the cache", async () => {
     expect(await strip()).toBe(true);
     expect(await held()).toEqual({ [D]: FLAVOR });
     expect(await remembered(S)).toEqual([]);
   });
 
-  it("is not when it is needed after all, which is asked between reading and writing", async () => {
+  it("is skipped if the allocations are still in use, which is checked between reading and writing", async () => {
     hosts.bench.mark();
     let requests: readonly string[] = [];
     const unless = async () => {
@@ -95,7 +95,7 @@ describe("a tree that is taken from a consumer", () => {
     expect(await held()).toEqual({ [D]: FLAVOR });
   });
 
-  it("is not when Placement refuses: it is remembered, too", async () => {
+  it("leaves the cache unchanged if Placement rejects it", async () => {
     hosts.bench.inject({ on: "PUT /allocations", does: FULL });
     expect(await strip({ retry: true })).toBe(false);
     expect(await remembered(S)).toEqual([I]);
@@ -110,7 +110,7 @@ describe("a tree that is taken from a consumer", () => {
     expect(await strip({ retry })).toBe(expected);
   });
 
-  it("has gone before: the consumer is forgotten there, and nothing is written", async () => {
+  it("of allocations that are already gone updates the cache without a write", async () => {
     await claim(on(D), "replace");
     const other = hosts.bench.client();
     expect(await other.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
@@ -120,7 +120,7 @@ describe("a tree that is taken from a consumer", () => {
     expect(await remembered(S)).toEqual([]);
   });
 
-  it("of a consumer that holds nothing at all: that is forgotten everywhere", async () => {
+  it("of a consumer without any allocations removes it from the cache everywhere", async () => {
     await hosts.bench.ask("DELETE", `/allocations/${I}`);
     expect(await strip()).toBe(false);
     expect(await remembered(S)).toEqual([]);
@@ -128,7 +128,7 @@ describe("a tree that is taken from a consumer", () => {
   });
 });
 
-it("what a consumer holds is read with the generations of its providers, which may be sent back", async () => {
+it("a consumer's allocations are read with the generations of their providers, which a write may send back", async () => {
   await claim(on(S));
   const { generation } = await hosts.client.getAllocationsForProvider(S);
   const { allocations } = await hosts.client.getAllocationsForConsumer(I);
@@ -138,7 +138,7 @@ it("what a consumer holds is read with the generations of its providers, which m
 test.each([
   [404, true],
   [500, false],
-])("allocations of a provider that answered %i: it is missing %s", (status, expected) => {
+])("allocations of a provider with the response %i: missing %s", (status, expected) => {
   const response = { status, describe: () => String(status) };
   expect(isProviderMissing(new ResourceProviderAllocationRetrievalFailed("p", "why", response))).toBe(expected);
   expect(isProviderMissing(new AllocationUpdateFailed("c", "why", response))).toBe(false);

@@ -26,12 +26,12 @@ async function reread() {
   tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
 }
 
-describe("what is written is not written again", () => {
+describe("an unchanged value is not written again", () => {
   it.each<[string, () => unknown]>([
     ["inventory", () => tree.updateInventory(S, { VCPU: inventoryOf(3) })],
     ["aggregates", () => tree.updateAggregates(S, [AGGREGATE])],
     ["traits", () => tree.updateTraits(S, ["COMPUTE_NODE"])],
-  ])("%s, also from the cache's copy", async (what, edit) => {
+  ])("%s, also from a copy of the cache", async (what, edit) => {
     edit();
     await flush();
     expect(requests().at(-1)).toMatch(/^PUT /);
@@ -43,7 +43,7 @@ describe("what is written is not written again", () => {
     expect(requests(), what).toEqual([]);
   });
 
-  it("and does not hide who holds what", async () => {
+  it("and other consumers' allocations are still noticed", async () => {
     await hosts.claim(on(S));
     await hosts.client.getAllocationsForProvider(S);
     hosts.client.invalidateAssociations(S);
@@ -60,11 +60,11 @@ describe("what is written is not written again", () => {
   });
 });
 
-describe("names that Placement has to know first", () => {
+describe("names that must exist in Placement", () => {
   const put = (name: string) => `PUT /resource_classes/${name} 1.7`;
   const countRequests = (request: string) => requests().filter((each) => each === request).length;
 
-  it("a custom class is made once, a standard one never", async () => {
+  it("a custom class is created once, a standard one never", async () => {
     tree.updateInventory(S, { VCPU: inventoryOf(3), CUSTOM_LANE: inventoryOf(1) });
     await flush();
     tree.updateInventory(S, { VCPU: inventoryOf(4), CUSTOM_LANE: inventoryOf(1) });
@@ -72,7 +72,7 @@ describe("names that Placement has to know first", () => {
     expect([countRequests(put("CUSTOM_LANE")), countRequests(put("VCPU"))]).toEqual([1, 0]);
   });
 
-  it("a class is made again after a refusal that may be for its want, and no other", async () => {
+  it("a class is created again after a rejection that may be due to its absence, and no other", async () => {
     tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(1) });
     await flush();
     for (const [status, times] of [
@@ -89,7 +89,7 @@ describe("names that Placement has to know first", () => {
     }
   });
 
-  it("everything is asked for again when the cache is cleared", async () => {
+  it("everything is checked again when the cache is cleared", async () => {
     const edit = (total: number) => {
       tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(total) });
       tree.updateTraits(S, total === 1 ? ["CUSTOM_FAST"] : ["CUSTOM_FAST", "COMPUTE_NODE"]);
@@ -105,7 +105,7 @@ describe("names that Placement has to know first", () => {
     expect(requests()).toContain("GET /traits?name=in:CUSTOM_FAST,COMPUTE_NODE 1.6");
   });
 
-  it("what one client of a process has learnt, the others need not ask", async () => {
+  it("names that one client of a process knows are not checked by the others", async () => {
     const known = new KnownNames();
     const clients = [1, 2].map(() =>
       reportClientOf(ENDPOINT, { ...hosts.bench.runtime, http: hosts.bench.http, known }),
@@ -123,7 +123,7 @@ describe("names that Placement has to know first", () => {
     ]);
   });
 
-  it("a trait that Placement cannot be asked about, or does not make, is named", async () => {
+  it("a trait that cannot be checked or created is named in the error", async () => {
     const set = (trait: string) => hosts.client.setTraitsForProvider(S, { traits: [trait], generation: 1 });
     hosts.bench.inject({ on: "GET /traits", does: OOPS });
     await expect(set("CUSTOM_FAST")).rejects.toThrow(TraitRetrievalFailed);
@@ -132,7 +132,7 @@ describe("names that Placement has to know first", () => {
     expect(requests().filter((request) => request.includes("/resource_providers"))).toEqual([]);
   });
 
-  it("a refused write is no conflict", async () => {
+  it("a rejected write is not a conflict", async () => {
     hosts.bench.inject({ on: "PUT /resource_providers", does: OOPS });
     const { generation } = await hosts.client.getProviderTraits(S);
     const failed = hosts.client.setTraitsForProvider(S, { traits: [], generation });
@@ -141,8 +141,8 @@ describe("names that Placement has to know first", () => {
   });
 });
 
-describe("traits that are set whatever the cache says", () => {
-  it("with the generation that the cache has: the next write goes on from it", async () => {
+describe("setting traits regardless of the cache", () => {
+  it("with the cached generation updates the cache for the next write", async () => {
     const { generation } = await hosts.client.getProviderTraits(S);
     await hosts.client.setTraitsForProvider(S, { traits: ["COMPUTE_NODE"], generation });
     await reread();
@@ -152,7 +152,7 @@ describe("traits that are set whatever the cache says", () => {
     expect(tree.data(S).generation).toBe(generation + 2);
   });
 
-  it("with a newer one: what somebody else wrote is not hidden by it", async () => {
+  it("with a newer generation does not hide another client's writes", async () => {
     await hosts.bench.ask("PUT", `/resource_providers/${S}/traits`, "1.6", {
       resource_provider_generation: tree.data(S).generation,
       traits: ["STORAGE_DISK_SSD"],
@@ -164,7 +164,7 @@ describe("traits that are set whatever the cache says", () => {
     await expect(flush()).rejects.toThrow("changed meanwhile");
   });
 
-  it("of a provider that the cache does not have", async () => {
+  it("works for a provider that is not cached", async () => {
     const client = hosts.bench.client();
     const { generation } = await client.getProviderTraits(S);
     await client.setTraitsForProvider(S, { traits: ["COMPUTE_NODE"], generation });
@@ -173,7 +173,7 @@ describe("traits that are set whatever the cache says", () => {
 });
 
 describe("discrete resources stay with the agent", () => {
-  it("the cache keeps what the driver said", async () => {
+  it("the cache retains the values from the driver", async () => {
     tree.updateResources(S, { CUSTOM_LANE: ["a", "b"] });
     await flush();
     await reread();

@@ -18,7 +18,7 @@ const LOOK = ["GET /resource_providers?name=devstack1 1.14", "GET /resource_prov
 const WRITE = "PUT /resource_providers/S/aggregates 1.19";
 
 describe("5.9: a host's provider is found by the host's name", () => {
-  it("it joins one aggregate after the other, and leaves one of them", async () => {
+  it("it is added to several aggregates and removed from one of them", async () => {
     await hosts.client.aggregateAddHost(ONE, "devstack1");
     expect(hosts.bench.requests(NAMES)).toEqual([...LOOK, WRITE]);
     await hosts.client.aggregateAddHost(TWO, "devstack1");
@@ -27,7 +27,7 @@ describe("5.9: a host's provider is found by the host's name", () => {
     expect(await aggregates()).toEqual([TWO]);
   });
 
-  it("what is so already is not written", async () => {
+  it("an unchanged membership is not written", async () => {
     await hosts.client.aggregateAddHost(ONE, "devstack1");
     hosts.bench.mark();
     await hosts.client.aggregateAddHost(ONE, "devstack1");
@@ -35,7 +35,7 @@ describe("5.9: a host's provider is found by the host's name", () => {
     expect(hosts.bench.requests(NAMES)).toEqual([...LOOK, ...LOOK]);
   });
 
-  it("a provider that is missing fails to join, and has left", async () => {
+  it("a missing provider cannot be added, and counts as removed", async () => {
     await expect(hosts.client.aggregateAddHost(ONE, "devstack9")).rejects.toThrow(ResourceProviderNotFound);
     await expect(hosts.client.aggregateRemoveHost(ONE, "devstack9")).resolves.toBeUndefined();
   });
@@ -43,7 +43,7 @@ describe("5.9: a host's provider is found by the host's name", () => {
   test.each([
     [3, true],
     [4, false],
-  ])("another process writes %i times at the same moment: it works %s", async (times, works) => {
+  ])("another process writes %i times at the same time: it works %s", async (times, works) => {
     hosts.bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times });
     const joined = hosts.client.aggregateAddHost(ONE, "devstack1");
     if (works) {
@@ -55,7 +55,7 @@ describe("5.9: a host's provider is found by the host's name", () => {
     expect(await aggregates()).toEqual(works ? [ONE] : []);
   });
 
-  it("a refusal is no race: it fails at once, to leave, too", async () => {
+  it("a rejection is not a conflict: add and remove fail without a retry", async () => {
     hosts.bench.inject({ on: "PUT /aggregates", does: errorResponse(500, "", "oops"), times: 2 });
     await expect(hosts.client.aggregateAddHost(ONE, "devstack1")).rejects.toThrow(ResourceProviderUpdateFailed);
     expect(hosts.bench.requests(NAMES)).toEqual([...LOOK, `${WRITE} -> 500`]);

@@ -24,7 +24,7 @@ function taken(reader: (value: unknown) => unknown): readonly unknown[] {
   });
 }
 
-describe("readers take what they are named after, and nothing else", () => {
+describe("readers accept the type in their name, and nothing else", () => {
   test.each<[string, (value: unknown) => unknown, readonly unknown[]]>([
     ["asRecord", asRecord, [{ a: 1 }, {}]],
     ["asArray", asArray, [[1], []]],
@@ -35,31 +35,31 @@ describe("readers take what they are named after, and nothing else", () => {
     expect(taken(reader)).toEqual(expected);
   });
 
-  it("asStringOrNull takes what is not there for null", () => {
+  it("asStringOrNull reads a missing value as null", () => {
     expect(asStringOrNull(undefined)).toBeNull();
   });
 });
 
-it("mapRecord reads each member, with its name", () => {
+it("mapRecord reads each member with its name", () => {
   expect(mapRecord({ a: 1, b: 2 }, (value, key) => `${key}${asNumber(value)}`)).toEqual({ a: "a1", b: "b2" });
   expect(() => mapRecord([], asNumber)).toThrow(DiscoveryFailure);
 });
 
-describe("what it found is quoted", () => {
+describe("errors quote the value found", () => {
   test.each<[() => unknown, string]>([
     [() => parseJson("<html>"), "expected JSON, found <html>"],
     [() => parseJson(""), "expected JSON, found nothing"],
     [() => parseJson("x".repeat(81)), `expected JSON, found ${"x".repeat(80)}…`],
     [() => parseJson("x".repeat(80)), `expected JSON, found ${"x".repeat(80)}`],
-    [() => asNumber("five"), 'expected a number in the answer, found "five"'],
-    [() => asRecord(undefined), "expected an object in the answer, found nothing"],
-    [() => asArray({}), "expected a list in the answer, found {}"],
-    [() => asString(1), "expected a string in the answer, found 1"],
+    [() => asNumber("five"), 'expected a number in the response, found "five"'],
+    [() => asRecord(undefined), "expected an object in the response, found nothing"],
+    [() => asArray({}), "expected a list in the response, found {}"],
+    [() => asString(1), "expected a string in the response, found 1"],
   ])("%#", (read, message) => {
     expect(read).toThrow(new DiscoveryFailure(message));
   });
 
-  it("and the parser's own error is the cause", () => {
+  it("the parser's own error is the cause", () => {
     expect(parseJson("[1]")).toEqual([1]);
     try {
       parseJson("{");

@@ -18,7 +18,7 @@ describe("lean tracking", () => {
     bench.mark();
   });
 
-  it("unchanged pass: one listing; who holds what is known since the provider was made or read", async () => {
+  it("unchanged pass: one listing; the consumers are known since the provider was created or read", async () => {
     await node(client, U, "devstack1");
     expect(bench.requests(NAMES)).toEqual(["GET /resource_providers?in_tree=U 1.14"]);
     client.clearProviderCache();
@@ -41,7 +41,7 @@ describe("lean tracking", () => {
     ]);
   });
 
-  it("a new allocation raises the generation: it is seen in the next pass", async () => {
+  it("a new allocation raises the generation, so the next pass notices it", async () => {
     await node(client, U, "devstack1");
     await claim(I);
     bench.mark();
@@ -55,7 +55,7 @@ describe("lean tracking", () => {
     expect(bench.requests(NAMES)).toHaveLength(1);
   });
 
-  it("5.4 a dropped allocation raises none: the remembered consumer stays until it is judged, then is forgotten", async () => {
+  it("5.4 a removed allocation raises none: the cached consumer remains until it is checked, then is removed", async () => {
     await claim(I);
     await node(client, U, "devstack1");
     await bench.ask("DELETE", `/allocations/${I}`);
@@ -66,14 +66,14 @@ describe("lean tracking", () => {
     expect(bench.requests(NAMES)).toHaveLength(1);
   });
 
-  it("forgets a consumer whose tree was stripped from it", async () => {
+  it("removes a consumer from the cache when its tree was removed from its allocations", async () => {
     await claim(I);
     await node(client, U, "devstack1");
     expect(await client.removeProviderTreeFromInstanceAllocation(I, U, { retry: false })).toBe(true);
     expect(await node(client, U, "devstack1")).toEqual([]);
   });
 
-  it("its own writes do not cost a reading", async () => {
+  it("its own writes require no reading", async () => {
     await node(client, U, "devstack1");
     bench.mark();
     await node(client, U, "devstack1", ["COMPUTE_NODE", "STORAGE_DISK_SSD"]);
@@ -81,7 +81,7 @@ describe("lean tracking", () => {
     expect(bench.requests(NAMES).filter((request) => request.includes("allocations"))).toEqual([]);
   });
 
-  it("its own write that came after somebody's allocation does not hide that", async () => {
+  it("its own write after another client's allocation does not hide that allocation", async () => {
     await node(client, U, "devstack1");
     const pass = await client.beginPass([U]);
     await claim(I);
@@ -100,7 +100,7 @@ describe("lean tracking", () => {
     expect(after.data(U).aggregates.size).toBe(1);
   });
 
-  it("V10 a provider that was deleted behind its back is made again in the next pass", async () => {
+  it("V10 a provider deleted by another client is created again in the next pass", async () => {
     await bench.ask("DELETE", `/resource_providers/${U}`);
     bench.mark();
     await node(client, U, "devstack1");
@@ -108,7 +108,7 @@ describe("lean tracking", () => {
     expect(await bench.ask("GET", `/resource_providers/${U}/inventories`)).toMatchObject({ inventories: { VCPU: {} } });
   });
 
-  it("a child that somebody else added is seen in the next pass", async () => {
+  it("a child added by another client is noticed in the next pass", async () => {
     await bench.ask("POST", "/resource_providers", "1.20", { uuid: CHILD, name: "agent_vf", parent_provider_uuid: U });
     const tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1", { pass: await client.beginPass([U]) });
     expect(tree.exists("agent_vf")).toBe(true);
@@ -117,7 +117,7 @@ describe("lean tracking", () => {
     expect(bench.requests()).toEqual([]);
   });
 
-  it("a redrive after a conflict lists again: the listing of the pass is old then", async () => {
+  it("a redrive after a conflict lists again: the listing of the pass is outdated", async () => {
     const pass = await client.beginPass([U]);
     const tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1", { pass });
     await bench.ask("PUT", `/resource_providers/${U}/traits`, "1.6", {

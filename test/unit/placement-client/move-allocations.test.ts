@@ -14,7 +14,7 @@ describe("moves and generations", () => {
     (await hosts.client.getAllocationsForConsumer(consumer)).consumerGeneration;
 
   describe("5.6 move_allocations", () => {
-    it("5.5 move hands everything over in one request, with the source's project and user", async () => {
+    it("5.5 move moves all allocations in one request, with the source's project and user", async () => {
       await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 1 } } });
       hosts.bench.mark();
       expect(await hosts.client.moveAllocations(I, M)).toBe(true);
@@ -34,7 +34,7 @@ describe("moves and generations", () => {
       expect(await held(I)).toEqual({ [S]: FLAVOR });
     });
 
-    it("V15 what the target is to keep stays its own, and is chosen by what it holds", async () => {
+    it("V15 allocations selected by `leave` remain with the target", async () => {
       await claim(on(S), "double", M);
       await claim(on(D, NFS));
       const leave = async (holds: Allocations) => new Set(Object.keys(holds).filter((provider) => provider !== D));
@@ -42,7 +42,7 @@ describe("moves and generations", () => {
       expect(await held(I)).toEqual({ [S]: FLAVOR, [NFS]: FLAVOR });
     });
 
-    it("9.4 answer lost after commit: moved again it is recognised as done", async () => {
+    it("9.4 answer lost after commit: the repeated move counts as done", async () => {
       await claim(on(S));
       hosts.bench.inject({ on: "POST /allocations", does: "lose" });
       expect(await hosts.client.moveAllocations(I, M)).toBeNull();
@@ -55,7 +55,7 @@ describe("moves and generations", () => {
       expect(await hosts.client.moveAllocations(I, M)).toBe(false);
     });
 
-    it("409: consumer conflict is AllocationMoveFailed, another race is retried, anything else is false", async () => {
+    it("409: consumer conflict is AllocationMoveFailed, another concurrent update is retried, anything else is false", async () => {
       await claim(on(S));
       hosts.bench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT });
       const failure = hosts.client.moveAllocations(I, M);
@@ -67,7 +67,7 @@ describe("moves and generations", () => {
       expect(await hosts.client.moveAllocations(I, M)).toBe(true);
     });
 
-    it("bug 1848343 OPT: the target was deleted meanwhile, so its allocation does not come back", async () => {
+    it("bug 1848343 OPT: the target was deleted meanwhile, so its allocations are not recreated", async () => {
       await claim(on(S), "double", M);
       expect(await hosts.client.moveAllocations(M, I, { targetDeleted: async () => true })).toBe(true);
       expect(hosts.bench.requests(NAMES).at(-1), "by force").toBe("DELETE /allocations/I");
@@ -79,7 +79,7 @@ describe("moves and generations", () => {
   });
 
   describe("5.4 generations", () => {
-    it("a replaced allocation that drops S raises D's generation only, a DELETE raises none", async () => {
+    it("a replacement that drops S raises D's generation only, a DELETE raises none", async () => {
       await claim(on(S, D));
       const before = [await generation(S), await generation(D)];
       await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
@@ -88,14 +88,14 @@ describe("moves and generations", () => {
       expect([await generation(S), await generation(D)]).toEqual([before[0], (before[1] ?? 0) + 1]);
     });
 
-    it("a wipe by PUT raises the generation of every provider that the consumer had", async () => {
+    it("emptying a consumer by PUT raises the generations of all its providers", async () => {
       await claim(on(S, D));
       const before = [await generation(S), await generation(D)];
       await hosts.client.deleteAllocation(I, { force: false });
       expect([await generation(S), await generation(D)]).toEqual(before.map((known) => known + 1));
     });
 
-    it("a consumer is at 1 after its first write, and unknown again when its last allocation goes", async () => {
+    it("a consumer has generation 1 after its first write, and is unknown again when its last allocation is removed", async () => {
       await claim(on(S));
       expect(await consumerGeneration()).toBe(1);
       await claim(on(D));

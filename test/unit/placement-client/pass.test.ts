@@ -86,7 +86,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(bench.requests(NAMES)).toHaveLength(4);
   });
 
-  it("5.2 steady pass: sends nothing; a custom class and traits that were seen once are not asked for again", async () => {
+  it("5.2 steady pass: sends nothing; a known custom class and known traits are not checked again", async () => {
     await report(client);
     bench.mark();
     await report(client);
@@ -120,7 +120,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(bench.requests()).toEqual([]);
   });
 
-  it("child providers: made top-down, written bottom-up, removed bottom-up", async () => {
+  it("child providers: created top-down, written bottom-up, removed bottom-up", async () => {
     await report(client);
     bench.mark();
     const tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
@@ -152,7 +152,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(bench.requests()).toEqual([]);
   });
 
-  it("a child that an earlier pass made before it died is found, not made again", async () => {
+  it("a child created by an earlier interrupted pass is found, not created again", async () => {
     await report(client);
     await bench.ask("POST", "/resource_providers", "1.20", {
       uuid: CHILD,
@@ -226,7 +226,7 @@ describe("5.2 request sequences of one node pass", () => {
     ]);
   });
 
-  it("asks for sharing providers with at most sharing_providers_max_uuids_per_request aggregates at a time", async () => {
+  it("requests sharing providers with at most sharing_providers_max_uuids_per_request aggregates at a time", async () => {
     const aggregates = Array.from({ length: 5 }, (_, index) => `${index}${AGGREGATE.slice(1)}`);
     const tree = await report(client);
     tree.updateAggregates(U, aggregates);
@@ -239,7 +239,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(batchSizes).toEqual([2, 2, 1]);
   });
 
-  it("conflict: the tree is dropped, the next attempt reads all of it again and keeps what the other wrote", async () => {
+  it("conflict: the tree is dropped, the next attempt reads all of it again and retains another client's writes", async () => {
     const tree = await report(client);
     await bench.ask("PUT", `/resource_providers/${U}/traits`, "1.6", {
       resource_provider_generation: 2,
@@ -258,7 +258,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(again.data(U).generation).toBe(4);
   });
 
-  it("forwards the operation's request id and names itself", async () => {
+  it("sends the operation's request id and its own name", async () => {
     await client.getProviderTreeAndEnsureRoot(U, "devstack1", { requestId: "req-42" });
     expect(bench.sent[0]?.headers).toMatchObject({
       accept: "application/json",
@@ -269,7 +269,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(bench.sent[1]?.headers["content-type"]).toBe("application/json");
   });
 
-  it("a provider that was deleted behind its back is made again once its tree is read again", async () => {
+  it("a provider deleted by another client is created again once its tree is read again", async () => {
     await report(client);
     await bench.ask("DELETE", `/resource_providers/${U}`);
     bench.advance(300_001);
@@ -281,14 +281,14 @@ describe("5.2 request sequences of one node pass", () => {
     });
   });
 
-  it("5.3 row 1 POST /resource_providers duplicate name: says whose name it is and what to do", async () => {
+  it("5.3 row 1 POST /resource_providers duplicate name: the error names the owner and what to do", async () => {
     await bench.ask("POST", "/resource_providers", "1.20", { uuid: CHILD, name: "devstack1" });
     const failed = client.getProviderTreeAndEnsureRoot(U, "devstack1");
     await expect(failed).rejects.toThrow(ResourceProviderCreationFailed);
     await expect(failed).rejects.toThrow(/devstack1.*resource provider list --name devstack1/);
   });
 
-  it("5.3 row 1 POST /resource_providers duplicate uuid: takes over the one that somebody made meanwhile", async () => {
+  it("5.3 row 1 POST /resource_providers duplicate uuid: uses the provider that another client has just created", async () => {
     bench.inject({
       on: "POST /resource_providers",
       does: async () => {

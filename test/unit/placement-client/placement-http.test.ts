@@ -48,7 +48,7 @@ function client(timeout?: number): PlacementHttp {
 const HEADERS = { accept: "application/json", "user-agent": "nova-conductor compute-agent", ...TOKEN };
 
 describe("a request", () => {
-  it("has a microversion, a request id, a body and a signal where they are given, and nothing of it where they are not", async () => {
+  it("has a microversion, a request id, a body and a signal if they are given, and none of them otherwise", async () => {
     const { signal } = new AbortController();
     const call: PlacementCall = { version: "1.28", requestId: "req-1", body: { a: 1 }, signal };
     await client(5).put("/allocations/C", call);
@@ -73,7 +73,7 @@ describe("a request", () => {
     expect(requests.map((request) => Object.keys(request).length)).toEqual([6, 3]);
   });
 
-  it("is made by each of the methods", async () => {
+  it("is sent by each of the methods", async () => {
     const http = client();
     await http.get("/a", {});
     await http.put("/a", {});
@@ -82,7 +82,7 @@ describe("a request", () => {
     expect(requests.map(({ method }) => method)).toEqual(["GET", "PUT", "POST", "DELETE"]);
   });
 
-  it("with a token that is refused is made once more with another one", async () => {
+  it("with a rejected token is repeated once with another one", async () => {
     respond = (index) => ({ status: index === 1 ? 401 : 204 });
     expect((await client().get("/a", {})).status).toBe(204);
     expect([requests.length, expired]).toEqual([2, 1]);
@@ -90,13 +90,13 @@ describe("a request", () => {
     const rejectedCall = client().get("/a", {});
     await expect(rejectedCall).rejects.toThrow(Unauthorized);
     await expect(rejectedCall).rejects.toThrow(
-      'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement answered 401 "no"',
+      'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement responded with 401 "no"',
     );
     expect([requests.length, expired]).toEqual([4, 2]);
   });
 
   test.each([new HttpConnectFailure("http://p", "ECONNREFUSED"), new HttpTimeout("http://p", 5)])(
-    "that nothing answers is a ConnectFailure that says so: %s",
+    "without a response is a ConnectFailure that explains it: %s",
     async (cause) => {
       respond = () => {
         throw cause;
@@ -112,7 +112,7 @@ describe("a request", () => {
     },
   );
 
-  it("that fails in another way says that", async () => {
+  it("that fails in another way throws that error", async () => {
     const unforeseen = new TypeError("unforeseen");
     respond = () => {
       throw unforeseen;
@@ -121,7 +121,7 @@ describe("a request", () => {
   });
 });
 
-describe("its event, for metrics, says the route and no names", () => {
+describe("its event, for metrics, has the route without names", () => {
   test.each([
     ["/resource_providers", "/resource_providers"],
     ["/resource_providers?in_tree=U", "/resource_providers"],
@@ -142,7 +142,7 @@ describe("its event, for metrics, says the route and no names", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   const of = (status: number, body = "") => new PlacementResponse({ status, body }, "GET http://p/a");
   const errors = (...list: readonly unknown[]) => JSON.stringify({ errors: list });
 
@@ -151,7 +151,7 @@ describe("an answer", () => {
     [200, true],
     [299, true],
     [300, false],
-  ])("of %i is ok: %s", (status, ok) => {
+  ])("with status %i is ok: %s", (status, ok) => {
     expect(of(status).ok).toBe(ok);
   });
 
@@ -163,7 +163,7 @@ describe("an answer", () => {
     expect([of(400, errors({})).code, of(400, errors({})).detail]).toEqual(["", ""]);
   });
 
-  it("of something before Placement is quoted, up to 200 characters", () => {
+  it("from a proxy in front of Placement is quoted, up to 200 characters", () => {
     expect(of(502, " <b>Bad\n gateway</b> ").describe()).toBe('502 "<b>Bad gateway</b>"');
     expect(of(502, "x".repeat(300)).detail).toBe("x".repeat(200));
     expect(of(502, "").describe()).toBe("502");
@@ -180,9 +180,9 @@ describe("an answer", () => {
     expect([response.isConcurrentUpdate, response.isConsumerConflict]).toEqual([isUpdate, isConsumers]);
   });
 
-  it("is read by its reader; what is none of Placement's says who answered", () => {
+  it("is read by its reader; the error for a response of another server names the request", () => {
     expect(of(200, '{"n": 1}').read(({ n }) => asNumber(n))).toBe(1);
-    const text = "GET http://p/a was not answered by a Placement: expected JSON, found <html>";
+    const text = "GET http://p/a did not get a response of Placement: expected JSON, found <html>";
     expect(() => of(200, "<html>").read(() => 1)).toThrow(new DiscoveryFailure(text));
     const unforeseen = new TypeError("unforeseen");
     expect(() =>
@@ -192,9 +192,9 @@ describe("an answer", () => {
     ).toThrow(unforeseen);
   });
 
-  it("does not tell the password in the endpoint", async () => {
+  it("does not disclose the password in the endpoint", async () => {
     respond = () => ({ body: "<html>" });
     const unreadable = await client().get("/a", {});
-    expect(() => unreadable.read(() => 1)).toThrow(/^GET http:\/\/p\/placement\/a was not answered/);
+    expect(() => unreadable.read(() => 1)).toThrow(/^GET http:\/\/p\/placement\/a did not get a response of Placement/);
   });
 });

@@ -27,7 +27,7 @@ function recalled(memory: ProviderAllocationMemory, uuid: string, generation?: n
   return memory.recall(uuid, pass(uuid, generation)) !== undefined;
 }
 
-describe("what was read of a provider is stale", () => {
+describe("cached associations are stale", () => {
   test.each([
     [300, 300_000, false],
     [300, 300_001, true],
@@ -44,7 +44,7 @@ describe("what was read of a provider is stale", () => {
   });
 });
 
-describe("what shares with a node", () => {
+describe("a provider that shares with a node", () => {
   beforeEach(() => {
     cache.tree.updateAggregates("gpu", ["a"]);
     cache.tree.updateAggregates("nfs", ["x", "a"]);
@@ -52,14 +52,14 @@ describe("what shares with a node", () => {
     cache.markSharing("nfs");
   });
 
-  it("has an aggregate of anything in the node's tree, and comes with the node", () => {
+  it("has an aggregate of any provider in the node's tree, and is included with the node", () => {
     expect(cache.sharingWith("one")).toEqual(["nfs"]);
     expect(cache.editable("one").roots).toEqual(["one", "nfs"]);
     cache.tree.updateAggregates("nfs", ["x"]);
     expect(cache.sharingWith("one")).toEqual([]);
   });
 
-  it("is not the node itself, nor what is not known any more", () => {
+  it("is not the node itself, and must be cached", () => {
     cache.markSharing("gpu");
     expect(cache.sharingWith("one")).toEqual(["nfs"]);
     expect(cache.sharingWith("two")).toEqual(["nfs", "gpu"]);
@@ -67,13 +67,13 @@ describe("what shares with a node", () => {
     expect(cache.sharingWith("one")).toEqual([]);
   });
 
-  it("an edited copy leaves the cache as it is", () => {
+  it("an edited copy does not change the cache", () => {
     cache.editable("one").remove("gpu");
     expect(cache.tree.exists("gpu")).toBe(true);
   });
 });
 
-describe("what is forgotten", () => {
+describe("removal from the cache", () => {
   const ALL = ["one", "gpu", "two", "nfs"];
   const known = () => ({
     tree: ALL.filter((uuid) => cache.tree.exists(uuid)),
@@ -99,14 +99,14 @@ describe("what is forgotten", () => {
     expect(known()).toEqual(only(...left));
   });
 
-  it("a provider that is in no tree: what was read of it", () => {
+  it("removes the associations of a provider that is in no tree", () => {
     cache.tree.remove("two");
     cache.invalidateProvider("two");
     expect(known()).toEqual(only("one", "gpu", "nfs"));
     cache.invalidateTree("unknown");
   });
 
-  it("with it that it shares", () => {
+  it("removes that a provider is sharing", () => {
     for (const forget of [() => cache.invalidateProvider("nfs"), () => cache.clear()]) {
       cache = open(300);
       cache.markSharing("nfs");
@@ -122,7 +122,7 @@ describe("what is forgotten", () => {
   });
 });
 
-describe("who holds what on a provider", () => {
+describe("the cached consumers of a provider", () => {
   let memory: ProviderAllocationMemory;
 
   beforeEach(() => {
@@ -135,7 +135,7 @@ describe("who holds what on a provider", () => {
     ...(memory.recall(uuid, pass(uuid, generation))?.consumers.keys() ?? []),
   ];
 
-  it("is known while its generation stands still, or was raised by our own write only", () => {
+  it("are valid while its generation is unchanged, or was only raised by our own write", () => {
     expect([recalled(memory, "one"), recalled(memory, "one", 6), recalled(memory, "other")]).toEqual([
       true,
       false,
@@ -149,7 +149,7 @@ describe("who holds what on a provider", () => {
     expect(memory.recall("two", pass("one"))).toBeUndefined();
   });
 
-  it("is told and kept in copies", () => {
+  it("are passed and stored as copies", () => {
     const recalledCopy = memory.recall("one", pass("one")) ?? expect.fail("it is not known");
     (recalledCopy.consumers as Map<string, unknown>).clear();
     expect(consumers("one")).toEqual(["of one"]);
@@ -159,7 +159,7 @@ describe("who holds what on a provider", () => {
     expect(consumers("two")).toEqual(["of two"]);
   });
 
-  it("lacks a consumer that was seen to hold nothing there, or anywhere", () => {
+  it("lack a consumer that had no allocations there, or anywhere, when last read", () => {
     memory.remember("two", {
       consumers: new Map([
         ["c", {}],
@@ -181,7 +181,7 @@ describe("who holds what on a provider", () => {
     expect([consumers("one"), consumers("two")]).toEqual([[], ["c"]]);
   });
 
-  it("is forgotten with its provider, or with all", () => {
+  it("are removed with their provider, or with the complete cache", () => {
     memory.forgetProvider("one");
     expect([recalled(memory, "one"), recalled(memory, "two")]).toEqual([false, true]);
     memory.clear();

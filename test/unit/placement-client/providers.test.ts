@@ -17,7 +17,7 @@ describe("single providers", () => {
       await hosts.client.updateFromProviderTree(tree);
     });
 
-    it("cascade: instances lose everything, evacuated ones this tree only; children before parents", async () => {
+    it("cascade: deletes all allocations of instances, those of evacuated ones in this tree only; children before parents", async () => {
       await claim(on(S, NFS));
       await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } } }, "double", M);
       hosts.bench.mark();
@@ -31,13 +31,13 @@ describe("single providers", () => {
       expect(await remains()).toEqual({ resource_providers: [] });
     });
 
-    it("what is in use stays and is named; the loop goes on", async () => {
+    it("providers in use remain and are named; the others are deleted", async () => {
       await claim({ [CHILD]: { resources: { VGPU: 1 } } }, "double", M);
       expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [CHILD, S] });
       expect(hosts.bench.logs.filter(({ level }) => level === "error")).toHaveLength(2);
     });
 
-    it("one that somebody else has deleted is forgotten, too", async () => {
+    it("a provider deleted by another client is removed from the cache as well", async () => {
       await hosts.bench.ask("DELETE", `/resource_providers/${CHILD}`, "1.20");
       await hosts.bench.ask("DELETE", `/resource_providers/${S}`, "1.20");
       expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });
@@ -45,7 +45,7 @@ describe("single providers", () => {
       expect(await remains()).toMatchObject({ resource_providers: [{ uuid: S }] });
     });
 
-    it("5.1 row 5 is made again by the next pass, and an absent one is no error", async () => {
+    it("5.1 row 5 is created again by the next pass, and a missing one is not an error", async () => {
       await hosts.client.deleteResourceProvider(S);
       expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });
       await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
@@ -60,7 +60,7 @@ describe("single providers", () => {
         resource_providers: { uuid: string }[];
       }>;
 
-    it("finds the provider by name, adds and removes; what is so already is not written", async () => {
+    it("finds the provider by name, adds and removes; an unchanged membership is not written", async () => {
       await hosts.client.aggregateAddHost(AGGREGATE, "devstack1");
       expect((await members()).resource_providers.map(({ uuid }) => uuid)).toEqual([S]);
       hosts.bench.mark();
@@ -70,11 +70,11 @@ describe("single providers", () => {
       expect((await members()).resource_providers).toEqual([]);
     });
 
-    it("retries conflicts at most 4 times; a missing provider fails an add and not a remove", async () => {
+    it("retries conflicts at most 4 times; a missing provider fails an add but not a remove", async () => {
       hosts.bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times: 3 });
       await hosts.client.aggregateAddHost(AGGREGATE, "devstack1");
       hosts.bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times: 4 });
-      await expect(hosts.client.aggregateRemoveHost(AGGREGATE, "devstack1")).rejects.toThrow("kept changing");
+      await expect(hosts.client.aggregateRemoveHost(AGGREGATE, "devstack1")).rejects.toThrow("changed repeatedly");
       await expect(hosts.client.aggregateAddHost(AGGREGATE, "devstack9")).rejects.toThrow(/devstack9/);
       await hosts.client.aggregateRemoveHost(AGGREGATE, "devstack9");
     });
@@ -99,7 +99,7 @@ describe("single providers", () => {
     expect([broken, await why(CHILD)].map(isProviderMissing)).toEqual([false, true]);
   });
 
-  it("5.5 candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {
+  it("5.5 candidates: requests amounts, limit, forbidden and required root traits; null on an error", async () => {
     const query = {
       groups: [{ suffix: "", resources: { VCPU: 1, MEMORY_MB: 512 } }],
       rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"],
@@ -124,7 +124,7 @@ describe("single providers", () => {
     expect(await hosts.client.getAllocationCandidates(query)).toBeNull();
   });
 
-  it("5.5 candidates: each group asks for its traits and aggregates under its suffix", async () => {
+  it("5.5 candidates: each group requests its traits and aggregates under its suffix", async () => {
     await hosts.client.getAllocationCandidates({
       groups: [
         { suffix: "", resources: { VCPU: 1 }, required: ["HW_CPU_X86_AVX"], notMemberOf: ["a2", "a1"].map(aggregate) },
@@ -153,7 +153,7 @@ describe("single providers", () => {
     ]);
   });
 
-  it("5.3 row 6 a name that another uuid has is refused; the same uuid, made meanwhile, is taken over", async () => {
+  it("5.3 row 6 a name of another uuid is rejected; a provider of the same uuid, created meanwhile, is used", async () => {
     await expect(hosts.client.getProviderTreeAndEnsureRoot(CHILD, "devstack1")).rejects.toMatchObject({
       name: "ResourceProviderCreationFailed",
       status: 409,
@@ -166,7 +166,7 @@ describe("single providers", () => {
     expect(tree.data(CHILD)).toMatchObject({ name: "devstack3", generation: 0 });
   });
 
-  it("5.3 row 6 a refusal for another reason, and nobody has made it: ResourceProviderCreationFailed", async () => {
+  it("5.3 row 6 a rejection for another reason, without a provider: ResourceProviderCreationFailed", async () => {
     hosts.bench.inject({
       on: "POST /resource_providers",
       does: errorResponse(409, "placement.undefined_code", "parent provider UUID does not exist"),

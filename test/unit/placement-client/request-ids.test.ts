@@ -89,7 +89,7 @@ it.each<[string, (client: ReportClient) => Promise<unknown>]>([
       await client.aggregateRemoveHost(AGGREGATE, "devstack1", CONTEXT);
     },
   ],
-])("each request of %s says for which request of the API it is", async (_what, ask) => {
+])("each request of %s has the id of the API request", async (_what, ask) => {
   await hosts.claim(on(S));
   hosts.bench.mark();
   await ask(hosts.client);
@@ -98,7 +98,7 @@ it.each<[string, (client: ReportClient) => Promise<unknown>]>([
   expect(hosts.bench.sent).not.toEqual([]);
 });
 
-it("a request of nobody's says nothing", async () => {
+it("a request outside an operation has no id", async () => {
   await hosts.client.getAllocationsForConsumer(I);
   expect(hosts.bench.sent[0]?.headers).not.toHaveProperty("x-openstack-request-id");
 });

@@ -52,6 +52,6 @@ it.each<[readonly number[], Partial<HttpRetries>, object]>([
     { statusCodeRetries: 2, connectRetries: 1, retriableStatusCodes: ["502", "429"] },
     { outcome: 200, requests: 4 },
   ],
-])("answers %j with %j", async (statuses, options, outcome) => {
+])("for the responses %j returns %j", async (statuses, options, outcome) => {
   expect(await ask(statuses, options)).toMatchObject(outcome);
 });

@@ -5,7 +5,7 @@ import { PlacementBench } from "./bench.js";
 it.each([
   [{ timeout: 5_000 }, 5_000],
   [{}, undefined],
-])("[placement] timeout goes with every request: %j", async (config, expected) => {
+])("[placement] timeout applies to every request: %j", async (config, expected) => {
   const bench = new PlacementBench();
   const requests: HttpRequest[] = [];
   const ask = bench.http.request.bind(bench.http);

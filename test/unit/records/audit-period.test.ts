@@ -4,7 +4,7 @@ import { isAuditPeriod, lastCompletedPeriod } from "../../../src/records/index.j
 const at = (text: string): number => Date.parse(`${text.replace(" ", "T")}Z`);
 const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace("T", " ");
 
-describe("4.10 the last period that was over before", () => {
+describe("4.10 the last period that ended before", () => {
   test.each([
     ["month", "2026-11-25 17:58:51", "2026-10-01 00:00:00", "2026-11-01 00:00:00"],
     ["month", "2026-11-01 00:00:00.001", "2026-10-01 00:00:00", "2026-11-01 00:00:00"],
@@ -32,7 +32,7 @@ describe("4.10 the last period that was over before", () => {
   });
 
   test.each(["hour@60", "day@24", "month@29", "year@13", "week", "day@", "day@-1", "", "constructor"])(
-    "%j is none",
+    "%j is not a period",
     (text) => {
       expect(isAuditPeriod(text)).toBe(false);
     },

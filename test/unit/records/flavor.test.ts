@@ -12,7 +12,7 @@ import { aFlavor } from "../../fixtures/records.js";
 const SMALL = { flavorid: "2", name: "m1.small", vcpus: 1, memoryMb: 2048, rootGb: 20 };
 
 describe("a flavor", () => {
-  it("has Nova's values where its creator gave none", () => {
+  it("has Nova's defaults for missing values", () => {
     expect(newFlavor(SMALL)).toEqual({
       ...SMALL,
       ephemeralGb: 0,
@@ -30,7 +30,7 @@ describe("a flavor", () => {
     expect(newFlavor(SMALL).extraSpecs).not.toBe(newFlavor(SMALL).extraSpecs);
   });
 
-  it("gives an instance its columns", () => {
+  it("provides the columns of an instance", () => {
     const flavor = aFlavor({ id: 7, vcpus: 2, memoryMb: 4, rootGb: 6, ephemeralGb: 8, swap: 10 });
     expect(flavorColumns(flavor)).toEqual({
       flavor,
@@ -42,18 +42,18 @@ describe("a flavor", () => {
     });
   });
 
-  it("takes root, ephemeral and swap disk, swap rounded up to whole GB; a volume is no local disk", () => {
+  it("counts root, ephemeral and swap disk, swap rounded up to GB; a volume is not a local disk", () => {
     const flavor = aFlavor({ rootGb: 10, ephemeralGb: 5, swap: 1025 });
     expect(localDiskGb(flavor, false)).toBe(17);
     expect(localDiskGb(flavor, true)).toBe(7);
   });
 
-  it.each(["rootGb", "ephemeralGb", "swap"] as const)("has other disks with another %s", (field) => {
+  it.each(["rootGb", "ephemeralGb", "swap"] as const)("has different disks with a different %s", (field) => {
     expect(hasSameDisks(aFlavor(), aFlavor({ vcpus: 9, memoryMb: 9 }))).toBe(true);
     expect(hasSameDisks(aFlavor(), aFlavor({ [field]: 9 }))).toBe(false);
   });
 
-  it("is shown in a server under the Compute API's names, and read by them", () => {
+  it("converts sizes to and from the Compute API's names", () => {
     const sizes = { vcpus: 1, memoryMb: 2, rootGb: 3, ephemeralGb: 4, swap: 5 };
     const apiSizes = { vcpus: 1, ram: 2, disk: 3, ephemeral: 4, swap: 5 };
     expect(sizesForApi(aFlavor(sizes))).toEqual(apiSizes);

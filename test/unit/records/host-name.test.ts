@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isHostName } from "../../../src/records/host-names.js";
 
-describe("what a compute host may be called", () => {
+describe("valid names of compute hosts", () => {
   test.each(["devstack1", "compute-0.example.org", "10.0.0.1", "fe80::1", "a_b", "héte", "...", "a".repeat(255)])(
     "%s",
     (name) => {

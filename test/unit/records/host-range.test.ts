@@ -24,13 +24,13 @@ describe("ranges of hosts", () => {
     ["", /found no name at character 1/],
     ["a,,b", /found no name at character 3/],
     ["a,", /found no name at character 3/],
-    ["n[1-3", /found "\[" at character 2 without its other half/],
+    ["n[1-3", /found "\[" at character 2 without its counterpart/],
     ["n1]", /found "\]" at character 3/],
     ["n[[1-2]]", /found "\[" at character 2/],
     ["n[]", /found "" at character 3, expected a number or a range such as 01-20/],
     ["n[1-]", /found "1-" at character 3/],
     ["n[1,x]", /found "x" at character 5/],
-    ["n[3-1]", /found "3-1" at character 3, expected a range that does not run backwards/],
+    ["n[3-1]", /found "3-1" at character 3, expected an ascending range/],
     ["n[1-010]", /as many digits at both ends/],
     ["n[1-1e9]", /found "1-1e9"/],
     ["n[1-10001]", /more than 10000 names at "n\[1-10001\]"/],
@@ -38,16 +38,16 @@ describe("ranges of hosts", () => {
     ["n[1-100]-[1-101]", /more than 10000/],
     ["a b", /found the name "a b"/],
     ["../n[1-2]", /found the name "..\/n1"/],
-  ])("%s is refused with the place", (text, message) => {
+  ])("%s is rejected with the position", (text, message) => {
     expect(() => expandHosts(text)).toThrow(message);
   });
 
-  test("stand for as many names as a text may have", () => {
+  test("expand to the max number of names", () => {
     expect(expandHosts("rack[01-20]-node[001-500]")).toHaveLength(MAX_HOSTS);
   });
 });
 
-describe("names folded", () => {
+describe("folded names", () => {
   test.each<[string, string]>([
     ["a", "a"],
     ["n1,n2,n3,n7", "n[1-3,7]"],
@@ -62,7 +62,7 @@ describe("names folded", () => {
     expect(foldHosts(expandHosts(names))).toBe(folded);
   });
 
-  test("stand for the same names", () => {
+  test("expand to the same names", () => {
     const number = fc.oneof(
       fc.nat(12).map(String),
       fc.nat(12).map((n) => String(n).padStart(3, "0")),
@@ -81,7 +81,7 @@ describe("names folded", () => {
     );
   });
 
-  test("take a name as it is", () => {
+  test("leave a single name unchanged", () => {
     expect(foldHosts(["n99999999999999999999", "héte"])).toBe("n99999999999999999999,héte");
   });
 });

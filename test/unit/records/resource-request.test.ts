@@ -36,19 +36,19 @@ function toResourceRequest(extraSpecs: Record<string, string>, imageProperties: 
 }
 
 describe("resourceRequest", () => {
-  it("1.6 takes amounts of the flavor's fields; a root disk that is a volume takes none", () => {
+  it("1.6 uses the amounts of the flavor's fields; a volume as root disk counts as none", () => {
     expect(flavorResources(flavor())).toEqual(OWN);
     expect(flavorResources(flavor(), { volumeBacked: true })).toEqual({ ...OWN, DISK_GB: 2 });
   });
 
-  it("lets resources:RC override, add and remove; what is no class or no amount is ignored", () => {
+  it("lets resources:RC override, add and remove; unknown classes and invalid amounts are ignored", () => {
     const specs = { "resources:VCPU": "0", "resources:CUSTOM_GOLD": " 2 ", "resources:DISK_GB": "3" };
     expect(flavorResources(flavor(specs))).toEqual({ MEMORY_MB: 512, CUSTOM_GOLD: 2, DISK_GB: 3 });
     const odd = { "resources:GOLD": "1", "resources:VGPU": "many", "resources:FPGA": "-1", "resources:PGPU": "1.5" };
     expect(flavorResources(flavor(odd))).toEqual(OWN);
   });
 
-  it("keeps groups with suffixes apart; a class that any of them names is not taken of the flavor", () => {
+  it("separates groups by suffix; a class named in any of them is not taken from the flavor", () => {
     const specs = {
       "resources1:VGPU": "1",
       "trait1:CUSTOM_FAST": "required",
@@ -72,12 +72,12 @@ describe("resourceRequest", () => {
     expect(flavorResources(flavor({ "resources1:VGPU": "1", "resources2:VGPU": "2" }))).toEqual({ ...OWN, VGPU: 3 });
   });
 
-  it("requires the image's traits in the group without a suffix; images forbid nothing", () => {
+  it("requires the image's traits in the group without a suffix; images cannot forbid traits", () => {
     const image = { "trait:CUSTOM_A": "required", "trait:CUSTOM_B": "forbidden", os_type: "linux" };
     expect(toResourceRequest({}, image)).toEqual({ "": "+CUSTOM_A DISK_GB=12 MEMORY_MB=512 VCPU=4" });
   });
 
-  it("asks for PCPU where the flavor, or else the image, wants dedicated CPUs", () => {
+  it("requests PCPU if the flavor, or else the image, has dedicated CPUs", () => {
     const pinned = { "": "DISK_GB=12 MEMORY_MB=512 PCPU=4" };
     expect(toResourceRequest({ "hw:cpu_policy": "dedicated" })).toEqual(pinned);
     expect(toResourceRequest({}, { hw_cpu_policy: "dedicated" })).toEqual(pinned);
@@ -91,7 +91,7 @@ describe("resourceRequest", () => {
     expect(toResourceRequest({ "resources:PCPU": "4" })).toEqual(pinned);
   });
 
-  it("makes a thread policy a word on hyper-threading", () => {
+  it("translates a thread policy to the hyper-threading trait", () => {
     const dedicated = { "hw:cpu_policy": "dedicated" };
     const own = "DISK_GB=12 MEMORY_MB=512 PCPU=4";
     expect(toResourceRequest({ ...dedicated, "hw:cpu_thread_policy": "isolate" })[""]).toBe(
@@ -121,7 +121,7 @@ describe("dedicatedCpus", () => {
 });
 
 describe("instanceResources", () => {
-  it("count what the image said when the server was made", () => {
+  it("use the image properties from the server's creation", () => {
     const systemMetadata = withImageProperties({ shelved_at: "1", image_old: "x" }, { hw_cpu_policy: "dedicated" });
     const instance = anInstance({ flavor: flavor(), imageRef: "image", systemMetadata });
     expect(systemMetadata).toEqual({ shelved_at: "1", image_hw_cpu_policy: "dedicated" });

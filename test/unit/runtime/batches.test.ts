@@ -9,7 +9,7 @@ function begin() {
   return { runtime, batcher: batcher, handed };
 }
 
-it("hands on the first at once, and what follows soon together", async () => {
+it("delivers the first item immediately, and the following ones as a batch", async () => {
   const { runtime, batcher, handed } = begin();
   batcher.add(1);
   expect(handed).toEqual([[1]]);
@@ -24,7 +24,7 @@ it("hands on the first at once, and what follows soon together", async () => {
   expect(handed).toEqual([[1], [2, 3], [4]]);
 });
 
-it("hands on at once again after a pause, of which nothing is left behind", async () => {
+it("delivers immediately again after a pause, with nothing left over", async () => {
   const { runtime, batcher, handed } = begin();
   batcher.add(1);
   await runtime.advance(50);
@@ -32,7 +32,7 @@ it("hands on at once again after a pause, of which nothing is left behind", asyn
   expect(handed).toEqual([[1], [2]]);
 });
 
-it("hands on what waits when it is told to, and nothing where nothing waits", async () => {
+it("delivers waiting items on flush, and nothing if there are none", async () => {
   const { runtime, batcher, handed } = begin();
   batcher.flush();
   batcher.add(1);
@@ -43,7 +43,7 @@ it("hands on what waits when it is told to, and nothing where nothing waits", as
   expect(handed).toHaveLength(2);
 });
 
-it("hands on what waits after this turn when it is to hasten", async () => {
+it("delivers waiting items at the end of this tick on hasten", async () => {
   const { runtime, batcher, handed } = begin();
   batcher.add(1);
   batcher.add(2);

@@ -9,7 +9,7 @@ import { property } from "../../fixtures/property.js";
 
 describe("FairLock", () => {
   property([fc.array(fc.nat(20), { minLength: 1, maxLength: 12 })])(
-    "lets one in at a time, in the order they came, whatever fails",
+    "admits one task at a time, in the order of arrival, even if tasks fail",
     async (durations) => {
       const { timers, runUntil } = createVirtualRuntime();
       const lock = new FairLock();
@@ -36,7 +36,7 @@ describe("FairLock", () => {
     },
   );
 
-  it("forgets a waiter whose signal is aborted, and passes it over", async () => {
+  it("removes a waiting task whose signal is aborted", async () => {
     const { timers, runUntil } = createVirtualRuntime();
     const lock = new FairLock();
     const controller = new AbortController();
@@ -54,7 +54,7 @@ describe("FairLock", () => {
 });
 
 describe("KeyedLock", () => {
-  it("keeps tasks of one key apart and lets others run at the same time", async () => {
+  it("runs tasks of one key one after another, and others at the same time", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const locks = new KeyedLock<string>();
     const done: string[] = [];
@@ -68,7 +68,7 @@ describe("KeyedLock", () => {
     expect(locks.size).toBe(0);
   });
 
-  it("is held while a task runs or waits, also after a waiter gave up", async () => {
+  it("is locked while a task runs or waits, also after a waiting task was aborted", async () => {
     const { timers, runUntil } = createVirtualRuntime();
     const locks = new KeyedLock<string>();
     const controller = new AbortController();
@@ -83,7 +83,7 @@ describe("KeyedLock", () => {
 });
 
 describe("TaskQueue", () => {
-  it("starts a task that had to wait in the context that asked for it", async () => {
+  it("starts a waiting task in the async context of its caller", async () => {
     const storage = new AsyncLocalStorage<string>();
     const queue = new TaskQueue(1);
     const contexts: (string | undefined)[] = [];
@@ -93,7 +93,7 @@ describe("TaskQueue", () => {
     storage.disable();
   });
 
-  it("bounds what runs at a time and starts in order", async () => {
+  it("limits the concurrency and starts tasks in order", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const started: string[] = [];
     const results = await runUntil(
@@ -107,7 +107,7 @@ describe("TaskQueue", () => {
     expect(results).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it("has no bound with 0", async () => {
+  it("has no limit with 0", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const queue = new TaskQueue(0);
     const tasks = Array.from({ length: 50 }, () => queue.run(() => timers.sleep(10)));
@@ -146,7 +146,7 @@ describe("retry", () => {
     return { tried, action };
   };
 
-  it("waits in virtual time between tries and gives the result", async () => {
+  it("waits in virtual time between attempts and returns the result", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const { tried, action } = failing(3, clock);
     const retries: string[] = [];
@@ -162,7 +162,7 @@ describe("retry", () => {
     expect(retries).toEqual(["try 1 1 1000", "try 2 2 2000", "try 3 3 3000"]);
   });
 
-  it("tries again at once, on no timer, when no delay is given", async () => {
+  it("retries immediately, without a timer, if there is no delay", async () => {
     const { timers, clock, world } = createVirtualRuntime();
     const { tried, action } = failing(2, clock);
     expect(await retry(timers, action, { attempts: 3 })).toBe("done");
@@ -177,7 +177,7 @@ describe("retry", () => {
     expect([clock.monotonic(), world.planned]).toEqual([200, 0]);
   });
 
-  it("does not try again what is not worth it, nor defects", async () => {
+  it("does not retry errors that do not justify it, nor defects", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const { tried, action } = failing(9, clock);
     const options = { attempts: 3, delay: () => 100, retryOn: (error: Error) => error.message !== "try 2" };
@@ -212,7 +212,7 @@ describe("retry", () => {
     expect(world.planned).toBe(0);
   });
 
-  it("gives the signal's reason when it is aborted before, or during a try that worked or may be repeated", async () => {
+  it("throws the signal's reason when it is aborted before or during an attempt, even a successful or retryable one", async () => {
     const { timers } = createVirtualRuntime();
     const aborting = (attempt: number, error?: Error) => {
       const controller = new AbortController();
@@ -250,7 +250,7 @@ describe("retry", () => {
     }
   });
 
-  it("shortens delays at random by no more than the given share", () => {
+  it("shortens delays at random by at most the given share", () => {
     const { random } = createVirtualRuntime();
     const delay = backOff({ first: 100, most: 100, jitter: { random, share: 0.5 } });
     const drawn = Array.from({ length: 100 }, () => delay(1));

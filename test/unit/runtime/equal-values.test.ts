@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EqualValues } from "../../../src/runtime/collections.js";
 
-test("values that are equal are one", () => {
+test("equal values are interned as one", () => {
   const values = new EqualValues<readonly string[]>();
   const first = ["a", "b"];
   expect(values.shared(first)).toBe(first);
@@ -9,7 +9,7 @@ test("values that are equal are one", () => {
   expect(values.shared(["b", "a"])).toEqual(["b", "a"]);
 });
 
-test("only those that were met of late are kept", () => {
+test("only recent values are retained", () => {
   const values = new EqualValues<readonly number[]>();
   const first = values.shared([0]);
   for (let number = 1; number <= 20; number += 1) {

@@ -16,7 +16,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
 
   afterEach(() => bench.dispose());
 
-  it("write, replace and read, making folders and keeping the mode", async () => {
+  it("write, replace and read files, creating folders and setting the mode", async () => {
     const path = `${folder}/a/b/file`;
     await files.write(path, "eins ß", { mode: 0o600 });
     expect(await files.read(path)).toBe("eins ß");
@@ -28,7 +28,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.stat(`${folder}/a`)).toMatchObject({ kind: "folder" });
   });
 
-  it("write under a name that nobody sees yet, to be renamed", async () => {
+  it("write under a name without readers, to be renamed", async () => {
     const [waiting, path] = [`${folder}/waiting/file`, `${folder}/file`];
     await expect(files.write(waiting, "x", { unseen: true })).rejects.toMatchObject({ code: "ENOENT" });
     await files.makeFolder(`${folder}/waiting`);
@@ -40,7 +40,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     await expect(files.write(`${path}/below`, "x", { unseen: true })).rejects.toMatchObject({ code: "ENOTDIR" });
   });
 
-  it("make folders that several make at once, as agents that start together do", async () => {
+  it("create the same folders concurrently, as agents that start at the same time do", async () => {
     const rounds = Array.from({ length: 20 }, (_, round) => `${folder}/round${round}/agents`);
     for (const above of rounds) {
       await Promise.all(Array.from({ length: 8 }, (_, host) => files.makeFolder(`${above}/host${host}`)));
@@ -48,7 +48,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     }
   });
 
-  it("tell what is absent from what cannot be read", async () => {
+  it("distinguish missing files from unreadable ones", async () => {
     await expect(files.read(`${folder}/none`)).rejects.toMatchObject({ name: "FileFailure", code: "ENOENT" });
     expect(await files.readIfPresent(`${folder}/none`)).toBeUndefined();
     expect(await files.stat(`${folder}/none`)).toBeUndefined();
@@ -59,7 +59,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     await expect(files.write(`${folder}/file/below`, "x")).rejects.toMatchObject({ code: "ENOTDIR" });
   });
 
-  it("take bytes as they come, all or none, and give them back", async () => {
+  it("write byte streams completely or not at all, and read them back", async () => {
     const path = `${folder}/images/one`;
     const raw = Uint8Array.from({ length: 10_000 }, (_, at) => at % 256);
     async function* streamBytes(breaks = false): AsyncGenerator<Uint8Array> {
@@ -84,13 +84,13 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     await expect(files.readBytes(`${folder}/none`)).rejects.toMatchObject({ name: "FileFailure", code: "ENOENT" });
   });
 
-  it("create once only", async () => {
+  it("create a file only if it does not exist", async () => {
     await files.create(`${folder}/new/once`, "first");
     await expect(files.create(`${folder}/new/once`, "second")).rejects.toMatchObject({ code: "EEXIST" });
     expect(await files.read(`${folder}/new/once`)).toBe("first");
   });
 
-  it("let one of many creators win", async () => {
+  it("let one of several concurrent creators succeed", async () => {
     const tries = [1, 2, 3, 4].map((creator) =>
       files.create(`${folder}/race`, String(creator)).then(
         () => "won",
@@ -115,7 +115,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.stat(`${folder}/made/disk`)).toMatchObject({ bytes: 5 });
   });
 
-  it("grow a sparse file that is larger than any text, and keep what it begins with", async () => {
+  it("grow a sparse file beyond the size of any string, and retain its beginning", async () => {
     const path = `${folder}/disk`;
     const gib = 1024 ** 3;
     await files.write(path, "begin");
@@ -127,7 +127,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.read(path)).toBe("begin");
   });
 
-  it("rename files over files and folders away, and remove what is there or not", async () => {
+  it("rename files over files, rename folders, and remove existing and missing paths", async () => {
     await files.write(`${folder}/a/x`, "a");
     await files.write(`${folder}/b`, "b");
     await files.rename(`${folder}/a/x`, `${folder}/b`);
@@ -141,13 +141,13 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.list(folder)).toEqual(["b"]);
   });
 
-  it("make folders, also where they are", async () => {
+  it("create folders, also existing ones", async () => {
     await files.makeFolder(`${folder}/x/y`, { mode: 0o700 });
     await files.makeFolder(`${folder}/x/y`);
     expect(await files.stat(`${folder}/x/y`)).toMatchObject({ kind: "folder", mode: 0o700 });
   });
 
-  it("tell of changes in a folder until they are asked to stop", async () => {
+  it("report changes in a folder until watching is stopped", async () => {
     await files.makeFolder(`${folder}/watched`);
     let notifyChange = () => {};
     let count = 0;
@@ -172,7 +172,7 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(count).toBe(before);
   });
 
-  it("cannot watch a folder that is absent", () => {
+  it("cannot watch a missing folder", () => {
     expect(() => files.watch(`${folder}/none`, () => {})).toThrow("watch");
   });
 });

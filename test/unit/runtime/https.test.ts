@@ -29,15 +29,15 @@ async function ask(tls: HttpTls | undefined): Promise<string> {
   );
 }
 
-it("takes the certificate of an authority that it is given, and of no other unless it is told to", async () => {
-  expect(await ask(undefined)).toMatch(/no answer from https:.*: .*(SELF_SIGNED|VERIFY)/);
+it("accepts certificates of the given CA only, unless verification is off", async () => {
+  expect(await ask(undefined)).toMatch(/no response from https:.*: .*(SELF_SIGNED|VERIFY)/);
   expect(await ask({ verify: true })).toMatch(/SELF_SIGNED|VERIFY/);
   expect(await ask({ verify: true, ca })).toBe("hello");
   expect(await ask({ verify: false })).toBe("hello");
   expect(await ask({ verify: true, ca, cert: ca, key: await pem("key") })).toBe("hello");
 });
 
-it("secures a request as the section of nova.conf that it names, and no other request to that server", async () => {
+it("uses the TLS options of the section that a request names, for no other request to that server", async () => {
   const client = new UndiciHttpClient({
     tls: { verify: true },
     tlsSections: new Map([["ironic", { verify: true, ca }]]),

@@ -19,8 +19,8 @@ function watched(promise: Promise<unknown>): { settled: boolean } {
   return state;
 }
 
-describe("the doors of a life", () => {
-  test("are those of its process while it lives", async () => {
+describe("a killable runtime", () => {
+  test("behaves like its process's runtime before the kill", async () => {
     const { runtime, killableRuntime } = begin();
     await runtime.runUntil(killableRuntime.files.write("/a", "text"));
     expect(await runtime.runUntil(killableRuntime.files.read("/a"))).toBe("text");
@@ -43,7 +43,7 @@ describe("the doors of a life", () => {
     expect(runtime.logs.map(({ message }) => message)).toEqual(["heard"]);
   });
 
-  test("let nothing in or out after it: no timer, no answer, no line of the log", async () => {
+  test("lets nothing in or out after the kill: no timer, no response, no log line", async () => {
     const { runtime, life, killableRuntime } = begin();
     await runtime.runUntil(killableRuntime.files.write("/folder/a", "text"));
     let fired = 0;
@@ -75,7 +75,7 @@ describe("the doors of a life", () => {
     expect(runtime.logs).toEqual([]);
   });
 
-  test("finish a file that is being written, and whoever comes next can wait for that", async () => {
+  test("completes a file that is being written, and allows waiting for that", async () => {
     const { runtime, life, killableRuntime } = begin();
     const written = watched(killableRuntime.files.write("/a", "text"));
     life.kill();
@@ -84,7 +84,7 @@ describe("the doors of a life", () => {
     expect(written.settled).toBe(false);
   });
 
-  test("cut a stream of bytes, of which nothing is kept", async () => {
+  test("cuts off a stream of bytes, of which nothing is stored", async () => {
     const { runtime, life, killableRuntime } = begin();
     async function* parts() {
       yield new Uint8Array([1]);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Life } from "../../../src/runtime/lifetime.js";
 
-it("lets any number of works heed its end at once, of which Node would warn", async () => {
+it("lets any number of operations listen for its end, without Node's warning", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error) => warnings.push(warning);
   process.on("warning", note);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { madeOnce } from "../../../src/runtime/task-queue.js";
 
-it("makes something once for all who ask, at the same time and later", async () => {
+it("creates a value once for all callers, concurrent and later ones", async () => {
   let made = 0;
   const get = madeOnce(async () => {
     made += 1;
@@ -11,7 +11,7 @@ it("makes something once for all who ask, at the same time and later", async () 
   expect(await get()).toBe(1);
 });
 
-it("makes it again for the next one when it failed for all who had asked", async () => {
+it("creates it again for the next caller after a failure", async () => {
   let tries = 0;
   const get = madeOnce(async () => {
     tries += 1;

@@ -34,7 +34,7 @@ test("the traceback has every error of an aggregate", () => {
   expect(traceback).toContain("Caused by: Error: the clean-up");
 });
 
-test("causes that are a circle end", () => {
+test("circular causes end", () => {
   const error = new Error("one");
   error.cause = error;
   expect(tracebackOf(error)?.split("Caused by")).toHaveLength(10);

@@ -64,7 +64,7 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
     return socket;
   };
 
-  it("carry frames both ways in order, and keep those that come before anyone listens", async () => {
+  it("transfer frames in both directions in order, and queue those that arrive before the first listener", async () => {
     const socket = await connect();
     for (const text of ["one", "two", "drei ß"]) {
       socket.send(text);
@@ -76,7 +76,7 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
     expect(upgrades[0]?.headers["x-token"]).toBe("t");
   });
 
-  it("tell both ends the code and reason of a close, once; what is sent later is dropped", async () => {
+  it("report the code and reason of a close to both ends, once; later frames are dropped", async () => {
     const socket = await connect();
     const ends = Promise.all([closeOf(socket), closeOf(serverSide())]);
     serverSide().close(4000, "superseded");
@@ -90,7 +90,7 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
     socket.send("nobody hears this");
   });
 
-  it("break with 1006 at both ends when one cuts them", async () => {
+  it("break with 1006 at both ends when one terminates them", async () => {
     const socket = await connect();
     const ends = Promise.all([closeOf(socket), closeOf(serverSide())]);
     socket.terminate();
@@ -100,14 +100,14 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
     ]);
   });
 
-  it("answer pings by themselves", async () => {
+  it("respond to pings", async () => {
     const socket = await connect();
     const pong = new Promise<string>((resolve) => socket.onPong(() => resolve("pong")));
     socket.ping();
     expect(await bench.run(pong)).toBe("pong");
   });
 
-  it("close with 1009 when a frame is larger than the listener takes", async () => {
+  it("close with 1009 when a frame exceeds the listener's limit", async () => {
     const socket = await connect();
     const ends = Promise.all([closeOf(socket), closeOf(serverSide())]);
     socket.send("x".repeat(1001));
@@ -115,7 +115,7 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
     expect([clientCode, serverCode]).toEqual([1009, 1006]);
   });
 
-  it("are refused with 401 and the acceptor's reason, and the refused socket is dead", async () => {
+  it("are rejected with 401 and the acceptor's reason, and the rejected socket is closed", async () => {
     rejectionReason = "unknown join token";
     await expect(connect()).rejects.toMatchObject({
       name: "UpgradeRefused",
@@ -126,13 +126,13 @@ describe.each(benches)("sockets (%s)", (_name, openBench) => {
     serverSide().send("nobody");
   });
 
-  it("are refused with 404 at a path that takes none", async () => {
+  it("are rejected with 404 at an unknown path", async () => {
     const wrong = bench.run(bench.runtime.sockets.connect(wsUrl(listener, "/nobody")));
     await expect(wrong).rejects.toThrow(UpgradeRejectedError);
     await expect(wrong).rejects.toMatchObject({ status: 404 });
   });
 
-  it("fail to connect where nobody listens", async () => {
+  it("fail to connect where there is no listener", async () => {
     await bench.run(listener.close(0));
     await expect(connect()).rejects.toThrow(HttpConnectFailure);
   });

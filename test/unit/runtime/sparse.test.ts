@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SparseMap, SparseSet } from "../../../src/runtime/collections.js";
 
-test("a sparse map is a map: before it has entries, with them, and after the last one", () => {
+test("a sparse map behaves like a map: before it has entries, with them, and after the last one", () => {
   const map = new SparseMap<string, number>();
   expect([map.size, map.has("a"), map.get("a"), map.delete("a"), [...map], [...map.keys()]]).toEqual([
     0,
@@ -34,7 +34,7 @@ test("a sparse map is a map: before it has entries, with them, and after the las
   expect(map.size).toBe(0);
 });
 
-test("what is deleted while a sparse map is gone through is not met, up to the last entry", () => {
+test("entries deleted during iteration are skipped, up to the last one", () => {
   const map = new SparseMap<number, number>().set(1, 1).set(2, 2).set(3, 3);
   const met: number[] = [];
   for (const key of map.keys()) {
@@ -46,7 +46,7 @@ test("what is deleted while a sparse map is gone through is not met, up to the l
   expect(met).toEqual([1]);
 });
 
-test("a sparse set is a set", () => {
+test("a sparse set behaves like a set", () => {
   const set = new SparseSet<string>();
   expect([set.size, set.has("a"), set.delete("a"), [...set]]).toEqual([0, false, false, []]);
   set.add("a").add("b").add("a");

@@ -16,7 +16,7 @@ describe("text for a terminal", () => {
     expect([terminalText(text), terminalValue(text)]).toEqual([expectedText, value]);
   });
 
-  test("JSON stays the same JSON", () => {
+  test("JSON remains the same JSON", () => {
     const value = { name: "\u001b[2J\u009b\u202e" };
     expect(JSON.parse(terminalText(JSON.stringify(value, null, 2)))).toEqual(value);
   });

@@ -35,7 +35,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
   const put = (url: string, body: Bytes) =>
     bench.run(bench.runtime.transfers.send({ method: "PUT", url, headers: { "content-type": BYTES }, body }));
 
-  it("go to a service as they come, larger than any text may be, and come back", async () => {
+  it("are streamed to a service, beyond the size of any string, and back", async () => {
     let held = "";
     const url = await listen(
       async ({ method, bytes, body }) => {
@@ -55,7 +55,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     expect(await bench.run(bench.runtime.http.request({ method: "GET", url }))).toMatchObject({ body: `${held}!` });
   });
 
-  it("that break half-way fail with what they threw, and the service hears of it", async () => {
+  it("that fail midway reject with their error, and the service is notified", async () => {
     let reportOutcome: (what: string) => void = () => {};
     const outcome = new Promise<string>((resolve) => {
       reportOutcome = resolve;
@@ -71,7 +71,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     expect(await bench.run(outcome)).toBe("broken");
   });
 
-  it("of an answer that breaks half-way throw, after what has come", async () => {
+  it("of a response that fails midway throw after the data that arrived", async () => {
     let breakOff: () => void = () => {};
     const begun = new Promise<void>((resolve) => {
       breakOff = resolve;
@@ -87,13 +87,13 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     await expect(bench.run(bytesIn(body))).rejects.toMatchObject({ name: "HttpConnectFailure" });
   });
 
-  it("that a service does not read are dropped, and the client sees the answer", async () => {
+  it("that a service does not read are discarded, and the client gets the response", async () => {
     const url = await listen(async () => ({ status: 409, headers: {}, body: "taken" }));
     const response = await put(url, parts("some", "thing"));
     expect([response.status, await bench.run(textIn(response.body))]).toEqual([409, "taken"]);
   });
 
-  it("wait for whoever takes them: no part is made before it is asked for", async () => {
+  it("are produced lazily, as the reader requests parts", async () => {
     let made = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) {
@@ -109,7 +109,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     expect(made).toBeLessThan(400);
   });
 
-  it("of an answer in pieces of text come as one body, with its length", async () => {
+  it("of a response in pieces of text arrive as one body, with its length", async () => {
     const pieces = ["ä", "b".repeat(200_000), "", "ü€", "c".repeat(100)];
     const url = await listen(() => ({ status: 200, headers: {}, body: "", pieces }));
     const response = await bench.run(bench.runtime.http.request({ method: "GET", url }));
@@ -118,7 +118,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     expect(again.body.length).toBe(response.body.length);
   });
 
-  it("end when the caller wants them no more, and when nobody listens", async () => {
+  it("end when the caller aborts them, and fail when there is no listener", async () => {
     const gone = new AbortController();
     const url = await listen(() => new Promise(() => {}));
     const waiting = bench.runtime.transfers.send({ method: "GET", url, signal: gone.signal });
@@ -128,7 +128,7 @@ describe.each(benches)("bodies of bytes (%s)", (_name, openBench) => {
     await expect(bench.run(nobody)).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
   });
 
-  it("that stand still for too long are given up", async () => {
+  it("without progress for too long are aborted", async () => {
     const url = await listen(() => new Promise(() => {}));
     const waiting = bench.runtime.transfers.send({ method: "GET", url, idle: 30 });
     await expect(bench.run(waiting)).rejects.toMatchObject({ name: "HttpTimeout", milliseconds: 30 });

@@ -15,8 +15,8 @@ beforeEach(() => {
   other = world.spawn({ name: "other", machine: new VirtualMachine("other", disk) });
 });
 
-describe("a machine that loses its power", () => {
-  it("loses its processes and what they did not sync, and nobody else's", async () => {
+describe("a machine that loses power", () => {
+  it("loses its processes and their unsynced writes, and no others", async () => {
     const before = machine.identity;
     await world.runUntil(one.files.append("/log", "0123456789"));
     await world.runUntil(one.files.write("/written", "0123456789"));
@@ -38,8 +38,8 @@ describe("a machine that loses its power", () => {
   });
 });
 
-describe("a disk in trouble", () => {
-  it("takes nothing new where it is full, and gives what it has", async () => {
+describe("a disk with a problem", () => {
+  it("accepts no writes while it is full, but can be read", async () => {
     await world.runUntil(one.files.write("/full/there", "text"));
     machine.disk.setTrouble("/full", { full: true, slow: 0 });
     const full = { code: "ENOSPC" };
@@ -53,7 +53,7 @@ describe("a disk in trouble", () => {
     await world.runUntil(one.files.write("/full/there", "more"));
   });
 
-  it("takes its time", async () => {
+  it("delays operations while it is slow", async () => {
     machine.disk.setTrouble("/slow", { full: false, slow: 700 });
     await world.runUntil(one.files.write("/slow/file", "text"));
     expect(one.clock.monotonic()).toBe(700);
@@ -61,7 +61,7 @@ describe("a disk in trouble", () => {
 });
 
 describe("a machine's clock", () => {
-  it("jumps and drifts by itself, while time passes for all alike", async () => {
+  it("jumps and drifts independently, while time passes equally for all", async () => {
     const ahead = () => one.clock.now() - other.clock.now();
     machine.jumpClock(30_000);
     expect(ahead()).toBe(30_000);

@@ -36,14 +36,14 @@ function get(path: string, options: { timeout?: number; signal?: AbortSignal } =
 }
 
 describe("HTTP in the virtual network", () => {
-  it("reaches handlers without sockets, and takes the time that the network takes", async () => {
+  it("reaches handlers without sockets, with the latency of the network", async () => {
     world.network.latency = 7;
     const response = await world.runUntil(client.http.request({ method: "PUT", url: `${url}/echo/a?b`, body: "text" }));
     expect(response).toEqual({ status: 200, headers: { "x-service": "echo" }, body: "text" });
     expect(client.clock.monotonic()).toBe(14);
   });
 
-  it("times out, and lets the server finish nevertheless", async () => {
+  it("times out, and lets the server complete nevertheless", async () => {
     await expect(world.runUntil(get("/slow/x", { timeout: 1_000 }))).rejects.toThrow(HttpTimeout);
     expect(client.clock.monotonic()).toBe(1_000);
     expect(served).toEqual(["/x"]);
@@ -57,14 +57,14 @@ describe("HTTP in the virtual network", () => {
     await request;
   });
 
-  it("fails with ECONNREFUSED where nobody listens, and after the listener's process is killed", async () => {
+  it("fails with ECONNREFUSED where there is no listener, and after the listener's process is killed", async () => {
     const other = client.http.request({ method: "GET", url: "http://127.0.0.1:1/" });
     await expect(world.runUntil(other)).rejects.toMatchObject({ code: "ECONNREFUSED" });
     server.kill();
     await expect(world.runUntil(get("/echo"))).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 
-  it("fails with ECONNRESET when the server is killed while it works", async () => {
+  it("fails with ECONNRESET when the server is killed during the request", async () => {
     const request = expect(get("/slow")).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNRESET" });
     await world.advance(10);
     server.kill();
@@ -72,7 +72,7 @@ describe("HTTP in the virtual network", () => {
     await request;
   });
 
-  it("never answers a client that was killed", async () => {
+  it("never responds to a killed client", async () => {
     let responded = false;
     void get("/slow").then(() => {
       responded = true;
@@ -83,7 +83,7 @@ describe("HTTP in the virtual network", () => {
     expect([served.length, responded]).toEqual([1, false]);
   });
 
-  it("loses an answer after the server has done its work", async () => {
+  it("loses a response after the server has done its work", async () => {
     world.network.inject({ fault: { kind: "lose-answer" }, times: 1 });
     await expect(world.runUntil(get("/echo/1"))).rejects.toThrow(HttpConnectFailure);
     expect(served).toEqual(["/1"]);
@@ -108,15 +108,15 @@ describe("HTTP in the virtual network", () => {
   });
 });
 
-describe("messages that go astray", () => {
-  it("lose a request before the server sees it", async () => {
+describe("faults of messages", () => {
+  it("lose a request before it reaches the server", async () => {
     world.network.inject({ fault: { kind: "lose-request" }, times: 1 });
     await expect(world.runUntil(get("/echo/1", { timeout: 500 }))).rejects.toThrow(HttpTimeout);
     expect(served).toEqual([]);
     expect((await world.runUntil(get("/echo/2"))).status).toBe(200);
   });
 
-  it("let the server see a request late, and its answer come at once", async () => {
+  it("delay a request to the server, but not its response", async () => {
     world.network.inject({ fault: { kind: "late-request", milliseconds: 300 }, times: 1 });
     await expect(world.runUntil(get("/echo/1", { timeout: 299 }))).rejects.toThrow(HttpTimeout);
     expect(served).toEqual([]);
@@ -124,7 +124,7 @@ describe("messages that go astray", () => {
     expect(served).toEqual(["/1"]);
   });
 
-  it("come late either way between two processes, until that ends", async () => {
+  it("delay messages in both directions between two processes, until removed", async () => {
     const end = world.network.delay("server", "client", 200);
     await world.runUntil(get("/echo/1"));
     expect(client.clock.monotonic()).toBe(400);
@@ -137,7 +137,7 @@ describe("messages that go astray", () => {
     expect(client.clock.monotonic()).toBe(500);
   });
 
-  it("let the server do a request twice", async () => {
+  it("let the server process a request twice", async () => {
     world.network.inject({ fault: { kind: "double" }, times: 1 });
     expect((await world.runUntil(get("/echo/1"))).status).toBe(200);
     expect(served).toEqual(["/1", "/1"]);
@@ -145,7 +145,7 @@ describe("messages that go astray", () => {
 });
 
 describe("a partition", () => {
-  it("of one way lets the server do what is asked, and holds its answer back", async () => {
+  it("in one direction lets the server act, and holds its response back", async () => {
     world.network.partition("server", "client", { oneWay: true });
     await expect(world.runUntil(get("/echo/a", { timeout: 500 }))).rejects.toThrow(HttpTimeout);
     expect(served).toEqual(["/a"]);
@@ -184,7 +184,7 @@ describe("a partition", () => {
     expect([received, socket.bufferedBytes]).toEqual([["1", "2", "3"], 0]);
   });
 
-  it("and a break are two things: what is under way is lost, and both ends hear of it", async () => {
+  it("differs from a break, which loses messages in transit and notifies both ends", async () => {
     world.network.latency = 5;
     const accepted: Socket[] = [];
     const listener = await server.servers.listen({
@@ -203,7 +203,7 @@ describe("a partition", () => {
     expect(events.toSorted()).toEqual(["client 1006", "server 1006"]);
   });
 
-  it("hides from one end that the other is gone, until it heals", async () => {
+  it("hides from one end that the other is dead, until it heals", async () => {
     const ends: number[] = [];
     const listener = await server.servers.listen({
       port: 0,
@@ -222,7 +222,7 @@ describe("a partition", () => {
 });
 
 describe("the sockets of a killed process", () => {
-  it("break with 1006 at the other end, and tell the killed one nothing", async () => {
+  it("break with 1006 at the other end, and notify nothing in the killed one", async () => {
     const closeEvents: string[] = [];
     const listener = await server.servers.listen({
       port: 0,

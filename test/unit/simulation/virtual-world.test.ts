@@ -4,7 +4,7 @@ import { createVirtualRuntime, GoalNotReached, VirtualWorld } from "../../../src
 const START = Date.UTC(2026, 0, 1);
 
 describe("virtual time", () => {
-  it("moves only when it is moved, and runs timers in order of time, then of planning", async () => {
+  it("passes only when advanced, and runs timers in the order of time, then of planning", async () => {
     const { timers, clock, advance } = createVirtualRuntime({ start: START });
     const fired: [string, number][] = [];
     timers.after(20, () => fired.push(["late", clock.now()]));
@@ -34,7 +34,7 @@ describe("virtual time", () => {
     expect(ticks).toEqual([1000, 2000, 3000]);
   });
 
-  it("forgets a cancelled timer and rejects an aborted sleep at once with the signal's reason", async () => {
+  it("drops a cancelled timer and rejects an aborted sleep immediately with the signal's reason", async () => {
     const { timers, advance, world } = createVirtualRuntime();
     let fired = false;
     timers.after(10, () => {
@@ -50,7 +50,7 @@ describe("virtual time", () => {
     await expect(timers.sleep(1, controller.signal)).rejects.toThrow("stop");
   });
 
-  it("stands still while a module is loaded, however long that takes, and goes on when it could not be", async () => {
+  it("does not pass while a module is loading, however long that takes, and continues after a failed load", async () => {
     const { modules, timers, clock, advance } = createVirtualRuntime();
     const loaded: number[] = [];
     const waitTicks = async (count: number) => {
@@ -77,21 +77,21 @@ describe("virtual time", () => {
     await expect(runUntil(failing)).rejects.toThrow("as it does");
   });
 
-  it("says when a goal is not reached within the limit", async () => {
+  it("reports when a goal is not reached within the limit", async () => {
     const { timers, runUntil } = createVirtualRuntime();
     const beat = () => timers.after(1000, beat);
     beat();
     await expect(runUntil(() => false, { limit: 10_000 })).rejects.toThrow(GoalNotReached);
   });
 
-  it("refuses to be moved by two at a time", async () => {
+  it("cannot be advanced by two callers at the same time", async () => {
     const { advance } = createVirtualRuntime();
     const first = advance(10);
-    await expect(advance(10)).rejects.toThrow("already being moved");
+    await expect(advance(10)).rejects.toThrow("already being advanced");
     await first;
   });
 
-  it("gives the same story for the same seed, and another for another", async () => {
+  it("gives the same events for the same seed, and others for another one", async () => {
     const story = async (seed: number) => {
       const world = new VirtualWorld({ seed });
       const lines: string[] = [];
@@ -111,14 +111,14 @@ describe("virtual time", () => {
     expect(await story(1)).not.toBe(await story(2));
   });
 
-  it("gives each process its own stream of randomness, whatever others draw", () => {
+  it("gives each process its own random numbers, independent of others", () => {
     const [quiet, busy] = [new VirtualWorld(), new VirtualWorld()];
     busy.spawn({ name: "other" }).random.uuid();
     expect(busy.spawn({ name: "a" }).random.uuid()).toBe(quiet.spawn({ name: "a" }).random.uuid());
     expect(quiet.spawn({ name: "b" }).random.uuid()).not.toBe(quiet.spawn({ name: "c" }).random.uuid());
   });
 
-  it("draws well-formed UUIDs, integers of the whole range and hex of the asked length", () => {
+  it("draws valid UUIDs, integers of the full range and hex of the requested length", () => {
     const { random } = createVirtualRuntime();
     const uuids = Array.from({ length: 200 }, () => random.uuid());
     for (const uuid of uuids) {
@@ -146,7 +146,7 @@ describe("a killed process", () => {
     expect(victim.alive).toBe(false);
   });
 
-  it("is seen dead by others, and comes back under another pid with other randomness", () => {
+  it("appears dead to others, and restarts with another pid and other random numbers", () => {
     const world = new VirtualWorld();
     const observer = world.spawn({ name: "observer" });
     const first = world.spawn({ name: "agent" });

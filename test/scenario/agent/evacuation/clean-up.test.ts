@@ -69,7 +69,7 @@ scenario("3.1 the log tells which allocations were edited, in which request", as
   expect(edits).toMatchObject([
     {
       level: "info",
-      message: "took a provider and those below it from the allocations of a consumer",
+      message: `removed provider ${evacuation.s.uuid} and its children from the allocations of consumer ${VM}`,
       fields: { provider: evacuation.s.uuid, request_id: expect.stringMatching(/^req-/) },
     },
   ]);

@@ -137,7 +137,7 @@ describe("entering a cloud", () => {
       return undefined;
     };
     expect(await failure(failPlacement)).toMatch(
-      /no answer from http:\/\/placement\/: ECONNREFUSED.*placement service/,
+      /no response from http:\/\/placement\/: ECONNREFUSED.*placement service/,
     );
     const proxy: Responder = ({ url }) => (url.startsWith("http://nova") ? { status: 502, body: "<html>" } : undefined);
     expect(await failure(proxy)).toMatch(/the compute endpoint answered 502/);

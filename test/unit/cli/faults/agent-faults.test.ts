@@ -45,7 +45,7 @@ describe("the fault points of an agent", () => {
     await setFaults("/state/devstack1", [parseFaultRule("conductor=partition:30s", AGENT_FAULTS)], runtime);
     await runtime.advance(1);
     expect(file.faults.peek("conductor")).toMatchObject({ kind: "partition" });
-    expect(runtime.logs).toMatchObject([{ message: "a fault is set on purpose: conductor=partition:30s" }]);
+    expect(runtime.logs).toMatchObject([{ message: "fault set: conductor=partition:30s" }]);
     await file.close();
   });
 });

@@ -17,7 +17,7 @@ import {
 import { EmbeddedIronic } from "./embedded-ironic.js";
 
 const INSTANCE = "11111111-2222-4333-8444-555555555555";
-const FAULT = "fails because a fault is set for it";
+const FAULT = "failed because of an injected fault";
 
 let ironic: EmbeddedIronic;
 

@@ -10,7 +10,7 @@ function begin() {
   return { flushedFiles: flushedFiles, flushes };
 }
 
-it("hands over those of a turn together, and those of a later one by themselves", async () => {
+it("dispatches the files of one tick as a batch, and those of a later one separately", async () => {
   const { flushedFiles, flushes } = begin();
   const both = [flushes.flush(1), flushes.flush(2)];
   expect(flushedFiles).toEqual([]);
@@ -19,7 +19,7 @@ it("hands over those of a turn together, and those of a later one by themselves"
   expect(flushedFiles).toEqual([1, 2, 3]);
 });
 
-it("fails for the one file that cannot be flushed", async () => {
+it("fails only for the file that cannot be flushed", async () => {
   const { flushes } = begin();
   const done = await Promise.allSettled([flushes.flush(-1), flushes.flush(1)]);
   expect(done).toMatchObject([{ status: "rejected", reason: { message: "EBADF" } }, { status: "fulfilled" }]);

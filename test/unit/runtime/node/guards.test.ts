@@ -34,7 +34,7 @@ async function alive(runtime: Runtime, { url }: Listener): Promise<string> {
 
 const closed = (socket: Socket): Promise<number> => new Promise((resolve) => socket.onClose(resolve));
 
-it("an acceptor that throws refuses one connection, and the server lives", async () => {
+it("an acceptor that throws rejects one connection, and the server continues", async () => {
   const defect = new Error("a defect of the acceptor");
   const { runtime, url, alive, errors } = await listen({
     sockets: {
@@ -50,7 +50,7 @@ it("an acceptor that throws refuses one connection, and the server lives", async
   expect(errors).toEqual([defect]);
 });
 
-it("a listener of the server that throws costs that connection, and nobody else", async () => {
+it("a server listener that throws closes only that connection", async () => {
   const defect = new Error("a fraction of a millisecond in a lease");
   const ended: number[] = [];
   const { runtime, url, alive, errors } = await listen({
@@ -84,7 +84,7 @@ it("a listener of the server that throws costs that connection, and nobody else"
   bystander.terminate();
 });
 
-it("a listener of the client that throws costs its connection, not the process", async () => {
+it("a client listener that throws closes its connection, and the process continues", async () => {
   const defect = new Error("a defect of the client");
   const { runtime, url, errors } = await listen({
     sockets: {

@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 
 describe("requests", () => {
-  it("reach the service with the longest mount point, with everything it needs", async () => {
+  it("reach the service with the longest matching mount point, with complete data", async () => {
     const requests: ServiceRequest[] = [];
     const keep = (status: number) => (request: ServiceRequest) => {
       requests.push(request);
@@ -78,7 +78,7 @@ describe("requests", () => {
     expect(requests.map(({ path }) => path)).toEqual(["/a%20b", "/placementless", "", ""]);
   });
 
-  it("without a body leave their connection open for the next, however soon they are answered", async () => {
+  it("without a body leave their connection open for the next one, however fast the response is", async () => {
     const { port } = await listen({ services: { "": ({ path }) => ({ status: 200, headers: {}, body: path }) } });
     const rawResponses = await raw(
       port,
@@ -88,7 +88,7 @@ describe("requests", () => {
     expect(rawResponses).toMatch(/\/1HTTP\/1\.1 200 OK\r\n[\s\S]*\/2$/);
   });
 
-  it("leave no listener and no timeout of theirs on a connection that stays open", async () => {
+  it("leave no listener and no timeout on a connection that stays open", async () => {
     const { url } = await listen({
       services: {
         "": async ({ bytes }) => {
@@ -137,7 +137,7 @@ describe("requests", () => {
     agent.destroy();
   });
 
-  it("answered in pieces are written no faster than the client takes them, and no more once it is gone", async () => {
+  it("with responses in pieces are written no faster than the client reads, and not after it disconnects", async () => {
     const piece = "x".repeat(1024 * 1024);
     const count = 256;
     let taken = 0;
@@ -172,7 +172,7 @@ describe("requests", () => {
     expect(taken).toBeLessThan(count / 2);
   });
 
-  it("get 404, 500 and bodiless answers in shape", async () => {
+  it("get 404, 500 and bodiless responses in the right format", async () => {
     const { url } = await listen({
       services: {
         "/empty": () => ({ status: 204, headers: {}, body: "" }),
@@ -188,7 +188,7 @@ describe("requests", () => {
     expect([empty.status, empty.body, empty.headers["content-length"]]).toEqual([204, "", undefined]);
   });
 
-  it("get the reason as text from a listener without a shape of its own", async () => {
+  it("get the reason as text from a listener without an error format", async () => {
     const listener = await runtime.servers.listen({ port: 0, services: {} });
     listeners.push(listener);
     const { url } = listener;
@@ -197,7 +197,7 @@ describe("requests", () => {
     expect(response.body).toBe("nothing is served at this path\n");
   });
 
-  it("are refused with 413 when their body is too large, and the service never sees them", async () => {
+  it("are rejected with 413 when their body is too large, without reaching the service", async () => {
     let called = false;
     const services = {
       "": () => {
@@ -213,7 +213,7 @@ describe("requests", () => {
     expect((await put(100)).status).toBe(200);
   });
 
-  it("that are no HTTP get a JSON 400, and name the content-length when it is that", async () => {
+  it("that are not HTTP get a JSON 400, which names content-length if that is invalid", async () => {
     const { port } = await listen({});
     const bad = await raw(port, "PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n");
     expect(bad).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -234,7 +234,7 @@ describe("requests", () => {
 });
 
 describe("the client", () => {
-  it("tells refused connections, broken answers and time-outs apart", async () => {
+  it("distinguishes refused connections, broken responses and timeouts", async () => {
     let reached = () => {};
     const { url } = await listen({
       services: {
@@ -262,7 +262,7 @@ describe("the client", () => {
     await expect(rejectedRequest).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
   });
 
-  it("gives up a request that waits for a connection, and does not send it later", async () => {
+  it("cancels a request that waits for a connection, and does not send it later", async () => {
     let arrived: (request: { readonly path: string; readonly release: () => void }) => void = () => {};
     const next = () => new Promise<Parameters<typeof arrived>[0]>((resolve) => (arrived = resolve));
     const { url } = await listen({
@@ -291,7 +291,7 @@ describe("the client", () => {
     await http.close();
   });
 
-  it("bounds its connections to an origin and reuses them", async () => {
+  it("limits its connections to an origin and reuses them", async () => {
     let running = 0;
     let most = 0;
     const { url } = await listen({
@@ -314,12 +314,12 @@ describe("the client", () => {
 });
 
 describe("a listener", () => {
-  it("says when its port is taken", async () => {
+  it("reports that its port is in use", async () => {
     const { port } = await listen({});
     await expect(listen({ port })).rejects.toThrow(AddressInUse);
   });
 
-  it("lets a running request end when it closes", async () => {
+  it("lets a running request complete when it closes", async () => {
     let started = () => {};
     const begun = new Promise<void>((resolve) => {
       started = resolve;

@@ -13,8 +13,8 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-describe("a file system that knows no second names", () => {
-  it.each(["EPERM", "ENOTSUP"])("%s: a file is created once only all the same", async (code) => {
+describe("a file system without hard links", () => {
+  it.each(["EPERM", "ENOTSUP"])("%s: a file is created only once as well", async (code) => {
     vi.spyOn(fs, "link").mockRejectedValue(Object.assign(new Error("no links here"), { code }));
     syncBuiltinESMExports();
     await inTemporaryFolder(runtime, "files", async (folder) => {

@@ -8,7 +8,7 @@ function capture(options: NodeLoggerOptions) {
 }
 
 describe("the logger", () => {
-  it("writes one JSON object a line, with the fields of its parents", () => {
+  it("writes one JSON object per line, with the fields of its parents", () => {
     const { logger, lines } = capture({});
     logger.child({ host: "devstack1" }).info("evacuated", { instance: "uuid" });
     const [line = ""] = lines;
@@ -16,13 +16,13 @@ describe("the logger", () => {
     expect(JSON.parse(line)).toMatchObject({ level: 30, host: "devstack1", instance: "uuid", message: "evacuated" });
   });
 
-  it("writes what its format makes of an entry, without secrets", () => {
+  it("writes entries in the given format, without secrets", () => {
     const { logger, lines } = capture({ format: ({ message, token }) => `${message} ${token}` });
     logger.info("x", { token: "hunter2" });
     expect(lines).toEqual(["x ****\n"]);
   });
 
-  it("leaves out what is below its level", () => {
+  it("drops entries below its level", () => {
     const { logger, lines } = capture({ level: "warn" });
     logger.info("no");
     logger.warn("yes");

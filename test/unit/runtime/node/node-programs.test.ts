@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 describe("programs of the machine", () => {
-  test("run to their end, and tell what they printed and how they ended", async () => {
+  test("run to their end and return their output and exit code", async () => {
     const argv = ["sh", "-c", 'echo "$PWD $GREETING"; echo oops >&2; exit 3'];
     expect(await programs.run({ argv, cwd: folder, env: { GREETING: "hello" } })).toEqual({
       code: 3,
@@ -37,7 +37,7 @@ describe("programs of the machine", () => {
     await expect(running).rejects.toThrow("enough");
   });
 
-  test("are killed with what they have started, which may hold their output open", async () => {
+  test("are killed with their descendants, which may keep their output open", async () => {
     const stop = new AbortController();
     const pidFile = join(folder, "pid");
     const script = `sleep 60 & echo $! > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; wait`;
@@ -50,7 +50,7 @@ describe("programs of the machine", () => {
     await programs.ended({ pid, started: sleeper?.started ?? "" });
   });
 
-  test("are told by pid and start, end by a signal, and write to their log", async () => {
+  test("are identified by pid and start, end by a signal, and write to their log", async () => {
     const logFile = join(folder, "deep", "log");
     const argv = ["sh", "-c", "echo begun; exec sleep 60"];
     const started = await programs.start({ argv, cwd: folder, logFile });
@@ -74,7 +74,7 @@ describe("programs of the machine", () => {
     );
   });
 
-  test("waiting for a program's end can be given up", async () => {
+  test("waiting for a program's end can be cancelled", async () => {
     const started = await programs.start({ argv: ["sleep", "60"], logFile: join(folder, "log") });
     const stop = new AbortController();
     const waiting = programs.ended(started, stop.signal);
@@ -85,7 +85,7 @@ describe("programs of the machine", () => {
 });
 
 describe("streams", () => {
-  test("carry lines and bytes both ways, and end", async () => {
+  test("transfer lines and bytes in both directions, and end", async () => {
     const path = join(folder, "socket");
     const server = createServer((socket) => {
       socket.write("first\r\nsec");
@@ -102,7 +102,7 @@ describe("streams", () => {
     server.close();
   });
 
-  test("fail where nobody listens, and stop waiting when they are told to", async () => {
+  test("fail where there is no listener, and stop waiting when aborted", async () => {
     await expect(streams.connect({ path: join(folder, "nobody") })).rejects.toThrow(StreamFailure);
     const server = createServer(() => {}).listen(0, "127.0.0.1");
     await new Promise<void>((resolve) => server.once("listening", resolve));

@@ -6,8 +6,8 @@ import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.j
 
 const { timers, clock, random, processes } = createNodeRuntime({ logger: createVirtualRuntime().logger });
 
-describe("the real doors", () => {
-  it("sleep, cancel and abort", async () => {
+describe("the Node runtime", () => {
+  it("timers sleep, cancel and abort", async () => {
     const before = clock.monotonic();
     await timers.sleep(5);
     expect(clock.monotonic()).toBeGreaterThan(before);
@@ -18,7 +18,7 @@ describe("the real doors", () => {
     await expect(timers.sleep(1, controller.signal)).rejects.toThrow("stop");
   });
 
-  it("do not fire at once when the wait is longer than what setTimeout takes", async () => {
+  it("timers do not fire immediately for a delay above the max of setTimeout", async () => {
     let fired = false;
     const cancel = timers.after(2 ** 40, () => {
       fired = true;
@@ -28,7 +28,7 @@ describe("the real doors", () => {
     expect(fired).toBe(false);
   });
 
-  it("draw random values of the right form", () => {
+  it("random values have the right form", () => {
     expect(random.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(random.hex(16)).toMatch(/^[0-9a-f]{32}$/);
     expect(new Set(Array.from({ length: 1_000 }, () => random.hex(16))).size).toBe(1_000);
@@ -36,7 +36,7 @@ describe("the real doors", () => {
     expect(new Set(Array.from({ length: 200 }, () => random.integer(3, 5)))).toEqual(new Set([3, 4, 5]));
   });
 
-  it("tell living processes from dead ones", async () => {
+  it("processes are distinguished as alive or dead", async () => {
     expect(processes.isAlive(processes.pid)).toBe(true);
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
     await once(child, "spawn");
@@ -50,7 +50,7 @@ describe("the real doors", () => {
     expect(processes.machine).toMatch(process.platform === "linux" ? /:\d+$/ : /:unknown-namespace$/);
   });
 
-  it("take a process that nobody reaped for dead", async () => {
+  it("a process that was not reaped counts as dead", async () => {
     // sh starts a child and replaces itself with cat, which never waits for it: the child remains as a zombie.
     const parent = spawn("/bin/sh", ["-c", "sleep 60 & echo $!; exec cat"]);
     const [line] = await once(parent.stdout, "data");

@@ -28,7 +28,7 @@ function connection() {
   return { stream, ws, handedOver };
 }
 
-it("frames of one turn are handed over together, and none waits for the next frame", async () => {
+it("frames of one tick are written as a batch, and none waits for the next frame", async () => {
   const { stream, ws, handedOver } = connection();
   const socket = new NodeSocket(quietLogger);
   socket.send("early");
@@ -44,7 +44,7 @@ it("frames of one turn are handed over together, and none waits for the next fra
   expect(handedOver.slice(1)).toEqual([["three"]]);
 });
 
-it("without the stream that carries it, each frame goes at once", () => {
+it("without a carrier stream, each frame is written immediately", () => {
   const { ws, handedOver } = connection();
   const socket = new NodeSocket(quietLogger);
   socket.attach(ws);

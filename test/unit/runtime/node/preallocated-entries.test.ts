@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-it("what is taken away is given again, empty, also to who comes later", async () => {
+it("a removed entry is reused, empty, also by a later instance", async () => {
   await writeFile(join(root, "file"), "text");
   await mkdir(join(root, "folder"));
   const reusableEntries = new ReusableEntries(join(root, "spare"));
@@ -27,7 +27,7 @@ it("what is taken away is given again, empty, also to who comes later", async ()
   expect((await readdir(root)).toSorted()).toEqual(["again", "spare"]);
 });
 
-it("a folder that has something goes with it, and is not kept", async () => {
+it("a folder with entries is removed, and not reused", async () => {
   await mkdir(join(root, "folder/deep"), { recursive: true });
   await writeFile(join(root, "folder/deep/file"), "text");
   const reusableEntries = new ReusableEntries(join(root, "spare"));

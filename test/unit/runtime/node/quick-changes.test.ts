@@ -63,7 +63,7 @@ it.each(Object.entries(BUDGET_CASES))("changes names, folders and small files %s
   });
 });
 
-it("waits for the disk by a thread", async () => {
+it("flushes to disk in a thread", async () => {
   await inTemporaryFolder(runtime, "changes", async (folder) => {
     const change = new QuickChanges(new SyncTimeBudget());
     const flushed = { mode: 0o600, flag: "w", flush: true } as const;
@@ -72,7 +72,7 @@ it("waits for the disk by a thread", async () => {
   });
 });
 
-it("does not wait for the disk with what a loss of power ends, nor with a new file without text", async () => {
+it("does not flush fleeting files, nor a new empty file", async () => {
   await inTemporaryFolder(runtime, "changes", async (folder) => {
     const files = new NodeFiles();
     const at = (name: string) => join(folder, name);
@@ -87,7 +87,7 @@ it("does not wait for the disk with what a loss of power ends, nor with a new fi
   });
 });
 
-it("makes a folder that is there without a change, and removes one with what is in it", async () => {
+it("creating an existing folder changes nothing, and removing one removes its contents", async () => {
   await inTemporaryFolder(runtime, "changes", async (folder) => {
     const files = new NodeFiles();
     mkdirSync(join(folder, "full/below"), { recursive: true });

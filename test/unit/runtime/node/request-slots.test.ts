@@ -27,7 +27,7 @@ function work(): void {
   }
 }
 
-test("reads that come together wait when a turn's share is used up, in their order", async () => {
+test("reads that arrive at the same time wait in order when the time slice of a tick is used up", async () => {
   const queue = new RequestQueue();
   const begun: number[] = [];
   for (const read of [1, 2, 3]) {
@@ -45,7 +45,7 @@ test("reads that come together wait when a turn's share is used up, in their ord
   expect(begun).toEqual([1, 2, 3]);
 });
 
-test("reads that cost little share a turn, and all of them begin", async () => {
+test("cheap reads share a tick, and all of them start", async () => {
   const queue = new RequestQueue();
   let begun = 0;
   queue.read(work);
@@ -60,7 +60,7 @@ test("reads that cost little share a turn, and all of them begin", async () => {
   expect(begun).toBe(100);
 });
 
-test("a read that waits for something leaves the next its turn", async () => {
+test("an asynchronous read lets the next one start", async () => {
   const queue = new RequestQueue();
   const begun: number[] = [];
   queue.read(() => {
@@ -74,7 +74,7 @@ test("a read that waits for something leaves the next its turn", async () => {
   expect(begun).toEqual([1, 2, 3]);
 });
 
-test("a turn begins a change, and then a read, however many of either wait", async () => {
+test("a tick starts one change and then a read, however many of either wait", async () => {
   const queue = new RequestQueue();
   const begun: string[] = [];
   for (const each of [1, 2, 3]) {
@@ -91,7 +91,7 @@ test("a turn begins a change, and then a read, however many of either wait", asy
   expect(begun).toEqual(["change 1", "read 1", "change 2", "read 2", "change 3", "read 3"]);
 });
 
-test("changes that come without reads all begin", async () => {
+test("changes without reads all start", async () => {
   const queue = new RequestQueue();
   const begun: number[] = [];
   for (const each of [1, 2, 3]) {
@@ -103,7 +103,7 @@ test("changes that come without reads all begin", async () => {
   expect(begun).toEqual([1, 2, 3]);
 });
 
-test("what goes ahead does so before the reads that wait already, and before those of the same slice", async () => {
+test("priority actions run before the waiting reads, and before those of the same slice", async () => {
   const queue = new RequestQueue();
   const order: string[] = [];
   queue.read(() => {
@@ -118,7 +118,7 @@ test("what goes ahead does so before the reads that wait already, and before tho
   expect(order).toEqual(["ahead", "first read", "of the slice", "second read"]);
 });
 
-test("an agent's message is answered before the reads that have come with it begin", async () => {
+test("an agent's message is processed before the reads that arrived with it start", async () => {
   const { servers, sockets } = createNodeRuntime({ logger: createVirtualRuntime().logger });
   let agent: Socket | undefined;
   const observed: { readonly replied: boolean; readonly leftToSend: number }[] = [];
@@ -158,7 +158,7 @@ test("an agent's message is answered before the reads that have come with it beg
   expect(observed).toEqual(observed.map(() => ({ replied: true, leftToSend: 0 })));
 });
 
-test("what changes something goes before the reads that came before it, and what is patient after what is not", async () => {
+test("changes start before earlier reads, and low-priority requests after the others", async () => {
   const order: string[] = [];
   const { servers } = createNodeRuntime({ logger: createVirtualRuntime().logger });
   const serve = (name: string) => (request: { readonly method: string; readonly path: string }) => {

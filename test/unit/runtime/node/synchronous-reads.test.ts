@@ -11,7 +11,7 @@ const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
 
 afterEach(() => vi.restoreAllMocks());
 
-it("reads a small file at once, and leaves large ones, folders and pipes to a thread", async () => {
+it("reads a small file synchronously, and leaves large ones, folders and pipes to a thread", async () => {
   vi.spyOn(performance, "now").mockReturnValue(0);
   await inTemporaryFolder(runtime, "looks", async (folder) => {
     const { files } = runtime;
@@ -29,7 +29,7 @@ it("reads a small file at once, and leaves large ones, folders and pipes to a th
   });
 });
 
-it("looks for a slice of each turn, whatever the disk takes", async () => {
+it("reads for one time slice per tick, however slow the disk is", async () => {
   let now = 0;
   vi.spyOn(performance, "now").mockImplementation(() => {
     now += 6;

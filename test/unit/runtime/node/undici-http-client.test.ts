@@ -7,7 +7,7 @@ import { UndiciHttpClient } from "../../../../src/runtime/node/undici-http-clien
 const PEER = "https://placement.example:8778";
 
 /** Responses that no listener on this machine can produce: TLS of other hosts, failures of names and networks. */
-describe("the HTTP client, with peers elsewhere", () => {
+describe("the HTTP client with remote peers", () => {
   let client: UndiciHttpClient;
 
   beforeAll(() => {
@@ -30,7 +30,7 @@ describe("the HTTP client, with peers elsewhere", () => {
     nock.restore();
   });
 
-  it("sends method, path, query, headers and body as they are given", async () => {
+  it("sends method, path, query, headers and body unchanged", async () => {
     nock(PEER, { reqheaders: { "x-auth-token": "secret", "openstack-api-version": "placement 1.39" } })
       .put("/resource_providers/a%20b", "körper")
       .query({ name: "straße", "member_of[]": "in:1,2" })
@@ -44,13 +44,13 @@ describe("the HTTP client, with peers elsewhere", () => {
     expect(response).toMatchObject({ status: 202, body: "accepted" });
   });
 
-  it("gives names of headers in lower case", async () => {
+  it("returns header names in lower case", async () => {
     nock(PEER).get("/").reply(200, "{}", { "X-Request-Id": "req-1", VARY: "accept" });
     const { headers } = await client.request({ method: "GET", url: `${PEER}/` });
     expect(headers).toEqual({ "x-request-id": "req-1", vary: "accept" });
   });
 
-  it("follows no redirect, and takes any status for an answer", async () => {
+  it("follows no redirect, and returns a response of any status", async () => {
     nock(PEER).get("/").reply(302, "", { location: "https://elsewhere.example/" });
     const moved = await client.request({ method: "GET", url: `${PEER}/` });
     expect([moved.status, moved.headers.location]).toEqual([302, "https://elsewhere.example/"]);
@@ -59,7 +59,7 @@ describe("the HTTP client, with peers elsewhere", () => {
   });
 
   it.each(["ENOTFOUND", "EAI_AGAIN", "ECONNRESET", "EHOSTUNREACH", "CERT_HAS_EXPIRED"])(
-    "names the reason when nothing answers: %s",
+    "names the reason when there is no response: %s",
     async (code) => {
       const cause = Object.assign(new Error("the network says no"), { code });
       nock(PEER).get("/").replyWithError(cause);
@@ -68,7 +68,7 @@ describe("the HTTP client, with peers elsewhere", () => {
       expect(failure).toMatchObject({
         code,
         cause,
-        message: expect.stringContaining(`no answer from ${PEER}/: ${code}`),
+        message: expect.stringContaining(`no response from ${PEER}/: ${code}`),
       });
     },
   );

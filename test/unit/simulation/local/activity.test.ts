@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Activity } from "../../../../src/simulation/local/activity.js";
 
-describe("what is under way", () => {
-  it("is quiet when all of it has ended, with what that has begun", async () => {
+describe("activity", () => {
+  it("is quiet when all work has ended, including work that it started", async () => {
     const activity = new Activity();
     const order: string[] = [];
     let end: () => void = () => undefined;
@@ -17,7 +17,7 @@ describe("what is under way", () => {
     expect(order).toEqual(["soon", "after the first"]);
   });
 
-  it("counts what fails or is cancelled as ended", async () => {
+  it("counts failed or cancelled work as ended", async () => {
     const activity = new Activity();
     const failed = activity.during(() => Promise.reject(new Error("no")));
     const cancel = activity.soon(() => {

@@ -3,7 +3,7 @@ import { Activity } from "../../../../src/simulation/local/activity.js";
 import { RealTime, VirtualTime } from "../../../../src/simulation/local/local-time.js";
 
 describe("virtual time", () => {
-  it("stands until it is moved, and does what is due in order", async () => {
+  it("passes only when advanced, and runs events in order", async () => {
     const time = new VirtualTime(new Activity());
     const begin = time.clock.now();
     const observedTimes: number[] = [];
@@ -22,13 +22,13 @@ describe("virtual time", () => {
     expect(observedTimes).toEqual([100, 150, 300]);
   });
 
-  it("moves for one after the other who moves it", async () => {
+  it("serializes concurrent advances", async () => {
     const time = new VirtualTime(new Activity());
     await Promise.all([time.advance(100), time.advance(200)]);
     expect(time.clock.monotonic()).toBe(300);
   });
 
-  it("waits at each moment for what is under way", async () => {
+  it("waits at each point in time for work in progress", async () => {
     const activity = new Activity();
     const time = new VirtualTime(activity);
     const events: string[] = [];
@@ -44,7 +44,7 @@ describe("virtual time", () => {
     expect(events).toEqual(["read", "taken", "next"]);
   });
 
-  it("goes to the next moment at which something is due", async () => {
+  it("advances to the next event", async () => {
     const time = new VirtualTime(new Activity());
     time.plan(500, () => undefined);
     expect(await time.next(100)).toBe(false);
@@ -53,7 +53,7 @@ describe("virtual time", () => {
     expect(time.clock.monotonic()).toBe(500);
   });
 
-  it("skips time for what only happens again and again: it is due once, and all else as much later", async () => {
+  it("skips time for recurring work, which runs once; everything else is postponed", async () => {
     const time = new VirtualTime(new Activity());
     const begin = time.clock.now();
     const events: string[] = [];
@@ -73,7 +73,7 @@ describe("virtual time", () => {
     expect(events).toEqual(["beat 1050", "other 150", "beat 1150"]);
   });
 
-  it("has nothing left to come once it is closed", async () => {
+  it("has no events left once it is closed", async () => {
     const time = new VirtualTime(new Activity());
     time.plan(10, () => expect.fail("it was closed"));
     time.close();
@@ -82,7 +82,7 @@ describe("virtual time", () => {
 });
 
 describe("real time", () => {
-  it("keeps no timer once it is closed", async () => {
+  it("has no timers left once it is closed", async () => {
     const time = new RealTime(new Activity());
     time.plan(1, () => expect.fail("it was closed"));
     time.close();

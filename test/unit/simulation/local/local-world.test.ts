@@ -14,7 +14,7 @@ describe("processes of a local world", () => {
     "/hello": () => ({ status: 200, headers: {}, body: "hello" }),
   };
 
-  it("reach each other's listeners, as others on the machine do", async () => {
+  it("reach each other's listeners, as do other processes of the machine", async () => {
     const server = world.spawn("server");
     const { url } = await server.runtime.servers.listen({ port: 0, services });
     const externalRuntime = createNodeRuntime({ logger: quietLogger });
@@ -27,7 +27,7 @@ describe("processes of a local world", () => {
     await externalRuntime.http.close();
   });
 
-  it("see the sockets of one that is killed break, and its pid die", async () => {
+  it("observe the broken sockets and the dead pid of a killed one", async () => {
     const server = world.spawn("server");
     const { url } = await server.runtime.servers.listen({ port: 0, services, sockets: { "/talk": () => undefined } });
     const client = world.spawn("client").runtime;
@@ -41,7 +41,7 @@ describe("processes of a local world", () => {
     expect(client.processes.isAlive(world.spawn("seen", { isVisible: true }).runtime.processes.pid)).toBe(true);
   });
 
-  it("draw the same from the same seed, and something else in their next life", () => {
+  it("draw the same random numbers from the same seed, and others after a restart", () => {
     const draw = (seed: number) => {
       const one = new LocalWorld(quietLogger, { time: "virtual", seed, onDisk: false });
       return [one.spawn("a"), one.spawn("b"), one.spawn("a")].map(({ runtime }) => runtime.random.uuid());

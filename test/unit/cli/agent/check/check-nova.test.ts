@@ -208,7 +208,7 @@ describe("--check under a real Nova", () => {
     const report = await run();
     expect(runtime.clock.monotonic() - began).toBeLessThan(10_000);
     expect(found(report, "broker")).toMatchObject({ state: "waits", hint: expect.stringContaining("transport_url") });
-    expect(found(report, "broker")?.found).toContain("rabbit1:5672 gave no answer in 8 s");
+    expect(found(report, "broker")?.found).toContain("rabbit1:5672 did not respond within 8 s");
   });
 
   it("distinguishes a broker without conductor from a conductor that does not respond", async () => {
@@ -226,7 +226,7 @@ describe("--check under a real Nova", () => {
     const silent = await run();
     expect(found(silent, "conductor")).toMatchObject({
       state: "waits",
-      found: expect.stringContaining("no answer in 8 s"),
+      found: expect.stringContaining("did not respond within 8 s"),
     });
     expect(runtime.clock.monotonic() - began).toBeLessThan(30_000);
   });

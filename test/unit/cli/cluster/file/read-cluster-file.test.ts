@@ -153,7 +153,7 @@ describe("an invalid file", () => {
     [
       "a pattern of hosts",
       "hosts: [{name: 'a[3-1]'}]",
-      '1:16: "a[3-1]": found "3-1" at character 3, expected a range that does not run backwards',
+      '1:16: "a[3-1]": found "3-1" at character 3, expected an ascending range',
     ],
     [
       "a host in two groups",

@@ -72,7 +72,7 @@ describe("hosts of a command line", () => {
   it("are corrected by a suggestion if one is unknown", () => {
     expect(() => chosen("devstock1")).toThrow("there is no host devstock1 in /st; did you mean devstack1?");
     expect(() => chosen("other")).toThrow("there are devstack[1-2,10]");
-    expect(() => chosen("x[1-")).toThrow(/without its other half/);
+    expect(() => chosen("x[1-")).toThrow(/without its counterpart/);
   });
 });
 
