@@ -6,7 +6,7 @@ const LOGS = ["nova-conductor", "nova-scheduler", "nova-api", "placement"];
 /** The last line of a traceback: its exception, as oslo.log and Python write it. */
 const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::|$)/;
 /** A move that the conductor gives up because nobody answered it, or a compute that it has asked, is that, and no failure of its own. */
-const UNANSWERED = /Exception_Remote: .* was not answered in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
+const UNANSWERED = /Exception_Remote: .*no response to .* in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
 /** So is a move of what a server holds that holds nothing any more, as it was deleted meanwhile: a conductor looks for its project there. */
 const HOLDS_NOTHING = /KeyError: 'project_id'$/;
 /** What ends a live migration in the conductor is raised as this: what it wraps is one of the usual. */

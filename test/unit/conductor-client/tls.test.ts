@@ -91,7 +91,7 @@ describe("a control plane behind TLS", () => {
     const listener = await listen(good);
     const plain = listener.url.replace("https", "http");
     expect(await join(plain.replace("http", "ws"), listener)).toMatch(
-      /at ws:\S+: that port speaks TLS: name it by wss:\S+, with its CA in \[conductor\] cafile/,
+      /at ws:\S+: that port uses TLS: use wss:\S+, with its CA in \[conductor\] cafile/,
     );
     const response = await agentOf(listener).http.request({ method: "GET", url: `${plain}/api` });
     expect([response.status, response.body]).toEqual([400, expect.stringContaining("speaks TLS")]);

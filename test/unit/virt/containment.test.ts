@@ -69,7 +69,7 @@ test("8.10 a rejection that nobody handles fails the call: its signal is aborted
   expect(aborted).toBe(true);
   expect(error).toBeInstanceOf(VirtDriverMisbehaved);
   expect(String(error)).toContain(
-    "driver broken: spawn must handle every rejection of its own promises, but it left one: Error: boom",
+    "driver broken: spawn must handle every rejection of its own promises, but it left one unhandled: Error: boom",
   );
 });
 

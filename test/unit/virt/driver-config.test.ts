@@ -50,8 +50,8 @@ describe("compileDriverConfig", () => {
     [{ pauseTime: "soon" }, '[my_driver] pause_time: found "soon", but it must be a number, at least 0'],
     [{ isFast: "maybe" }, '[my_driver] is_fast: found "maybe", but it must be true or false'],
     [{ colour: "green" }, '[my_driver] colour: found "green", but it must be one of red, blue'],
-    [{ label: 3 }, "[my_driver] label: found 3, but it must be a text"],
-    [{ devices: [1] }, "[my_driver] devices: found [1], but it must be a list of texts"],
+    [{ label: 3 }, "[my_driver] label: found 3, but it must be a string"],
+    [{ devices: [1] }, "[my_driver] devices: found [1], but it must be a list of strings"],
   ])("refuses %o", (rawConfig, message) => {
     expect(() => compileDriverConfig(schema, rawConfig)).toThrow(message);
   });

@@ -70,13 +70,13 @@ describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
 });
 
 describe("what a driver's moves return", () => {
-  test("disk information is a text, also an empty one", async () => {
+  test("disk information is a string, also an empty one", async () => {
     const options = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor };
     const { host } = await hostOf({ migrateDiskAndPowerOff: async () => "" });
     expect(await host.moves.migrateDiskAndPowerOff(instance, options)).toBe("");
     const { host: broken } = await hostOf({ migrateDiskAndPowerOff: async () => ({}) });
     await expect(broken.moves.migrateDiskAndPowerOff(instance, options)).rejects.toThrow(
-      /migrateDiskAndPowerOff must return a text, but found \{\}/,
+      /migrateDiskAndPowerOff must return a string, but found \{\}/,
     );
   });
 
@@ -84,7 +84,7 @@ describe("what a driver's moves return", () => {
     [undefined, /return the migration's data \(an object\), but found undefined/],
     [{ sharedInstanceFiles: true }, /true or false as blockMigration of the migration's data, but found undefined/],
     [{ ...data, sharedInstanceFiles: 1 }, /true or false as sharedInstanceFiles of the migration's data, but found 1/],
-    [{ ...data, size: 1n }, /return data that JSON can carry/],
+    [{ ...data, size: 1n }, /return data that JSON can represent/],
   ])("data of a live migration: %s", async (returned, message) => {
     const give = async () => returned;
     const { host } = await hostOf({

@@ -39,7 +39,7 @@ describe("8.5 lifecycle events", () => {
     expect(runtime.logs).toEqual([
       expect.objectContaining({
         level: "warn",
-        message: expect.stringContaining(`driver broken: emitEvent must be given ${rule}`),
+        message: expect.stringContaining(`driver broken: emitEvent must be called with ${rule}`),
       }),
     ]);
   });

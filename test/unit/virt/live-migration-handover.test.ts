@@ -77,7 +77,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     expect(error).toBeInstanceOf(VirtDriverMisbehaved);
     expect(String(error)).toContain(
       "driver broken: liveMigration must call exactly one of postMethod and recoverMethod, exactly once, but it returned " +
-        "and had called neither",
+        "without calling either",
     );
   });
 
@@ -136,7 +136,7 @@ describe("errors and time", () => {
     });
     expect(await ended).toBeUndefined();
     expect(logs()).toMatchObject([
-      { level: "error", message: "driver broken: liveMigration failed after its postMethod, which stands" },
+      { level: "error", message: "driver broken: liveMigration failed after its postMethod, whose outcome is final" },
     ]);
   });
 
@@ -151,9 +151,9 @@ describe("errors and time", () => {
     );
     await runtime.advance(1_100);
     expect(await ended).toBeInstanceOf(VirtDriverTimeout);
-    await expect(late?.()).rejects.toThrow(/but it called postMethod after it had been given up/);
+    await expect(late?.()).rejects.toThrow(/but it called postMethod after it was abandoned/);
     expect(postMethod).not.toHaveBeenCalled();
-    expect(logs()).toMatchObject([{ message: expect.stringContaining("after it had been given up") }]);
+    expect(logs()).toMatchObject([{ message: expect.stringContaining("after it was abandoned") }]);
   });
 
   test("the time-out and the caller's signal end with the call-back: its time is the core's own", async () => {
@@ -194,7 +194,7 @@ describe("errors and time", () => {
     await runtime.advance(100);
     expect(await ended).toBeUndefined();
     expect(logs()).toMatchObject([
-      { message: "driver broken: liveMigration has called back but does not return; it is left behind" },
+      { message: "driver broken: liveMigration has called back but did not return in time; not waiting for it" },
     ]);
   });
 });
@@ -228,8 +228,8 @@ describe("progress", () => {
     );
     expect(await ended).toBeUndefined();
     expect(logs().map(({ message }) => message)).toEqual([
-      "driver broken: news of a live migration's progress is dropped",
-      "driver broken: news of a live migration's progress is dropped",
+      "driver broken: a progress report of a live migration is dropped",
+      "driver broken: a progress report of a live migration is dropped",
     ]);
   });
 });

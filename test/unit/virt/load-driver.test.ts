@@ -63,7 +63,7 @@ describe("loadDriver", () => {
     expect(error).toBeInstanceOf(InvalidDriver);
     expect(String(error)).toContain(`npm package no-such-driver as seen from ${cwd}: Cannot find`);
     expect(String(error)).toContain("npm package no-such-driver as seen from compute-agent: ");
-    expect(String(error)).toContain("Built in are: fake-libvirt, broken, mistyped");
+    expect(String(error)).toContain("Built-in drivers: fake-libvirt, broken, mistyped");
   });
 
   test("a name of every object is no built-in driver", async () => {
@@ -98,7 +98,7 @@ describe("loadDriver", () => {
   ])("a module that exports %s", async (_, text, found) => {
     await put("odd.mjs", text);
     await expect(load("./odd.mjs")).rejects.toThrow(
-      `odd.mjs: expected an export named driver, made by defineDriver({ name, apiVersion, create }), ${found}`,
+      `odd.mjs: expected an export named driver, created with defineDriver({ name, apiVersion, create }), ${found}`,
     );
   });
 

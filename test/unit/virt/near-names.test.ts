@@ -13,7 +13,7 @@ async function reasonOf(work: Promise<unknown>): Promise<string> {
 }
 
 test.each<[string, string]>([
-  ["suspned", "found suspned, which nobody calls: did you mean suspend?"],
+  ["suspned", "found suspned, which the agent never calls: did you mean suspend?"],
   ["puase", "did you mean pause?"],
   ["migrateDiskAndPoweroff", "did you mean migrateDiskAndPowerOff?"],
   ["spawned", "accepted"],
@@ -24,7 +24,7 @@ test.each<[string, string]>([
 
 test("8.10 an unknown capability is refused with the nearest name", async () => {
   const reason = await reasonOf(hostOf({ capabilities: { supportsEvacuation: true } }));
-  expect(reason).toContain("supportsEvacuation, which this contract does not know: did you mean supportsEvacuate?");
+  expect(reason).toContain("supportsEvacuation: did you mean supportsEvacuate?");
 });
 
 test.each<[string, string | null]>([
@@ -52,7 +52,7 @@ describe("a module", () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   test.each<[string, object, string]>([
-    ["the name of a built-in", { name: "ironic" }, "its name ironic is a built-in driver's; give it one of its own"],
+    ["the name of a built-in", { name: "ironic" }, "its name ironic belongs to a built-in driver; choose another name"],
     [
       "a type that does not exist",
       { configSchema: { section: "mine", options: { slots: { type: "interger" } } } },
@@ -61,7 +61,7 @@ describe("a module", () => {
     [
       "a default of another type",
       { configSchema: { section: "mine", options: { ports: { type: "list", default: "80" } } } },
-      'option ports of type list has the default "80", but it must be a list of texts',
+      'option ports of type list has the default "80", but it must be a list of strings',
     ],
     [
       "section DEFAULT",

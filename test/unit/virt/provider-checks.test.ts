@@ -51,7 +51,7 @@ test.each<[string, (tree: ProviderTree, allocations: ReshapeAllocations) => void
     "inventory VCPU.maxUnit is Infinity, expected an integer of at least 1",
   ],
   ["a fraction", set({ ...GOOD, stepSize: 0.5 }), "inventory VCPU.stepSize is 0.5, expected an integer of at least 1"],
-  ["a text", set({ ...GOOD, minUnit: "1" }), 'inventory VCPU.minUnit is "1", expected an integer of at least 1'],
+  ["a string", set({ ...GOOD, minUnit: "1" }), 'inventory VCPU.minUnit is "1", expected an integer of at least 1'],
   [
     "a negative one",
     set({ ...GOOD, reserved: -1 }),

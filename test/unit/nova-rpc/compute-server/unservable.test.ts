@@ -36,8 +36,8 @@ describe("what a new server cannot have", () => {
       { requested_networks: networks({ network_id: "n1" }) },
       /attaches no networks: .* --nic none, .*: network n1\)/,
     ],
-    ["a port", { requested_networks: networks({ port_id: "p1" }) }, /asked for: port p1\)/],
-    ["any network", { requested_networks: networks({ network_id: "auto" }) }, /asked for: any network\)/],
+    ["a port", { requested_networks: networks({ port_id: "p1" }) }, /requested: port p1\)/],
+    ["any network", { requested_networks: networks({ network_id: "auto" }) }, /requested: any network\)/],
     ["a volume", { block_device_mapping: volume }, /attaches no volumes, and 1 of them/],
     ["PCI devices", { instance: overlaid(INSTANCE, { pci_requests: pci }) }, /has no PCI devices/],
     [
@@ -105,7 +105,7 @@ describe("what a server has that comes from another host", () => {
     expect(await unservableMove({ ...args, bdms: volume }, tools)).toMatch(/^this host attaches no volumes/);
     const request_spec = overlaid(args.request_spec as NovaObject, { pci_requests: pci, numa_topology: numa });
     expect(await unservableMove({ ...args, bdms: await none(), request_spec }, tools)).toBe(
-      "this host has no PCI devices and no NUMA topologies or dedicated processors: take a flavor and an image that ask for none",
+      "this host has no PCI devices and no NUMA topologies or dedicated processors: use a flavor and an image that need none",
     );
   });
 
