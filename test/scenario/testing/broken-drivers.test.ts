@@ -34,19 +34,19 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
       return rule && (await checkCase(fileDriver, rule, options)).message;
     };
     expect(await messageOf("disk-suspend", without)).toBe(
-      "option canary is not given: no data was put on a disk and looked for",
+      "option canary is not set: the preservation of disk data was not checked",
     );
     const { memory: _, ...diskOnly } = disk ?? { write: () => {}, read: () => undefined };
-    expect(await messageOf("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not given/);
+    expect(await messageOf("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not set/);
   });
 
   test("a canary that cannot be read, or that finds what nobody wrote, fails by its own name", async () => {
     const rule = CONTRACT_CASES.find(({ code }) => code === "disk-stop");
     const found = async (read: CanaryPlace["read"]) =>
       rule && (await checkCase(fileDriver, rule, { ...FILE_DRIVER, canary: { write: () => {}, read } })).message;
-    expect(await found(() => undefined)).toMatch(/CanaryUnfit: canary\.read gives nothing of the disk/);
+    expect(await found(() => undefined)).toMatch(/CanaryUnfit: canary\.read returned nothing from the disk/);
     expect(await found(({ instance }) => `canary ${instance.uuid.slice(0, 8)}`)).toMatch(
-      /finds in the disk what nobody has written/,
+      /returned the disk's test data before they were written/,
     );
   });
 
@@ -61,7 +61,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
       message: "its nodes come and go",
     });
     expect(() => assertKnownWaivers({ waive: { "no-such-rule": "x" } })).toThrow(
-      /no-such-rule, which is no rule; there are/,
+      /unknown rules: no-such-rule; known rules are/,
     );
   });
 });
