@@ -11,7 +11,7 @@ import { FILE_DRIVER, fileDriver } from "../../unit/testing/file-driver.js";
 
 const FLAWS: Flaws = { ...HOST_FLAWS, ...GUEST_FLAWS, ...POWER_FLAWS, ...MOVE_FLAWS, ...TREE_FLAWS, ...DATA_FLAWS };
 
-describe("a driver with one flaw is caught by the rule that it breaks", () => {
+describe("a driver with one flaw is detected by the rule that it violates", () => {
   test("there is a broken driver for each rule", () => {
     expect(Object.keys(FLAWS).sort()).toEqual(CONTRACT_CASES.map(({ code }) => code).sort());
   });
@@ -27,7 +27,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
     });
   }
 
-  test("8.12 without a canary the rules about data say that it was not looked for", async () => {
+  test("8.12 without a canary the rules about data report that nothing was checked", async () => {
     const { canary: disk, ...without } = FILE_DRIVER;
     const messageOf = async (code: string, options: DriverCheckOptions) => {
       const rule = CONTRACT_CASES.find((each) => each.code === code);
@@ -40,7 +40,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
     expect(await messageOf("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not set/);
   });
 
-  test("a canary that cannot be read, or that finds what nobody wrote, fails by its own name", async () => {
+  test("a canary that cannot be read, or that reads data before they were written, fails with its own error", async () => {
     const rule = CONTRACT_CASES.find(({ code }) => code === "disk-stop");
     const found = async (read: CanaryPlace["read"]) =>
       rule && (await checkCase(fileDriver, rule, { ...FILE_DRIVER, canary: { write: () => {}, read } })).message;
@@ -50,7 +50,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
     );
   });
 
-  test("a waiver is reported with its reason, and one that names no rule is refused", async () => {
+  test("a waiver is reported with its reason, and a waiver of an unknown rule is rejected", async () => {
     const [first] = CONTRACT_CASES;
     if (!first) {
       throw new Error("there are no rules");

@@ -14,7 +14,7 @@ const RIGHT = {
   diskDetails: [],
 };
 
-test("8.14 diagnostics as they have to be", () => {
+test("8.14 valid diagnostics are accepted", () => {
   expect(wrongInDiagnostics(RIGHT)).toBeUndefined();
 });
 

@@ -212,7 +212,7 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
   preLiveMigration: moveData((host) => host.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
 };
 
-describe.each(Object.entries(RESULT_CASES))("8.1 what %s answers is checked", (method, { ask, broken }) => {
+describe.each(Object.entries(RESULT_CASES))("8.1 the result of %s is checked", (method, { ask, broken }) => {
   test.each(broken)("8.1 $0: must $1", async (result, rule, found) => {
     const outcomes: DriverOutcome[] = [];
     const changes = { [method]: () => result };

@@ -42,8 +42,8 @@ async function migration(
   return { runtime, postMethod, recoverMethod, onProgress, ended, logs: () => runtime.logs };
 }
 
-describe("8.3 exactly one of the two call-backs, exactly once", () => {
-  test("post is passed on and waited for", async () => {
+describe("8.3 exactly one of the two callbacks, exactly once", () => {
+  test("postMethod is passed on and awaited", async () => {
     let release = () => {};
     const { runtime, ended, recoverMethod } = await migration(({ postMethod }) => postMethod(), {
       changes: {
@@ -64,7 +64,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     expect(recoverMethod).not.toHaveBeenCalled();
   });
 
-  test.each(["failed", "cancelled"] as const)("recover is passed on with %s", async (status) => {
+  test.each(["failed", "cancelled"] as const)("recoverMethod is passed on with %s", async (status) => {
     const { ended, postMethod, recoverMethod } = await migration((options) => options.recoverMethod({ status }));
     expect(await ended).toBeUndefined();
     expect(recoverMethod.mock.calls).toEqual([[{ status }]]);
@@ -84,7 +84,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
   test.each<[string, (options: Required<LiveMigrationOptions>) => Promise<void>]>([
     ["recoverMethod after postMethod", ({ recoverMethod }) => recoverMethod({ status: "failed" })],
     ["postMethod after postMethod", ({ postMethod }) => postMethod()],
-  ])("%s is refused, and the first stands", async (found, second) => {
+  ])("%s is rejected, and the first callback counts", async (found, second) => {
     let rejection: unknown;
     const { ended, postMethod, recoverMethod, logs } = await migration(async (options) => {
       await options.postMethod();
@@ -100,7 +100,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     expect(logs()).toMatchObject([{ level: "error", message: expect.stringContaining("exactly once, but it called") }]);
   });
 
-  test("both at the same time: one is let through", async () => {
+  test("both at the same time: only one is passed on", async () => {
     const { ended, postMethod, recoverMethod } = await migration(async ({ postMethod, recoverMethod }) => {
       await Promise.allSettled([recoverMethod({ status: "failed" }), postMethod()]);
     });
@@ -111,7 +111,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
 });
 
 describe("errors and time", () => {
-  test("what the driver throws before a call-back comes out", async () => {
+  test("the driver's error before a callback is thrown", async () => {
     const own = new Error("libvirt is gone");
     const { ended, postMethod, recoverMethod } = await migration(() => Promise.reject(own));
     expect(await ended).toBe(own);
@@ -119,7 +119,7 @@ describe("errors and time", () => {
     expect(recoverMethod).not.toHaveBeenCalled();
   });
 
-  test("what the call-back throws comes out, whether the driver lets it pass or not", async () => {
+  test("the callback's error is thrown, whether the driver propagates it or not", async () => {
     const own = new Error("the destination does not answer");
     const changes = { postMethod: () => Promise.reject(own) };
     const passing = await migration(({ postMethod }) => postMethod(), { changes });
@@ -129,7 +129,7 @@ describe("errors and time", () => {
     expect(await swallowing.ended).toBe(own);
   });
 
-  test("what the driver throws after a call-back is logged, and changes nothing", async () => {
+  test("the driver's error after a callback is logged, and changes nothing", async () => {
     const { ended, logs } = await migration(async ({ postMethod }) => {
       await postMethod();
       throw new Error("cannot tidy up");
@@ -140,7 +140,7 @@ describe("errors and time", () => {
     ]);
   });
 
-  test("a driver that hangs before its call-back is given up, and may call back no more", async () => {
+  test("a driver that hangs before its callback is abandoned, and may no longer call back", async () => {
     let late: (() => Promise<void>) | undefined;
     const { runtime, ended, postMethod, logs } = await migration(
       ({ postMethod }) => {
@@ -156,7 +156,7 @@ describe("errors and time", () => {
     expect(logs()).toMatchObject([{ message: expect.stringContaining("after it was abandoned") }]);
   });
 
-  test("the time-out and the caller's signal end with the call-back: its time is the core's own", async () => {
+  test("the timeout and the caller's signal do not apply after the callback: its time is the core's own", async () => {
     const controller = new AbortController();
     let stopped = false;
     const { runtime, ended } = await migration(
@@ -183,7 +183,7 @@ describe("errors and time", () => {
     expect(over).toBe(false);
   });
 
-  test("a driver that does not return after its call-back is left behind", async () => {
+  test("a driver that does not return after its callback is not waited for", async () => {
     const { runtime, ended, logs } = await migration(
       async ({ postMethod }) => {
         await postMethod();
@@ -200,7 +200,7 @@ describe("errors and time", () => {
 });
 
 describe("progress", () => {
-  test("is told until the call-back", async () => {
+  test("is reported until the callback", async () => {
     const { ended, onProgress } = await migration(async ({ onProgress, postMethod }) => {
       onProgress(PROGRESS);
       const post = postMethod();
@@ -211,7 +211,7 @@ describe("progress", () => {
     expect(onProgress.mock.calls).toEqual([[PROGRESS]]);
   });
 
-  test("rubbish, and a listener that fails, are logged and do not reach the driver", async () => {
+  test("invalid values and listener errors are logged and do not reach the driver", async () => {
     const { ended, logs } = await migration(
       async ({ onProgress, postMethod }) => {
         onProgress({ ...PROGRESS, memoryTotal: Number.NaN });

@@ -22,7 +22,7 @@ test.each<[string, string]>([
   expect(await reasonOf(hostOf({ [method]: async () => {} }))).toContain(outcome);
 });
 
-test("8.10 an unknown capability is refused with the nearest name", async () => {
+test("8.10 an unknown capability is rejected with the most similar name", async () => {
   const reason = await reasonOf(hostOf({ capabilities: { supportsEvacuation: true } }));
   expect(reason).toContain("supportsEvacuation: did you mean supportsEvacuate?");
 });
@@ -74,7 +74,7 @@ describe("a module", () => {
       "must be the name of a section of nova.conf, but found undefined",
     ],
     ["no options", { configSchema: { section: "mine" } }, "options must be an object, but found undefined"],
-  ])("8.10 with %s is refused", async (_, changes, reason) => {
+  ])("8.10 with %s is rejected", async (_, changes, reason) => {
     const definition = { name: "mine", apiVersion: "1.0", ...changes };
     const path = join(folder, "mine.mjs");
     await writeFile(path, `export const driver = { ...${JSON.stringify(definition)}, create() {} };`);
@@ -82,7 +82,7 @@ describe("a module", () => {
     expect(await reasonOf(loadDriver(path, { builtIns, cwd: folder }))).toContain(reason);
   });
 
-  test("8.10 a built-in that is misspelt is refused with its right name", async () => {
+  test("8.10 a misspelt built-in driver is rejected with the correct name", async () => {
     const builtIns = { "fake-libvirt": async () => ({}) };
     expect(await reasonOf(loadDriver("fake-libvrt", { builtIns, cwd: folder }))).toContain(
       "compute_driver fake-libvrt cannot be loaded: did you mean fake-libvirt? Tried:",
