@@ -106,7 +106,7 @@ export class AgentSession implements KillableSession {
     }
     if (this.#carrier.claim(this) !== this) {
       throw new HostLeaseHeld(
-        `host ${this.host} is held by another agent in this very process; give each its own --host`,
+        `host ${this.host} is already used by another agent in this process; give each agent its own --host`,
         {
           host: this.host,
         },
@@ -243,7 +243,7 @@ export class AgentSession implements KillableSession {
         if (epoch !== null && granted?.epoch !== epoch) {
           await link.request("host_release", { host: this.host }, { timeout, meta });
           this.#lost(
-            `another agent may have acted for it since: its lease was given anew, in epoch ${granted?.epoch}; this agent's was ${epoch}`,
+            `its lease was granted anew in epoch ${granted?.epoch}, after this agent's epoch ${epoch}: another agent may have used the host`,
           );
           return;
         }

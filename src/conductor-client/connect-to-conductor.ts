@@ -206,7 +206,7 @@ class Connection implements ConductorConnection, Carrier {
       await link?.request(method, { host }, { timeout: LINK_TIMEOUT, meta });
     } catch (err) {
       // The end of the connection has the same effect.
-      this.#options.runtime.logger.debug(`${method} was not answered`, { err, host });
+      this.#options.runtime.logger.debug(`no response to ${method}; closing the connection`, { err, host });
       link?.cut();
     }
   }

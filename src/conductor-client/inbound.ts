@@ -105,7 +105,7 @@ export class Inbound {
       ? handlers[method as AgentMethod]
       : undefined;
     if (!handler) {
-      respond({ error: { code: RPC_CODES.methodNotFound, message: `this agent knows no method ${method}` } });
+      respond({ error: { code: RPC_CODES.methodNotFound, message: `this agent has no method ${method}` } });
       return;
     }
     const context = this.#contextOf(method, meta);
@@ -128,7 +128,7 @@ export class Inbound {
       requestId,
       assertCallerWaiting: () => {
         if (this.#clock.monotonic() >= deadline) {
-          throw new MessagingTimeout(`whoever asked to ${method} has given up waiting: nothing is done`, { method });
+          throw new MessagingTimeout(`${method}: its caller has stopped waiting; nothing was done`, { method });
         }
       },
     };
@@ -216,7 +216,9 @@ export class OfferedControl {
   async #outcome({ host, action }: Readonly<Record<string, unknown>>): Promise<Outcome> {
     try {
       if (!this.#hosts.has(String(host)) || !isAction(action)) {
-        throw new InvalidParameters(`found host ${String(host)} and action ${String(action)}, which are not offered`);
+        throw new InvalidParameters(
+          `host ${String(host)} is not controlled by this process, or ${String(action)} is not an action`,
+        );
       }
       return { result: await this.#controller.control(String(host), action) };
     } catch (error) {
@@ -230,7 +232,7 @@ export class OfferedControl {
       const part = hosts.slice(from, from + MAX_ANNOUNCED_HOSTS);
       // A lost announcement is repeated on the next link; a conductor of an earlier release does not know the method.
       link?.request("hosts_controlled", { hosts: part }, { timeout: TIMEOUT }).catch((err: unknown) => {
-        this.#logger.debug("what hosts can be controlled was not taken", { err });
+        this.#logger.debug("the conductor did not accept the announcement of controlled hosts", { err });
       });
     }
   }

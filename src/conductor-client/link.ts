@@ -172,7 +172,7 @@ export class Link {
       }
       const expire = () => {
         this.#questions.delete(id);
-        reject(new MessagingTimeout(`the conductor did not answer ${method} within ${timeout} ms`));
+        reject(new MessagingTimeout(`the conductor did not respond to ${method} within ${timeout} ms`));
       };
       const settle = (outcome: Outcome) => {
         if ("error" in outcome) {
@@ -235,7 +235,7 @@ export class Link {
     this.#questions.clear();
     for (const { fail, cancel } of questions) {
       cancel();
-      fail(new MessagingTimeout("the connection ended before the conductor answered"));
+      fail(new MessagingTimeout("the connection ended before the conductor responded"));
     }
   }
 }

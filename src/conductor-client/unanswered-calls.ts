@@ -71,7 +71,7 @@ export class UnansweredCalls {
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
       const expire = () => {
-        const text = `the conductor did not answer ${method} within ${timeout} ms`;
+        const text = `the conductor did not respond to ${method} within ${timeout} ms`;
         this.#fail(id, new MessagingTimeout(text, { method }));
       };
       const abort = () => this.#fail(id, signal?.reason);

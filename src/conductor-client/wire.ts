@@ -88,7 +88,7 @@ export function encodeError(error: unknown): WireError {
   if (!(error instanceof errors.ConductorError)) {
     return {
       code: RPC_CODES.internalError,
-      message: "internal error; the log of the process that was asked has the cause",
+      message: "internal error; see the log of the called process for the cause",
     };
   }
   const code = error instanceof errors.InvalidParameters ? RPC_CODES.invalidParams : RPC_CODES.application;
@@ -130,7 +130,7 @@ export async function openSocket(
 ): Promise<Socket> {
   const { timeout, signal } = limits;
   const late = new AbortController();
-  const cancel = deps.timers.after(timeout, () => late.abort(new Error(`no answer within ${timeout} ms`)));
+  const cancel = deps.timers.after(timeout, () => late.abort(new Error(`no response within ${timeout} ms`)));
   const stop = () => late.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   try {
@@ -148,19 +148,19 @@ export async function openSocket(
 
 function translate(error: unknown, url: string): Error {
   if (error instanceof UpgradeRejectedError && error.status === 401) {
-    return new JoinTokenRejected(`the conductor at ${url} refused this agent: ${error.body}`);
+    return new JoinTokenRejected(`the conductor at ${url} rejected this agent: ${error.body}`);
   }
   if (error instanceof UpgradeRejectedError && /speaks TLS/.test(error.body)) {
     const secure = url.replace(/^ws:/, "wss:");
     return new ConductorUnreachable(
-      `${NO_TLS} at ${url}: that port speaks TLS: name it by ${secure}, with its CA in [conductor] cafile`,
+      `${NO_TLS} at ${url}: that port uses TLS: use ${secure}, with its CA in [conductor] cafile`,
     );
   }
   if (error instanceof HttpConnectFailure && error.tls !== undefined) {
     return new ConductorUnreachable(`${NO_TLS} at ${url}: ${error.tls} (${error.code})`);
   }
   if (error instanceof HttpConnectFailure) {
-    return new ConductorUnreachable(`no control plane answers at ${url} (${error.code})`);
+    return new ConductorUnreachable(`no control plane responds at ${url} (${error.code})`);
   }
   return new ConductorUnreachable(error instanceof Error ? error.message : String(error));
 }

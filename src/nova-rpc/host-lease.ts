@@ -67,7 +67,7 @@ export class HostLease {
         throw new HostLeaseHeld(reason, { host: this.#options.host });
       }
       if (!hasWarned) {
-        runtime.logger.warn(`${reason}; waiting ${heartbeatTimeoutMs / 1000} s in case its connection is a dead one`);
+        runtime.logger.warn(`${reason}; waiting ${heartbeatTimeoutMs / 1000} s in case that is a dead connection`);
       }
       await timers.sleep(LOOK_AGAIN);
     }
@@ -113,7 +113,7 @@ export class HostLease {
   async #otherReader(): Promise<string | null> {
     const { broker, host } = this.#options;
     const queue = await readQueue(broker, host);
-    return queue === null ? null : `queue ${queue} is read by another nova-compute: host ${host} is another one's`;
+    return queue === null ? null : `queue ${queue} is read by another nova-compute: host ${host} is in use`;
   }
 
   async #take(): Promise<string | null> {
@@ -130,7 +130,7 @@ export class HostLease {
         throw error;
       }
       this.#rejectedSince = null;
-      return `host ${host} is held by another compute-agent (${error.message})`;
+      return `host ${host} is in use by another compute-agent (${error.message})`;
     }
   }
 }

@@ -61,9 +61,9 @@ export interface AttemptOptions {
 
 /** Reasons to skip a rule that needs an option of the check. */
 const NOT_PROVED: Readonly<Record<NonNullable<ContractCase["option"]>, string>> = {
-  reshape: "option reshape is not given",
-  canary: "option canary is not given: no data was put on a disk and looked for",
-  "canary.memory": "option canary.memory is not given: no data was put into memory and looked for",
+  reshape: "option reshape is not set",
+  canary: "option canary is not set: the preservation of disk data was not checked",
+  "canary.memory": "option canary.memory is not set: the preservation of memory was not checked",
 };
 
 /** Checks one rule, in an environment of its own. Never rejects. */
@@ -116,7 +116,7 @@ export async function beginKilled(
     const harness = new DriverHarness(definition, deps, place, options, watch);
     try {
       const begun = await orAborted(
-        each.killed?.begin(harness) ?? Promise.reject(new Error(`${each.code} kills nothing`)),
+        each.killed?.begin(harness) ?? Promise.reject(new Error(`${each.code} has no work to kill`)),
         signal,
       );
       const { on, work, instance, moved } = begun;
@@ -246,7 +246,7 @@ async function missingFor({ needs = [], capability }: ContractCase, harness: Dri
   }
   const { host } = await harness.connect();
   if (capability !== undefined && !host.capabilities[capability]) {
-    return `the driver does not say ${capability}`;
+    return `the driver does not declare ${capability}`;
   }
   const left = needs.filter((method) => !host.supports(method));
   return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;

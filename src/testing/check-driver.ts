@@ -39,7 +39,7 @@ export function assertKnownWaivers({ waive = {} }: DriverCheckOptions): void {
   const codes = CONTRACT_CASES.map(({ code }) => code);
   const unknown = Object.keys(waive).filter((code) => !codes.includes(code));
   if (unknown.length > 0) {
-    throw new UnknownWaiver(`waive names ${unknown.join(", ")}, which is no rule; there are ${codes.join(", ")}`);
+    throw new UnknownWaiver(`waive names unknown rules: ${unknown.join(", ")}; known rules are ${codes.join(", ")}`);
   }
 }
 

@@ -167,7 +167,7 @@ export class HarnessImages implements ImageService {
       for await (const _ of bytes) {
         break;
       }
-      throw new GlanceConnectionFailed(`the Image service broke off while it took image ${id}`);
+      throw new GlanceConnectionFailed(`the Image service broke off while it received image ${id}`);
     }
     await this.#files.write(`${this.#file(id)}.format`, diskFormat);
     await this.#files.writeBytes(this.#file(id), bytes);

@@ -152,8 +152,8 @@ export function completeCapabilities(
   for (const [capability, value] of Object.entries(declared ?? {})) {
     if (!(capability in NO_CAPABILITIES)) {
       throw new InvalidDriver(
-        `${must} are the contract's, but found ${capability}, which this contract does not know${suggest(capability, Object.keys(NO_CAPABILITIES))}; ` +
-          `known are ${Object.keys(NO_CAPABILITIES).join(", ")}`,
+        `${must} are known to the contract, but found ${capability}${suggest(capability, Object.keys(NO_CAPABILITIES))}; ` +
+          `known capabilities are ${Object.keys(NO_CAPABILITIES).join(", ")}`,
       );
     }
     if (typeof value !== "boolean") {

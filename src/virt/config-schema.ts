@@ -125,7 +125,7 @@ function compile(section: string, name: string, option: DriverOption, value: unk
     }
     case "text":
       if (typeof value !== "string") {
-        return fail("a text");
+        return fail("a string");
       }
       if (option.choices && !option.choices.includes(value)) {
         return fail(`one of ${option.choices.join(", ")}`);
@@ -134,7 +134,7 @@ function compile(section: string, name: string, option: DriverOption, value: unk
     case "list": {
       const items: unknown = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
       if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) {
-        return fail("a list of texts");
+        return fail("a list of strings");
       }
       return items.includes("") ? items.filter((item) => item !== "") : items;
     }

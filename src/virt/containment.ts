@@ -316,7 +316,7 @@ export function fieldsOf({
 function toUnhandledReason({ driver, method }: ContainedCall, kind: UnhandledError["kind"], error: unknown): Error {
   const [rule, found] =
     kind === "rejection"
-      ? ["handle every rejection of its own promises", "it left one"]
+      ? ["handle every rejection of its own promises", "it left one unhandled"]
       : ["catch what its callbacks throw", "one threw"];
   return new VirtDriverMisbehaved(driver, method, rule, `${found}: ${textOf(error)}`, { cause: error });
 }

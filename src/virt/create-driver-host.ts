@@ -96,7 +96,7 @@ function assertMethodNames(name: string, driver: object): void {
         name,
         "create",
         "return a driver whose methods are spelt as in the contract",
-        `found ${member}, which nobody calls: did you mean ${meant}? (a method of the driver's own needs another name)`,
+        `found ${member}, which the agent never calls: did you mean ${meant}? (a method of the driver's own needs another name)`,
       );
     }
   }

@@ -255,14 +255,14 @@ export class DriverCaller {
    */
   #logForeignError(call: DriverCall<unknown>, error: unknown): void {
     this.#deps.logger.warn(
-      `driver ${this.#driver}: ${call.method} threw ${textOf(error)}, which is none of the contract's errors`,
+      `driver ${this.#driver}: ${call.method} threw ${textOf(error)}, which is not an error of the contract`,
       this.#fields(call),
     );
   }
 
   #logLateResult(call: DriverCall<unknown>, how: string, error?: unknown): void {
     this.#deps.logger.warn(
-      `driver ${this.#driver}: ${call.method} ${how} after it had been given up; its result is dropped`,
+      `driver ${this.#driver}: ${call.method} ${how} after it was abandoned; its result is dropped`,
       { ...this.#fields(call), ...(error === undefined ? {} : { err: error }) },
     );
   }

@@ -50,11 +50,11 @@ export class DriverChecks {
     typeof value === "boolean" ? value : this.#fail(method, "return true or false", value);
 
   readonly text = (method: DriverMethod, value: unknown): string =>
-    typeof value === "string" && value !== "" ? value : this.#fail(method, "return a text that is not empty", value);
+    typeof value === "string" && value !== "" ? value : this.#fail(method, "return a string that is not empty", value);
 
   /** Any string, including the empty one. */
   readonly anyText = (method: DriverMethod, value: unknown): string =>
-    typeof value === "string" ? value : this.#fail(method, "return a text", value);
+    typeof value === "string" ? value : this.#fail(method, "return a string", value);
 
   /**
    * Returns a check that the driver's changes of the tree, and of a reshape's allocations, are valid in Placement. The
@@ -121,24 +121,24 @@ export class DriverChecks {
     if (typeof internalId === "string") {
       return { state, internalId };
     }
-    return this.#fail(method, "return a text as internalId, if any", internalId);
+    return this.#fail(method, "return a string as internalId, if any", internalId);
   };
 
   /** Numbers and strings by names of the driver's own. */
   readonly diagnostics = (method: DriverMethod, value: unknown): Readonly<Record<string, number | string>> => {
     if (!isObject(value)) {
-      return this.#fail(method, "return an object of numbers and texts", value);
+      return this.#fail(method, "return an object of numbers and strings", value);
     }
     const wrong = Object.entries(value).find(([, item]) => typeof item !== "string" && !Number.isFinite(item));
     if (wrong !== undefined) {
-      return this.#fail(method, "return an object of numbers and texts", wrong[1], `as ${wrong[0]}`);
+      return this.#fail(method, "return an object of numbers and strings", wrong[1], `as ${wrong[0]}`);
     }
     return value as Readonly<Record<string, number | string>>;
   };
 
   readonly instanceDiagnostics = (method: DriverMethod, value: unknown): GuestDiagnostics => {
     if (!isObject(value)) {
-      return this.#fail(method, "return an object with what the guest uses", value);
+      return this.#fail(method, "return an object with the guest's resource usage", value);
     }
     const wrong = wrongInDiagnostics(value);
     if (wrong !== undefined) {
@@ -176,7 +176,7 @@ export class DriverChecks {
     value: unknown,
     candidates: readonly T[],
   ): readonly T[] {
-    const rule = "return a list of some of the instances that it was given, each once";
+    const rule = "return a list of instances from its argument, each at most once";
     if (!Array.isArray(value)) {
       return this.#fail(method, rule, value);
     }
@@ -216,7 +216,7 @@ export class DriverChecks {
     try {
       return JSON.parse(JSON.stringify(value));
     } catch {
-      return this.#fail(method, `return ${what} that JSON can carry`, value);
+      return this.#fail(method, `return ${what} that JSON can represent`, value);
     }
   }
 
@@ -250,8 +250,8 @@ const amount: Rule = [
   `a number, 0 to ${MAX_INTEGER}`,
   (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= MAX_INTEGER,
 ];
-const name: Rule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
-const textOrNull: Rule = ["a text or null", (value) => value === null || typeof value === "string"];
+const name: Rule = ["a string that is not empty", (value) => typeof value === "string" && value !== ""];
+const textOrNull: Rule = ["a string or null", (value) => value === null || typeof value === "string"];
 
 const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
   vcpus: count,
@@ -280,7 +280,7 @@ const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
   ],
   uuid: ["a uuid in lower case with hyphens", (value) => typeof value === "string" && UUID_PATTERN.test(value)],
   stats: [
-    "an object of texts",
+    "an object of strings",
     (value) => isObject(value) && Object.values(value).every((item) => typeof item === "string"),
   ],
 };

@@ -120,7 +120,7 @@ export class LifecycleEvents {
     const broken = brokenRule(event);
     if (broken) {
       this.#logger.warn(
-        `driver ${this.#driver}: emitEvent must be given ${broken}, but found ${describe(event)}; the event is dropped`,
+        `driver ${this.#driver}: emitEvent must be called with ${broken}, but found ${describe(event)}; the event is dropped`,
         { driver: this.#driver, method: "emitEvent" },
       );
       return;

@@ -141,7 +141,7 @@ export class VirtDriverTimeout extends VirtError {
 
   constructor(driver: string, method: string, milliseconds: number) {
     super(
-      `driver ${driver}: ${method} must settle within ${milliseconds} ms, but did not and was told to stop; ` +
+      `driver ${driver}: ${method} must settle within ${milliseconds} ms, but did not, and its signal was aborted; ` +
         "whether it has changed anything is unknown",
     );
     this.driver = driver;
@@ -157,7 +157,7 @@ export class VirtDriverCrashed extends VirtError {
   readonly method: string;
 
   constructor(driver: string, method: string, what: string, options?: ErrorOptions) {
-    super(`driver ${driver} threw in a callback of ${method}, where nothing could catch it: ${what}`, options);
+    super(`driver ${driver} threw an uncaught error in a callback of ${method}: ${what}`, options);
     this.driver = driver;
     this.method = method;
   }

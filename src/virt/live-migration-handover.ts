@@ -60,7 +60,7 @@ export class LiveMigrationHandover {
         if (this.#first) {
           return;
         }
-        throw this.#misbehaved("it returned and had called neither");
+        throw this.#misbehaved("it returned without calling either");
       },
       async (error: unknown) => {
         if (!this.#first) {
@@ -92,7 +92,7 @@ export class LiveMigrationHandover {
       throw this.#reject(`it called ${name} after ${this.#first.name}`);
     }
     if (this.#closed) {
-      throw this.#reject(`it called ${name} after it had been given up`);
+      throw this.#reject(`it called ${name} after it was abandoned`);
     }
     // The driver may not await the callback. Without this handler, Node would report an unhandled rejection.
     const outcome = Promise.resolve().then(call);
@@ -113,7 +113,7 @@ export class LiveMigrationHandover {
       }
       this.#options.onProgress(progress);
     } catch (error) {
-      this.#log(`driver ${this.#driver}: news of a live migration's progress is dropped`, error);
+      this.#log(`driver ${this.#driver}: a progress report of a live migration is dropped`, error);
     }
   }
 
@@ -125,14 +125,19 @@ export class LiveMigrationHandover {
     if (error === own || error instanceof VirtDriverMisbehaved) {
       return;
     }
-    this.#log(`driver ${this.#driver}: liveMigration failed after its ${this.#first?.name}, which stands`, error);
+    this.#log(
+      `driver ${this.#driver}: liveMigration failed after its ${this.#first?.name}, whose outcome is final`,
+      error,
+    );
   }
 
   async #driverReturned(): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
       cancel = this.#deps.timers.after(this.#grace, () => {
-        this.#log(`driver ${this.#driver}: liveMigration has called back but does not return; it is left behind`);
+        this.#log(
+          `driver ${this.#driver}: liveMigration has called back but did not return in time; not waiting for it`,
+        );
         resolve();
       });
     });

@@ -13,11 +13,11 @@ const DEFAULTS: Readonly<
   boolean: { what: "true or false", fits: (value) => typeof value === "boolean" },
   integer: { what: "a whole number", fits: Number.isSafeInteger },
   list: {
-    what: "a list of texts",
+    what: "a list of strings",
     fits: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
   },
   number: { what: "a number", fits: Number.isFinite },
-  text: { what: "a text", fits: (value) => typeof value === "string" },
+  text: { what: "a string", fits: (value) => typeof value === "string" },
 };
 
 const TYPES: readonly string[] = Object.keys(DEFAULTS);
@@ -82,7 +82,7 @@ export async function loadDriver(name: string, options: LoadDriverOptions): Prom
   }
   throw new InvalidDriver(
     `compute_driver ${name} cannot be loaded${suggest(name, Object.keys(options.builtIns)) || "."} Tried: ${tried.join("; ")}. ` +
-      `Built in are: ${Object.keys(options.builtIns).join(", ")}; else name an installed npm package, ` +
+      `Built-in drivers: ${Object.keys(options.builtIns).join(", ")}; otherwise use the name of an installed npm package, ` +
       "or a path that begins with ./ or /",
   );
 }
@@ -123,7 +123,7 @@ function definitionIn(loaded: unknown, where: string): DriverDefinition {
   const found = exported(loaded, "driver");
   if (!isDefinition(found)) {
     throw new InvalidDriver(
-      `${where}: expected an export named driver, made by defineDriver({ name, apiVersion, create }), but found ` +
+      `${where}: expected an export named driver, created with defineDriver({ name, apiVersion, create }), but found ` +
         describe(found),
     );
   }
@@ -168,7 +168,7 @@ function assertContractVersion({ name, apiVersion }: DriverDefinition, where: st
 /** Rejects the name of a built-in driver: the plugin would use that driver's section and its host. */
 function assertNotBuiltInName({ name }: DriverDefinition, where: string, builtIns: BuiltInDrivers): void {
   if (Object.hasOwn(builtIns, name)) {
-    throw new InvalidDriver(`${where}: its name ${name} is a built-in driver's; give it one of its own`);
+    throw new InvalidDriver(`${where}: its name ${name} belongs to a built-in driver; choose another name`);
   }
 }
 
@@ -256,7 +256,7 @@ function assertValidSchema({ name, configSchema }: DriverDefinition, where: stri
     const type: unknown = declared?.type;
     if (!isType(type)) {
       fail(
-        `option ${option} has type ${describe(type)}, which does not exist${suggest(String(type), TYPES)}; there are ${TYPES.join(", ")}`,
+        `option ${option} has type ${describe(type)}, which does not exist${suggest(String(type), TYPES)}; known types are ${TYPES.join(", ")}`,
       );
     }
     const byDefault: unknown = declared?.default ?? null;

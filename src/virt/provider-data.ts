@@ -31,7 +31,7 @@ export class NoSuchProvider extends VirtError {
   override readonly name = "NoSuchProvider";
 
   constructor(nameOrUuid: string) {
-    super(`no provider ${nameOrUuid} in the tree: ask exists() first, or make it with newChild()`);
+    super(`no provider ${nameOrUuid} in the tree: check exists() first, or create it with newChild()`);
   }
 }
 
@@ -42,7 +42,7 @@ export class ProviderExists extends VirtError {
   constructor(name: string, uuid: string, found: ProviderData) {
     super(
       `provider ${name} (${uuid}) clashes with ${found.name} (${found.uuid}) in the tree: names and uuids are unique; ` +
-        "find the existing one by its name instead of making it again",
+        "find the existing one by its name instead of creating it again",
     );
   }
 }

@@ -50,7 +50,7 @@ const COUNTER: Rule = [
 ];
 
 const TEXT: Rule = [
-  "a text of at most 255 characters, or null",
+  "a string of at most 255 characters, or null",
   (value) => value === null || (typeof value === "string" && value.length <= 255),
 ];
 
@@ -110,7 +110,7 @@ function wrongInRecord(
 ): WrongValue | undefined {
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(rules, name) && !Object.hasOwn(DETAILS, name));
   if (unknown !== undefined) {
-    return { path: `${place}${unknown}`, found: value[unknown], expected: "nothing of that name" };
+    return { path: `${place}${unknown}`, found: value[unknown], expected: "no field of that name" };
   }
   for (const [name, [expected, holds]] of Object.entries(rules)) {
     if (!holds(value[name])) {
@@ -136,7 +136,7 @@ const TRAIT = matching("a trait of capitals, digits and underscores", /^[A-Z0-9_
 
 const UUID = matching("a uuid in lower case with hyphens", UUID_PATTERN);
 
-const NAME = matching("a name of 1 to 200 letters", /^[\s\S]+$/, 200);
+const NAME = matching("a name of 1 to 200 characters", /^[\s\S]+$/, 200);
 
 const AMOUNT = integerFrom(1);
 

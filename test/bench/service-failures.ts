@@ -9,7 +9,7 @@ const RAISED = / (?:ERROR|CRITICAL) \S+ (?<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::
  * Moves that the conductor cancels since it, or a compute that it called, got no response. These are not failures of its
  * own.
  */
-const UNANSWERED = /Exception_Remote: .* was not answered in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
+const UNANSWERED = /Exception_Remote: .*no response to .* in \d+ s|\.MigrationError: .*Timed out waiting for a reply/;
 /** Moves of allocations that no longer exist since the server was deleted: the conductor reads the project there. */
 const HOLDS_NOTHING = /KeyError: 'project_id'$/;
 /** The wrapper of exceptions that end a live migration in the conductor; the wrapped one is usual. */

@@ -119,10 +119,12 @@ describe("an agent", () => {
       const agent = await startAgent();
       await operator.boot(misdeed);
       expect((await agent.exited).code).toBe(1);
-      expect(agent.stderr).toContain("driver misbehaving threw in a callback of spawn, where nothing could catch it");
+      expect(agent.stderr).toContain("driver misbehaving threw an uncaught error in a callback of spawn");
       expect(await service()).toMatchObject({
         status: "disabled",
-        disabled_reason: expect.stringMatching(/^AUTO: driver misbehaving threw in a callback of spawn.*fell over$/),
+        disabled_reason: expect.stringMatching(
+          /^AUTO: driver misbehaving threw an uncaught error in a callback of spawn.*fell over$/,
+        ),
       });
     },
   );

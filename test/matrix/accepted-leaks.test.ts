@@ -145,7 +145,7 @@ describe.each(LEAKS)("9.3 $row", (leak) => {
   });
 });
 
-test("9.3 an orphan provider after service delete: upstream leaves it with what is held in it", async () => {
+test("9.3 an orphan provider after service delete: upstream leaves it with its allocations", async () => {
   const [leak] = LEAKS;
   if (!leak) {
     throw new Error("no leaks");
@@ -163,7 +163,7 @@ test("9.3 an orphan provider after service delete: upstream leaves it with what 
   expect(await harness.held(VM)).toEqual({ [d.uuid]: NEW });
 });
 
-test("9.3 I holds H when Placement was down at a local delete, until the tracker of H finds it deleted", async () => {
+test("9.3 I has allocations on H if Placement was down at a local delete, until the tracker of H finds I deleted", async () => {
   for (const upstream of [true, false]) {
     const matrix = await MatrixHarness.create({ upstream });
     const { harness } = matrix;

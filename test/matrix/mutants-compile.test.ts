@@ -10,8 +10,8 @@ import { plantedMutants } from "../simulator/planted/plant.js";
 const ROOT = new URL("../../", import.meta.url);
 const tree = new SourceTree(fileURLToPath(ROOT));
 
-describe("mutations that the compiler judges", () => {
-  it("are left out where a value gets another type, and stay where a condition changes", () => {
+describe("mutations that the compiler checks", () => {
+  it("are excluded if a value gets another type, and included if a condition changes", () => {
     const text =
       'type Row = { a: "x" | "y"; b?: number }; export function f(a: Row | null): Row { return a === null ? { a: "x", b: 1 } : a; }';
     const { root } = tree;
@@ -24,7 +24,7 @@ describe("mutations that the compiler judges", () => {
     ]);
   });
 
-  it("stay where the unchanged copy has the same error", () => {
+  it("are included if the unchanged copy has the same error", () => {
     const text = 'import { Box } from "./nowhere.js"; export const box = new Box({ n: 1 });';
     const { root } = tree;
     expect(compilable({ root, text: () => text }, findMutations("src/a.ts", text))).toHaveLength(2);
@@ -32,7 +32,7 @@ describe("mutations that the compiler judges", () => {
 });
 
 describe("mutants of the simulator", () => {
-  it("are drawn alike from the same seed, as many of each kind, and all compile", { timeout: 60_000 }, () => {
+  it("are equal for the same seed, as many of each kind, and all compile", { timeout: 60_000 }, () => {
     const drawn = plantedMutants(ROOT, 40, "1");
     const mutations = drawMutants(ROOT, 40, "1");
     expect(drawn.map(({ what }) => what.split(": ").slice(1).join(": "))).toEqual(

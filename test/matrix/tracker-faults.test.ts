@@ -125,7 +125,7 @@ const MEDDLING: Readonly<Record<string, (world: TrackerWorld, agent: TestAgent) 
 
 const release = (world: TrackerWorld, uuid: string) => world.admin.deleteAllocation(uuid, { force: true });
 
-describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 others meddle with each step of %s", (kind) => {
+describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 external changes at each step of %s", (kind) => {
   test.each(Object.entries(MEDDLING))(
     "9.4 %s: the pass ends, the agent lives, two passes later all is right",
     async (what, meddle) => {
@@ -162,7 +162,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 others meddle
     },
   );
 
-  test("9.4 the agent is killed: its successor's passes put all right", async () => {
+  test("9.4 the agent is killed: the passes of the next agent restore consistency", async () => {
     for (let at = 0; ; at += 1) {
       const world = await TrackerWorld.create(`${kind} ${at}`);
       const { agent, run } = await PASSES[kind](world);
@@ -194,7 +194,7 @@ describe("4.7 redrive", () => {
   const inventories = ({ method, path }: { method: string; path: string }) =>
     method === "PUT" && path.endsWith("inventories");
 
-  test("4.7 somebody bumps the generation: attempt 2 reads everything, asks the driver again, and writes", async () => {
+  test("4.7 the generation changes externally: attempt 2 reads everything, calls the driver again, and writes", async () => {
     const { world, agent } = await changed();
     agent.hypervisor.calls.length = 0;
     const { traits, generation } = await world.admin.getProviderTraits(agent.nodeUuid);
@@ -210,7 +210,7 @@ describe("4.7 redrive", () => {
     expect((await world.admin.getProviderTraits(agent.nodeUuid)).traits).toContain("CUSTOM_X");
   });
 
-  test("4.7, V30 a conflict for ever: 4 attempts, then logged; the row is not saved (Placement first)", async () => {
+  test("4.7, V30 a permanent conflict: 4 attempts, then logged; the row is not saved (Placement first)", async () => {
     const { world, agent } = await changed();
     agent.hypervisor.calls.length = 0;
     agent.http.fault = (request) => (inventories(request) ? CONFLICT : undefined);
@@ -274,7 +274,7 @@ describe("4.7 reshape", () => {
     return { world, hypervisor, vm, child, root: first.nodeUuid };
   };
 
-  test("4.7 at start-up inventory and allocations move in one step; the sums stay", async () => {
+  test("4.7 at start-up inventory and allocations move in one step; the sums are preserved", async () => {
     const { world, hypervisor, vm, child, root } = await flatToNested();
     const agent = await world.agent("h1", hypervisor);
     await pass(agent, true);
@@ -296,7 +296,7 @@ describe("4.7 reshape", () => {
     expect(agent.http.take().filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
-  test("4.7 a conflict of the reshape is redriven; another refusal is fatal", async () => {
+  test("4.7 a conflict of the reshape is redriven; another rejection is fatal", async () => {
     const { world, hypervisor, vm, child } = await flatToNested();
     const agent = await world.agent("h1", hypervisor);
     let conflicts = 1;

@@ -106,7 +106,7 @@ class Run {
   }
 }
 
-describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in any weather", () => {
+describe("V19 for any sequence of builds, deletes, claims, aborts and passes, with any faults", () => {
   property([plan], { numRuns: 60, seed: 20261121 })(
     "used == reserved + Σ under the lock and after each pass; allocations == instances when it is over",
     async (steps) => {

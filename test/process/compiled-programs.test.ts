@@ -59,7 +59,7 @@ describe("the programs", () => {
       files.map(async (name) => [name, await readFile(join(lib, name), "latin1")] as const),
     );
     // The string is in a function that a start does not call.
-    const words = "an agent does not ask another one to ";
+    const words = "agents do not send ";
     const [name = ""] = contents.find(([, text]) => text.includes(words)) ?? [];
     expect((await readFile(join(compiled, `${name}.bin`))).includes(words)).toBe(true);
   });

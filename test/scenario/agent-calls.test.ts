@@ -132,7 +132,7 @@ test("a caller that was cut off before it could ask waits no longer for that", a
   world.network.heal(`agent-${SOURCE}`, "control-plane");
   await world.advance(60_000);
   expect(await outcome).toBeInstanceOf(MessagingTimeout);
-  expect(left).toMatch(/given up waiting/);
+  expect(left).toMatch(/caller has stopped waiting/);
 });
 
 test("an agent whose host another boot holds asks nobody for anything", async () => {

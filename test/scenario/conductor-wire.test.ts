@@ -256,7 +256,7 @@ describe("the connection", () => {
     const waits = states.filter(([state]) => state === "waiting").map(([, detail]) => detail);
     expect(waits.length).toBeGreaterThan(4);
     expect(waits.length).toBeLessThan(14);
-    expect(waits.at(-1)).toMatch(/no control plane answers at ws:.*ECONNREFUSED.*next try in [2-5]\.\d s/);
+    expect(waits.at(-1)).toMatch(/no control plane responds at ws:.*ECONNREFUSED.*next try in [2-5]\.\d s/);
     const pending = session.call("service_create", { host: "devstack1", ...SERVICE });
     await cluster.restart();
     expect(await world.runUntil(pending)).toMatchObject({ host: "devstack1" });

@@ -179,12 +179,14 @@ export class ComputeServer {
     try {
       request = openMessage(body);
     } catch (err) {
-      logger.warn("a message could not be read", { err });
+      logger.warn("dropping a message that cannot be parsed", { err });
       return;
     }
     if (request.kind === "request" && this.#recent.isNew(request.uniqueId)) {
       this.#options.observer.message("in", KNOWN.has(request.method) ? request.method : OTHER);
-      this.#serve(request).catch((err: unknown) => logger.error("a message was not answered", { err }));
+      this.#serve(request).catch((err: unknown) =>
+        logger.error(`${request.method}: the reply could not be sent`, { err }),
+      );
     }
   }
 
@@ -262,7 +264,7 @@ export class ComputeServer {
       requestId: requestIdOf(context),
       assertCallerWaiting: () => {
         if (clock.monotonic() >= deadline) {
-          throw new MessagingTimeout(`whoever asked to ${method} has given up waiting: nothing is done`, { method });
+          throw new MessagingTimeout(`${method}: its caller has stopped waiting; nothing was done`, { method });
         }
       },
     };
@@ -278,7 +280,11 @@ export class ComputeServer {
     let cancel = () => {};
     const later = () => {
       cancel = runtime.timers.after(Math.max(monitorTimeout * 1000, SHORTEST_SILENCE) / 2, () => {
-        rpc.giveSign(reply).catch((err: unknown) => logger.debug("a sign of life was not sent", { err }));
+        rpc
+          .giveSign(reply)
+          .catch((err: unknown) =>
+            logger.debug("a sign of life could not be sent to the caller of a pending call", { err }),
+          );
         later();
       });
     };

@@ -151,7 +151,7 @@ export function serverGroupOf({ request_spec: spec }: Arguments): string | undef
 function named(args: Arguments, name: string): string {
   const value = textOr(args[name], "");
   if (value === "") {
-    throw new MalformedObject(`a message that names no ${name}`);
+    throw new MalformedObject(`a message without ${name}`);
   }
   return value;
 }
@@ -228,7 +228,7 @@ function networks(requested: unknown): readonly string[] {
     ? []
     : [
         "this host attaches no networks: create the server with --nic none, or let the host's operator set " +
-          `[compute_agent] ignore_networks (asked for: ${names.join(", ")})`,
+          `[compute_agent] ignore_networks (requested: ${names.join(", ")})`,
       ];
 }
 
@@ -237,7 +237,7 @@ function volumes(mapping: unknown): readonly string[] {
   return requestedVolumes.length === 0
     ? []
     : [
-        `this host attaches no volumes, and ${requestedVolumes.length} of them are asked for: boot the server from its image alone`,
+        `this host attaches no volumes, and ${requestedVolumes.length} of them are requested: boot the server from its image only`,
       ];
 }
 
@@ -260,7 +260,7 @@ function devices({ instance, request_spec: spec, accel_uuids: accelerators }: Ch
   ];
   return unsupported.length === 0
     ? []
-    : [`this host has no ${unsupported.join(" and no ")}: take a flavor and an image that ask for none`];
+    : [`this host has no ${unsupported.join(" and no ")}: use a flavor and an image that need none`];
 }
 
 function objectsIn(list: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {

@@ -85,7 +85,7 @@ const OTHERWISE = {
   live_migration_abort: async (args, tools) => {
     const { migration_id: migrationId } = args;
     if (typeof migrationId !== "number") {
-      throw new MalformedObject("live_migration_abort names no migration");
+      throw new MalformedObject("live_migration_abort without migration_id");
     }
     return inbound("live_migration_abort", await readParameters("live_migration_abort", args, tools, { migrationId }));
   },
@@ -154,7 +154,7 @@ async function notDone(args: Arguments, { endTask }: InboundTools): Promise<null
 /** @throws {NotImplementedHere} always, after the request's mapping was set to failed */
 async function noShare({ share_mapping: mapping }: Arguments, { failShare }: InboundTools): Promise<never> {
   await failShare(mapping);
-  throw new NotImplementedHere("guests of this host mount no shares: the share's mapping is in error");
+  throw new NotImplementedHere("guests of this host cannot mount shares; the share mapping was set to error");
 }
 
 function inbound<M extends AgentMethod>(method: M, params: ParamsOf<AgentMethods, M>): Inbound<M> {

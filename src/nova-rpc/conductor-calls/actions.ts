@@ -52,7 +52,7 @@ export const ACTION_CALLS: ConductorCalls<
     const open = rows.closeEvent(eventId);
     if (open !== undefined) {
       const { instanceUuid, event, requestId } = open;
-      const failure = { exc_val: details ?? "an error without a text", exc_tb: traceback ?? "" };
+      const failure = { exc_val: details ?? "an error without a message", exc_tb: traceback ?? "" };
       await nova.ask(
         "InstanceActionEvent",
         "event_finish_with_failure",
@@ -99,7 +99,7 @@ export async function assertNotSuperseded(uuid: string, requestId: string, tools
   const later = actions.find(({ id, action }) => own !== undefined && id > own.id && !WITHOUT_TASK.has(action));
   if (later !== undefined) {
     throw new UnexpectedTaskState(
-      `instance ${uuid}: ${later.action} of ${later.requestId} was asked for since ${own?.action} of ${requestId}`,
+      `instance ${uuid}: ${own?.action} of ${requestId} was superseded by ${later.action} of ${later.requestId}`,
       { uuid, request: later.requestId },
     );
   }

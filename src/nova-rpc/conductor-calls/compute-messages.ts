@@ -201,7 +201,7 @@ export function peerMessage<M extends AgentMethod>(
 ): Promise<PeerMessage> {
   const write = PEER_MESSAGES[method] as Write<M> | undefined;
   if (write === undefined) {
-    throw new NotImplementedHere(`an agent does not ask another one to ${method}`);
+    throw new NotImplementedHere(`agents do not send ${method} to each other`);
   }
   return write(params, tools);
 }

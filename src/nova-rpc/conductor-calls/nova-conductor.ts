@@ -141,7 +141,7 @@ export class NovaConductor {
           throw error;
         }
         if (tries === 1) {
-          onWaiting("no nova-conductor answers");
+          onWaiting("no nova-conductor responds");
         }
       }
     }
@@ -187,9 +187,12 @@ export class NovaConductor {
       if (!isFailure(error, "IncompatibleObjectVersion") || this.#profile === OLDEST_PROFILE) {
         throw error;
       }
-      this.#options.runtime.logger.warn("the conductor is older than it said: the oldest release is assumed", {
-        err: error,
-      });
+      this.#options.runtime.logger.warn(
+        "the conductor is of an earlier release than it reported; assuming the oldest supported release",
+        {
+          err: error,
+        },
+      );
       this.#profile = OLDEST_PROFILE;
       return ask();
     }
@@ -208,7 +211,7 @@ export class NovaConductor {
       { ...options, writes: true },
     );
     if (!Array.isArray(reply) || !isObject(reply[0])) {
-      throw new MalformedObject(`object_action ${method} answered no updates`);
+      throw new MalformedObject(`object_action ${method} returned no updates`);
     }
     const { obj_what_changed: _changed, ...updates } = reply[0];
     return { object: saved(object, updates), result: reply[1] };

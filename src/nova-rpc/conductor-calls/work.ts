@@ -36,7 +36,7 @@ export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
 
 /** Methods called by administrators, never by an agent. */
 function operatorOnly(method: string): () => Promise<never> {
-  return () => Promise.reject(new ConductorError(`${method}: a real Nova is asked with its own nova-manage`));
+  return () => Promise.reject(new ConductorError(`${method}: not available with a real Nova; use its own nova-manage`));
 }
 
 export const WORK_CALLS: ConductorCalls<WorkMethod> = {

@@ -115,7 +115,7 @@ function readFailure(text: string): Failure {
   } catch {
     value = null;
   }
-  const fields = isObject(value) ? value : { message: "a failure that is no JSON" };
+  const fields = isObject(value) ? value : { message: "a failure that is not JSON" };
   const { class: name = "Exception", module = "builtins", message = "", tb = [], args = [], kwargs } = fields;
   return {
     class: String(name),

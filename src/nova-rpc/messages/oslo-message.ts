@@ -143,10 +143,10 @@ function parsed(text: string, what: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new MalformedMessage(`${what} is no JSON`);
+    throw new MalformedMessage(`${what} is not JSON`);
   }
   if (!isObject(value)) {
-    throw new MalformedMessage(`${what} is no object`);
+    throw new MalformedMessage(`${what} is not an object`);
   }
   return value;
 }

@@ -61,13 +61,13 @@ export class PendingCall {
     const { silence } = this.#timeouts;
     if (silence !== null) {
       this.#cancelSilence = this.#timers.after(silence, () =>
-        this.#expire(`nor gave a sign of life in ${silence / 1000} s`),
+        this.#expire(`and no sign of life in ${silence / 1000} s`),
       );
     }
   }
 
   #expire(how: string): void {
-    this.fail(new MessagingTimeout(`${this.#what} was not answered ${how}`));
+    this.fail(new MessagingTimeout(`no response to ${this.#what} ${how}`));
   }
 
   #settle(): void {

@@ -163,7 +163,10 @@ export class Rpc {
           return;
         }
         if (clock.monotonic() >= deadline) {
-          logger.warn("the answer to a call was not taken by its caller", { queue: to.queue, err: error });
+          logger.warn("dropping the reply to a call, which its caller does not receive", {
+            queue: to.queue,
+            err: error,
+          });
           return;
         }
         observer.message("retried", REPLY);
@@ -265,7 +268,7 @@ export class Rpc {
         this.#pending.get(message.messageId)?.take(message);
       }
     } catch (err) {
-      this.#options.runtime.logger.warn("an answer could not be read", { err });
+      this.#options.runtime.logger.warn("dropping a reply that cannot be parsed", { err });
     }
   }
 
@@ -273,7 +276,7 @@ export class Rpc {
   #repeatReads(): void {
     for (const pending of this.#pending.values()) {
       if (pending.repeatable) {
-        pending.fail(new Unconfirmed("the connection was lost before the answer"));
+        pending.fail(new Unconfirmed("the connection was lost before the reply"));
       }
     }
   }

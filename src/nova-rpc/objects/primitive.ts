@@ -168,7 +168,7 @@ export function hasField(profile: ReleaseProfile, name: string, field: string): 
 function parsed(version: string): readonly [major: number, minor: number] {
   const [, major, minor] = /^(\d{1,6})\.(\d{1,6})$/.exec(version) ?? [];
   if (major === undefined || minor === undefined) {
-    throw new MalformedObject(`"${version.slice(0, 40)}" is no version of an object`);
+    throw new MalformedObject(`"${version.slice(0, 40)}" is not the version of an object`);
   }
   return [Number(major), Number(minor)];
 }

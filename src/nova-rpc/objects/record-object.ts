@@ -47,7 +47,7 @@ export const stringRecord: FieldCodec<Readonly<Record<string, string>>> = {
       return {};
     }
     if (!isObject(value)) {
-      throw new MalformedObject("expected texts by name");
+      throw new MalformedObject("expected strings by name");
     }
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item ?? "")]));
   },

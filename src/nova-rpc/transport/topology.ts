@@ -10,7 +10,7 @@ export const REQUESTS = "nova";
 
 /** The hint for an exchange or queue that exists with other properties. */
 export const HOW_TO_AGREE =
-  "set amqp_durable_queues, rabbit_quorum_queue and their like in [oslo_messaging_rabbit] as Nova's other services have them";
+  "set amqp_durable_queues, rabbit_quorum_queue and similar options in [oslo_messaging_rabbit] to the values of Nova's other services";
 
 /** Returns the name of the queue that is exclusive to the connection of a host's agent. */
 export const leaseQueue = (host: string): string => `compute-agent.lease.${host}`;

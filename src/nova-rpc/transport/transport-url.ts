@@ -36,14 +36,14 @@ export function parseTransportUrl(url: string): TransportUrl {
   const parsed = hosts.split(",").map(parseHost);
   const [first] = parsed;
   if (first === undefined || parsed.some(({ hostname }) => hostname === "")) {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url names no host");
+    throw new InvalidTransportUrl("[DEFAULT] transport_url has no host");
   }
   // The AMQP library uses the same credentials for all hosts.
   const others = parsed.filter(({ username, password }) => username !== first.username || password !== first.password);
   if (others.length > 0) {
     throw new InvalidTransportUrl(
       `[DEFAULT] transport_url has another user or password for ${others.map(({ hostname }) => hostname).join(", ")} than for ` +
-        `${first.hostname}; hosts of one cluster are expected to have the same`,
+        `${first.hostname}; all hosts of a cluster must have the same`,
     );
   }
   return {
@@ -66,7 +66,7 @@ function parseHost(text: string): Host {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(text.slice(at + 1)) ?? [];
   const hostname = bracketed ?? plain;
   if (hostname === undefined) {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url has a host that is none; IPv6 addresses stand in brackets");
+    throw new InvalidTransportUrl("[DEFAULT] transport_url has an invalid host; write IPv6 addresses in brackets");
   }
   return { hostname, port: port === undefined ? PORT : Number(port), username, password };
 }
@@ -81,6 +81,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url has a % that begins no encoded character");
+    throw new InvalidTransportUrl("[DEFAULT] transport_url has a % that does not begin an encoded character");
   }
 }

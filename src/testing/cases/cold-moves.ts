@@ -167,7 +167,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   {
     code: "cold-finish-half-done",
     section: "8.3",
-    rule: "what a finishMigration left that was killed anywhere, destroy removes; the guest can go back",
+    rule: "after finishMigration was killed anywhere, destroy removes the leftovers, and the guest can return",
     needs: REVERT,
     run: (harness) => brokenOffEverywhere(harness, FINISH),
     killed: FINISH,
@@ -175,7 +175,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   {
     code: "cold-revert-half-done",
     section: "8.3",
-    rule: "finishRevertMigration brings the guest back from wherever migrateDiskAndPowerOff was killed",
+    rule: "finishRevertMigration restores the guest after migrateDiskAndPowerOff was killed anywhere",
     needs: REVERT,
     run: (harness) => brokenOffEverywhere(harness, LEAVE),
     killed: LEAVE,
@@ -213,7 +213,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   {
     code: "resize-refused",
     section: "8.3",
-    rule: "migrateDiskAndPowerOff that refuses a smaller flavor throws InstanceFaultRollback and leaves the guest as it was",
+    rule: "migrateDiskAndPowerOff that rejects a smaller flavor throws InstanceFaultRollback and leaves the guest as it was",
     needs: REVERT,
     run: async (harness) => {
       const [source, destination] = await harness.connectBoth();
@@ -229,15 +229,15 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       }
       const named =
         rejection instanceof Error && ["InstanceFaultRollback", "NotImplementedError"].includes(rejection.name);
-      const rule = "throw InstanceFaultRollback for a flavor that it refuses";
+      const rule = "throw InstanceFaultRollback for a flavor that it rejects";
       must(named, "migrateDiskAndPowerOff", rule, `it threw ${textOf(rejection)}`);
-      await mustBe(source, large, "running", "migrateDiskAndPowerOff", "that was refused");
+      await mustBe(source, large, "running", "migrateDiskAndPowerOff", "whose resize was rejected");
     },
   },
   {
     code: "resize-same-host",
     section: "8.3",
-    rule: "a resize on the same host keeps the one guest: confirming destroys nothing",
+    rule: "a resize on the same host preserves the guest: its confirmation destroys nothing",
     needs: MOVES,
     run: async (harness) => {
       const on = await harness.connect();
@@ -253,7 +253,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   {
     code: "resize-same-host-revert",
     section: "8.3",
-    rule: "a resize on the same host that is reverted keeps the one guest, with its old flavor",
+    rule: "a reverted resize on the same host preserves the guest, with its old flavor",
     needs: REVERT,
     run: async (harness) => {
       const on = await harness.connect();

@@ -28,18 +28,18 @@ class PlacedCanary {
     const { canary } = harness.options;
     const place = keeper === "disk" ? canary : canary?.memory;
     if (place === undefined) {
-      throw new CanaryUnfit(`the option canary has nothing for the ${keeper}`);
+      throw new CanaryUnfit(`the option canary cannot access the ${keeper}`);
     }
     const text = `canary ${instance.uuid.slice(0, 8)}`;
     const guest = harness.canaryGuest(on, instance);
     if ((await place.read(guest)) === text) {
-      throw new CanaryUnfit(`canary.read finds in the ${keeper} what nobody has written yet`);
+      throw new CanaryUnfit(`canary.read returned the ${keeper}'s test data before they were written`);
     }
     await place.write(guest, text);
     const found = await place.read(guest);
     if (found !== text) {
       throw new CanaryUnfit(
-        `canary.read gives ${describeText(found)} of the ${keeper}, just after canary.write wrote ${text}`,
+        `canary.read returned ${describeText(found)} from the ${keeper}, right after canary.write wrote ${text}`,
       );
     }
     return new PlacedCanary(harness, place, keeper, text);
@@ -47,7 +47,7 @@ class PlacedCanary {
 
   /** @throws {ContractViolation} the text is no longer there */
   async mustBeIn(on: CheckedHost, instance: Instance, method: string, when: string): Promise<void> {
-    const rule = `keep the guest's ${this.#keeper} ${when}`;
+    const rule = `preserve the guest's ${this.#keeper} ${when}`;
     let found: string | undefined;
     try {
       found = await this.#place.read(this.#harness.canaryGuest(on, instance));
@@ -55,8 +55,8 @@ class PlacedCanary {
       throw new ContractViolation(method, rule, `canary.read threw ${String(error)}`, { cause: error });
     }
     if (found !== this.#text) {
-      const what = found === undefined || found === "" ? "it is gone" : `found ${describeText(found)} instead`;
-      throw new ContractViolation(method, rule, `of the data that was put there ${what}`);
+      const what = found === undefined || found === "" ? "they are gone" : `found ${describeText(found)} instead`;
+      throw new ContractViolation(method, rule, `test data were changed: ${what}`);
     }
   }
 }
@@ -152,7 +152,7 @@ const TRIPS: readonly Trip[] = [
   },
   {
     code: "restart",
-    when: "when the next driver has the host",
+    when: "when the next driver takes the host",
     method: "cleanupHost",
     retains: BOTH,
     go: async (harness, { host }, instance) => {
@@ -162,7 +162,7 @@ const TRIPS: readonly Trip[] = [
   },
   {
     code: "snapshot",
-    when: "in a guest that is made of its snapshot",
+    when: "in a guest that is built from its snapshot",
     method: "snapshot",
     needs: ["snapshot"],
     retains: ["disk"],
@@ -271,7 +271,7 @@ function caseOf({ code, when, method, needs = [], go }: Trip, keeper: Keeper): C
   return {
     code: `${keeper}-${code}`,
     section: "8.12",
-    rule: `a guest keeps what is ${keeper === "disk" ? "on its disk" : "in its memory"} ${when}`,
+    rule: `a guest preserves the data ${keeper === "disk" ? "on its disk" : "in its memory"} ${when}`,
     needs,
     option: keeper === "disk" ? "canary" : "canary.memory",
     run: async (harness) => {

@@ -32,11 +32,11 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
   {
     code: "destroy-absent",
     section: "8.2",
-    rule: "destroy of a guest that is not there is success",
+    rule: "destroy of a missing guest succeeds",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.instance(on);
-      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed for a guest that is not there");
+      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed for a missing guest");
     },
   },
   {
@@ -66,7 +66,7 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
   {
     code: "destroy-any-state",
     section: "8.2",
-    rule: "destroy removes guests that are paused, suspended or rescued, as far as the driver has such",
+    rule: "destroy removes guests that are paused, suspended or rescued, as far as the driver supports these states",
     run: async (harness) => {
       for (const [method, change] of STATES) {
         const on = await harness.connect();
@@ -83,7 +83,7 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
   {
     code: "destroy-one",
     section: "8.2",
-    rule: "destroy leaves the other guests alone",
+    rule: "destroy does not affect other guests",
     run: async (harness) => {
       const on = await harness.connect();
       const [survivor, gone] = [await harness.spawned(on), await harness.instance(on)];
@@ -95,13 +95,13 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
         await harness.spawn(on, gone);
       }
       await on.host.destroy(gone, DESTROY);
-      await mustBe(on, survivor, "running", "destroy", "that it was not asked to destroy");
+      await mustBe(on, survivor, "running", "destroy", "that was not to be destroyed");
     },
   },
   {
     code: "destroy-broken-off",
     section: "8.2",
-    rule: "destroy that broke off anywhere can be repeated by the next driver",
+    rule: "a destroy that was interrupted anywhere can be repeated by the next driver",
     run: (harness) => brokenOffEverywhere(harness, DESTRUCTION),
     killed: DESTRUCTION,
   },
@@ -120,14 +120,14 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
       const rule = "keep the files with destroyDisks false";
       must(await on.host.instanceOnDisk(instance), "destroy", rule, "they are gone");
       await on.host.destroy(instance, DESTROY);
-      const other = "remove the files with destroyDisks true, though the guest is gone already";
+      const other = "remove the files with destroyDisks true, although the guest is already gone";
       must(!(await on.host.instanceOnDisk(instance)), "destroy", other, "they are still there");
     },
   },
   {
     code: "files-are-deleted",
     section: "8.2",
-    rule: "deleteInstanceFiles says true when nothing is left, also the second time",
+    rule: "deleteInstanceFiles returns true when nothing is left, even the second time",
     needs: ["deleteInstanceFiles"],
     run: async (harness) => {
       const on = await harness.connect();

@@ -25,7 +25,7 @@ export const MANNERS_CASES: readonly ContractCase[] = [
   {
     code: "instances-unchanged",
     section: "8",
-    rule: "instances are read-only: no method changes the one that it is given",
+    rule: "instances are read-only: no method changes its argument",
     run: async (harness) => {
       const on = await harness.connect();
       // The object is not frozen, so that a change is also found if a driver ignores the error.
@@ -48,7 +48,7 @@ export const MANNERS_CASES: readonly ContractCase[] = [
   {
     code: "signal-settles",
     section: "8",
-    rule: `spawn and powerOff settle, well or not, within ${DEFAULT_GRACE / 1000} s of the abort of their signal`,
+    rule: `spawn and powerOff settle, successfully or not, within ${DEFAULT_GRACE / 1000} s of the abort of their signal`,
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.instance(on);
@@ -58,8 +58,8 @@ export const MANNERS_CASES: readonly ContractCase[] = [
       const mustSettle = async (method: DriverMethod, call: (signal: AbortSignal) => Promise<unknown>) => {
         const stop = new AbortController();
         const work = call(stop.signal);
-        stop.abort(new Error("the agent has given it up"));
-        must(await harness.settles(work, DEFAULT_GRACE), method, rule, "it goes on");
+        stop.abort(new Error("the agent has abandoned it"));
+        must(await harness.settles(work, DEFAULT_GRACE), method, rule, "it is still pending");
       };
       await mustSettle("spawn", (signal) =>
         on.bare.spawn(instance, { ...options, image: { ...options.image, open: async () => null }, signal }),
@@ -140,8 +140,8 @@ async function suspended(
   first.suspension.resume();
   const error = await outcome;
   const after = wordFor(await guestOn(next, instance));
-  const rule = "change no guest for an agent whose host another has";
-  must(before === after, method, rule, `the guest was ${before}, and ${after} when it went on (call ${at})`);
+  const rule = "change no guest for an agent that has lost its host";
+  must(before === after, method, rule, `the guest was ${before}, and ${after} after it resumed (call ${at})`);
   const isReported = at > 1 || (error instanceof Error && error.name === new HostEpochOutdated("").name);
   must(
     !stopped || isReported,
@@ -190,7 +190,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
   {
     code: "methods-together",
     section: "8.4",
-    rule: "methods that belong together are all there, or none of them",
+    rule: "methods of a group are all implemented, or none of them",
     run: async (harness) => {
       const { host } = await harness.connect();
       for (const group of METHOD_GROUPS) {
@@ -198,7 +198,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
         const [first] = group;
         const isComplete = missing.length === 0 || missing.length === group.length;
         if (first) {
-          must(isComplete, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is left out`);
+          must(isComplete, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is missing`);
         }
       }
     },
@@ -206,12 +206,12 @@ export const OTHER_CASES: readonly ContractCase[] = [
   {
     code: "capabilities-kept",
     section: "8.4",
-    rule: "capabilities that promise moves come with their methods, and stay as they are",
+    rule: "capabilities for moves come with their methods, and never change",
     run: async (harness) => {
       const on = await harness.connect();
       const promise = on.host.capabilities.supportsMigrateToSameHost;
-      const rule = "be there with supportsMigrateToSameHost";
-      must(!promise || on.host.supports("migrateDiskAndPowerOff"), "migrateDiskAndPowerOff", rule, "it is left out");
+      const rule = "be implemented with supportsMigrateToSameHost";
+      must(!promise || on.host.supports("migrateDiskAndPowerOff"), "migrateDiskAndPowerOff", rule, "it is missing");
       const before = JSON.stringify(on.bare.capabilities);
       await harness.spawned(on);
       const after = JSON.stringify(on.bare.capabilities);
@@ -221,7 +221,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
   {
     code: "events-are-of-guests",
     section: "8.5",
-    rule: "events name guests of this host, and the moment at which it happened",
+    rule: "events name guests of this host, and the time of the change",
     run: async (harness) => {
       const on = await harness.connect();
       const began = harness.now();
@@ -234,16 +234,16 @@ export const OTHER_CASES: readonly ContractCase[] = [
       must(strange === undefined, "initHost", "emit events of its guests only", `found one of ${strange?.uuid}`);
       const [from, to] = [began - CLOCKS_APART, harness.now() + CLOCKS_APART];
       const untimely = harness.events.find(({ timestamp }) => timestamp < from || timestamp > to);
-      const rule = "emit events with the time at which it happened, in milliseconds since the epoch";
+      const rule = "emit events with the time of the change, in milliseconds since the epoch";
       must(untimely === undefined, "initHost", rule, `found ${untimely?.timestamp} at ${harness.now()}`);
       const dropped = harness.complaints.find((message) => message.includes("emitEvent"));
-      must(dropped === undefined, "initHost", "emit events that are events", dropped ?? "");
+      must(dropped === undefined, "initHost", "emit valid events", dropped ?? "");
     },
   },
   {
     code: "events-imply-state",
     section: "8.5",
-    rule: "an event of what happened after a method returned implies the state that the method left",
+    rule: "an event of a change after a method returned implies the state that the method left",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
@@ -265,7 +265,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
   {
     code: "storage-not-shared",
     section: "3.3",
-    rule: "the storage probe finds its own token here, and not on a host that has other storage",
+    rule: "the storage probe recognises its own token on this host, and not on a host with other storage",
     needs: STORAGE,
     run: async (harness) => {
       const [here, there] = await harness.connectBoth();

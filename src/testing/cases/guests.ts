@@ -42,7 +42,7 @@ export const GUEST_CASES: readonly ContractCase[] = [
   {
     code: "spawn-runs",
     section: "8.2",
-    rule: "spawn makes a running guest",
+    rule: "spawn creates a running guest",
     run: async (harness) => {
       const on = await harness.connect();
       await mustBe(on, await harness.spawned(on), "running", "spawn", "when it is done");
@@ -62,7 +62,7 @@ export const GUEST_CASES: readonly ContractCase[] = [
   {
     code: "spawn-twice",
     section: "8.2",
-    rule: "spawn of a guest that is there already harms it not",
+    rule: "spawn of an existing guest does not harm it",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
@@ -73,14 +73,14 @@ export const GUEST_CASES: readonly ContractCase[] = [
   {
     code: "spawn-all-or-nothing",
     section: "8.2",
-    rule: "spawn that breaks off leaves nothing that destroy cannot remove, after which it can be made again",
+    rule: "after an interrupted spawn, destroy removes all leftovers, and the guest can be spawned again",
     run: (harness) => brokenOffEverywhere(harness, SPAWN),
     killed: SPAWN,
   },
   {
     code: "spawn-concurrently",
     section: "8.2",
-    rule: "guests can be made and destroyed at the same time",
+    rule: "guests can be spawned and destroyed concurrently",
     run: async (harness) => {
       const on = await harness.connect();
       const instances = await several(harness, on);
@@ -119,18 +119,18 @@ export const GUEST_CASES: readonly ContractCase[] = [
       await succeeds(on.host.failedSpawnCleanup(instance), "failedSpawnCleanup", "undo prepareForSpawn");
       await succeeds(on.host.failedSpawnCleanup(instance), "failedSpawnCleanup", "succeed when it is repeated");
       await harness.spawn(on, instance);
-      await mustBe(on, instance, "running", "prepareForSpawn", "that was prepared again after a clean-up");
+      await mustBe(on, instance, "running", "prepareForSpawn", "that was prepared again after a cleanup");
     },
   },
   {
     code: "rebuild-in-place",
     section: "8.2",
-    rule: "rebuild makes the guest anew and leaves it running",
+    rule: "rebuild recreates the guest and leaves it running",
     needs: ["rebuild"],
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
-      await succeeds(harness.rebuild(on, instance), "rebuild", "make the guest anew");
+      await succeeds(harness.rebuild(on, instance), "rebuild", "recreate the guest");
       await mustBe(on, instance, "running", "rebuild", "when it is done");
     },
   },

@@ -16,7 +16,7 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "nodes-are-listed",
     section: "8.1",
-    rule: "getAvailableNodes lists the same nodes when it is asked again",
+    rule: "getAvailableNodes lists the same nodes on every call",
     run: async (harness) => {
       const { host } = await harness.connect();
       const first = [...(await host.getAvailableNodes())].sort();
@@ -46,15 +46,15 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "node-identities",
     section: "8.1",
-    rule: "a driver whose nodes have uuids other than the host's says hasNodeIdentities, and no other driver does",
+    rule: "a driver whose nodes have uuids other than the host's declares hasNodeIdentities, and no other driver does",
     run: async (harness) => {
       const { host, name } = await harness.connect();
       const names = await host.getNodenamesByUuid();
       const own = [...names].find(([uuid]) => uuid !== harness.nodeUuid(name));
       const { hasNodeIdentities } = host.capabilities;
       const rule = hasNodeIdentities
-        ? "give no node localNodeUuid, since the driver says hasNodeIdentities"
-        : "give localNodeUuid alone, or the driver say hasNodeIdentities: else the host's second start is refused";
+        ? "give no node localNodeUuid, since the driver declares hasNodeIdentities"
+        : "give only localNodeUuid, or the driver declare hasNodeIdentities: otherwise the host's second start fails";
       const wrong = hasNodeIdentities ? names.has(harness.nodeUuid(name)) : own !== undefined;
       must(!wrong, "getNodenamesByUuid", rule, hasNodeIdentities ? "one has it" : `${own?.[1]} has ${own?.[0]}`);
     },
@@ -72,8 +72,8 @@ export const HOST_CASES: readonly ContractCase[] = [
         must(
           vcpusUsed === 0 || vcpus > 0,
           "getAvailableResource",
-          "count used CPUs only where there are some",
-          "not so",
+          "count used CPUs only if the node has CPUs",
+          `found ${vcpusUsed} used of ${vcpus}`,
         );
       }
     },
@@ -99,9 +99,14 @@ export const HOST_CASES: readonly ContractCase[] = [
       const on = await harness.connect();
       const before = await on.host.listInstanceUuids();
       const instance = await harness.instance(on);
-      must(!before.includes(instance.uuid), "listInstanceUuids", "list guests only", "found one that was never made");
+      must(
+        !before.includes(instance.uuid),
+        "listInstanceUuids",
+        "list guests only",
+        "found one that was never created",
+      );
       await harness.spawn(on, instance);
-      await mustBe(on, instance, "running", "spawn", "and listed");
+      await mustBe(on, instance, "running", "spawn", "and be listed");
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
       const after = await on.host.listInstanceUuids();
       must(!after.includes(instance.uuid), "listInstanceUuids", "leave out destroyed guests", "the guest is listed");
@@ -125,11 +130,11 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "info-of-absent",
     section: "8.1",
-    rule: "getInfo of a guest that is not there throws InstanceNotFound",
+    rule: "getInfo of a missing guest throws InstanceNotFound",
     run: async (harness) => {
       const on = await harness.connect();
       const work = on.host.getInfo(await harness.instance(on));
-      await failsWith(work, ["InstanceNotFound"], "getInfo", "for a guest that is not there");
+      await failsWith(work, ["InstanceNotFound"], "getInfo", "for a missing guest");
     },
   },
   {
@@ -158,7 +163,7 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "cleanup-ends-events",
     section: "8.5",
-    rule: "no event comes after cleanupHost",
+    rule: "no event is emitted after cleanupHost",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
@@ -173,7 +178,7 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "cleanup-ends-timers",
     section: "8.1",
-    rule: "cleanupHost leaves no timer of the driver's under way",
+    rule: "cleanupHost leaves no pending timer of the driver",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
@@ -181,7 +186,7 @@ export const HOST_CASES: readonly ContractCase[] = [
       await on.host.cleanupHost();
       await harness.wait(1);
       const { timers } = on.leftovers;
-      must(timers === 0, "cleanupHost", "cancel what the driver's timers would do", `${timers} are under way`);
+      must(timers === 0, "cleanupHost", "cancel the driver's timers", `${timers} are pending`);
     },
   },
   {
@@ -214,7 +219,7 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "startup-list-kept",
     section: "8.1",
-    rule: "processInstancesAtStartup returns instances that it was given, and changes none",
+    rule: "processInstancesAtStartup returns only instances from its argument, and changes none",
     needs: ["processInstancesAtStartup"],
     run: async (harness) => {
       const on = await harness.connect();
@@ -233,12 +238,12 @@ export const REPORT_CASES: readonly ContractCase[] = [
   {
     code: "uptime-is-told",
     section: "8.14",
-    rule: "getHostUptime says how long the host is up, in the words of uptime",
+    rule: "getHostUptime returns the host's uptime in the format of the command uptime",
     needs: ["getHostUptime"],
     run: async (harness) => {
       const { host } = await harness.connect();
       const uptime = await host.getHostUptime();
-      const rule = "say it as uptime prints it: up …, load average: …";
+      const rule = "return the format of the command uptime: up …, load average: …";
       must(
         /\bup\b.*load average: /.test(uptime),
         "getHostUptime",
@@ -250,7 +255,7 @@ export const REPORT_CASES: readonly ContractCase[] = [
   {
     code: "console-is-kept",
     section: "8.14",
-    rule: "getConsoleOutput changes nothing, and loses nothing when the guest boots again or the driver does",
+    rule: "getConsoleOutput changes nothing, and preserves earlier output over a reboot of the guest and a restart of the driver",
     needs: ["getConsoleOutput"],
     run: async (harness) => {
       const on = await harness.connect();
@@ -260,35 +265,30 @@ export const REPORT_CASES: readonly ContractCase[] = [
       await on.host.cleanupHost();
       const next = await (await harness.connect()).host.getConsoleOutput(instance);
       const isRetained = next.startsWith(first) || next.length >= first.length;
-      must(
-        isRetained,
-        "getConsoleOutput",
-        "keep what was written before a reboot",
-        `${first.length - next.length} less`,
-      );
+      must(isRetained, "getConsoleOutput", "preserve the output before a reboot", `${first.length - next.length} less`);
     },
   },
   {
     code: "console-of-absent",
     section: "8.14",
-    rule: "getConsoleOutput of a guest that is not there throws InstanceNotFound",
+    rule: "getConsoleOutput of a missing guest throws InstanceNotFound",
     needs: ["getConsoleOutput"],
     run: async (harness) => {
       const on = await harness.connect();
       const work = on.host.getConsoleOutput(await harness.instance(on));
-      await failsWith(work, ["InstanceNotFound"], "getConsoleOutput", "for a guest that is not there");
+      await failsWith(work, ["InstanceNotFound"], "getConsoleOutput", "for a missing guest");
     },
   },
   {
     code: "diagnostics-count",
     section: "8.14",
-    rule: "getInstanceDiagnostics has a row for each of the guest's CPUs",
+    rule: "getInstanceDiagnostics has an entry for each of the guest's CPUs",
     needs: ["getInstanceDiagnostics"],
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
       const { cpuDetails } = await on.host.getInstanceDiagnostics(instance);
-      const rule = "have a row for each of the guest's CPUs";
+      const rule = "have an entry for each of the guest's CPUs";
       const { length } = cpuDetails;
       must(length === instance.vcpus, "getInstanceDiagnostics", rule, `there are ${length}, not ${instance.vcpus}`);
     },
@@ -296,12 +296,12 @@ export const REPORT_CASES: readonly ContractCase[] = [
   {
     code: "diagnostics-of-absent",
     section: "8.14",
-    rule: "getDiagnostics of a guest that is not there throws InstanceNotFound",
+    rule: "getDiagnostics of a missing guest throws InstanceNotFound",
     needs: ["getDiagnostics"],
     run: async (harness) => {
       const on = await harness.connect();
       const work = on.host.getDiagnostics(await harness.instance(on));
-      await failsWith(work, ["InstanceNotFound"], "getDiagnostics", "for a guest that is not there");
+      await failsWith(work, ["InstanceNotFound"], "getDiagnostics", "for a missing guest");
     },
   },
 ];

@@ -28,14 +28,19 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       };
       await on.host.snapshot(instance, SNAPSHOT, { updateTaskState });
       const rule = "call upload, and wait until it has stored the image";
-      must((await harness.images.size(SNAPSHOT)) !== undefined, "snapshot", rule, "the Image service has got nothing");
+      must(
+        (await harness.images.size(SNAPSHOT)) !== undefined,
+        "snapshot",
+        rule,
+        "the Image service has received nothing",
+      );
       must(early.length === 0, "snapshot", "call upload after image_uploading", `${early.join()} came after it`);
     },
   },
   {
     code: "snapshot-broken-off",
     section: "8.13",
-    rule: "snapshot fails with the Image service's error when it breaks off, and leaves the guest as it was",
+    rule: "snapshot fails with the Image service's error when the upload breaks off, and leaves the guest as it was",
     needs: ["snapshot"],
     run: async (harness) => {
       const on = await harness.connect();
@@ -45,13 +50,13 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       await failsWith(broken, ["GlanceConnectionFailed"], "snapshot", "when the Image service breaks off");
       await mustBe(on, instance, "running", "snapshot", "that ran before");
       harness.images.breaks = false;
-      await succeeds(on.host.snapshot(instance, SNAPSHOT, ignoredStages), "snapshot", "succeed when it is asked again");
+      await succeeds(on.host.snapshot(instance, SNAPSHOT, ignoredStages), "snapshot", "succeed when it is repeated");
     },
   },
   {
     code: "spawn-broken-off",
     section: "8.13",
-    rule: "spawn that reads an image fails when its bytes break off, and leaves nothing",
+    rule: "spawn fails when the download of its image breaks off, and leaves nothing",
     run: async (harness) => {
       await harness.images.put(IMAGE, BYTES);
       const on = await harness.connect();
@@ -66,7 +71,7 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       if (harness.images.downloaded === 0) {
         return;
       }
-      must(error !== null, "spawn", "fail when the bytes of its image break off", "it succeeded");
+      must(error !== null, "spawn", "fail when the download of its image breaks off", "it succeeded");
       await mustBe(on, instance, "absent", "spawn", "whose image broke off");
       await on.host.failedSpawnCleanup(instance);
       harness.images.breaks = false;
@@ -104,7 +109,7 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
   {
     code: "snapshot-stops",
     section: "8.2",
-    rule: "snapshot ends with the error of updateTaskState when its instance is wanted otherwise",
+    rule: "snapshot ends with the error of updateTaskState when another request has changed the task state",
     needs: ["snapshot"],
     run: async (harness) => {
       const on = await harness.connect();
@@ -115,20 +120,20 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
         () => "it succeeded",
         (error: unknown) => (error === rejection ? null : `it threw ${textOf(error)}`),
       );
-      must(outcome === null, "snapshot", "let the error of updateTaskState pass", outcome ?? "");
+      must(outcome === null, "snapshot", "let the error of updateTaskState propagate", outcome ?? "");
     },
   },
   {
     code: "snapshot-absent",
     section: "8.2",
-    rule: "snapshot of a guest that is not there throws InstanceNotRunning",
+    rule: "snapshot of a missing guest throws InstanceNotRunning",
     needs: ["snapshot"],
     run: async (harness) => {
       const on = await harness.connect();
       const work = on.host.snapshot(await harness.instance(on), SNAPSHOT_IMAGE, {
         updateTaskState: async () => {},
       });
-      await failsWith(work, ["InstanceNotRunning"], "snapshot", "for a guest that is not there");
+      await failsWith(work, ["InstanceNotRunning"], "snapshot", "for a missing guest");
     },
   },
 ];

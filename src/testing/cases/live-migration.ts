@@ -182,7 +182,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
       must(
         allowed.includes(calls.join()),
         "liveMigration",
-        `${RULE}, also when it is aborted`,
+        `${RULE}, even when it is aborted`,
         `found ${calls.join(", ")}`,
       );
       await mustRunOnOne(hosts, instance, "when it is aborted");
@@ -191,7 +191,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   {
     code: "live-abort-back",
     section: "8.3",
-    rule: "a guest that came by live migration runs on one host when its way back is aborted, however early",
+    rule: "after a live migration, the guest runs on one host when its migration back is aborted, however early",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
     run: async (harness) => {
       for (const wait of [0, 10, 40]) {
@@ -204,7 +204,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
           await harness.wait(wait);
           await destination.host.moves.liveMigrationAbort(instance).catch(() => {});
         });
-        await mustRunOnOne(hosts, instance, `when its way back is aborted after ${wait} ms`);
+        await mustRunOnOne(hosts, instance, `when its migration back is aborted after ${wait} ms`);
         await harness.destroyGuests();
       }
     },
@@ -212,7 +212,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   {
     code: "live-force-complete",
     section: "8.3",
-    rule: "a liveMigration that is forced to its end calls back exactly once; the guest runs on one host",
+    rule: "a liveMigration that is forced to complete calls back exactly once; the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationForceComplete"],
     run: async (harness) => {
       const { hosts, source, destination, instance } = await both(harness);
@@ -225,16 +225,16 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
       must(
         once,
         "liveMigration",
-        `${RULE}, also when it is forced to its end`,
+        `${RULE}, even when it is forced to complete`,
         `found ${calls.join(", ") || "no call"}`,
       );
-      await mustRunOnOne(hosts, instance, "when it is forced to its end");
+      await mustRunOnOne(hosts, instance, "when it is forced to complete");
     },
   },
   {
     code: "live-fails",
     section: "8.3",
-    rule: "a liveMigration that fails anywhere calls back exactly once, or throws and calls back never",
+    rule: "a liveMigration that fails anywhere calls back exactly once, or throws without a callback",
     needs: LIVE_NEEDS,
     run: async (harness) => {
       for (let call = 1; call <= 60; call += 1) {
@@ -269,7 +269,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   {
     code: "live-killed",
     section: "8.3",
-    rule: "a liveMigration that is killed anywhere leaves the guest on one host, once the next driver was told to abort it",
+    rule: "after a liveMigration was killed anywhere and aborted by the next driver, the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
     run: (harness) => brokenOffEverywhere(harness, MIGRATE),
     killed: MIGRATE,
@@ -277,7 +277,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   {
     code: "live-rollback",
     section: "8.3",
-    rule: "rollbackLiveMigrationAtDestination removes what preLiveMigration made, and can be repeated",
+    rule: "rollbackLiveMigrationAtDestination removes what preLiveMigration created, and can be repeated",
     needs: LIVE_NEEDS,
     run: async (harness) => {
       const { source, destination, instance } = await both(harness);
@@ -302,7 +302,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   {
     code: "live-check-absent",
     section: "8.3",
-    rule: "checkCanLiveMigrateSource refuses a guest that is not there",
+    rule: "checkCanLiveMigrateSource rejects a missing guest",
     needs: LIVE_NEEDS,
     run: async (harness) => {
       const [source, destination] = await harness.connectBoth();
@@ -312,7 +312,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
         checked(source, destination, instance),
         names,
         "checkCanLiveMigrateSource",
-        "for a guest that is not there",
+        "for a missing guest",
       );
     },
   },

@@ -32,12 +32,12 @@ function changes(
     {
       code: `${kebab(method)}-absent`,
       section: "8.2",
-      rule: `${method} of a guest that is not there throws InstanceNotFound`,
+      rule: `${method} of a missing guest throws InstanceNotFound`,
       needs,
       run: async (harness) => {
         const on = await harness.connect();
         const work = change(on.host, await harness.instance(on));
-        await failsWith(work, ["InstanceNotFound"], method, "for a guest that is not there");
+        await failsWith(work, ["InstanceNotFound"], method, "for a missing guest");
       },
     },
   ];
@@ -75,7 +75,7 @@ export const POWER_CASES: readonly ContractCase[] = [
   {
     code: "reboot-hard",
     section: "8.2",
-    rule: "reboot HARD runs a guest that was shut down",
+    rule: "reboot HARD starts a guest that was shut down",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
@@ -87,12 +87,12 @@ export const POWER_CASES: readonly ContractCase[] = [
   {
     code: "reboot-hard-absent",
     section: "8.2",
-    rule: "reboot HARD makes a missing guest anew",
+    rule: "reboot HARD recreates a missing guest",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
-      await succeeds(on.host.reboot(instance, "HARD"), "reboot", "make a missing guest anew, with HARD");
+      await succeeds(on.host.reboot(instance, "HARD"), "reboot", "recreate a missing guest, with HARD");
       await mustBe(on, instance, "running", "reboot", "that was missing, with HARD");
     },
   },
@@ -133,22 +133,22 @@ export const POWER_CASES: readonly ContractCase[] = [
   {
     code: "resume-on-host-boot",
     section: "8.2",
-    rule: "resumeStateOnHostBoot runs a guest that the host's boot stopped, and lets a running one run",
+    rule: "resumeStateOnHostBoot starts a guest that the host's boot stopped, and leaves a running one running",
     needs: ["resumeStateOnHostBoot"],
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);
-      await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "let a running guest run");
+      await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "leave a running guest running");
       await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that ran already");
       await on.host.powerOff(instance);
-      await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "run a stopped guest");
+      await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "start a stopped guest");
       await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that was stopped");
     },
   },
   {
     code: "power-off-keeps-others",
     section: "8.2",
-    rule: "powerOff stops the one guest only, and the next driver finds it stopped",
+    rule: "powerOff stops only the requested guest, and the next driver finds it stopped",
     run: async (harness) => {
       const on = await harness.connect();
       const instance = await harness.spawned(on);

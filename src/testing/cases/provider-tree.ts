@@ -41,7 +41,7 @@ async function childrenOf(harness: DriverHarness, on: CheckedHost): Promise<read
 function brokenInventory(resourceClass: string, record: InventoryRecord): string | null {
   const { total, minUnit = 1, maxUnit = total, stepSize = 1, allocationRatio = 1, reserved = 0 } = record;
   if (!CLASS.test(resourceClass)) {
-    return `${resourceClass} is no resource class (upper case, digits, _)`;
+    return `${resourceClass} is not a resource class (upper case, digits, _)`;
   }
   if (!(Number.isInteger(total) && total >= 1)) {
     return `${resourceClass} has total ${total}: leave the class out`;
@@ -70,7 +70,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   {
     code: "tree-inventory",
     section: "8.7",
-    rule: "updateProviderTree sets complete and possible inventories, without classes of which there is none",
+    rule: "updateProviderTree sets complete and valid inventories, and omits classes with a total of 0",
     run: async (harness) => {
       const tree = await updated(harness, await harness.connect());
       const rule = "set total >= 1, 1 <= min_unit <= max_unit <= total, step_size >= 1, a ratio > 0, reserved <= total";
@@ -81,7 +81,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
         must(broken === undefined, METHOD, rule, `on ${name} ${broken}`);
       }
       const offers = providersOf(tree).some(({ inventory }) => Object.keys(inventory).length > 0);
-      must(offers, METHOD, "give inventory to some provider of the node", "there is none at all");
+      must(offers, METHOD, "give inventory to a provider of the node", "there is none at all");
     },
   },
   {
@@ -127,7 +127,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   {
     code: "tree-while-used",
     section: "8.7",
-    rule: "updateProviderTree keeps totals while guests come and go: what is used is counted by allocations",
+    rule: "updateProviderTree does not change totals while guests come and go: allocations count the usage",
     run: async (harness) => {
       const on = await harness.connect();
       const totals = async () =>
@@ -146,7 +146,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   {
     code: "tree-foreign",
     section: "8.7",
-    rule: "updateProviderTree leaves alone what is not the driver's: sharing providers, others' traits and aggregates",
+    rule: "updateProviderTree does not change sharing providers, and traits and aggregates that others have set",
     run: async (harness) => {
       const on = await harness.connect();
       const tree = await harness.emptyTree(on);
@@ -162,8 +162,13 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
       for (const node of nodes) {
         await on.host.updateProviderTree(tree, node);
         const { traits, aggregates } = tree.data(node);
-        must(traits.has("CUSTOM_OPERATORS_OWN"), METHOD, "keep traits that others set", "CUSTOM_OPERATORS_OWN is gone");
-        must(aggregates.has(AGGREGATE), METHOD, "keep the node's aggregates", "one is gone");
+        must(
+          traits.has("CUSTOM_OPERATORS_OWN"),
+          METHOD,
+          "preserve traits that others have set",
+          "CUSTOM_OPERATORS_OWN is gone",
+        );
+        must(aggregates.has(AGGREGATE), METHOD, "preserve the node's aggregates", "one is gone");
       }
       must(tree.exists(SHARING), METHOD, "leave sharing providers alone", "one was removed");
       must(pictureOf(tree.subtree(SHARING)) === before, METHOD, "leave sharing providers alone", "one was changed");
@@ -172,7 +177,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   {
     code: "tree-children",
     section: "8.7",
-    rule: "child providers have the node's name in front of theirs, a parent of the node's own, and the trait OWNER_NOVA",
+    rule: "child providers have a name that begins with the node's, a parent in the node's tree, and the trait OWNER_NOVA",
     run: async (harness) => {
       const on = await harness.connect();
       const tree = await updated(harness, on);
@@ -182,7 +187,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
           .slice(1)
           .map((uuid) => tree.data(uuid))) {
           const named = child.name !== node && child.name.startsWith(node);
-          must(named, METHOD, `put ${node} in front of the names of its children`, `found ${child.name}`);
+          must(named, METHOD, `begin the names of its children with ${node}`, `found ${child.name}`);
           must(child.traits.has("OWNER_NOVA"), METHOD, "give its children OWNER_NOVA", `${child.name} lacks it`);
         }
       }
@@ -191,7 +196,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   {
     code: "tree-unknown-node",
     section: "8.7",
-    rule: "updateProviderTree of a node that the driver has not throws, and edits nothing",
+    rule: "updateProviderTree of an unknown node throws, and edits nothing",
     run: async (harness) => {
       const on = await harness.connect();
       const tree = await harness.emptyTree(on);
@@ -201,13 +206,8 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
         () => false,
         () => true,
       );
-      must(
-        isRejected || pictureOf(tree) === before,
-        METHOD,
-        "throw for a node that it has not",
-        "it made inventory for it",
-      );
-      must(pictureOf(tree) === before, METHOD, "edit nothing for a node that it has not", "it edited the tree");
+      must(isRejected || pictureOf(tree) === before, METHOD, "throw for an unknown node", "it set an inventory");
+      must(pictureOf(tree) === before, METHOD, "edit nothing for an unknown node", "it edited the tree");
     },
   },
   {
@@ -249,7 +249,7 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
   {
     code: "tree-reshape",
     section: "8.7",
-    rule: "updateProviderTree throws ReshapeNeeded before it edits, then moves inventory and allocations and keeps the sums",
+    rule: "updateProviderTree throws ReshapeNeeded before it edits, then moves inventory and allocations and preserves the sums",
     option: "reshape",
     run: async (harness) => {
       const { reshape } = harness.options;
@@ -284,7 +284,7 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
       must(
         sumsOf(allocations) === sums,
         RESHAPE_METHOD,
-        "keep each consumer's sums",
+        "preserve each consumer's sums",
         `found ${sumsOf(allocations)} after ${sums}`,
       );
       const astray = [...allocations.values()]
@@ -294,7 +294,7 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
         astray === undefined,
         RESHAPE_METHOD,
         "move allocations where the inventory is",
-        `${astray?.[0]} lacks a class that is held there`,
+        `${astray?.[0]} lacks a class that is allocated there`,
       );
       await succeeds(on.host.updateProviderTree(tree, node), RESHAPE_METHOD, "need no second reshape");
     },

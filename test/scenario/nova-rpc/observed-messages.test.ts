@@ -59,7 +59,7 @@ async function createHarness(respond: (request: ConductorRequest) => unknown) {
   return { runtime: virtual, session, broker, publish, ask, lines, registry, sample };
 }
 
-it("counts messages by method: in, out, waited for, returned and retried, from 0 on", async () => {
+it("counts messages by method: in, out, pending, returned and retried, starting at 0", async () => {
   let release = () => {};
   const { runtime, session, ask, sample } = await createHarness(async ({ what }) => {
     if (what === "Instance.get_by_uuid") {
@@ -102,7 +102,7 @@ it("counts messages by method: in, out, waited for, returned and retried, from 0
   expect(Number(await replies("retried"))).toBeGreaterThan(4);
 });
 
-it("keeps all that messages carry out of logs and metrics", async () => {
+it("keeps the content of messages out of logs and metrics", async () => {
   const { runtime, session, ask, publish, lines, registry } = await createHarness(({ what }) => {
     if (what !== "Instance.get_by_uuid") {
       return { [SECRET]: SECRET };

@@ -11,7 +11,7 @@ import { FILE_DRIVER, fileDriver } from "../../unit/testing/file-driver.js";
 
 const FLAWS: Flaws = { ...HOST_FLAWS, ...GUEST_FLAWS, ...POWER_FLAWS, ...MOVE_FLAWS, ...TREE_FLAWS, ...DATA_FLAWS };
 
-describe("a driver with one flaw is caught by the rule that it breaks", () => {
+describe("a driver with one flaw is detected by the rule that it violates", () => {
   test("there is a broken driver for each rule", () => {
     expect(Object.keys(FLAWS).sort()).toEqual(CONTRACT_CASES.map(({ code }) => code).sort());
   });
@@ -27,30 +27,30 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
     });
   }
 
-  test("8.12 without a canary the rules about data say that it was not looked for", async () => {
+  test("8.12 without a canary the rules about data report that nothing was checked", async () => {
     const { canary: disk, ...without } = FILE_DRIVER;
     const messageOf = async (code: string, options: DriverCheckOptions) => {
       const rule = CONTRACT_CASES.find((each) => each.code === code);
       return rule && (await checkCase(fileDriver, rule, options)).message;
     };
     expect(await messageOf("disk-suspend", without)).toBe(
-      "option canary is not given: no data was put on a disk and looked for",
+      "option canary is not set: the preservation of disk data was not checked",
     );
     const { memory: _, ...diskOnly } = disk ?? { write: () => {}, read: () => undefined };
-    expect(await messageOf("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not given/);
+    expect(await messageOf("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not set/);
   });
 
-  test("a canary that cannot be read, or that finds what nobody wrote, fails by its own name", async () => {
+  test("a canary that cannot be read, or that reads data before they were written, fails with its own error", async () => {
     const rule = CONTRACT_CASES.find(({ code }) => code === "disk-stop");
     const found = async (read: CanaryPlace["read"]) =>
       rule && (await checkCase(fileDriver, rule, { ...FILE_DRIVER, canary: { write: () => {}, read } })).message;
-    expect(await found(() => undefined)).toMatch(/CanaryUnfit: canary\.read gives nothing of the disk/);
+    expect(await found(() => undefined)).toMatch(/CanaryUnfit: canary\.read returned nothing from the disk/);
     expect(await found(({ instance }) => `canary ${instance.uuid.slice(0, 8)}`)).toMatch(
-      /finds in the disk what nobody has written/,
+      /returned the disk's test data before they were written/,
     );
   });
 
-  test("a waiver is reported with its reason, and one that names no rule is refused", async () => {
+  test("a waiver is reported with its reason, and a waiver of an unknown rule is rejected", async () => {
     const [first] = CONTRACT_CASES;
     if (!first) {
       throw new Error("there are no rules");
@@ -61,7 +61,7 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
       message: "its nodes come and go",
     });
     expect(() => assertKnownWaivers({ waive: { "no-such-rule": "x" } })).toThrow(
-      /no-such-rule, which is no rule; there are/,
+      /unknown rules: no-such-rule; known rules are/,
     );
   });
 });

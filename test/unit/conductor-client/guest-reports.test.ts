@@ -15,7 +15,7 @@ beforeEach(() => {
 const newLink = () => ({ open: true, send: (message: object) => void sent.push(message as (typeof sent)[number]) });
 const getReports = () => sent.map(({ params }) => params.hosts);
 
-it("nothing is sent before somebody looks, nor afterwards", async () => {
+it("changes are sent only while the guests are watched", async () => {
   const link = newLink();
   reports.changed("one");
   await runtime.advance(1_000);
@@ -32,7 +32,7 @@ it("nothing is sent before somebody looks, nor afterwards", async () => {
   expect(sent).toHaveLength(1);
 });
 
-it("nothing is sent on a link that has ended, and on the next one not before it is asked for there", async () => {
+it("nothing is sent on a link that has ended, and on the next link only after a request there", async () => {
   const [first, next] = [newLink(), newLink()];
   reports.watched(true, first);
   reports.changed("one");
@@ -47,7 +47,7 @@ it("nothing is sent on a link that has ended, and on the next one not before it 
   expect(getReports()).toEqual([["two"]]);
 });
 
-it("of many hosts a message names a thousand at most", async () => {
+it("one message names at most a thousand hosts", async () => {
   reports.watched(true, newLink());
   for (let host = 0; host < 2_500; host += 1) {
     reports.changed(`host${host}`);

@@ -23,10 +23,10 @@ async function acquired(holder: LeaseHolder): Promise<readonly (string | undefin
   return deadBoots;
 }
 
-it("takes at once what its own process held in a life before, with which it shares the pid", async () => {
+it("takes over at once the lease of an earlier run of this process, with the same pid", async () => {
   expect(await acquired(HELD)).toEqual([undefined, "before"]);
 });
 
-it("does not take it from another connection of the process that lives", async () => {
+it("does not take over the lease of another live connection of the same process", async () => {
   await expect(acquired({ ...HELD, connected: true, freeIn: null })).rejects.toThrow("h1 is held");
 });

@@ -16,19 +16,19 @@ async function callHost(method: string): Promise<unknown> {
   return runUntil(reply);
 }
 
-describe("what the conductor asks", () => {
-  it("goes to the host's handler of the method", async () => {
+describe("a request of the conductor", () => {
+  it("is passed to the host's handler of the method", async () => {
     expect(await callHost("list_guests")).toEqual({ jsonrpc: "2.0", id: 1, result: [] });
   });
 
   it.each(["get_host_uptime", "constructor", "toString", "__proto__"])(
-    "is refused when it is no method: %s",
+    "is rejected if the method is unknown: %s",
     async (method) => {
       expect(await callHost(method)).toMatchObject({ error: { code: RPC_CODES.methodNotFound } });
     },
   );
 
-  it("is done once, however often it is asked, until those who asked have given up and others have asked much", async () => {
+  it("is handled once, however often it is repeated, until its callers have stopped waiting and many others have called", async () => {
     const { clock, logger, advance, runUntil } = createVirtualRuntime();
     const inbound = new Inbound({ clock, logger });
     let done = 0;

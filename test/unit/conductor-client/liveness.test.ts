@@ -20,7 +20,7 @@ describe("is_up", () => {
   });
 });
 
-describe("a host is ready for servers", () => {
+describe("readiness of a host for servers", () => {
   const service = { disabled: false, forcedDown: false, lastSeenUp: 100_000, createdAt: 0 };
   test.each([
     ["its agent has sent a heartbeat since its start", {}, 90_000, 155_000, true],

@@ -18,14 +18,14 @@ function outgoing() {
   return { out, sent, endTurn };
 }
 
-it("what is there goes at the end", () => {
+it("pending messages are sent at the end", () => {
   const { out, sent } = outgoing();
   out.add({ id: 1 });
   out.end();
   expect(sent).toEqual([{ id: 1 }]);
 });
 
-it("one message goes as it is, several of a turn as a batch in their order", () => {
+it("one message is sent as it is, several of one event-loop tick as an ordered batch", () => {
   const { out, sent, endTurn } = outgoing();
   out.add({ id: 1 });
   expect(sent).toEqual([]);
@@ -36,7 +36,7 @@ it("one message goes as it is, several of a turn as a batch in their order", () 
   expect(sent).toEqual([{ id: 1 }, [{ id: 2 }, { id: 3 }]]);
 });
 
-it("a method that waits goes alone, after what came before it", () => {
+it("a waiting method is sent alone, after the messages before it", () => {
   const { out, sent, endTurn } = outgoing();
   out.add({ id: 1 });
   out.add({ id: 2, method: "agent_call" });
@@ -45,7 +45,7 @@ it("a method that waits goes alone, after what came before it", () => {
   expect(sent).toEqual([{ id: 1 }, { id: 2, method: "agent_call" }, { id: 3 }]);
 });
 
-it("a batch keeps within what the conductor takes", () => {
+it("a batch stays within the conductor's limits", () => {
   const { out, sent, endTurn } = outgoing();
   const large = "x".repeat(30_000);
   for (const message of [{ large }, { large }, { larger: "x".repeat(60_000) }]) {
@@ -58,7 +58,7 @@ it("a batch keeps within what the conductor takes", () => {
   expect(sent.map((frame) => (Array.isArray(frame) ? frame.length : 1))).toEqual([1, 1, 1, 64, 36]);
 });
 
-it("the methods that wait are those of the tables", () => {
+it("the waiting methods are those of the method tables", () => {
   const waiting = Object.entries({ ...CONDUCTOR_METHODS, ...SESSION_METHODS }).filter(
     ([, { kind }]) => kind === "waits" || kind === "asks",
   );

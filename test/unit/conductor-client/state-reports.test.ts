@@ -27,7 +27,7 @@ function begin() {
   return { ...runtime, reports, sent, pendingReplies: pendingReplies, settled, add };
 }
 
-test("those of half a second are one call, and each is refused by itself", async () => {
+test("heartbeats of half a second are one call, and each is rejected separately", async () => {
   const { add, advance, sent, pendingReplies, settled } = begin();
   add(1);
   await advance(300);
@@ -42,7 +42,7 @@ test("those of half a second are one call, and each is refused by itself", async
   expect(settled.sort()).toEqual(["1 arrived", "2 ServiceNotFound", "3 arrived"]);
 });
 
-test("a full call goes at once, the rest at the end, and all of one that fails fail", async () => {
+test("a full call is sent at once, the rest at the end; if a call fails, all its heartbeats fail", async () => {
   const { add, advance, reports, sent, pendingReplies, settled } = begin();
   for (let service = 0; service < 502; service += 1) {
     add(service);
@@ -56,7 +56,7 @@ test("a full call goes at once, the rest at the end, and all of one that fails f
   expect(sent).toHaveLength(2);
 });
 
-test("a boot that has ended hears nothing any more, before and after its report has gone; the next boot does", async () => {
+test("the heartbeats of an ended boot never settle, whether sent or not; those of the next boot do", async () => {
   const { add, advance, reports, sent, pendingReplies, settled } = begin();
   add(1);
   await advance(500);
@@ -72,7 +72,7 @@ test("a boot that has ended hears nothing any more, before and after its report 
   expect(settled).toEqual(["1 arrived", "2 arrived"]);
 });
 
-test("one that nobody waits for any more is not sent", async () => {
+test("a heartbeat without a waiting caller is not sent", async () => {
   const { add, advance, sent, settled } = begin();
   const stop = new AbortController();
   add(1, { signal: stop.signal });

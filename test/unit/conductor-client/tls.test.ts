@@ -49,7 +49,7 @@ async function join(url: string, listener: Listener, ca?: string): Promise<strin
 }
 
 describe("a control plane behind TLS", () => {
-  it("is reached by agents that have its CA, and knows how: WebSocket and HTTP", async () => {
+  it("is reached by agents that have its CA, over WebSocket and HTTP", async () => {
     const listener = await listen(good);
     expect(listener.url).toBe(`https://127.0.0.1:${listener.port}`);
     expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toBe(listener.url);
@@ -57,7 +57,7 @@ describe("a control plane behind TLS", () => {
     expect((await http.request({ method: "GET", url: `${listener.url}/api` })).body).toBe(`${listener.url}/api`);
   });
 
-  it("is not trusted with a certificate of another authority, though of the same name", async () => {
+  it("is not trusted with a certificate of another authority of the same name", async () => {
     const other = await makeAuthority("CA", FOR_YEARS);
     const listener = await listen(good);
     expect(await join(`wss://127.0.0.1:${listener.port}`, listener, other.cert)).toMatch(
@@ -78,24 +78,24 @@ describe("a control plane behind TLS", () => {
     expect(await join(`wss://127.0.0.1:${early.port}`, early)).toMatch(/not valid yet.*clock.*CERT_NOT_YET_VALID/);
   });
 
-  it("is not trusted with a certificate for other names, which are told", async () => {
+  it("is not trusted with a certificate for other names, and the message names them", async () => {
     const listener = await listen(await makeServerCertificate(authority, ["control.test", "192.0.2.2"], FOR_YEARS));
     expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toMatch(
       /its certificate is for other names: .*127\.0\.0\.1 is not in.*192\.0\.2\.2; connect by a name of the certificate/,
     );
   });
 
-  it("tells a client that speaks plain HTTP what to do", async () => {
+  it("responds to a plain HTTP client with a hint", async () => {
     const listener = await listen(good);
     const plain = listener.url.replace("https", "http");
     expect(await join(plain.replace("http", "ws"), listener)).toMatch(
-      /at ws:\S+: that port speaks TLS: name it by wss:\S+, with its CA in \[conductor\] cafile/,
+      /at ws:\S+: that port uses TLS: use wss:\S+, with its CA in \[conductor\] cafile/,
     );
     const response = await agentOf(listener).http.request({ method: "GET", url: `${plain}/api` });
     expect([response.status, response.body]).toEqual([400, expect.stringContaining("speaks TLS")]);
   });
 
-  it("ends although a client keeps silent, another speaks no protocol, and a third stops in its handshake", async () => {
+  it("closes although one client is silent, another sends garbage, and a third stops during its handshake", async () => {
     const listener = await listen(good);
     const ended = ["", "\x16\x03\x01\x02", "\x00\x01\x02"].map(async (text) => {
       const socket = connect(listener.port, "127.0.0.1");
@@ -111,7 +111,7 @@ describe("a control plane behind TLS", () => {
   });
 });
 
-it("a port without TLS is told from one with it", async () => {
+it("a port without TLS is distinguished from one with TLS", async () => {
   const listener = await listen();
   expect(await join(`wss://127.0.0.1:${listener.port}`, listener)).toMatch(
     /no TLS with the control plane at wss:.*the server does not use TLS on this port: connect with http:\/\/ or ws:\/\//,

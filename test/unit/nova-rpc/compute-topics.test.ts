@@ -124,7 +124,7 @@ describe("the topics of compute RPC", () => {
     expect(questions(), "the answer is used for an hour").toBe(version === FLAMINGO ? 0 : 2);
   });
 
-  it("lose a share's request no more: its mapping is recorded as failed", async () => {
+  it("carry a share's request: its mapping is recorded as failed", async () => {
     const { session, runtime, broker, requests } = await open(
       (each) => (each.what === "ShareMapping.save" ? [{ obj_what_changed: [] }, null] : usual(each)),
       NEWEST,
@@ -144,7 +144,7 @@ describe("a host that shuts down", () => {
   it.each([
     ["with a move under way", recording(["finish_resize"]).handlers],
     ["without a move", null],
-  ])("reads only the alternate topic from 6.5 on, with all methods; other casts wait: %s", async (_, draining) => {
+  ])("reads only the alternate topic since 6.5, with all methods; other casts wait: %s", async (_, draining) => {
     const { connection, session, runtime, broker } = await open(usual, NEWEST);
     const { called, handlers } = recording();
     await session.serve(handlers);
@@ -166,7 +166,7 @@ describe("a host that shuts down", () => {
   it.each([
     ["its process ends as asked", (session: { close(): Promise<void> }) => session.close()],
     ["its process is killed", (session: { kill(): Promise<void> }) => session.kill()],
-  ])("leaves casts before 6.5 that end no move to the next process, if %s", async (_, end) => {
+  ])("before 6.5 leaves casts that end no move to the next process, if %s", async (_, end) => {
     const { connection, session, runtime, broker } = await open(usual, FLAMINGO);
     await session.serve(recording().handlers);
     const draining = recording(["check_instance_shared_storage"]);
@@ -185,7 +185,7 @@ describe("a host that shuts down", () => {
 });
 
 describe("the lease of a host", () => {
-  it("waits for a nova-compute that shuts down, which reads the alternate topic alone", async () => {
+  it("waits for a nova-compute that shuts down and still reads the alternate topic", async () => {
     const { broker, connection, runtime } = await open(usual, NEWEST);
     const queue = { name: "compute-alt.h", durable: false, autoDelete: false, exclusive: false, arguments: {} };
     const shuttingDown = broker.connect();
@@ -197,7 +197,7 @@ describe("the lease of a host", () => {
     expect(session.leaseHeld).toBe(true);
   });
 
-  it("covers the alternate topic: no nova-compute can read it beside an agent, and none is served without", async () => {
+  it("covers the alternate topic: no nova-compute can read it at the same time, and it is not served without the lease", async () => {
     const { broker, connection, runtime } = await open(usual, NEWEST);
     const session = connection.host("h");
     await runtime.runUntil(session.acquireLease());

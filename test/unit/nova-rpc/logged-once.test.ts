@@ -23,7 +23,7 @@ function withMigration(each: ConductorRequest): unknown {
   }
 }
 
-describe("a service that beats", () => {
+describe("a service with regular heartbeats", () => {
   async function beating() {
     const harness = await open();
     const { session, runtime, requests } = harness;
@@ -34,7 +34,7 @@ describe("a service that beats", () => {
     return { ...harness, read, beat, reads };
   }
 
-  test("is not read again, as each heartbeat is answered with what has changed", async () => {
+  test("is not read again, since the response to each heartbeat has the changes", async () => {
     const { runtime, read, beat, reads } = await beating();
     for (let beats = 0; beats < 3; beats += 1) {
       await runtime.advance(10_000);
@@ -44,7 +44,7 @@ describe("a service that beats", () => {
     expect(reads()).toBe(1);
   });
 
-  test("is not read when it was just made", async () => {
+  test("is not read right after its creation", async () => {
     const { session, runtime, requests } = await open();
     const made = { ...SERVICE, topic: "compute", version: 64, enableNewServices: true };
     await runtime.runUntil(session.call("service_create", made));
@@ -52,14 +52,14 @@ describe("a service that beats", () => {
     expect(requests.map(({ what }) => what)).not.toContain("Service.get_by_host_and_binary");
   });
 
-  test("is read when it has not been heard of for longer than that", async () => {
+  test("is read again after a longer time without a heartbeat", async () => {
     const { runtime, read, reads } = await beating();
     await runtime.advance(15_000);
     await read();
     expect(reads()).toBe(2);
   });
 
-  test("is read when the API says that it was enabled or disabled", async () => {
+  test("is read after the API has enabled or disabled it", async () => {
     const { session, runtime, broker, read, reads } = await beating();
     await session.serve({ set_host_enabled: async () => "disabled" });
     const { send, replies } = await caller(broker);
@@ -72,7 +72,7 @@ describe("a service that beats", () => {
   });
 });
 
-describe("what is done on behalf of a message", () => {
+describe("calls on behalf of a message", () => {
   /** Serves a recorded live migration with `work`. */
   async function migrating(work: (harness: Awaited<ReturnType<typeof open>>) => Promise<void>) {
     const harness = await open(withMigration);
@@ -92,7 +92,7 @@ describe("what is done on behalf of a message", () => {
   const count = (requests: readonly ConductorRequest[], name: string) =>
     requests.filter(({ what }) => what === name).length;
 
-  test("a status that was just read, or just written, is not read again for the next", async () => {
+  test("a status that was just read or written is not read again for the next save", async () => {
     const { requests } = await migrating(async ({ session, runtime }) => {
       const save = (status: string, expected: string) =>
         session.call("migration_save", { id: 3, changes: { status }, expectedStatus: [expected] } as never);
@@ -105,7 +105,7 @@ describe("what is done on behalf of a message", () => {
     expect([count(requests, "Migration.get_by_id"), count(requests, "Migration.save")]).toEqual([2, 2]);
   });
 
-  test("what the migration says already is not saved again", async () => {
+  test("values that the migration already has are not saved again", async () => {
     const { requests } = await migrating(async ({ session }) => {
       for (const destNode of ["n1", "n1", "n2"]) {
         await session.call("migration_save", { id: 3, changes: { destNode } });
@@ -114,7 +114,7 @@ describe("what is done on behalf of a message", () => {
     expect(count(requests, "Migration.save")).toBe(2);
   });
 
-  test("a host that is expected beside a task is not looked at twice", async () => {
+  test("an expected host next to an expected task is not checked twice", async () => {
     const uuid = UUID;
     const { requests } = await migrating(async ({ session }) => {
       const saved = await session.call("instance_get", { uuid });
@@ -127,7 +127,7 @@ describe("what is done on behalf of a message", () => {
     expect(count(requests, "Instance.get_by_uuid"), "alone it is looked at each time").toBe(2);
   });
 
-  test("the instance goes on to the next host as it came, with what its sender left to be saved", async () => {
+  test("the instance is forwarded to the next host as received, with its unsaved fields", async () => {
     const sent: unknown[] = [];
     const instance = objectOf(MESSAGE.instance);
     const instanceUuid = String(instance["nova_object.data"].uuid);
@@ -153,7 +153,7 @@ describe("what is done on behalf of a message", () => {
     });
   });
 
-  test("an instance whose message says too little is read for the next host", async () => {
+  test("an incomplete instance of a message is read again for the next host", async () => {
     const { flavor, ...little } = INSTANCE["nova_object.data"];
     const { session, runtime, requests, broker } = await open();
     const instance = novaObject("Instance", "2.7", little, []);

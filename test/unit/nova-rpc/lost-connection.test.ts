@@ -58,8 +58,8 @@ async function cuttable(handler: Parameters<typeof scriptConductor>[1]) {
   return { runtime, session, connection, requests: requests, set };
 }
 
-describe("a connection that is lost, and comes back", () => {
-  it("sends a write once it can, as nobody has it", async () => {
+describe("a connection that is lost and restored", () => {
+  it("sends a pending write after it is restored, since the write was not delivered", async () => {
     const { runtime, session, requests, set } = await cuttable(() => [{}, null]);
     set(true);
     const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };
@@ -75,7 +75,7 @@ describe("a connection that is lost, and comes back", () => {
     [{}, { first: 1_000, most: 5_000 }],
     [{ rabbitIntervalMax: 3 }, { first: 1_000, most: 3_000 }],
     [{ rabbitRetryInterval: 8 }, { first: 8_000, most: 8_000 }],
-  ])("tries to connect again every few seconds, also after a long outage: %j", async (options, expected) => {
+  ])("tries to reconnect every few seconds, even after a long outage: %j", async (options, expected) => {
     const runtime = createVirtualRuntime();
     const retryOptions: object[] = [];
     const connection = connectToNova({
@@ -91,7 +91,7 @@ describe("a connection that is lost, and comes back", () => {
     expect(retryOptions).toEqual([expected]);
   });
 
-  it("gives a call up after the time that it was given, which it names, however late it was sent", async () => {
+  it("fails a call after its timeout, which the message contains, however late the call was sent", async () => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker().connect();
     const sentAt = runtime.clock.monotonic() + 8_000;
@@ -105,7 +105,7 @@ describe("a connection that is lost, and comes back", () => {
     const request = { topic: "conductor", method: "ping", version: "3.0", args: {}, context: adminContext("req-1", 0) };
     const began = runtime.clock.monotonic();
     const reply = runtime.runUntil(rpc.call(request, { timeout: 10_000 }));
-    await expect(reply).rejects.toThrow(/^ping to conductor was not answered in 10 s$/);
+    await expect(reply).rejects.toThrow(/^no response to ping to conductor in 10 s$/);
     expect(runtime.clock.monotonic() - began).toBe(10_000);
   });
 
@@ -115,7 +115,7 @@ describe("a connection that is lost, and comes back", () => {
       "the other host is back at its queue, which a broker that was restarted does not have",
       new Unroutable("no queue"),
     ],
-  ])("sends a cast once %s, and gives it up after a minute", async (_when, publishError) => {
+  ])("sends a cast once %s, and fails it after a minute", async (_when, publishError) => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker().connect();
     let left = 3;
@@ -139,7 +139,7 @@ describe("a connection that is lost, and comes back", () => {
     expect(runtime.clock.monotonic() - began).toBe(60_000);
   });
 
-  it("lets what is under way wait for the lease, until it is back or lost", async () => {
+  it("lets operations in progress wait for the lease until it is restored or lost", async () => {
     const { runtime, session, connection, set } = await cuttable(() => null);
     await runtime.runUntil(Promise.resolve(session.leaseSettled()));
     set(true);
@@ -160,7 +160,7 @@ describe("a connection that is lost, and comes back", () => {
     expect(session.leaseHeld).toBe(false);
   });
 
-  it("sends nothing of a host that was killed meanwhile, and the host is free", async () => {
+  it("sends nothing for a host that was killed meanwhile, and the host is free", async () => {
     const { runtime, session, connection, requests, set } = await cuttable(() => [{}, null]);
     set(true);
     let settled = false;

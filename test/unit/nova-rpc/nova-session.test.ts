@@ -15,7 +15,7 @@ import { scriptConductor } from "../../fixtures/scripted-conductor.js";
 const serve = (session: HostSession, handlers: Partial<AgentHandlers>) => session.serve(handlers);
 
 describe("a connection to a real Nova", () => {
-  it("waits for a conductor, and takes the profile of its release", async () => {
+  it("waits for a conductor, and uses the profile of its release", async () => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker();
     const connection = connect(broker, runtime);
@@ -41,7 +41,7 @@ describe("a connection to a real Nova", () => {
     expect(requests.at(-1)).toMatchObject({ what: "Service.create", changes: { version: 64, report_count: 0 } });
   });
 
-  it("counts heartbeats up, also when an answer was lost, and keeps the version", async () => {
+  it("increments the heartbeat count even if a response was lost, and preserves the version", async () => {
     let fails = false;
     const { session, requests, runtime } = await open((each) => {
       if (fails && each.what === "Service.save") {
@@ -65,7 +65,7 @@ describe("a connection to a real Nova", () => {
     expect(saves[2]?.request.args.objinst).toMatchObject({ "nova_object.data": { version: 64, host: "h" } });
   });
 
-  it("8.10 disables a service with a reason, reading it again: one that an operator has disabled since keeps that one's", async () => {
+  it("8.10 disables a service with a reason after reading it again: a service disabled by an operator keeps that reason", async () => {
     let since: object | null = {};
     const { session, requests, runtime } = await open((each) => {
       if (each.what !== "Service.get_by_host_and_binary") {
@@ -88,7 +88,7 @@ describe("a connection to a real Nova", () => {
     await expect(disable()).rejects.toBeInstanceOf(ServiceNotFound);
   });
 
-  it("saves of an instance what changes, and answers the whole record", async () => {
+  it("saves only the changed fields of an instance, and returns the complete record", async () => {
     const { session, requests, runtime } = await open();
     const save = { uuid: UUID, changes: { taskState: "networking" }, expectedTaskState: [null] } as const;
     const saved = await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
@@ -106,7 +106,7 @@ describe("a connection to a real Nova", () => {
     ["finished", "resized", ["Migration.save", "Instance.save"]],
     ["post-migrating", "active", ["Instance.save", "Migration.save"]],
   ] as const)(
-    "of a move that is %s and its instance, saves first what the API looks for when it sees the other",
+    "saves of a %s move and its instance first the record that the API requires after it has read the other",
     async (status, vmState, order) => {
       const row = {
         id: 7,
@@ -126,7 +126,7 @@ describe("a connection to a real Nova", () => {
     },
   );
 
-  it("reads the row when a save of other tables' fields alone is answered without it", async () => {
+  it("reads the row if the response to a save of other tables' fields does not contain it", async () => {
     const { session, runtime } = await open((each) =>
       each.what === "Instance.save" ? [{ migration_context: null, obj_what_changed: [] }, null] : usual(each),
     );
@@ -137,7 +137,7 @@ describe("a connection to a real Nova", () => {
     await expect(runtime.runUntil(again), "what is remembered is not the row").resolves.toMatchObject({ imageRef });
   });
 
-  it("gives the conductor's refusal as the error that the agent knows", async () => {
+  it("converts the conductor's error to the agent's error class", async () => {
     const { session, runtime } = await open(() => {
       throw new NovaFailure("UnexpectedTaskStateError");
     });
@@ -145,7 +145,7 @@ describe("a connection to a real Nova", () => {
     await expect(runtime.runUntil(saved)).rejects.toBeInstanceOf(UnexpectedTaskState);
   });
 
-  it("asks nothing for a list of no uuids, which Nova would take for no filter", async () => {
+  it("makes no call for an empty list of uuids, which Nova would ignore", async () => {
     const { session, requests, runtime } = await open();
     await expect(runtime.runUntil(session.call("instances_by_filters", { filters: { uuids: [] } }))).resolves.toEqual(
       [],
@@ -153,7 +153,7 @@ describe("a connection to a real Nova", () => {
     expect(requests).toEqual([]);
   });
 
-  it("asks twice for task states of which one is none: SQL finds no null in a list", async () => {
+  it("makes two calls for task states that include null: SQL finds no null in a list", async () => {
     const { session, requests, runtime } = await open(() => novaObject("InstanceList", "2.6", { objects: [] }));
     await runtime.runUntil(
       session.call("instances_by_filters", { filters: { host: "h", taskStates: [null, "spawning"] } }),
@@ -166,7 +166,7 @@ describe("a connection to a real Nova", () => {
 });
 
 describe("a host of a real Nova", () => {
-  it("answers a call, once, however often it is delivered", async () => {
+  it("responds to a call once, however often it is delivered", async () => {
     const { session, runtime, broker } = await open();
     let calls = 0;
     await serve(session, {
@@ -184,7 +184,7 @@ describe("a host of a real Nova", () => {
     expect(calls).toBe(1);
   });
 
-  it("tells a caller that wants to hear it that its call is under way", async () => {
+  it("sends signs of life to a caller that wants them", async () => {
     const { session, runtime, broker } = await open();
     await serve(session, {
       set_host_enabled: async () => {
@@ -207,7 +207,7 @@ describe("a host of a real Nova", () => {
     [{ method: "start_instance", version: "5.0" }, "UnsupportedVersion"],
     [{ method: "start_instance", version: "6.2" }, "UnsupportedVersion"],
     [{ method: "start_instance", args: { instance: null } }, "NovaException"],
-  ])("refuses %j as %s", async (ask, name) => {
+  ])("rejects %j with %s", async (ask, name) => {
     const { session, runtime, broker } = await open();
     await serve(session, {});
     const { send, replies } = await caller(broker);
@@ -216,7 +216,7 @@ describe("a host of a real Nova", () => {
     expect(JSON.parse(replies[0]?.failure ?? "{}")).toMatchObject({ class: name });
   });
 
-  it("does what a message asks in the message's own context, and saves what its sender left unsaved", async () => {
+  it("handles a message in the message's context, and saves its unsaved fields", async () => {
     const { session, runtime, broker, requests } = await open();
     await serve(session, {
       start_instance: async ({ instanceUuid }) => {
@@ -238,7 +238,7 @@ describe("a host of a real Nova", () => {
     expect(saves.map(({ request }) => request.context.request_id)).toEqual(["req-1", "req-1"]);
   });
 
-  it.each(["backup_instance"])("takes the task state of %s from the server: nobody else would", async (method) => {
+  it.each(["backup_instance"])("clears the task state of %s, which nothing else would clear", async (method) => {
     const { session, runtime, broker, requests } = await open();
     await serve(session, {});
     const { send, replies } = await caller(broker);
@@ -247,7 +247,7 @@ describe("a host of a real Nova", () => {
     expect(requests.find(({ what }) => what === "Instance.save")?.changes).toEqual({ task_state: null });
   });
 
-  it("tells a destination to undo the live migration of an instance that is deleted, and that its guest goes", async () => {
+  it("lets a destination undo the live migration of a deleted instance and remove its guest", async () => {
     const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status: "error" };
     const { connection, session, runtime, requests } = await open((each) =>
       each.what === "MigrationList.get_by_filters"
@@ -273,7 +273,7 @@ describe("a host of a real Nova", () => {
     expect(read?.request.context.read_deleted).toBe("yes");
   });
 
-  it("records itself as the destination of a resize, which the conductor leaves to it", async () => {
+  it("records itself as the destination of a resize, since the conductor does not", async () => {
     const { session, runtime, broker, requests } = await open((each) =>
       each.what === "Migration.save"
         ? [{ id: 3, uuid: "m", instance_uuid: UUID, migration_type: "resize", status: "pre-migrating" }, null]
@@ -334,7 +334,7 @@ describe("a host of a real Nova", () => {
       fc.json(),
       fc.json().map((text) => JSON.stringify({ "oslo.message": text })),
     ),
-  ])("survives whatever is sent to it", async (body) => {
+  ])("survives any message", async (body) => {
     const { session, runtime, broker, connection } = await open();
     await serve(session, { set_host_enabled: async () => "enabled" });
     await broker.connect().publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
@@ -347,7 +347,7 @@ describe("a host of a real Nova", () => {
 });
 
 describe("calls to a host", () => {
-  it("end in a timeout when nobody serves it; a cast, too", async () => {
+  it("fail with a timeout if the host is not served, as do casts", async () => {
     const { session, runtime } = await open();
     const params = { instanceUuid: UUID, token: {} };
     const pendingCall = session.callAgent("nobody", "check_instance_shared_storage", params, { timeout: 5_000 });
@@ -356,7 +356,7 @@ describe("calls to a host", () => {
 });
 
 describe("the lease of a host", () => {
-  it("is refused to a second agent, and free again when the first has gone", async () => {
+  it("is rejected for a second agent, and free again after the first has ended", async () => {
     const { broker, connection, runtime } = await open();
     const first = connection.host("leased");
     await runtime.runUntil(first.acquireLease());
@@ -371,7 +371,7 @@ describe("the lease of a host", () => {
     expect(second.leaseHeld).toBe(true);
   });
 
-  it("is refused while a real nova-compute reads the host's queue", async () => {
+  it("is rejected while a real nova-compute reads the host's queue", async () => {
     const { broker, connection, runtime } = await open();
     const queue = { name: "compute.real", durable: false, autoDelete: false, exclusive: false, arguments: {} };
     const real = { queue, exchanges: [], bindings: [], exclusive: false };

@@ -11,8 +11,8 @@ function inHand(args: Readonly<Record<string, unknown>> = {}) {
   return { clock, rows: new RowsInHand(args, () => clock.now) };
 }
 
-describe("what is known of the rows of a message", () => {
-  test("is what came with it, under what was said of them since; fields that were not said stay", () => {
+describe("the rows of a message", () => {
+  test("are the received ones with all later updates; absent fields keep their values", () => {
     const { rows } = inHand({ instance: instance({ host: "a", info_cache: "kept" }), migration: migration({}) });
     rows.note(instance({ host: "b" }));
     expect(rows.latest("Instance", "vm")?.["nova_object.data"]).toEqual({ uuid: "vm", host: "b", info_cache: "kept" });
@@ -20,7 +20,7 @@ describe("what is known of the rows of a message", () => {
     expect(rows.latest("Instance", "other")).toBeUndefined();
   });
 
-  test("is fresh for a second after the conductor has said it, and never because it came", () => {
+  test("are fresh for a second after an update from the conductor, and not on receipt", () => {
     const { rows, clock } = inHand({ instance: instance({}) });
     expect(rows.fresh("Instance", "vm")).toBeUndefined();
     rows.note(instance({ host: "b" }));
@@ -31,7 +31,7 @@ describe("what is known of the rows of a message", () => {
     expect(rows.latest("Instance", "vm")).toBeDefined();
   });
 
-  test("is given once to the next who reads it, if it was offered within a second", () => {
+  test("are used once by the next reader, if they were offered within a second", () => {
     const { rows, clock } = inHand({ instance: instance({}) });
     expect(rows.accept("Instance", "vm")).toBeUndefined();
     rows.offer("Instance", "vm");
@@ -48,7 +48,7 @@ describe("what is known of the rows of a message", () => {
     ["2.9", "2.10", "2.10"],
     ["1.9", "2.7", "2.7"],
   ])(
-    "of %s and %s it has the newer version, which is lowered as a whole when it leaves",
+    "of versions %s and %s have the newer version, which is converted completely when they are sent",
     (came, notedVersion, version) => {
       const { rows } = inHand({ instance: instance({ compute_id: 1 }, came) });
       rows.note(instance({}, notedVersion));
@@ -56,12 +56,12 @@ describe("what is known of the rows of a message", () => {
     },
   );
 
-  test("malformed arguments are nobody's rows", () => {
+  test("are empty for malformed arguments", () => {
     expect(inHand({ instance: null, migration: 3 }).rows.latest("Migration", 3)).toBeUndefined();
   });
 });
 
-describe("messages that are judged by the records in them", () => {
+describe("messages whose records are trusted", () => {
   const args = { instance: instance({}), migration: migration({}) };
   const offered = (trusted: TrustedMessages, method: string): readonly boolean[] => {
     const { rows } = inHand(args);
@@ -77,11 +77,11 @@ describe("messages that are judged by the records in them", () => {
     ["post_live_migration_at_destination", false],
     ["resize_instance", false],
     ["terminate_instance", false],
-  ])("%s: the instance of it %s, the migration never", (method, taken) => {
+  ])("%s: its instance %s, its migration never", (method, taken) => {
     expect(offered(new TrustedMessages(() => 0), method)).toEqual([taken, false]);
   });
 
-  test("a finish that this process has prepared, the first time alone", () => {
+  test("a finish that this process has prepared, only the first time", () => {
     const trusted = new TrustedMessages(() => 0);
     expect(offered(trusted, "finish_resize"), "prepared by an earlier process").toEqual([false, false]);
     expect(offered(trusted, "prep_resize")).toEqual([false, false]);
@@ -89,7 +89,7 @@ describe("messages that are judged by the records in them", () => {
     expect(offered(trusted, "finish_resize"), "sent again by a recovery").toEqual([false, false]);
   });
 
-  test("a finish that comes late, as to an agent that was suspended, is looked into", () => {
+  test("the records of a late finish, as at a suspended agent, are read again", () => {
     for (const [late, taken] of [
       [30_000, true],
       [30_001, false],
@@ -102,7 +102,7 @@ describe("messages that are judged by the records in them", () => {
     }
   });
 
-  test("remembers a thousand moves", () => {
+  test("at most a thousand moves are saved", () => {
     const trusted = new TrustedMessages(() => 0);
     const { rows } = inHand();
     for (let id = 7; id <= 1_007; id += 1) {

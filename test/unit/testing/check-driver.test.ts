@@ -3,7 +3,7 @@ import { check } from "../../../drivers/fake-libvirt/index.js";
 import { checkDriver } from "../../../src/testing/index.js";
 import { brokenBy } from "./broken/flaw.js";
 
-test("a check that is interrupted cleans its case up, also when the driver hangs in it, and reports what it had tried", async () => {
+test("an interrupted check cleans up its case, even if the driver hangs, and reports the cases that it has tried", async () => {
   const interrupt = new AbortController();
   let [openCount, closed] = [0, 0];
   const hanging = brokenBy(() => ({

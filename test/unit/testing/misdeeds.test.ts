@@ -5,7 +5,7 @@ import { doing } from "../../fixtures/misdeeds/doing.js";
 import { AT_START, AT_STOP } from "../../fixtures/misdeeds/misdeeds.js";
 import { FILE_DRIVER, fileDriver } from "./file-driver.js";
 
-describe("8.10 driver check names method and rule of what a driver does wrong", () => {
+describe("8.10 driver check reports the method and the rule that a driver violates", () => {
   test.each([...AT_START, ...AT_STOP].map((each) => [each.what, each] as const))(
     "%s",
     async (_, { flaw, method, message: expectedMessage, rule }) => {

@@ -13,8 +13,8 @@ function sabotaged() {
   return { runtime, sabotage, driverContext: sabotage.over(fullContext) };
 }
 
-describe("sabotage of a driver's doors", () => {
-  test("breaks a start before it, or after it: the process runs and nobody has heard of it", async () => {
+describe("sabotage of a driver's interfaces", () => {
+  test("cuts off a start before or after it took effect: the process runs and the response is lost", async () => {
     const { runtime, sabotage, driverContext } = sabotaged();
     const begun: string[] = [];
     runtime.machine.programs.install("guest", ({ argv }) => void begun.push(argv.join(" ")));
@@ -31,7 +31,7 @@ describe("sabotage of a driver's doors", () => {
     expect(await driverContext.processes.look(found.pid)).toEqual({ ...found, argv: ["guest", "1"] });
   });
 
-  test("breaks a stream whose line has arrived, and lets it be closed", async () => {
+  test("cuts off a stream after a line has arrived, and allows closing it", async () => {
     const { runtime, sabotage, driverContext } = sabotaged();
     const arrived: (string | null)[] = [];
     runtime.machine.programs.install("guest", ({ listen }) =>
@@ -46,7 +46,7 @@ describe("sabotage of a driver's doors", () => {
     expect(arrived).toEqual(["stop"]);
   });
 
-  test("breaks a door that the driver has registered, but for what only looks", async () => {
+  test("cuts off a registered adapter, except its read-only methods", async () => {
     const { sabotage, driverContext } = sabotaged();
     const done: string[] = [];
     const library = driverContext.ownAdapter(

@@ -42,7 +42,7 @@ describe("broken drivers", () => {
     expect(outcomes).toEqual(["misbehaved"]);
   });
 
-  test("a driver that hangs is told to stop, then given up, and its late answer is dropped", async () => {
+  test("a driver that hangs is aborted, then abandoned, and its late result is dropped", async () => {
     let aborted = false;
     let resolveListing: (value: unknown) => void = () => {};
     const outcomes: DriverOutcome[] = [];
@@ -71,11 +71,11 @@ describe("broken drivers", () => {
     resolveListing([UUID]);
     await runtime.advance(0);
     expect(runtime.logs.map(({ message }) => message)).toEqual([
-      "driver broken: listInstanceUuids succeeded after it had been given up; its result is dropped",
+      "driver broken: listInstanceUuids succeeded after it was abandoned; its result is dropped",
     ]);
   });
 
-  test("what a driver does after it was given up is told with its method and its guest", async () => {
+  test("the activity of an abandoned driver is logged with its method and its guest", async () => {
     let fail: (error: Error) => void = () => {};
     const { host, runtime } = await hostOf(
       { powerOff: () => new Promise((_, reject) => (fail = reject)) },
@@ -89,13 +89,13 @@ describe("broken drivers", () => {
     await runtime.advance(0);
     expect(runtime.logs).toMatchObject([
       {
-        message: "driver broken: powerOff failed after it had been given up; its result is dropped",
+        message: "driver broken: powerOff failed after it was abandoned; its result is dropped",
         fields: { driver: "broken", method: "powerOff", instance: UUID, err: late },
       },
     ]);
   });
 
-  test("a driver that emits for ever neither holds a call up nor is heard after its end", async () => {
+  test("a driver that emits events forever neither delays a call nor delivers events after its end", async () => {
     let emitting = true;
     let eventCount = 0;
     const { host, runtime, emit } = await hostOf({});
@@ -118,7 +118,7 @@ describe("broken drivers", () => {
     expect(eventCount).toBe(before);
   });
 
-  test("a driver that heeds its signal is not waited for any longer", async () => {
+  test("a driver that observes its signal is not waited for any longer", async () => {
     const { host, runtime } = await hostOf(
       {
         powerOff: (_: unknown, { signal }: { signal: AbortSignal }) =>
@@ -147,7 +147,7 @@ describe("broken drivers", () => {
     expect(await host.getAvailableNodes()).toEqual(["first"]);
   });
 
-  test("errors of the contract are known by their name, too", async () => {
+  test("errors of the contract are also recognised by name", async () => {
     const foreign = Object.assign(new Error("not yet"), { name: "VirtDriverNotReady" });
     const { host } = await hostOf({ getAvailableNodes: () => Promise.reject(foreign) });
     const error = await host.getAvailableNodes().catch((thrown: unknown) => thrown);
@@ -155,7 +155,7 @@ describe("broken drivers", () => {
     expect(error).toMatchObject({ message: "not yet", cause: foreign });
   });
 
-  test("each error of the contract that a driver may throw is known by its name", () => {
+  test("each error of the contract that a driver may throw is recognised by name", () => {
     const own = new Set([
       "VirtError",
       "VirtDriverMisbehaved",
@@ -167,13 +167,13 @@ describe("broken drivers", () => {
     expect([...DRIVER_ERRORS].sort()).toEqual(names.filter((name) => !own.has(name)).sort());
   });
 
-  test("other errors come out as they are", async () => {
+  test("other errors are passed on unchanged", async () => {
     const own = new TypeError("a bug");
     const { host } = await hostOf({ powerOn: () => Promise.reject(own) });
     await expect(host.powerOn(instance)).rejects.toBe(own);
   });
 
-  test("a definition whose create returns no driver, or half of one", async () => {
+  test("a definition whose create returns no driver, or an incomplete one", async () => {
     const { context } = virtualContext();
     const make = (create: () => unknown) =>
       createDriverHost({ name: "broken", apiVersion: "1.0", create: create as never }, context);
@@ -188,7 +188,7 @@ describe("broken drivers", () => {
     await expect(thrown).rejects.toThrow(/^driver broken: create failed: x is not a function \(\/.*:\d+:\d+\)$/);
     await expect(thrown).rejects.toMatchObject({ name: "TypeError" });
     await expect(make(() => driverWith({ capabilities: { supportEvacuate: true } }))).rejects.toThrow(
-      /found supportEvacuate, which this contract does not know/,
+      /found supportEvacuate/,
     );
     await expect(make(() => driverWith({ capabilities: { supportsEvacuate: 1 } }))).rejects.toThrow(
       /driver .*: create must return a driver whose capabilities are true or false, but supportsEvacuate is \d/,

@@ -5,8 +5,8 @@ import { instanceOf, UUID } from "./fixtures.js";
 const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString();
 const encoded = (value: string) => Buffer.from(value).toString("base64");
 
-describe("8.15 what a config drive has", () => {
-  test("metadata as OpenStack's, with the key that its user chose", () => {
+describe("8.15 the content of a config drive", () => {
+  test("metadata as in OpenStack, with the user's key pair", () => {
     const attributes = {
       displayName: "vm",
       hostname: "vm",
@@ -29,7 +29,7 @@ describe("8.15 what a config drive has", () => {
     expect(configDriveMetadata(instanceOf({ keyName: null }))).not.toHaveProperty("keys");
   });
 
-  test("user data and files as bytes; a file's own path is no path on the drive", () => {
+  test("user data and files are bytes; a file's own path is not its path on the drive", () => {
     const injectedFiles = [
       { path: "/etc/motd", contents: encoded("one") },
       { path: "../../etc/passwd", contents: encoded("two") },
@@ -52,7 +52,7 @@ describe("8.15 what a config drive has", () => {
     });
   });
 
-  test("without user data and files it has metadata alone", () => {
+  test("without user data and files it has only metadata", () => {
     const [metadata, ...others] = configDriveFiles(instanceOf());
     expect(others).toEqual([]);
     expect(JSON.parse(text(metadata?.bytes))).not.toHaveProperty("files");

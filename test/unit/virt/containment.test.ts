@@ -22,7 +22,7 @@ async function contained(
   return { runtime, containment, host };
 }
 
-test("8.10 what runs in a driver is known by its call, in its timers and after its awaits too; the core's own code is nobody's", async () => {
+test("8.10 a driver's code is attributed to its call, even in timers and after awaits; the core's own code to none", async () => {
   const currentCalls: (ContainedCall | undefined)[] = [];
   const { host, containment, runtime } = await contained(({ timers }) => ({
     powerOn: async () => {
@@ -48,7 +48,7 @@ test("8.10 what runs in a driver is known by its call, in its timers and after i
   expect(currentCalls).toEqual([call, call, call]);
 });
 
-test("8.10 a rejection that nobody handles fails the call: its signal is aborted, and it is given up when it goes on", async () => {
+test("8.10 an unhandled rejection fails the call: its signal is aborted, and it is abandoned if it does not settle", async () => {
   let unhandledError: UnhandledError | null = null;
   let aborted = false;
   const { host, runtime } = await contained((_, containment) => ({
@@ -69,11 +69,11 @@ test("8.10 a rejection that nobody handles fails the call: its signal is aborted
   expect(aborted).toBe(true);
   expect(error).toBeInstanceOf(VirtDriverMisbehaved);
   expect(String(error)).toContain(
-    "driver broken: spawn must handle every rejection of its own promises, but it left one: Error: boom",
+    "driver broken: spawn must handle every rejection of its own promises, but it left one unhandled: Error: boom",
   );
 });
 
-test("8.10 a call that strayed and ends well fails all the same, without waiting; one that has ended is left alone", async () => {
+test("8.10 a call with an unhandled error fails even if it then succeeds; a call that has already ended is not affected", async () => {
   let late: UnhandledError | null = null;
   const { host, runtime } = await contained(({ timers }, containment) => ({
     powerOff: async () => {
@@ -95,7 +95,7 @@ test("8.10 a call that strayed and ends well fails all the same, without waiting
   expect(late).toMatchObject({ failsCall: false, call: { method: "powerOn" } });
 });
 
-test("8.10 an error of the agent's own is not taken for a driver's, nor is what a driver's call-backs do in the core", async () => {
+test("8.10 an error of the agent is not attributed to a driver, nor is an error of the core in a driver's callback", async () => {
   const owners: unknown[] = [];
   const { host, containment } = await contained(({ emitEvent }) => ({
     powerOn: async () => {
@@ -119,7 +119,7 @@ test("8.10 an error of the agent's own is not taken for a driver's, nor is what 
   expect(containment.recordUnhandled("rejection", new Error("own"))).toBeNull();
 });
 
-test("8.10 loading and making a driver are calls, too", async () => {
+test("8.10 loading and creating a driver are calls as well", async () => {
   const { runtime } = virtualContext();
   const containment = new Containment(nodeScope<ContainedCall>(), runtime.clock);
   const methods: string[] = [];
@@ -132,7 +132,7 @@ test("8.10 loading and making a driver are calls, too", async () => {
   expect(methods).toEqual(["import"]);
 });
 
-test("8.10 each line of a driver's log says which call logs it, also of a child and in a timer", async () => {
+test("8.10 each line of a driver's log names the call that wrote it, even in child loggers and timers", async () => {
   const { host, runtime } = await contained(({ logger, timers }) => ({
     powerOn: async () => {
       logger.info("powering on", { node: "n1" });
@@ -148,7 +148,7 @@ test("8.10 each line of a driver's log says which call logs it, also of a child 
   ]);
 });
 
-test("8.10 an exception that knows of no call is the driver's in whose files it was thrown, not that of a package below it", async () => {
+test("8.10 an exception without a call is attributed to the driver whose file threw it, not to a package in its folder", async () => {
   const { runtime, context } = virtualContext();
   const containment = new Containment(nodeScope<ContainedCall>(), runtime.clock);
   const never = () => new Promise<void>(() => {});
@@ -184,7 +184,7 @@ test.each([
   ["/site/mine/x.js:3:5", "/site/mine/x.js:3:5"],
   ["f (node:internal/modules/run_main:3:5)", undefined],
   ["f (compute-agent/table.js:3:5)", undefined],
-])("8.10 the place of an error thrown at %s is %s", (frame, place) => {
+])("8.10 the location of an error thrown at %s is %s", (frame, place) => {
   const error = Object.assign(new Error("boom"), { stack: `Error: boom\n    at ${frame}` });
   expect(placeOf(error)).toBe(place);
 });

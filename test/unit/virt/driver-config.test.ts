@@ -20,7 +20,7 @@ const schema = {
 } as const satisfies DriverConfigSchema;
 
 describe("compileDriverConfig", () => {
-  test("defaults what is absent or null", () => {
+  test("sets defaults for absent and null values", () => {
     expect(compileDriverConfig(schema, { label: null })).toEqual({
       sizeGb: 3,
       pauseTime: null,
@@ -31,7 +31,7 @@ describe("compileDriverConfig", () => {
     });
   });
 
-  test("takes values and texts as in nova.conf", () => {
+  test("accepts values, and strings as in nova.conf", () => {
     const rawConfig = { size_gb: "4", pauseTime: 0.5, isFast: "Yes", colour: "blue", label: "x", devices: "a, b," };
     expect(compileDriverConfig(schema, rawConfig)).toEqual({
       sizeGb: 4,
@@ -50,9 +50,9 @@ describe("compileDriverConfig", () => {
     [{ pauseTime: "soon" }, '[my_driver] pause_time: found "soon", but it must be a number, at least 0'],
     [{ isFast: "maybe" }, '[my_driver] is_fast: found "maybe", but it must be true or false'],
     [{ colour: "green" }, '[my_driver] colour: found "green", but it must be one of red, blue'],
-    [{ label: 3 }, "[my_driver] label: found 3, but it must be a text"],
-    [{ devices: [1] }, "[my_driver] devices: found [1], but it must be a list of texts"],
-  ])("refuses %o", (rawConfig, message) => {
+    [{ label: 3 }, "[my_driver] label: found 3, but it must be a string"],
+    [{ devices: [1] }, "[my_driver] devices: found [1], but it must be a list of strings"],
+  ])("rejects %o", (rawConfig, message) => {
     expect(() => compileDriverConfig(schema, rawConfig)).toThrow(message);
   });
 });
@@ -60,7 +60,7 @@ describe("compileDriverConfig", () => {
 describe("driverSections", () => {
   const place = { stateDir: "/state", hostname: "devstack1" };
 
-  test("refuses a type of option that there is not, as a driver in plain JavaScript may have", () => {
+  test("rejects an unknown option type, as a driver in plain JavaScript may have", () => {
     const schema = { section: "mine", options: { folder: { type: "string", default: "/", help: "" } } };
     const compile = () => compileDriverConfig(schema as unknown as DriverConfigSchema, { folder: "/guests" });
     expect(compile).toThrow("[mine] folder: its schema has type");
@@ -82,7 +82,7 @@ describe("driverSections", () => {
     expect(driverSections(defineDriver({ name: "mine", apiVersion: "1.0", create: () => driverWith() }))).toEqual({});
   });
 
-  test("what nova.conf gives by default is good for fake-libvirt", async () => {
+  test("the defaults of nova.conf are valid for fake-libvirt", async () => {
     const { section } = compileNovaConfig(NO_SOURCES, place, optionsOf(fakeLibvirt));
     expect(compileDriverConfig(fakeLibvirt.configSchema ?? schema, section("fake_libvirt"))).toMatchObject({
       connectionUri: "fake-libvirt:///state/hypervisors/devstack1",

@@ -16,7 +16,7 @@ import {
 const instance = instanceOf();
 const data = { blockMigration: true, sharedInstanceFiles: false };
 
-describe("defaults of methods that a driver leaves out (spec 8.1, 8.2)", () => {
+describe("defaults of methods that a driver does not implement (spec 8.1, 8.2)", () => {
   test("processInstancesAtStartup is all instances", async () => {
     const { host } = await hostOf();
     expect(await host.processInstancesAtStartup([instance])).toEqual([instance]);
@@ -46,7 +46,7 @@ describe("defaults of methods that a driver leaves out (spec 8.1, 8.2)", () => {
     expect(await host.cleanupLingeringInstanceResources(instance)).toBe(true);
   });
 
-  test("methods that then do nothing", async () => {
+  test("methods that do nothing by default", async () => {
     const { host } = await hostOf();
     await expect(host.prepareForSpawn(instance)).resolves.toBeUndefined();
     await expect(host.failedSpawnCleanup(instance)).resolves.toBeUndefined();
@@ -57,7 +57,7 @@ describe("defaults of methods that a driver leaves out (spec 8.1, 8.2)", () => {
     await expect(host.checkInstanceSharedStorageCleanup({})).resolves.toBeUndefined();
   });
 
-  test("3.3 without a local storage probe: NotImplemented, and supports() says so before", async () => {
+  test("3.3 without a local storage probe: NotImplemented, and supports() returns false", async () => {
     const { host } = await hostOf();
     expect(host.supports("checkInstanceSharedStorageLocal")).toBe(false);
     await expect(host.checkInstanceSharedStorageLocal(instance)).rejects.toThrow(NotImplemented);
@@ -95,7 +95,7 @@ describe("what the core adds", () => {
     expect(await host.nodeIsAvailable("none")).toBe(false);
   });
 
-  test("powerState of a guest that is not there is nostate", async () => {
+  test("powerState of a missing guest is nostate", async () => {
     const { host } = await hostOf({ getInfo: () => Promise.reject(new GuestNotFound("gone")) });
     expect(await host.powerState(instance)).toBe(0);
   });
@@ -113,7 +113,7 @@ describe("what the core adds", () => {
     expect(listener).not.toHaveBeenCalled();
   });
 
-  test("V6 the permit is asked before every method that changes guests, and no other", async () => {
+  test("V6 the permit is checked before every method that changes guests, and no other", async () => {
     const called: string[] = [];
     const rejectedCalls: string[] = [];
     const methods = Object.keys(DRIVER_METHODS) as DriverMethod[];
@@ -177,7 +177,7 @@ describe("what the core adds", () => {
     expect(called).toEqual(["initHost"]);
   });
 
-  test("fault points before and after, and what observe is told", async () => {
+  test("fault points before and after, and the arguments of observe", async () => {
     const events: string[] = [];
     const { host } = await hostOf(
       { powerOn: async () => void events.push("driver") },
@@ -217,7 +217,7 @@ describe("what the core adds", () => {
     await expect(spawning).rejects.toThrow("deleted meanwhile");
   });
 
-  test("a call that is aborted while the permit is waited for is never made", async () => {
+  test("a call that is aborted while its permit is pending is never made", async () => {
     const spawn = vi.fn(async () => {});
     const controller = new AbortController();
     const { host } = await hostOf({ spawn }, { permit: async () => controller.abort(new Error("deleted meanwhile")) });

@@ -10,7 +10,7 @@ function world() {
   return { runtime, logger, messages };
 }
 
-test("8.10 a driver that logs without end is cut short, and how much was dropped is said", async () => {
+test("8.10 a driver that logs without end is limited, and the number of dropped lines is logged", async () => {
   const { runtime, logger, messages } = world();
   for (let line = 0; line < 10_000; line += 1) {
     logger.info(`line ${line}`);
@@ -22,7 +22,7 @@ test("8.10 a driver that logs without end is cut short, and how much was dropped
   expect(messages()).toHaveLength(201);
 });
 
-test("8.10 after a while it may log again, fifty lines a second, and is counted anew", async () => {
+test("8.10 after a while it may log again, fifty lines a second, with a new count of dropped lines", async () => {
   const { runtime, logger, messages } = world();
   for (let line = 0; line < 300; line += 1) {
     logger.error("before");
@@ -39,7 +39,7 @@ test("8.10 after a while it may log again, fifty lines a second, and is counted 
   ]);
 });
 
-test("8.10 lines that are mostly not written keep no others from being so", () => {
+test("8.10 trace and debug lines, which are rarely written, do not use up the budget of others", () => {
   const { logger, messages } = world();
   for (let line = 0; line < 1_000; line += 1) {
     logger.debug("detail");

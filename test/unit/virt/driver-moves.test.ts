@@ -7,8 +7,8 @@ const instance = instanceOf();
 const data = { blockMigration: true, sharedInstanceFiles: false };
 const post = { ...NO_DEVICES, data };
 
-describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
-  test("what moves a guest: NotImplemented", async () => {
+describe("defaults of move methods that a driver does not implement (spec 8.3)", () => {
+  test("methods that move a guest: NotImplemented", async () => {
     const { host } = await hostOf();
     const attempts = [
       () =>
@@ -34,7 +34,7 @@ describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
     }
   });
 
-  test("what comes after a live migration: nothing", async () => {
+  test("methods after a live migration: nothing", async () => {
     const { host } = await hostOf();
     await expect(host.moves.cleanupLiveMigrationDestinationCheck(data)).resolves.toBeUndefined();
     await expect(host.moves.postLiveMigration(instance, post)).resolves.toBeUndefined();
@@ -43,7 +43,7 @@ describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
     await expect(host.moves.rollbackLiveMigrationAtSource(instance, post)).resolves.toBeUndefined();
   });
 
-  test("finishRevertMigration powers on, if that is wanted", async () => {
+  test("finishRevertMigration powers the guest on if requested", async () => {
     const powerOn = vi.fn(async () => {});
     const { host } = await hostOf({ powerOn });
     await host.moves.finishRevertMigration(instance, { ...NO_DEVICES, migration: null, powerOn: false });
@@ -52,7 +52,7 @@ describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
     expect(powerOn).toHaveBeenCalledOnce();
   });
 
-  test("cleanup is a destroy, and a rollback at the destination a cleanup", async () => {
+  test("cleanup calls destroy, and a rollback at the destination calls cleanup", async () => {
     const destroy = vi.fn(async () => {});
     const { host } = await hostOf({ destroy });
     await host.moves.cleanup(instance, { ...NO_DEVICES, destroyDisks: false });
@@ -69,14 +69,14 @@ describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
   });
 });
 
-describe("what a driver's moves return", () => {
-  test("disk information is a text, also an empty one", async () => {
+describe("results of a driver's move methods", () => {
+  test("disk information is a string, which may be empty", async () => {
     const options = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor };
     const { host } = await hostOf({ migrateDiskAndPowerOff: async () => "" });
     expect(await host.moves.migrateDiskAndPowerOff(instance, options)).toBe("");
     const { host: broken } = await hostOf({ migrateDiskAndPowerOff: async () => ({}) });
     await expect(broken.moves.migrateDiskAndPowerOff(instance, options)).rejects.toThrow(
-      /migrateDiskAndPowerOff must return a text, but found \{\}/,
+      /migrateDiskAndPowerOff must return a string, but found \{\}/,
     );
   });
 
@@ -84,7 +84,7 @@ describe("what a driver's moves return", () => {
     [undefined, /return the migration's data \(an object\), but found undefined/],
     [{ sharedInstanceFiles: true }, /true or false as blockMigration of the migration's data, but found undefined/],
     [{ ...data, sharedInstanceFiles: 1 }, /true or false as sharedInstanceFiles of the migration's data, but found 1/],
-    [{ ...data, size: 1n }, /return data that JSON can carry/],
+    [{ ...data, size: 1n }, /return data that JSON can represent/],
   ])("data of a live migration: %s", async (returned, message) => {
     const give = async () => returned;
     const { host } = await hostOf({
@@ -104,7 +104,7 @@ describe("what a driver's moves return", () => {
     }
   });
 
-  test("data of a live migration arrives as JSON carries it", async () => {
+  test("data of a live migration are converted to plain JSON", async () => {
     const { host } = await hostOf({
       checkCanLiveMigrateSource: async () => ({ ...data, disks: ["a"], lost: undefined }),
     });

@@ -71,7 +71,7 @@ function moveData(ask: Checked["ask"]): Checked {
         "return true or false as sharedInstanceFiles of the migration's data",
         "found undefined",
       ],
-      [{ ...DATA, size: 1n }, "return data that JSON can carry", "found an unprintable object"],
+      [{ ...DATA, size: 1n }, "return data that JSON can represent", "found an unprintable object"],
     ],
   };
 }
@@ -84,15 +84,15 @@ const WRONG: Readonly<Record<keyof typeof RESOURCE | "uuid" | "stats", readonly 
   vcpusUsed: ["1", COUNT],
   memoryMbUsed: [undefined, COUNT],
   localGbUsed: [-0.5, "a number, 0 to 2147483647"],
-  cpuInfo: [1, "a text or null"],
-  numaTopology: [{}, "a text or null"],
-  hypervisorType: ["", "a text that is not empty"],
+  cpuInfo: [1, "a string or null"],
+  numaTopology: [{}, "a string or null"],
+  hypervisorType: ["", "a string that is not empty"],
   hypervisorVersion: [-1, COUNT],
-  hypervisorHostname: [null, "a text that is not empty"],
+  hypervisorHostname: [null, "a string that is not empty"],
   supportedInstances: [[["x86_64", "kvm"]], "a list of [architecture, hypervisor type, vm mode]"],
   diskAvailableLeast: [0.5, "a whole number or null"],
   uuid: [UUID.toUpperCase().replace("1", "A"), "a uuid in lower case with hyphens"],
-  stats: [{ a: 1 }, "an object of texts"],
+  stats: [{ a: 1 }, "an object of strings"],
 };
 
 const resources: Checked = {
@@ -110,7 +110,7 @@ const resources: Checked = {
   ],
 };
 
-const someInstances = "return a list of some of the instances that it was given, each once";
+const someInstances = "return a list of instances from its argument, each at most once";
 
 /** Every method with a result, and every rule for that result. */
 const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
@@ -152,9 +152,9 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
   getHostIpAddr: {
     ask: async (host) => host.getHostIpAddr(),
     broken: [
-      [127, "return a text that is not empty", "found 127"],
-      ["", "return a text that is not empty", 'found ""'],
-      [Promise.resolve("127.0.0.1"), "return a text that is not empty", "found "],
+      [127, "return a string that is not empty", "found 127"],
+      ["", "return a string that is not empty", 'found ""'],
+      [Promise.resolve("127.0.0.1"), "return a string that is not empty", "found "],
     ],
   },
   getInfo: {
@@ -162,31 +162,31 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
     broken: [
       [null, "return an object with the guest's state", "found null"],
       [{ state: 5 }, "return one of Nova's power states (0, 1, 3, 4, 6, 7) as state", "found 5"],
-      [{ state: 1, internalId: 7 }, "return a text as internalId, if any", "found 7"],
+      [{ state: 1, internalId: 7 }, "return a string as internalId, if any", "found 7"],
     ],
   },
   getHostUptime: {
     ask: (host) => host.getHostUptime(),
     broken: [
-      [7, "return a text that is not empty", "found 7"],
-      ["", "return a text that is not empty", 'found ""'],
+      [7, "return a string that is not empty", "found 7"],
+      ["", "return a string that is not empty", 'found ""'],
     ],
   },
   getConsoleOutput: {
     ask: (host) => host.getConsoleOutput(instance),
-    broken: [[null, "return a text", "found null"]],
+    broken: [[null, "return a string", "found null"]],
   },
   getDiagnostics: {
     ask: (host) => host.getDiagnostics(instance),
     broken: [
-      [[], "return an object of numbers and texts", "found []"],
-      [{ memory: null }, "return an object of numbers and texts", "found null as memory"],
-      [{ cpu0_time: Number.NaN }, "return an object of numbers and texts", "found NaN as cpu0_time"],
+      [[], "return an object of numbers and strings", "found []"],
+      [{ memory: null }, "return an object of numbers and strings", "found null as memory"],
+      [{ cpu0_time: Number.NaN }, "return an object of numbers and strings", "found NaN as cpu0_time"],
     ],
   },
   getInstanceDiagnostics: {
     ask: (host) => host.getInstanceDiagnostics(instance),
-    broken: [[null, "return an object with what the guest uses", "found null"]],
+    broken: [[null, "return an object with the guest's resource usage", "found null"]],
   },
   instanceExists: yesOrNo((host) => host.instanceExists(instance)),
   instanceOnDisk: yesOrNo((host) => host.instanceOnDisk(instance)),
@@ -196,14 +196,14 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
     ask: (host) => host.checkInstanceSharedStorageLocal(instance),
     broken: [
       ["file", "return a token (an object) or null", 'found "file"'],
-      [{ size: 1n }, "return a token that JSON can carry", "found an unprintable object"],
+      [{ size: 1n }, "return a token that JSON can represent", "found an unprintable object"],
     ],
   },
   checkInstanceSharedStorageRemote: yesOrNo((host) => host.checkInstanceSharedStorageRemote({})),
   migrateDiskAndPowerOff: {
     ask: (host) =>
       host.moves.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
-    broken: [[{ disks: [] }, "return a text", 'found {"disks"']],
+    broken: [[{ disks: [] }, "return a string", 'found {"disks"']],
   },
   checkCanLiveMigrateDestination: moveData((host) =>
     host.moves.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
@@ -212,7 +212,7 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
   preLiveMigration: moveData((host) => host.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
 };
 
-describe.each(Object.entries(RESULT_CASES))("8.1 what %s answers is checked", (method, { ask, broken }) => {
+describe.each(Object.entries(RESULT_CASES))("8.1 the result of %s is checked", (method, { ask, broken }) => {
   test.each(broken)("8.1 $0: must $1", async (result, rule, found) => {
     const outcomes: DriverOutcome[] = [];
     const changes = { [method]: () => result };

@@ -29,7 +29,7 @@ describe("8.5 lifecycle events", () => {
     ["the guest's uuid", { ...event, uuid: "vm1" }],
     ["the guest's name", { ...event, name: 3 }],
     ["a transition of started", { ...event, transition: "exploded" }],
-  ])("that are rubbish are logged and dropped: %s", async (rule, rubbish) => {
+  ])("that are invalid are logged and dropped: %s", async (rule, rubbish) => {
     const { host, emit, runtime } = await hostOf();
     const listener = vi.fn();
     host.setLifecycleListener(listener);
@@ -39,7 +39,7 @@ describe("8.5 lifecycle events", () => {
     expect(runtime.logs).toEqual([
       expect.objectContaining({
         level: "warn",
-        message: expect.stringContaining(`driver broken: emitEvent must be given ${rule}`),
+        message: expect.stringContaining(`driver broken: emitEvent must be called with ${rule}`),
       }),
     ]);
   });
@@ -52,7 +52,7 @@ describe("8.5 lifecycle events", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("handler"))],
-  ])("a listener that %s is swallowed and logged", async (_, listener) => {
+  ])("the error of a listener that %s is logged", async (_, listener) => {
     const { host, emit, runtime } = await hostOf();
     host.setLifecycleListener(listener);
     emit(event);

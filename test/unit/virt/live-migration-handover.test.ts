@@ -42,8 +42,8 @@ async function migration(
   return { runtime, postMethod, recoverMethod, onProgress, ended, logs: () => runtime.logs };
 }
 
-describe("8.3 exactly one of the two call-backs, exactly once", () => {
-  test("post is passed on and waited for", async () => {
+describe("8.3 exactly one of the two callbacks, exactly once", () => {
+  test("postMethod is passed on and awaited", async () => {
     let release = () => {};
     const { runtime, ended, recoverMethod } = await migration(({ postMethod }) => postMethod(), {
       changes: {
@@ -64,7 +64,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     expect(recoverMethod).not.toHaveBeenCalled();
   });
 
-  test.each(["failed", "cancelled"] as const)("recover is passed on with %s", async (status) => {
+  test.each(["failed", "cancelled"] as const)("recoverMethod is passed on with %s", async (status) => {
     const { ended, postMethod, recoverMethod } = await migration((options) => options.recoverMethod({ status }));
     expect(await ended).toBeUndefined();
     expect(recoverMethod.mock.calls).toEqual([[{ status }]]);
@@ -77,14 +77,14 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     expect(error).toBeInstanceOf(VirtDriverMisbehaved);
     expect(String(error)).toContain(
       "driver broken: liveMigration must call exactly one of postMethod and recoverMethod, exactly once, but it returned " +
-        "and had called neither",
+        "without calling either",
     );
   });
 
   test.each<[string, (options: Required<LiveMigrationOptions>) => Promise<void>]>([
     ["recoverMethod after postMethod", ({ recoverMethod }) => recoverMethod({ status: "failed" })],
     ["postMethod after postMethod", ({ postMethod }) => postMethod()],
-  ])("%s is refused, and the first stands", async (found, second) => {
+  ])("%s is rejected, and the first callback counts", async (found, second) => {
     let rejection: unknown;
     const { ended, postMethod, recoverMethod, logs } = await migration(async (options) => {
       await options.postMethod();
@@ -100,7 +100,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
     expect(logs()).toMatchObject([{ level: "error", message: expect.stringContaining("exactly once, but it called") }]);
   });
 
-  test("both at the same time: one is let through", async () => {
+  test("both at the same time: only one is passed on", async () => {
     const { ended, postMethod, recoverMethod } = await migration(async ({ postMethod, recoverMethod }) => {
       await Promise.allSettled([recoverMethod({ status: "failed" }), postMethod()]);
     });
@@ -111,7 +111,7 @@ describe("8.3 exactly one of the two call-backs, exactly once", () => {
 });
 
 describe("errors and time", () => {
-  test("what the driver throws before a call-back comes out", async () => {
+  test("the driver's error before a callback is thrown", async () => {
     const own = new Error("libvirt is gone");
     const { ended, postMethod, recoverMethod } = await migration(() => Promise.reject(own));
     expect(await ended).toBe(own);
@@ -119,7 +119,7 @@ describe("errors and time", () => {
     expect(recoverMethod).not.toHaveBeenCalled();
   });
 
-  test("what the call-back throws comes out, whether the driver lets it pass or not", async () => {
+  test("the callback's error is thrown, whether the driver propagates it or not", async () => {
     const own = new Error("the destination does not answer");
     const changes = { postMethod: () => Promise.reject(own) };
     const passing = await migration(({ postMethod }) => postMethod(), { changes });
@@ -129,18 +129,18 @@ describe("errors and time", () => {
     expect(await swallowing.ended).toBe(own);
   });
 
-  test("what the driver throws after a call-back is logged, and changes nothing", async () => {
+  test("the driver's error after a callback is logged, and changes nothing", async () => {
     const { ended, logs } = await migration(async ({ postMethod }) => {
       await postMethod();
       throw new Error("cannot tidy up");
     });
     expect(await ended).toBeUndefined();
     expect(logs()).toMatchObject([
-      { level: "error", message: "driver broken: liveMigration failed after its postMethod, which stands" },
+      { level: "error", message: "driver broken: liveMigration failed after its postMethod, whose outcome is final" },
     ]);
   });
 
-  test("a driver that hangs before its call-back is given up, and may call back no more", async () => {
+  test("a driver that hangs before its callback is abandoned, and may no longer call back", async () => {
     let late: (() => Promise<void>) | undefined;
     const { runtime, ended, postMethod, logs } = await migration(
       ({ postMethod }) => {
@@ -151,12 +151,12 @@ describe("errors and time", () => {
     );
     await runtime.advance(1_100);
     expect(await ended).toBeInstanceOf(VirtDriverTimeout);
-    await expect(late?.()).rejects.toThrow(/but it called postMethod after it had been given up/);
+    await expect(late?.()).rejects.toThrow(/but it called postMethod after it was abandoned/);
     expect(postMethod).not.toHaveBeenCalled();
-    expect(logs()).toMatchObject([{ message: expect.stringContaining("after it had been given up") }]);
+    expect(logs()).toMatchObject([{ message: expect.stringContaining("after it was abandoned") }]);
   });
 
-  test("the time-out and the caller's signal end with the call-back: its time is the core's own", async () => {
+  test("the timeout and the caller's signal do not apply after the callback: its time is the core's own", async () => {
     const controller = new AbortController();
     let stopped = false;
     const { runtime, ended } = await migration(
@@ -183,7 +183,7 @@ describe("errors and time", () => {
     expect(over).toBe(false);
   });
 
-  test("a driver that does not return after its call-back is left behind", async () => {
+  test("a driver that does not return after its callback is not waited for", async () => {
     const { runtime, ended, logs } = await migration(
       async ({ postMethod }) => {
         await postMethod();
@@ -194,13 +194,13 @@ describe("errors and time", () => {
     await runtime.advance(100);
     expect(await ended).toBeUndefined();
     expect(logs()).toMatchObject([
-      { message: "driver broken: liveMigration has called back but does not return; it is left behind" },
+      { message: "driver broken: liveMigration has called back but did not return in time; not waiting for it" },
     ]);
   });
 });
 
 describe("progress", () => {
-  test("is told until the call-back", async () => {
+  test("is reported until the callback", async () => {
     const { ended, onProgress } = await migration(async ({ onProgress, postMethod }) => {
       onProgress(PROGRESS);
       const post = postMethod();
@@ -211,7 +211,7 @@ describe("progress", () => {
     expect(onProgress.mock.calls).toEqual([[PROGRESS]]);
   });
 
-  test("rubbish, and a listener that fails, are logged and do not reach the driver", async () => {
+  test("invalid values and listener errors are logged and do not reach the driver", async () => {
     const { ended, logs } = await migration(
       async ({ onProgress, postMethod }) => {
         onProgress({ ...PROGRESS, memoryTotal: Number.NaN });
@@ -228,8 +228,8 @@ describe("progress", () => {
     );
     expect(await ended).toBeUndefined();
     expect(logs().map(({ message }) => message)).toEqual([
-      "driver broken: news of a live migration's progress is dropped",
-      "driver broken: news of a live migration's progress is dropped",
+      "driver broken: a progress report of a live migration is dropped",
+      "driver broken: a progress report of a live migration is dropped",
     ]);
   });
 });

@@ -58,19 +58,19 @@ describe("loadDriver", () => {
     expect(await load("./mine.cjs")).toMatchObject({ name: "old" });
   });
 
-  test("nothing found: the message lists what was tried and what there is", async () => {
+  test("nothing found: the message lists the attempts and the built-in drivers", async () => {
     const error = await load("no-such-driver").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InvalidDriver);
     expect(String(error)).toContain(`npm package no-such-driver as seen from ${cwd}: Cannot find`);
     expect(String(error)).toContain("npm package no-such-driver as seen from compute-agent: ");
-    expect(String(error)).toContain("Built in are: fake-libvirt, broken, mistyped");
+    expect(String(error)).toContain("Built-in drivers: fake-libvirt, broken, mistyped");
   });
 
-  test("a name of every object is no built-in driver", async () => {
+  test("a property name of every object is not a built-in driver", async () => {
     await expect(load("toString")).rejects.toThrow("compute_driver toString cannot be loaded");
   });
 
-  test("a module that fails: the message says how, and in which line", async () => {
+  test("a module that fails: the message has the error and its line", async () => {
     await put("bad.mjs", "\nthrow new Error('needs libvirt 12');");
     await expect(load("./bad.mjs")).rejects.toThrow(/path .*bad\.mjs: needs libvirt 12 \(\/.*bad\.mjs:2:\d+\)/);
     await expect(load("mistyped")).rejects.toThrow(/SyntaxError: .* \(node --check FILE shows the line\)/);
@@ -98,7 +98,7 @@ describe("loadDriver", () => {
   ])("a module that exports %s", async (_, text, found) => {
     await put("odd.mjs", text);
     await expect(load("./odd.mjs")).rejects.toThrow(
-      `odd.mjs: expected an export named driver, made by defineDriver({ name, apiVersion, create }), ${found}`,
+      `odd.mjs: expected an export named driver, created with defineDriver({ name, apiVersion, create }), ${found}`,
     );
   });
 

@@ -36,7 +36,7 @@ function set(record: unknown, resourceClass = "VCPU") {
 
 const GOOD = { total: 8, reserved: 8, minUnit: 1, maxUnit: 8, stepSize: 1, allocationRatio: 0.5 };
 
-test("8.7 an inventory that Placement can take is accepted: a ratio is a fraction, and all may be reserved", async () => {
+test("8.7 an inventory that is valid in Placement is accepted: a fractional ratio, and everything reserved", async () => {
   expect(await edited(set(GOOD))).toBeNull();
   expect(await edited(set({ total: 8 }, "CUSTOM_GOLD"))).toBeNull();
 });
@@ -51,7 +51,7 @@ test.each<[string, (tree: ProviderTree, allocations: ReshapeAllocations) => void
     "inventory VCPU.maxUnit is Infinity, expected an integer of at least 1",
   ],
   ["a fraction", set({ ...GOOD, stepSize: 0.5 }), "inventory VCPU.stepSize is 0.5, expected an integer of at least 1"],
-  ["a text", set({ ...GOOD, minUnit: "1" }), 'inventory VCPU.minUnit is "1", expected an integer of at least 1'],
+  ["a string", set({ ...GOOD, minUnit: "1" }), 'inventory VCPU.minUnit is "1", expected an integer of at least 1'],
   [
     "a negative one",
     set({ ...GOOD, reserved: -1 }),
@@ -116,11 +116,11 @@ test.each<[string, (tree: ProviderTree, allocations: ReshapeAllocations) => void
     (_, allocations) => void allocations.get(UUID)?.set(NODE_UUID, { VCPU: Number.NaN }),
     `allocations of ${UUID} on ${NODE_UUID}: VCPU is NaN, expected an integer of at least 1`,
   ],
-])("8.7 %s is refused with its path, before Placement is asked", async (_, edit, message) => {
+])("8.7 %s is rejected with its path, before any request to Placement", async (_, edit, message) => {
   expect(await edited(edit)).toContain(`driver broken: updateProviderTree: ${message}`);
 });
 
-test("8.7 what was there before, and the driver leaves alone, is not the driver's", async () => {
+test("8.7 earlier values that the driver does not change are not checked", async () => {
   const foreign = set({ total: 8, reserved: 9 });
   expect(await edited(() => {}, foreign)).toBeNull();
 });

@@ -29,7 +29,7 @@ describe("ProviderTree", () => {
     expect(tree.find("node3")).toBeUndefined();
   });
 
-  it("lists parents before children, and the other way round", () => {
+  it("lists parents before children, and children before parents", () => {
     const tree = sample();
     expect(tree.providerUuids("node1")).toEqual(["root-1", "numa-0", "numa-1", "gpu"]);
     expect(tree.providerUuidsBottomUp("node1")).toEqual(["gpu", "numa-1", "numa-0", "root-1"]);
@@ -46,7 +46,7 @@ describe("ProviderTree", () => {
     expect(tree.roots).toEqual(["root-1"]);
   });
 
-  it("refuses a name or uuid twice and a provider that is not there, and says which", () => {
+  it("rejects a duplicate name or uuid and an unknown provider, and names it", () => {
     const tree = sample();
     expect(() => tree.newRoot("node1", "another")).toThrow(ProviderExists);
     expect(() => tree.newChild("another", "node2", "gpu")).toThrow(/gpu.*node1_gpu/);
@@ -59,7 +59,7 @@ describe("ProviderTree", () => {
     const tree = sample();
     tree.updateInventory("node1", { VCPU, MEMORY_MB: { total: 1024 } });
 
-    it("is false for equal values and for keys that the new record leaves out", () => {
+    it("is false for equal values and for keys that the new record omits", () => {
       expect(tree.hasInventoryChanged("node1", { VCPU: { ...VCPU }, MEMORY_MB: { total: 1024 } })).toBe(false);
       expect(tree.hasInventoryChanged("node1", { VCPU: { total: 8 }, MEMORY_MB: { total: 1024 } })).toBe(false);
     });
@@ -72,7 +72,7 @@ describe("ProviderTree", () => {
     });
   });
 
-  it("tells whether an update changed anything, and takes the generation", () => {
+  it("returns whether an update changed anything, and stores the generation", () => {
     const tree = sample();
     expect(tree.updateTraits("node1", ["A", "B"], 4)).toBe(true);
     expect(tree.updateTraits("node1", ["B", "A"])).toBe(false);
@@ -88,7 +88,7 @@ describe("ProviderTree", () => {
     expect(tree.data("node1").generation).toBe(5);
   });
 
-  it("copies without sharing changes, whole or one tree", () => {
+  it("copies all trees or one tree without sharing changes", () => {
     const tree = sample();
     const copy = tree.copy();
     const sub = tree.subtree("node1_gpu");
@@ -102,7 +102,7 @@ describe("ProviderTree", () => {
     expect(copy.exists("new")).toBe(false);
   });
 
-  it("takes over a listing of whole trees and keeps what is known of those that stay", () => {
+  it("adopts a listing of complete trees and preserves the data of the remaining providers", () => {
     const tree = sample();
     tree.updateInventory("numa-0", { VCPU });
     tree.populate([
@@ -116,7 +116,7 @@ describe("ProviderTree", () => {
     expect(tree.data("node2").generation).toBe(7);
   });
 
-  it("gives a name to the provider that Placement lists with it, whoever had it before", () => {
+  it("assigns a name to the provider that Placement lists with it, even if another one had it", () => {
     const tree = sample();
     tree.populate([{ uuid: "root-3", name: "node2", generation: 0, parentUuid: null }]);
     expect(tree.data("node2").uuid).toBe("root-3");

@@ -17,7 +17,7 @@ function deferred() {
   return { promise, resolve: () => resolve() };
 }
 
-test("a driver is told the request on whose behalf it is called, for that guest and as long as it lasts", async () => {
+test("a driver gets the request on whose behalf it is called, for that guest and during that request", async () => {
   const { requestIds, powerOn } = noting();
   const { host } = await hostOf({ powerOn });
   await host.onBehalf(UUID, "req-1", async () => {
@@ -30,7 +30,7 @@ test("a driver is told the request on whose behalf it is called, for that guest 
   expect(requestIds).toEqual(["req-1", undefined, "req-2", "req-1", undefined]);
 });
 
-test("a request that fails is forgotten too", async () => {
+test("a failed request is removed as well", async () => {
   const { requestIds, powerOn } = noting();
   const { host } = await hostOf({ powerOn });
   const failed = host.onBehalf(UUID, "req-1", () => Promise.reject(new Error("no")));
@@ -39,7 +39,7 @@ test("a request that fails is forgotten too", async () => {
   expect(requestIds).toEqual([undefined]);
 });
 
-test("a call that was given up is told with its request", async () => {
+test("an abandoned call is logged with its request", async () => {
   const deferredCall = deferred();
   const { host, runtime } = await hostOf(
     { powerOn: () => deferredCall.promise },

@@ -5,7 +5,7 @@ import { hostOf, instanceOf, spawnOptions, UUID, virtualContext } from "./fixtur
 
 const forEver = () => new Promise<never>(() => {});
 
-test("8.10 what is waited for is said every 10 s, with driver, method, instance, request and limit", async () => {
+test("8.10 a pending call is logged every 10 s, with driver, method, instance, request and limit", async () => {
   const { host, runtime } = await hostOf({ spawn: forEver });
   const spawned = host
     .onBehalf(UUID, "req-1", () => host.spawn(instanceOf(), spawnOptions))
@@ -26,7 +26,7 @@ test("8.10 what is waited for is said every 10 s, with driver, method, instance,
   expect([...host.waitedFor.values()]).toEqual([]);
 });
 
-test("8.10 a limit of 0 is none", async () => {
+test("8.10 a limit of 0 means no limit", async () => {
   const { host, runtime } = await hostOf({ initHost: forEver }, { timeouts: { initHost: 0 } });
   void host.initHost();
   await runtime.advance(86_400_000);
@@ -36,7 +36,7 @@ test("8.10 a limit of 0 is none", async () => {
 test.each([
   [undefined, 60_000],
   [5_000, 5_000],
-])("8.10 create has a limit, too: %s", async (createTimeout, limit) => {
+])("8.10 create has a limit as well: %s", async (createTimeout, limit) => {
   const { runtime, context } = virtualContext();
   const definition = defineDriver({ name: "slow", apiVersion: "1.0", create: forEver });
   const options = createTimeout === undefined ? {} : { createTimeout };

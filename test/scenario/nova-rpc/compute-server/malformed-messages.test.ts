@@ -99,7 +99,7 @@ function asCall(message: Message): Message {
   return { ...message, _msg_id: `m${calls}`, _reply_q: "reply_me", _timeout: null, _unique_id: `u${calls}` };
 }
 
-describe("an answer with parts that are wrong", () => {
+describe("a response with invalid parts", () => {
   const node = { host: "h", node: "n" };
   const all = { filters: { instanceUuid: UUID } };
 
@@ -129,9 +129,9 @@ describe("an answer with parts that are wrong", () => {
   );
 });
 
-describe("a message with parts that are wrong", () => {
+describe("a message with invalid parts", () => {
   property([fc.constantFrom(...RECORDED.keys()), spoiling], { numRuns: 200 })(
-    "is answered, does not reach the agent with anything that it could not be, and the next one is served",
+    "gets a response, passes no invalid value to the agent, and does not affect the next message",
     async (method, changes) => {
       const { runtime, connection, send, replies, rejections, taken } = await serving();
       const message = RECORDED.get(method) ?? {};
@@ -147,7 +147,7 @@ describe("a message with parts that are wrong", () => {
     },
   );
 
-  it("may have fields and arguments that nobody knows", async () => {
+  it("may have unknown fields and arguments", async () => {
     for (const [method, message] of RECORDED) {
       const { runtime, send, replies, rejections, taken } = await serving();
       const unknown = { nonsense: { deep: [1, null] } };
@@ -167,7 +167,7 @@ describe("a message with parts that are wrong", () => {
     }
   });
 
-  it("may have five megabytes", async () => {
+  it("may have a size of five megabytes", async () => {
     const { runtime, send, replies, rejections, taken } = await serving();
     const message = RECORDED.get("build_and_run_instance") ?? {};
     const args = message.args as Readonly<Record<string, { "nova_object.data": Message }>>;

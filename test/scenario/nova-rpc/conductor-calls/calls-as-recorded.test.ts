@@ -77,7 +77,7 @@ const RECORDED: Readonly<Record<string, readonly [phase: string, ...differences:
   delete: ["delete"],
 };
 
-test("12.1 operations tell a conductor what nova-computes have told it, in their order", async () => {
+test("12.1 operations report to a conductor what recorded nova-computes reported, in the same order", async () => {
   const { published, hosts } = await operationsOverNova("2025.1");
   const found = Object.entries(RECORDED).map(([operation, [phase]]) => {
     const ours = collectReportedStates(published[operation] ?? [], hosts);

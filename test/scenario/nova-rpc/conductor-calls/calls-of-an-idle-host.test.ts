@@ -25,7 +25,7 @@ const PASS = [
   "MigrationList.get_in_progress_and_error",
 ];
 
-test("13 what a host that is known and has no servers asks of a Nova's conductor: at its start, and with each pass", async () => {
+test("13 the calls of a known host without servers to Nova's conductor: at its start, and in each pass", async () => {
   const complaints: string[] = [];
   const complain = (what: string) => complaints.push(what);
   const cloud = await VirtualCloud.open({ nova: { release: "2025.1", complain } });

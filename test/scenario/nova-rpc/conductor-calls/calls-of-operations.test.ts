@@ -148,7 +148,7 @@ const TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-test("13 what each operation asks of a Nova's conductor, call by call", async () => {
+test("13 the calls of each operation to Nova's conductor", async () => {
   const { published, hosts, complaints } = await operationsOverNova("2025.1");
   const callsByOperation = Object.fromEntries(
     Object.keys(TABLE).map((operation) => [operation, callsOf(published[operation] ?? [], hosts)]),

@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from "../../../../src/conductor-client/wire.js";
 /**
  * The methods of a protocol version never change: a new method or parameter needs a new version, with its own fixture file.
  */
-test("what agents may ask is what their version of the wire has", async () => {
+test("the methods for agents are those of their protocol version", async () => {
   const methods = Object.entries({ ...CONDUCTOR_METHODS, ...SESSION_METHODS });
   const lines = methods.map(([name, { params }]) => `${name}(${Object.keys(params).toSorted().join(", ")})`);
   const folder = "../../../fixtures/wire-versions";

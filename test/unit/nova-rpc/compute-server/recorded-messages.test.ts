@@ -63,7 +63,7 @@ const all = (["zed", "2025.1", "2026.2"] as const).flatMap((release) =>
   recordedPhases(release).map((phase) => [release, phase] as const),
 );
 
-describe("what a real Nova asks of a nova-compute", () => {
+describe("a recorded message of a real Nova to a nova-compute", () => {
   it.each(all)("is understood: %s %s", async (release, phase) => {
     const requests = recording(release, phase).filter(
       ({ key, kind }) => HOST_QUEUE.test(key ?? "") && kind !== "reply",
@@ -111,14 +111,14 @@ describe("what a real Nova asks of a nova-compute", () => {
     return { build, params: taken[0]?.params };
   }
 
-  it("names the server group that it was scheduled by", async () => {
+  it("contains the server group of its scheduling", async () => {
     expect((await buildOf("build-server-group")).params).toMatchObject({
       serverGroup: "f1d57a12-8e45-42c7-ac0a-866c4d095eff",
     });
     expect((await buildOf("build")).params).not.toHaveProperty("serverGroup");
   });
 
-  it("has its parameters in our words", async () => {
+  it("is converted to the agent's parameters", async () => {
     const { build, params } = await buildOf("build-reschedule");
     expect(params).toMatchObject({
       allocations: null,
@@ -138,7 +138,7 @@ describe("what a real Nova asks of a nova-compute", () => {
 });
 
 describe("failures", () => {
-  it("that were recorded are errors of the classes that the agent knows, with what it reads of them", () => {
+  it("that were recorded become the agent's error classes, with the fields that it reads", () => {
     const found = recordedFailures().map((failure) => {
       const { name, data } = errorOf(JSON.stringify(failure));
       const { class: nova, module, instance_uuid: _, ...read } = data;
@@ -171,18 +171,18 @@ describe("failures", () => {
     ["DBDuplicateEntry", "DuplicateRecord"],
     ["ServiceTooOld", "ServiceTooOld"],
     ["SomethingElse", "ConductorError"],
-  ])("%s is our %s", (name, ours) => {
+  ])("of class %s become %s", (name, ours) => {
     const failure = JSON.stringify({ class: name, module: "nova.exception", message: "text", tb: [], kwargs: {} });
     expect(errorOf(failure)).toMatchObject({ name: ours, data: { class: name } });
   });
 
-  it("go out under Nova's names, and come back as what they were", () => {
+  it("are sent under Nova's names, and received as the same classes", () => {
     const error = errorOf(JSON.stringify({ class: "UnexpectedTaskStateError", message: "text" }));
     expect(JSON.parse(failureOf(error))).toMatchObject({ class: "UnexpectedTaskStateError", module: "nova.exception" });
     expect(errorOf(failureOf(error)).name).toBe("UnexpectedTaskState");
   });
 
-  it("says the state that was found as the agent's own conductor does", () => {
+  it("contain the actual state, as with the agent's own conductor", () => {
     const kwargs = { expected: { task_state: ["migrating"] }, actual: { task_state: "soft-deleting" } };
     const failure = { class: "UnexpectedTaskStateError", module: "nova.exception", message: "text", kwargs };
     expect(errorOf(JSON.stringify(failure)).data).toMatchObject({ expected: ["migrating"], actual: "soft-deleting" });

@@ -25,8 +25,8 @@ const pci = novaObject("InstancePCIRequests", "1.1", {
 });
 const numa = novaObject("InstanceNUMATopology", "1.3", { cells: [] });
 
-describe("what a new server cannot have", () => {
-  it("is nothing of what was recorded", () => {
+describe("the unservable requirements of a new server", () => {
+  it("are empty for the recorded messages", () => {
     expect(unservable(ARGS, { ignoreNetworks: false })).toBeNull();
   });
 
@@ -36,8 +36,8 @@ describe("what a new server cannot have", () => {
       { requested_networks: networks({ network_id: "n1" }) },
       /attaches no networks: .* --nic none, .*: network n1\)/,
     ],
-    ["a port", { requested_networks: networks({ port_id: "p1" }) }, /asked for: port p1\)/],
-    ["any network", { requested_networks: networks({ network_id: "auto" }) }, /asked for: any network\)/],
+    ["a port", { requested_networks: networks({ port_id: "p1" }) }, /requested: port p1\)/],
+    ["any network", { requested_networks: networks({ network_id: "auto" }) }, /requested: any network\)/],
     ["a volume", { block_device_mapping: volume }, /attaches no volumes, and 1 of them/],
     ["PCI devices", { instance: overlaid(INSTANCE, { pci_requests: pci }) }, /has no PCI devices/],
     [
@@ -50,7 +50,7 @@ describe("what a new server cannot have", () => {
     expect(unservable({ ...ARGS, ...args }, { ignoreNetworks: false })).toMatch(text);
   });
 
-  it("networks are not among it where they are ignored; volumes are", () => {
+  it("contain volumes but no networks if networks are ignored", () => {
     const args = { ...ARGS, requested_networks: networks({ network_id: "n1" }) };
     expect(unservable(args, { ignoreNetworks: true })).toBeNull();
     expect(unservable({ ...args, block_device_mapping: volume }, { ignoreNetworks: true })).toMatch(
@@ -58,7 +58,7 @@ describe("what a new server cannot have", () => {
     );
   });
 
-  it("goes with the message to the agent, which tells whoever asks for the server", async () => {
+  it("are passed to the agent, which reports them in the server's fault", async () => {
     const tools = { host: "h", requestId: "r", ignoreNetworks: false } as never;
     const { build_and_run_instance: build } = SERVED;
     const args = { ...ARGS, requested_networks: networks({ network_id: "n1" }) };
@@ -74,7 +74,7 @@ const COMING = [
   ["unshelve_instance", "unshelve-offloaded"],
 ] as const;
 
-describe("what a server has that comes from another host", () => {
+describe("the unservable requirements of a server that moves here", () => {
   const none = async () => novaObject("BlockDeviceMappingList", "1.18", { objects: [] });
   const argsOf = (method: string, phase: string) =>
     recording("zed", phase).find(({ key, msg }) => key?.startsWith("compute.") && msg.method === method)?.msg.args ??
@@ -85,11 +85,11 @@ describe("what a server has that comes from another host", () => {
     return { ...args, instance: overlaid(args.instance as NovaObject, { info_cache }) };
   };
 
-  it.each(COMING)("%s: nothing of what was recorded", async (method, phase) => {
+  it.each(COMING)("%s: none in the recorded message", async (method, phase) => {
     expect(await unservableMove(argsOf(method, phase), { ignoreNetworks: false, blockDevices: none })).toBeNull();
   });
 
-  it.each(COMING)("%s: ports, unless networks are ignored; volumes, by the record of them", async (method, phase) => {
+  it.each(COMING)("%s: ports, unless networks are ignored; volumes, from their records", async (method, phase) => {
     const args = withPorts(argsOf(method, phase));
     const blockDevices = async () => volume;
     expect(await unservableMove(args, { ignoreNetworks: false, blockDevices })).toMatch(
@@ -98,18 +98,18 @@ describe("what a server has that comes from another host", () => {
     expect(await unservableMove(args, { ignoreNetworks: true, blockDevices: none })).toBeNull();
   });
 
-  it("volumes by the message where it has them, devices by what it was scheduled by", async () => {
+  it("volumes are read from the message if it has them, devices from the request spec", async () => {
     const args = argsOf("rebuild_instance", "evacuate");
     const blockDevices = () => Promise.reject(new Error("not asked for"));
     const tools = { ignoreNetworks: false, blockDevices };
     expect(await unservableMove({ ...args, bdms: volume }, tools)).toMatch(/^this host attaches no volumes/);
     const request_spec = overlaid(args.request_spec as NovaObject, { pci_requests: pci, numa_topology: numa });
     expect(await unservableMove({ ...args, bdms: await none(), request_spec }, tools)).toBe(
-      "this host has no PCI devices and no NUMA topologies or dedicated processors: take a flavor and an image that ask for none",
+      "this host has no PCI devices and no NUMA topologies or dedicated processors: use a flavor and an image that need none",
     );
   });
 
-  it.each(COMING)("%s: it goes with the message to the agent", async (method, phase) => {
+  it.each(COMING)("%s: they are passed to the agent", async (method, phase) => {
     const tools = {
       ...{ host: "h", requestId: "r", ignoreNetworks: false, blockDevices: none },
       setDestination: async () => {},

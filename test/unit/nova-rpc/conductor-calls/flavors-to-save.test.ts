@@ -31,7 +31,7 @@ describe("the flavors of a save", () => {
     });
   });
 
-  it("keep what the record has no field for, from wherever the flavor came", () => {
+  it("preserve fields that the record does not have, whatever the source of the flavor", () => {
     const changes = { newFlavor: readRecord(FLAVOR_OBJECT, big) };
     expect(flavorsToSave(changes, { flavor: tiny }, [big], ZED).new_flavor).toBe(big);
     const written = flavorsToSave(changes, { flavor: tiny }, [], ZED).new_flavor;

@@ -56,23 +56,20 @@ const { value: messageValue } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-describe("what leaves the process", () => {
-  property([messageValue, profiles])(
-    "has nothing that is newer than the control plane, whatever it was made of",
-    (value, profile) => {
-      const request = messageOf({ method: "m", args: { value }, version: "6.0", _unique_id: "u" });
-      let sent: unknown;
-      try {
-        sent = JSON.parse(JSON.parse(seal(request, profile))["oslo.message"]);
-      } catch (error) {
-        expect(error).toBeInstanceOf(ObjectTooNew);
-        return;
-      }
-      expect(tooNew(sent, profile)).toEqual([]);
-    },
-  );
+describe("an outgoing message", () => {
+  property([messageValue, profiles])("has nothing newer than the control plane, for any input", (value, profile) => {
+    const request = messageOf({ method: "m", args: { value }, version: "6.0", _unique_id: "u" });
+    let sent: unknown;
+    try {
+      sent = JSON.parse(JSON.parse(seal(request, profile))["oslo.message"]);
+    } catch (error) {
+      expect(error).toBeInstanceOf(ObjectTooNew);
+      return;
+    }
+    expect(tooNew(sent, profile)).toEqual([]);
+  });
 
-  property([messageValue, profiles])("is also capped in answers", (value, profile) => {
+  property([messageValue, profiles])("is also capped in replies", (value, profile) => {
     let sent: unknown;
     try {
       const reply = messageOf({ result: value, failure: null, ending: true, _msg_id: "m", _unique_id: "u" });
@@ -84,20 +81,20 @@ describe("what leaves the process", () => {
     expect(tooNew(sent, profile)).toEqual([]);
   });
 
-  it.each(recordedPhases("2025.1"))("can be all that a newer Nova has said, carried on to Zed: %s", (phase) => {
+  it.each(recordedPhases("2025.1"))("can forward everything that a newer Nova has sent to Zed: %s", (phase) => {
     for (const { msg } of recording("2025.1", phase).filter(({ key }) => key?.startsWith("compute."))) {
       const sent = capToProfile(msg.args, ZED);
       expect(tooNew(sent, ZED)).toEqual([]);
     }
   });
 
-  it.each(recordedPhases("zed"))("is what it was where the release is the same: %s", (phase) => {
+  it.each(recordedPhases("zed"))("is unchanged if the release is the same: %s", (phase) => {
     for (const { msg } of recording("zed", phase)) {
       expect(capToProfile(msg, ZED)).toEqual(msg);
     }
   });
 
-  it("lowers a newer object, without the fields that came with the version, in its changes too", () => {
+  it("has newer objects at an older version, without the fields of the newer version, also in the changes", () => {
     const instance = novaObject("Instance", "2.8", { uuid: "u", compute_id: 3, task_state: null }, [
       "compute_id",
       "task_state",
@@ -120,13 +117,13 @@ describe("what leaves the process", () => {
     ["without a version", { "nova_object.name": "Instance", "nova_object.namespace": "nova", "nova_object.data": {} }],
     ["of a version that is none", novaObject("Instance", "newest", {})],
     ["without data", { ...novaObject("Instance", "2.7", {}), "nova_object.data": null }],
-  ])("has nothing that looks like an object %s", (_what, object) => {
+  ])("has nothing that resembles an object %s", (_what, object) => {
     expect(() => capToProfile(object, ZED)).toThrow(MalformedObject);
   });
 });
 
 describe("a sealed message", () => {
-  it("is read back as what it was", () => {
+  it("is read back unchanged", () => {
     const [first] = recording("zed", "build").filter(({ kind }) => kind === "call");
     const request = messageOf(first?.msg ?? {});
     expect(openMessage(seal(request, ZED))).toEqual(request);

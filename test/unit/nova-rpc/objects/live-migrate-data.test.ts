@@ -12,7 +12,7 @@ const OURS = { blockMigration: false, sharedInstanceFiles: false, destination: {
 const [FAKES] = recording("zed", "live-migrate").filter(({ msg }) => msg.method === "check_can_live_migrate_source");
 const NOVAS_FAKE = FAKES?.msg.args?.dest_check_data;
 
-it("what a source of ours has looked at comes back as it is; what it only handed on brings no guest", () => {
+it("data checked by an agent on the source are returned unchanged; data only forwarded bring no guest", () => {
   const destinationData = writeLiveMigrateData(OURS, null, OLDEST_PROFILE);
   expect(readLiveMigrateData(destinationData)).toEqual(OURS);
   const sourceData = writeLiveMigrateData({ ...OURS, blockMigration: true }, destinationData, OLDEST_PROFILE, {
@@ -22,7 +22,7 @@ it("what a source of ours has looked at comes back as it is; what it only handed
   expect(readSourceCheck(destinationData)).toEqual({ ...OURS, guestMadeAnew: true });
 });
 
-it("a destination with nova's own fake driver takes no guest over, and keeps what it has said", () => {
+it("a destination with nova's own fake driver takes over no guest, and its values are preserved", () => {
   expect(readLiveMigrateData(NOVAS_FAKE)).toEqual({ guestMadeAnew: true });
   const written = writeLiveMigrateData({ guestMadeAnew: true, blockMigration: false }, NOVAS_FAKE, OLDEST_PROFILE);
   expect(readLiveMigrateData(written)).toEqual({ guestMadeAnew: true, blockMigration: false });
@@ -30,7 +30,7 @@ it("a destination with nova's own fake driver takes no guest over, and keeps wha
   expect(written["nova_object.data"]).toMatchObject(destinationFields);
 });
 
-it("nothing is read of a hypervisor that is neither", () => {
+it("nothing is read from the data of any other hypervisor", () => {
   for (const filename of ["tmpabc", "", null, '{"compute_agent": 1}', "[]"]) {
     const value = { ...(NOVAS_FAKE as object), "nova_object.data": { filename } };
     expect(readLiveMigrateData(value)).toEqual({});
@@ -38,7 +38,7 @@ it("nothing is read of a hypervisor that is neither", () => {
   expect(readLiveMigrateData(null)).toEqual({});
 });
 
-it.each([true, false])("a nova-compute is told whether files are shared: %s", (shared) => {
+it.each([true, false])("a nova-compute learns whether files are shared: %s", (shared) => {
   const { "nova_object.data": data } = writeLiveMigrateData({ sharedInstanceFiles: shared }, null, OLDEST_PROFILE);
   expect(data).toMatchObject({ is_shared_instance_path: shared, is_shared_block_storage: shared });
 });

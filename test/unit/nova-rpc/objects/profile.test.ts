@@ -27,7 +27,7 @@ describe("release profiles", () => {
     expect(profileOf(version).release).toBe(release);
   });
 
-  it("say of themselves what the releases say, oldest first", () => {
+  it("have the service versions of the releases, oldest first", () => {
     const { master, ...released } = RELEASES;
     expect(PROFILES.map(({ release, serviceVersion }) => [release, serviceVersion])).toEqual(
       Object.entries(released).slice(-PROFILES.length),

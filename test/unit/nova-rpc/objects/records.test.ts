@@ -84,7 +84,7 @@ describe("objects of Nova and our records", () => {
     }
   });
 
-  it("Instance is read and written back as it was, with its flavors and migration context", () => {
+  it("an Instance is read and written back unchanged, with its flavors and migration context", () => {
     const fullInstances = objectsNamed("Instance", recorded).filter(({ "nova_object.data": data }) => "flavor" in data);
     expect(fullInstances.length).toBeGreaterThan(50);
     for (const object of fullInstances) {
@@ -111,14 +111,14 @@ describe("objects of Nova and our records", () => {
     expect(instance.createdAt).toBeGreaterThan(Date.parse("2026-11-01"));
   });
 
-  it("leaves out what an older release has no field for", () => {
+  it("omits fields that an older release does not have", () => {
     const changes = { host: "h", node: "n", computeId: 7 };
     expect(fieldsOf(INSTANCE_OBJECT, changes, ZED)).toEqual({ host: "h", node: "n" });
     expect(fieldsOf(INSTANCE_OBJECT, changes, EPOXY)).toEqual({ host: "h", node: "n", compute_id: 7 });
     expect(fieldsOf(MIGRATION_OBJECT, { destComputeId: 7 }, ZED)).toEqual({});
   });
 
-  it("never writes what is the store's, or what Nova does not know", () => {
+  it("never writes fields of the store, or fields that Nova does not have", () => {
     const changes = { id: 5, createdAt: 1, deleted: 5, taskRequestId: "req-1", tags: ["a"], taskState: null };
     expect(fieldsOf(INSTANCE_OBJECT, changes, ZED)).toEqual({ task_state: null });
   });
@@ -142,7 +142,7 @@ describe("objects of Nova and our records", () => {
     expect(readRecord(MIGRATION_OBJECT, { ...migration, "nova_object.data": data }).deleted).toBe(12);
   });
 
-  it("leaves out hypervisors that are not in Nova's enumeration, for which a conductor would refuse the node", () => {
+  it("omits hypervisors that are not in Nova's enumeration, for which a conductor would reject the node", () => {
     const specs = [
       ["x86_64", "fake-libvirt", "hvm"],
       ["x86_64", "fake", "hvm"],
@@ -155,7 +155,7 @@ describe("objects of Nova and our records", () => {
   });
 
   it.each([null, 5, "Instance", [], {}, { "nova_object.name": "Instance" }])(
-    "refuses %j instead of an instance",
+    "rejects %j instead of an instance",
     (value) => {
       expect(() => readRecord(INSTANCE_OBJECT, value)).toThrow(/expected Instance/);
     },

@@ -12,7 +12,7 @@ function written(value: Readonly<Record<string, string>>): Readonly<Record<strin
   return systemMetadata.write?.(value, ZED) as Readonly<Record<string, string>>;
 }
 
-it("splits what a driver tells of disks where Nova's column ends", () => {
+it("splits a driver's disk info at the length of Nova's column", () => {
   const long = `${"a".repeat(255)}${"b".repeat(255)}c`;
   expect(written({ image_min_ram: "0", [DISK_INFO]: long })).toEqual({
     image_min_ram: "0",
@@ -22,7 +22,7 @@ it("splits what a driver tells of disks where Nova's column ends", () => {
   });
 });
 
-it("has none of it once it is gone, and none of an unfinished rest", () => {
+it("contains no disk info after its removal, and no incomplete remainder", () => {
   expect(written({ old_vm_state: "active" })).toEqual({ old_vm_state: "active" });
   expect(systemMetadata.read({ "resize_disk_info.1": "left", x: "1" }, {})).toEqual({ x: "1" });
 });
@@ -30,7 +30,7 @@ it("has none of it once it is gone, and none of an unfinished rest", () => {
 property([
   fc.string({ unit: ANY_CHARACTER, maxLength: 1_200 }),
   fc.dictionary(fc.stringMatching(/^[a-z_]{1,10}$/), fc.string()),
-])("is read as it was written, and no value is longer than 255 characters", (diskInfo, rest) => {
+])("is read back as written, and no value is longer than 255 characters", (diskInfo, rest) => {
   const value = { ...rest, [DISK_INFO]: diskInfo };
   const stored = written(value);
   expect(systemMetadata.read(stored, {})).toEqual(value);

@@ -35,7 +35,7 @@ describe("exchanges and queues", () => {
     });
   });
 
-  it("are durable where amqp_durable_queues says so; those of one process stay as they are", () => {
+  it("are durable if amqp_durable_queues is set, except those of one process", () => {
     const durable = topology({ amqp_durable_queues: "true" });
     expect(durable.requests().durable).toBe(true);
     expect(durable.server("compute", { exclusive: false }).queue).toMatchObject({ durable: true, arguments: {} });
@@ -43,7 +43,7 @@ describe("exchanges and queues", () => {
     expect(durable.fanout("compute").durable).toBe(false);
   });
 
-  it("are quorum queues where that is asked for, which have no exclusive consumers", () => {
+  it("are quorum queues if configured, without exclusive consumers", () => {
     const quorum = topology({ rabbit_quorum_queue: "true", rabbit_quorum_delivery_limit: "3" });
     expect(quorum.server("compute.h", { exclusive: true })).toMatchObject({
       queue: { durable: true, arguments: { "x-queue-type": "quorum", "x-delivery-limit": 3 } },

@@ -6,7 +6,7 @@ import {
 } from "../../../../src/nova-rpc/transport/transport-url.js";
 
 describe("transport_url", () => {
-  it("names hosts, user and virtual host, percent-encoded", () => {
+  it("contains hosts, user and virtual host, percent-encoded", () => {
     expect(parse("rabbit://us%40er:p%2Fw@h1:5673,us%40er:p%2Fw@[::1]/my%2Fhost?ssl=1")).toEqual({
       hosts: [
         { hostname: "h1", port: 5673 },
@@ -35,12 +35,12 @@ describe("transport_url", () => {
     "rabbit://u:secret@h1,v:secret@h2/",
     "rabbit://u:%zz@h",
     "rabbit://u:p@fe80::1/",
-  ])("refuses %s, without its password", (url) => {
+  ])("is rejected without its password in the message: %s", (url) => {
     expect(() => parse(url)).toThrow(InvalidTransportUrl);
     expect(() => parse(url)).not.toThrow(/secret/);
   });
 
-  it("is shown without user and password", () => {
+  it("is displayed without user and password", () => {
     expect(withoutPasswords(parse("rabbit://u:secret@h1,u:secret@h2/nova"))).toBe("rabbit://h1:5672,h2:5672/nova");
   });
 });
