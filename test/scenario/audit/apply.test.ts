@@ -31,7 +31,7 @@ describe("carrying a plan out", () => {
     expect(lines.map(({ outcome }) => outcome.state)).toEqual(
       plan.edits.map((_, index) => (index === orphan ? "refused" : "done")),
     );
-    expect(lines[orphan]?.outcome).toMatchObject({ why: expect.stringMatching(/generation was to be 1, it is 2/) });
+    expect(lines[orphan]?.outcome).toMatchObject({ why: expect.stringMatching(/expected generation 1, found 2/) });
     expect(await at.world.consumers([uuid])).toMatchObject({ [uuid]: { held: { [at.node("one")]: NEED } } });
   });
 

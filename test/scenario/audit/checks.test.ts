@@ -46,7 +46,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     world.api.store.instances.destroy(world.api.store.instances.byHost("one")[0]?.uuid ?? "");
     const { findings, plan } = await world.audit();
     expect(findings.map(({ code, left: why }) => [code, why])).toEqual([
-      ["provider-without-node", expect.stringMatching(/consumers hold something there/)],
+      ["provider-without-node", expect.stringMatching(/it has allocations that cannot be removed/)],
       ["unfinished-evacuation", null],
     ]);
     expect(plan.edits).toHaveLength(1);
@@ -72,7 +72,9 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     world.migration(vm, "evacuation", "accepted", ["one", "two"]);
     expect(await world.found()).toEqual([]);
     await world.settle();
-    expect(await left()).toEqual(["unfinished-evacuation: restart nova-compute on one and two, and look again"]);
+    expect(await left()).toEqual([
+      "unfinished-evacuation: restart nova-compute on one and two, and run the audit again",
+    ]);
   });
 
   it("an inventory that has shrunk below its use, and says what to do", async () => {
@@ -107,7 +109,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     const vm = await world.healthy("two", "vm1", { vmState: "resized" });
     world.migration(vm, "resize", "finished", ["one", "two"]);
     await world.settle();
-    expect(await left()).toEqual([expect.stringMatching(/^missing-allocation: what it should hold/)]);
+    expect(await left()).toEqual([expect.stringMatching(/^missing-allocation: its correct allocations/)]);
   });
 
   it("two compute nodes of one name, and no edit", async () => {
@@ -192,7 +194,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     await world.ask("PUT", `/resource_providers/${one}/aggregates`, body);
     const vm = world.server("one", "vm1");
     await world.allocate(vm.uuid, { [one]: { ...NEED, DISK_GB: 2 }, [storage]: { DISK_GB: 1 } });
-    expect(await left()).toEqual([expect.stringMatching(/^wrong-amounts: which provider should serve it/)]);
+    expect(await left()).toEqual([expect.stringMatching(/^wrong-amounts: the correct provider cannot be determined/)]);
   });
 
   it("an unconfirmed resize on one host: two flavors in one sum say nothing, unless the old one is held apart", async () => {
@@ -239,16 +241,20 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       const gone = world.uuid();
       await world.provider(gone, "gone", { VCPU: inventory(8), MEMORY_MB: inventory(8192) });
       await orphan({ [gone]: { VCPU: 1 } });
-      expect(await left()).toEqual([expect.stringMatching(/^provider-without-node: consumers hold something there/)]);
+      expect(await left()).toEqual([
+        expect.stringMatching(/^provider-without-node: it has allocations that cannot be removed/),
+      ]);
       await orphan({ [gone]: { VCPU: 1 }, [one]: NEED });
-      expect(await left()).toContain("unknown-consumer: it holds something on gone, which has no compute node, too");
+      expect(await left()).toContain("unknown-consumer: it also has allocations on gone, which has no compute node");
     });
 
     it.each(["VCPU", "PCPU", "MEMORY_MB"])("where the provider without a node has %s only", async (name) => {
       const gone = world.uuid();
       await world.provider(gone, "gone", { [name]: inventory(8) });
       await orphan({ [gone]: { [name]: 1 } });
-      expect(await left()).toEqual([expect.stringMatching(/^provider-without-node: consumers hold something there/)]);
+      expect(await left()).toEqual([
+        expect.stringMatching(/^provider-without-node: it has allocations that cannot be removed/),
+      ]);
     });
 
     it("where it holds a sharing provider only, or is of another service", async () => {
@@ -265,7 +271,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       const body = { ...inventory(4), resource_class: "CUSTOM_FPGA", resource_provider_generation: generation };
       await world.ask("POST", `/resource_providers/${one}/inventories`, body);
       await orphan({ [one]: { CUSTOM_FPGA: 1 } });
-      expect(await left()).toEqual([expect.stringMatching(/^unknown-consumer: it holds custom resources only/)]);
+      expect(await left()).toEqual([expect.stringMatching(/^unknown-consumer: it has only custom resources/)]);
     });
 
     it("when more than a share of the provider would go: a database restored from an old copy", async () => {

@@ -212,7 +212,7 @@ describe("retries", () => {
     expect(outcome).toBe("done");
     expect(slept.slice(0, 5)).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(puts).toBe(6);
-    expect((await powerOn(response, 6)).outcome).toMatch(/Ironic answered PUT/);
+    expect((await powerOn(response, 6)).outcome).toMatch(/Ironic responded to PUT/);
   });
 
   test.each([

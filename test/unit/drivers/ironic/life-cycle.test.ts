@@ -81,7 +81,7 @@ describe("8.2 building", () => {
     const injectedFiles = [{ path: "/etc/motd", contents: "aGk=" }];
     const instance = bareMetal(NODE, { configDrive: true, injectedFiles });
     await driver.prepareForSpawn(instance);
-    await expect(driver.spawn(instance, spawnOptions())).rejects.toThrow(/wants 1 files \(personality\)/);
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toThrow(/has 1 files \(personality\)/);
   });
 
   test.each([

@@ -92,7 +92,9 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     const host = await spawned();
     const [qemu] = harness.running;
     qemu?.stick();
-    await expect(harness.run(host.powerOff(vm))).rejects.toThrow(`process ${qemu?.pid} goes on 30 s after SIGKILL`);
+    await expect(harness.run(host.powerOff(vm))).rejects.toThrow(
+      `process ${qemu?.pid} still exists 30 s after SIGKILL`,
+    );
     expect(await harness.run(host.powerState(vm)), "it still runs").toBe(1);
   });
 
