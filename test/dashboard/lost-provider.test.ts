@@ -18,7 +18,7 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
   afterAll(() => cluster.stop());
   const visits = new Visits();
 
-  it("goes from the page with what its server holds, and comes back empty", async () => {
+  it("disappears from the page with its server's allocations, and comes back without them", async () => {
     const person = new Person(await visits.page(), "lost-provider");
     const { page } = person;
     await person.enter(await cluster.link());
