@@ -89,7 +89,7 @@ export class ColdMoves {
         if ((await store.get(uuid))?.leftBehind) {
           await store.undefine(uuid);
         } else {
-          context.logger.warn("the guest stays: another agent of this hypervisor has defined it since", {
+          context.logger.warn("guest left in place: another agent of this hypervisor has redefined it", {
             instance: uuid,
           });
         }
@@ -106,7 +106,7 @@ export class ColdMoves {
       await files.bringBack(uuid);
       if (hasRootDisk(instance) && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(
-          `guest ${domainName(instance)} (${uuid}) cannot be brought back: expected its disk in ${files.folder(uuid)}`,
+          `guest ${domainName(instance)} (${uuid}) cannot be restored: expected its disk in ${files.folder(uuid)}`,
         );
       }
       await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
@@ -155,7 +155,7 @@ function leftBySource(diskInfo: string): LeftBySource | null {
     }
   }
   throw new DiskNotFound(
-    `the source's disk information is not of fake-libvirt: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
+    `the source's disk information is not from fake-libvirt: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
       "both hosts of a migration must have the same driver",
   );
 }
@@ -172,7 +172,7 @@ function withCopies(instance: Instance, aside: readonly DiskSpec[], root: string
   const copies = new Map(aside.map(({ name, gib }) => [name, gib]));
   if (hasRootDisk(instance) && !copies.has("disk")) {
     throw new DiskNotFound(
-      `guest ${domainName(instance)} (${instance.uuid}) cannot be taken: the source has no disk of it set aside in ${root}`,
+      `guest ${domainName(instance)} (${instance.uuid}) cannot be migrated here: the source has no disk of it set aside in ${root}`,
     );
   }
   return toDiskSpecs(instance).map(({ name, gib }) => ({ name, gib: Math.max(gib, copies.get(name) ?? 0) }));

@@ -53,7 +53,10 @@ export class ConsoleLog {
         await files.write(path, all.slice(all.indexOf("\n", all.length - MAX_RETAINED_CHARS) + 1));
       }
     } catch (error) {
-      logger.warn("the guest's console cannot be written", { instance: uuid, err: error });
+      logger.warn("the guest's console could not be written; this part of its output is lost", {
+        instance: uuid,
+        err: error,
+      });
     }
   }
 

@@ -150,7 +150,10 @@ export class DomainWatcher {
       try {
         await this.#lookOnce(requestedUuids);
       } catch (error) {
-        this.#deps.logger.warn("the hypervisor's folder cannot be looked through", { err: error });
+        this.#deps.logger.warn(
+          "the hypervisor's folder could not be polled; changes of guests are reported at the next poll",
+          { err: error },
+        );
       }
       await this.#deps.timers.sleep(PAUSE);
     }

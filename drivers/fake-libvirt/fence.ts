@@ -95,8 +95,8 @@ export class Fence {
       return names;
     }
     throw new HostEpochOutdated(
-      `the hypervisor refuses what an agent of host ${this.#host} asks in epoch ${epoch}: it has heard of epoch ` +
-        `${Number.isFinite(highest) ? highest : "none"} (${this.#folder}), so that another agent has the host now; ` +
+      `the hypervisor rejects the agent of host ${this.#host} with epoch ${epoch}: its newest epoch is ` +
+        `${Number.isFinite(highest) ? highest : "none"} (${this.#folder}), so another agent owns the host now; ` +
         "stop this one",
     );
   }

@@ -223,7 +223,10 @@ export class Guests {
       await this.#parts.store.undefine(uuid);
       await removeDisks();
     } catch (error) {
-      this.#parts.context.logger.warn("what a failed spawn made cannot be removed", { instance: uuid, err: error });
+      this.#parts.context.logger.warn("the leftovers of a failed spawn could not be removed", {
+        instance: uuid,
+        err: error,
+      });
     }
   }
 }

@@ -121,7 +121,7 @@ function pick({ resourceClass, amount, devices }: Want, used: Set<string>): read
     .filter((part) => !used.has(keyOf(part)));
   if (free.length < amount) {
     throw new ComputeResourcesUnavailable(
-      `the instance holds ${amount} ${resourceClass}, but of its devices (${devices.map(({ address }) => address).join(", ") || "none known here"}) ` +
+      `the instance has an allocation of ${amount} ${resourceClass}, but of its devices (${devices.map(({ address }) => address).join(", ") || "none known on this host"}) ` +
         `only ${free.length} are free`,
     );
   }

@@ -122,8 +122,8 @@ function parseIdentity(text: string, path: string): HypervisorIdentity {
     }
   }
   throw new InvalidConfiguration(
-    `${path}: expected JSON with hostname and uuid of the hypervisor, found ${text.slice(0, 60)}; mend it, or remove ` +
-      "the file to have the hypervisor named anew",
+    `${path}: expected JSON with hostname and uuid of the hypervisor, found ${text.slice(0, 60)}; fix it, or remove ` +
+      "the file so that the hypervisor gets a new name",
   );
 }
 
@@ -227,7 +227,7 @@ export class OwnNode {
   /** @throws {VirtDriverNotReady} */
   name(): string {
     if (this.#name === undefined) {
-      throw new VirtDriverNotReady("fake-libvirt is not connected yet: initHost comes first");
+      throw new VirtDriverNotReady("fake-libvirt is not connected yet: call initHost first");
     }
     return this.#name;
   }
@@ -251,8 +251,8 @@ export class OwnNode {
     }
     this.#warnedOf = stored;
     this.#context.logger.warn(
-      `${this.#folder.identityFile} says that the hypervisor is ${stored ?? "nobody"} now, but it was ${this.#name} when ` +
-        "this agent started; the agent keeps to the old name until it is restarted",
+      `${this.#folder.identityFile} names the hypervisor ${stored ?? "(unnamed)"} now, but it was ${this.#name} when ` +
+        "this agent started; the agent uses the old name until it is restarted",
     );
   }
 }

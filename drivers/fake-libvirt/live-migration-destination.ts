@@ -214,7 +214,7 @@ export class LiveChecks {
     await this.#guests.state(instance);
     const domain = await store.get(instance.uuid);
     if (!domain) {
-      return rejectMigration(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+      return rejectMigration(instance, "its XML cannot be read; reboot it hard to recreate it");
     }
     if (domain.devices.length > 0) {
       rejectMigration(instance, "it has devices of this host; migrate it cold");
@@ -231,13 +231,10 @@ export class LiveChecks {
         ? data.requestedBlockMigration
         : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
-      rejectMigration(
-        instance,
-        "block migration cannot be used with shared storage; leave block_migration to be found out",
-      );
+      rejectMigration(instance, "block migration cannot be used with shared storage; set block_migration to auto");
     }
     if (!blockMigration && !sharedInstanceFiles && hasDisks) {
-      rejectMigration(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+      rejectMigration(instance, "its disks are not on storage that both hosts share; use block migration");
     }
     const needed = diskGbOf(domain);
     if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {
@@ -264,7 +261,10 @@ export class LiveChecks {
   async #assertReachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
     const found = destinationIn(destination);
     if (!found) {
-      return rejectMigration(instance, "the destination names no hypervisor: both hosts must have this driver");
+      return rejectMigration(
+        instance,
+        "the destination's data contains no hypervisor: both hosts must use this driver",
+      );
     }
     const folder = new HypervisorFolder(folderOfConnection(found.uri));
     const identity = await readIdentity(folder, this.#parts.context.files);
@@ -272,7 +272,7 @@ export class LiveChecks {
     if (identity === undefined || identity.uuid !== hypervisor) {
       rejectMigration(
         instance,
-        `${folder.path} is not the destination's hypervisor here: both hosts must see the same folders`,
+        `${folder.path} is not the destination's hypervisor on this host: both hosts must share their folders`,
       );
     }
   }

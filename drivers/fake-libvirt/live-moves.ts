@@ -72,7 +72,7 @@ export class LiveMoves {
     const state = await this.#guests.state(instance);
     const domain = await this.#parts.store.get(uuid);
     if (this.#jobs.has(uuid)) {
-      throw new InstanceExists(`a live migration of guest ${uuid} is under way already`);
+      throw new InstanceExists(`a live migration of guest ${uuid} is already in progress`);
     }
     if (!domain || !isActive(state)) {
       this.#warn(instance, `the guest is ${state} and cannot be migrated live`);
@@ -110,7 +110,7 @@ export class LiveMoves {
         return;
       }
       throw new InstanceNotRunning(
-        `the live migration of guest ${domainName(instance)} (${uuid}) cannot be stopped any more: the guest is on its way`,
+        `the live migration of guest ${domainName(instance)} (${uuid}) can no longer be aborted: the guest is being handed over`,
       );
     }
     await this.#parts.watcher.own(uuid, async () => {
@@ -131,7 +131,7 @@ export class LiveMoves {
       const state = await store.state(uuid);
       if (state && isActive(state)) {
         throw new InstanceExists(
-          `guest ${domainName(instance)} (${uuid}) is ${state} here: it is not cleaned up; destroy it if that is meant`,
+          `guest ${domainName(instance)} (${uuid}) is ${state} on this host and is not cleaned up; destroy it if that is intended`,
         );
       }
       await store.undefine(uuid);
@@ -167,7 +167,10 @@ export class LiveMoves {
     }
     const destination = destinationIn(data.destination);
     if (!destination) {
-      this.#warn(instance, "the destination's data name no hypervisor: both hosts must have the fake-libvirt driver");
+      this.#warn(
+        instance,
+        "the destination's data contains no hypervisor: both hosts must use the fake-libvirt driver",
+      );
       return "failed";
     }
     const handover = await Handover.begin(domain, state, destination, data.sharedInstanceFiles, this.#parts);
@@ -180,7 +183,7 @@ export class LiveMoves {
       await this.#parts.watcher.own(instance.uuid, () => handover.takeBack());
       return outcome;
     } catch (error) {
-      this.#warn(instance, "a live migration broke off and is taken back", error);
+      this.#warn(instance, "live migration failed; undoing it", error);
       await this.#parts.watcher.own(instance.uuid, () => handover.takeBack());
       return "failed";
     }
@@ -201,7 +204,7 @@ export class LiveMoves {
         if (!(await store.exists(domain.uuid))) {
           throw error;
         }
-        this.#warn(instance, "a live migration broke off: the guest is still here", error);
+        this.#warn(instance, "live migration failed: the guest is still on this host", error);
         return "failed";
       }
       this.#emitTransition(domain, "migration_completed");

@@ -20,7 +20,7 @@ export function assertSupportedImage({ name, id, diskFormat }: ImageMeta): void 
     return;
   }
   throw new BuildAbortException(
-    `image ${name} (${id}) has disk format ${diskFormat}; fake-libvirt takes raw and qcow2`,
+    `image ${name} (${id}) has disk format ${diskFormat}; fake-libvirt supports raw and qcow2`,
   );
 }
 

@@ -148,8 +148,8 @@ export class ProviderTreeEditor {
       }
       if (left > 0) {
         throw new ReshapeFailed(
-          `consumer ${consumer} holds ${amount} ${resourceClass} of ${node}, but the devices of this configuration have ` +
-            `room for ${amount - left} only; configure the devices that it used`,
+          `consumer ${consumer} has ${amount} ${resourceClass} allocated on ${node}, but the configured devices have ` +
+            `capacity for only ${amount - left}; configure the devices that it used`,
         );
       }
       delete remaining[resourceClass];

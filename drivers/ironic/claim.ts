@@ -19,7 +19,7 @@ export async function claimNode(tools: IronicTools, instance: Instance, options:
   const { api, quirks } = tools;
   const uuid = instance.node;
   if (uuid === null) {
-    throw new ComputeResourcesUnavailable(`instance ${instance.uuid} was given no node`);
+    throw new ComputeResourcesUnavailable(`instance ${instance.uuid} has no node assigned`);
   }
   for (let claim = 1; ; claim += 1) {
     const node = await readFree(tools, uuid, instance, options);
@@ -91,8 +91,8 @@ async function hasAnother(
 ): Promise<Error> {
   const other = await findNode(tools, instance, options).catch(() => null);
   return new BuildAbortException(
-    `instance ${instance.uuid} has node ${other?.uuid ?? "(not found any more)"} in Ironic already, from an earlier claim: ` +
-      "delete the server, which gives that node back, and build it again",
+    `instance ${instance.uuid} already has node ${other?.uuid ?? "(no longer found)"} in Ironic, from an earlier claim: ` +
+      "delete the server to release that node, and build it again",
     { cause },
   );
 }

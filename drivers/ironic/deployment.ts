@@ -69,7 +69,7 @@ export async function rebuild(tools: IronicTools, instance: Instance, options: S
 
 async function claimedNode(tools: IronicTools, instance: Instance, { signal }: SpawnOptions): Promise<IronicNode> {
   if (instance.node === null) {
-    throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
+    throw new GuestNotFound(`instance ${instance.uuid} has no node assigned`);
   }
   const { node: uuid } = instance;
   const node = await withRetries(tools, { signal }, () => readNodeNow(tools, uuid, { signal }));
@@ -77,7 +77,7 @@ async function claimedNode(tools: IronicTools, instance: Instance, { signal }: S
     return node;
   }
   throw new InstanceDeployFailure(
-    `node ${node.uuid} was claimed for instance ${instance.uuid}, but Ironic says that it has ${node.instanceUuid ?? "none"}`,
+    `node ${node.uuid} was claimed for instance ${instance.uuid}, but Ironic reports its instance as ${node.instanceUuid ?? "none"}`,
   );
 }
 
@@ -106,7 +106,7 @@ async function prepare(
   if (failed.length === 0) {
     return;
   }
-  const reasons = failed.map((name) => `${name}: ${results[name]?.reason ?? "no answer"}`);
+  const reasons = failed.map((name) => `${name}: ${results[name]?.reason ?? "no result"}`);
   throw new InstanceDeployFailure(
     `Ironic node ${node.uuid} did not pass validation for instance ${instance.uuid}: ${reasons.join("; ")}`,
   );
@@ -135,7 +135,7 @@ async function requestDeploy(
     );
   } catch (error) {
     if (error instanceof Error && error.message.includes("InvalidImage")) {
-      throw new BuildAbortException(`Ironic refuses the image of instance ${instance.uuid}: ${error.message}`, {
+      throw new BuildAbortException(`Ironic rejected the image of instance ${instance.uuid}: ${error.message}`, {
         cause: error,
       });
     }
@@ -159,7 +159,7 @@ async function undoAfter(
   try {
     await undoClaim(tools, node.uuid, instance, { network });
   } catch (error) {
-    tools.context.logger.error("the claim of a node could not be undone after its build failed", {
+    tools.context.logger.error("the claim of a failed build could not be undone; its node stays claimed", {
       node: node.uuid,
       instance: instance.uuid,
       err: error,
@@ -172,7 +172,7 @@ async function waitForActive(tools: IronicTools, instance: Instance, signal: Abo
   await pollInstance(tools, instance, { waitingFor: "an active node", signal }, async (node) => {
     await assertNotAborted(tools, instance);
     if (!node) {
-      throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was given back`);
+      throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was released`);
     }
     const { provisionState, targetProvisionState } = node;
     if (provisionState === "active") {
@@ -183,7 +183,7 @@ async function waitForActive(tools: IronicTools, instance: Instance, signal: Abo
     }
     if (provisionState === "deploy failed" || provisionState === "error") {
       throw new InstanceDeployFailure(
-        `Failed to provision instance ${instance.uuid}: ${node.lastError ?? "Ironic does not say why"}`,
+        `Failed to provision instance ${instance.uuid}: ${node.lastError ?? "Ironic reported no reason"}`,
       );
     }
     return false;
@@ -216,12 +216,12 @@ function configDrive(instance: Instance, version: string): unknown {
   }
   if (!atLeast(version, CONFIG_DRIVE_OBJECTS)) {
     throw new BuildAbortException(
-      `instance ${instance.uuid} wants a config drive, for which Ironic must offer API version ${CONFIG_DRIVE_OBJECTS}, but it offers ${version}`,
+      `instance ${instance.uuid} needs a config drive, which requires Ironic API version ${CONFIG_DRIVE_OBJECTS}, but Ironic offers ${version}`,
     );
   }
   if (instance.injectedFiles.length > 0) {
     throw new BuildAbortException(
-      `instance ${instance.uuid} wants ${instance.injectedFiles.length} files (personality) on its config drive, but Ironic makes config drives of metadata and user data only; give them in user data (write_files of cloud-init)`,
+      `instance ${instance.uuid} has ${instance.injectedFiles.length} files (personality) for its config drive, but Ironic builds config drives only from metadata and user data; pass the files in user data (cloud-init's write_files)`,
     );
   }
   return {

@@ -57,7 +57,9 @@ export class IronicDriver implements VirtDriver {
       if (!(error instanceof IronicError)) {
         throw error;
       }
-      this.#tools.context.logger.warn("Ironic does not answer yet; its nodes are not reported", { err: error });
+      this.#tools.context.logger.warn("Ironic is not responding; its nodes are not reported until it does", {
+        err: error,
+      });
     }
   }
 
@@ -97,7 +99,7 @@ export class IronicDriver implements VirtDriver {
       if (means(error, "not-found")) {
         return true;
       }
-      throw new VirtDriverNotReady(`whether node ${node} still is in Ironic is not known: ${messageOf(error)}`, {
+      throw new VirtDriverNotReady(`could not check whether node ${node} still exists in Ironic: ${messageOf(error)}`, {
         cause: error,
       });
     }

@@ -66,7 +66,7 @@ export async function withRetries<T>(
         throw error;
       }
       if (failures === 0) {
-        context.logger.warn("Ironic does not answer; it is asked again and again", { err: error });
+        context.logger.warn("Ironic is not responding; retrying", { err: error });
       }
       await context.timers.sleep(config.apiRetryInterval * 1000, signal);
     }
@@ -101,7 +101,7 @@ export async function sendOnce(
     }
     const now = await withRetries(tools, options, () => readNodeNow(tools, node, options));
     if (accepted(now)) {
-      tools.context.logger.info("Ironic had accepted a request whose answer was lost", { node, err: failure });
+      tools.context.logger.info("Ironic had accepted a request whose response was lost", { node, err: failure });
       return;
     }
     if (write === WRITES) {

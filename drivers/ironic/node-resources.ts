@@ -60,12 +60,15 @@ export function fillProvider(
   const [oldClass] = Object.keys(inventory).filter((name) => name.startsWith("CUSTOM_") && name !== desiredClass);
   const old = oldClass === undefined ? undefined : inventory[oldClass];
   if (isUsed(node) && oldClass !== undefined && old && !(desiredClass in inventory)) {
-    logger.warn("resource class of the node was changed while an instance has it: the old one stays until it is free", {
-      node: node.uuid,
-      instance: node.instanceUuid,
-      from: oldClass,
-      to: desiredClass,
-    });
+    logger.warn(
+      "the node's resource class was changed while it has an instance; keeping the old class until the node is free",
+      {
+        node: node.uuid,
+        instance: node.instanceUuid,
+        from: oldClass,
+        to: desiredClass,
+      },
+    );
   } else {
     tree.updateInventory(node.uuid, desiredInventory);
   }
@@ -112,7 +115,7 @@ function statsOf(node: IronicNode, logger: Logger): Readonly<Record<string, stri
 export function resourceOf(node: IronicNode, logger: Logger): AvailableResource {
   const arch = architectureOf(node.properties.cpuArch);
   if (arch === null && node.properties.cpuArch !== null) {
-    logger.warn("cpu_arch of the node is not known", { node: node.uuid, cpu_arch: node.properties.cpuArch });
+    logger.warn("the node's cpu_arch is unknown to Nova", { node: node.uuid, cpu_arch: node.properties.cpuArch });
   }
   return {
     uuid: node.uuid,

@@ -26,7 +26,7 @@ export async function powerOff(
         throw error;
       }
     }
-    tools.context.logger.info("node did not shut down by itself: it is switched off", { instance: instance.uuid });
+    tools.context.logger.info("node did not shut down by itself; switching it off", { instance: instance.uuid });
   }
   await switchPower(tools, instance, "power off", options);
 }
@@ -45,7 +45,7 @@ export async function reboot(
       if (!isRejection(error)) {
         throw error;
       }
-      tools.context.logger.info("node cannot be rebooted softly: it is rebooted hard", { instance: instance.uuid });
+      tools.context.logger.info("node does not support a soft reboot; rebooting it hard", { instance: instance.uuid });
     }
   }
   await switchPower(tools, instance, "rebooting", options);
@@ -126,7 +126,7 @@ async function change(
       return false;
     }
     throw new InstanceDeployFailure(
-      `Failed to ${request.target} instance ${instance.uuid}: ${node ? (node.lastError ?? "Ironic does not say why") : "its node was given back"}`,
+      `Failed to ${request.target} instance ${instance.uuid}: ${node ? (node.lastError ?? "Ironic reported no reason") : "its node was released"}`,
     );
   });
 }

@@ -16,7 +16,7 @@ export async function destroy(
   const { signal } = options;
   const node = await withRetries(tools, { signal }, () => findNode(tools, instance, { signal }));
   if (!node) {
-    tools.context.logger.warn("no node of Ironic has the instance: it is taken for destroyed", {
+    tools.context.logger.warn("no Ironic node has the instance; treating it as destroyed", {
       instance: instance.uuid,
     });
     return;

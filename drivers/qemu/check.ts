@@ -224,7 +224,7 @@ async function awaitNextReport(
     }
     if (deps.clock.monotonic() > deadline) {
       throw new GuestSilent(
-        `the guest says nothing of it in ${console}; last it said ${JSON.stringify(reports.at(-1))}`,
+        `the guest printed no matching report to ${console}; its last report is ${JSON.stringify(reports.at(-1))}`,
       );
     }
     await deps.timers.sleep(LOOK);

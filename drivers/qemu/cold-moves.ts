@@ -58,7 +58,7 @@ export class ColdMoves {
         await lease.assertCurrentEpoch();
         await definitions.remove(uuid);
       } else {
-        context.logger.warn("the guest stays: another agent of this hypervisor has defined it since", {
+        context.logger.warn("guest left in place: another agent of this hypervisor has redefined it", {
           instance: uuid,
         });
       }
@@ -81,7 +81,7 @@ export class ColdMoves {
     await disks.bringBack(uuid);
     if (toDiskSpecs(instance).some(({ name }) => name === "disk") && !(await disks.hasRoot(uuid))) {
       throw new DiskNotFound(
-        `guest ${guestName(instance)} (${uuid}) cannot be brought back: expected its disk in ${layout.instance(uuid)}`,
+        `guest ${guestName(instance)} (${uuid}) cannot be restored: expected its disk in ${layout.instance(uuid)}`,
       );
     }
     await this.#guests.define(instance, powerOn, signal);
@@ -111,7 +111,7 @@ function sourceFolder(diskInfo: string): string {
     }
   }
   throw new DiskNotFound(
-    `the source's disk information is not of driver qemu: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
+    `the source's disk information is not from driver qemu: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
       "both hosts of a migration must have the same driver",
   );
 }

@@ -50,7 +50,9 @@ export function assertSupportedImage({ name, id, diskFormat }: ImageMeta): void 
   if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
     return;
   }
-  throw new BuildAbortException(`image ${name} (${id}) has disk format ${diskFormat}; driver qemu takes raw and qcow2`);
+  throw new BuildAbortException(
+    `image ${name} (${id}) has disk format ${diskFormat}; driver qemu supports raw and qcow2`,
+  );
 }
 
 export function newDefinition(instance: Instance, { machine, cpu }: Pick<Definition, "machine" | "cpu">): Definition {

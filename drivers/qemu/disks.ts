@@ -83,8 +83,8 @@ class ImageFiles {
   }
 
   #nothing({ id }: Image): undefined {
-    const where = `the Image service has no bytes of it, ${this.#parts.layout.images} no ${id}.qcow2 and no ${id}.raw`;
-    this.#parts.context.logger.warn(`${where}: the guest begins with an empty disk`, { image: id });
+    const where = `the Image service has no content of the image, and ${this.#parts.layout.images} has neither ${id}.qcow2 nor ${id}.raw`;
+    this.#parts.context.logger.warn(`${where}; the guest starts with an empty disk`, { image: id });
     return undefined;
   }
 
@@ -96,7 +96,7 @@ class ImageFiles {
     const about = await this.#parts.describe(source);
     const backing = about["backing-filename"] ?? dataFileOf(about["format-specific"]);
     if (backing !== undefined) {
-      throw new ImageUnacceptable(`Image ${id} is unacceptable: it is not whole, but a part of ${String(backing)}`);
+      throw new ImageUnacceptable(`Image ${id} is unacceptable: it depends on another file, ${String(backing)}`);
     }
   }
 }
@@ -205,7 +205,7 @@ export class Disks {
     if (typeof size === "number") {
       return size;
     }
-    throw new ImageToolFailed(`qemu-img does not tell the size of ${path}`);
+    throw new ImageToolFailed(`qemu-img reports no size of ${path}`);
   }
 
   /**
@@ -311,7 +311,7 @@ export class Disks {
     if (code === 0) {
       return stdout;
     }
-    throw new ImageToolFailed(`qemu-img ${args[0]} failed: ${stderr.trim().split("\n").at(-1) ?? "it said nothing"}`);
+    throw new ImageToolFailed(`qemu-img ${args[0]} failed: ${stderr.trim().split("\n").at(-1) ?? "no output"}`);
   }
 }
 

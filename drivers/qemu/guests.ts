@@ -252,7 +252,10 @@ export class Guests {
     try {
       await this.remove(uuid, !keepDisks);
     } catch (error) {
-      this.#parts.context.logger.warn("what a failed spawn made cannot be removed", { instance: uuid, err: error });
+      this.#parts.context.logger.warn("the leftovers of a failed spawn could not be removed", {
+        instance: uuid,
+        err: error,
+      });
     }
   }
 }

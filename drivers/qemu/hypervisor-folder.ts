@@ -79,8 +79,8 @@ export async function nameOfHypervisor(path: string, host: string, files: Files)
     return found.hostname;
   }
   throw new InvalidConfiguration(
-    `${path}: expected JSON with the hostname of the hypervisor, found ${text.slice(0, 60)}; mend it, or remove the file to ` +
-      "have the hypervisor named anew",
+    `${path}: expected JSON with the hostname of the hypervisor, found ${text.slice(0, 60)}; fix it, or remove the file so ` +
+      "that the hypervisor gets a new name",
   );
 }
 
@@ -134,8 +134,8 @@ export class LeaseCheck {
     const highest = Math.max(...epochs);
     if (highest > this.#epoch) {
       throw new HostEpochOutdated(
-        `an agent of host ${this.#host} has asked in epoch ${this.#epoch}, but ${this.#folder} has heard of epoch ${highest}: ` +
-          "another agent has the host now; stop this one",
+        `the agent of host ${this.#host} has epoch ${this.#epoch}, but ${this.#folder} contains epoch ${highest}: ` +
+          "another agent owns the host now; stop this one",
       );
     }
   }

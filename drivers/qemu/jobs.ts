@@ -90,7 +90,7 @@ export async function migrationStatus(
   return {
     status: String(found.status ?? "none"),
     hasLeft: found.status === "completed" && found.ram !== undefined,
-    error: String(found["error-desc"] ?? "QEMU does not say why"),
+    error: String(found["error-desc"] ?? "QEMU reported no reason"),
     memory: {
       memoryTotal: total,
       memoryProcessed: Math.max(0, total - remaining),

@@ -68,11 +68,11 @@ export class LiveChecks {
     if (!isHere) {
       rejectMigration(
         instance,
-        `${String(destinationFolder)} of the destination is not seen here: both hosts must be one machine`,
+        `the destination's folder ${String(destinationFolder)} is not on this machine: both hosts must run on one machine`,
       );
     }
     if (data.kvm !== kvm) {
-      rejectMigration(instance, "one of the hosts has KVM and the other has not; migrate it cold");
+      rejectMigration(instance, "only one of the hosts has KVM; migrate it cold");
     }
     const sharedInstanceFiles = await disks.seesToken(layout.instances, data.sharedStorageFile);
     const moved: readonly MovedDisk[] = await Promise.all(
@@ -84,13 +84,10 @@ export class LiveChecks {
         ? data.requestedBlockMigration
         : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
-      rejectMigration(
-        instance,
-        "block migration cannot be used with shared storage; leave block_migration to be found out",
-      );
+      rejectMigration(instance, "block migration cannot be used with shared storage; set block_migration to auto");
     }
     if (!blockMigration && !sharedInstanceFiles && hasDisks) {
-      rejectMigration(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+      rejectMigration(instance, "its disks are not on storage that both hosts share; use block migration");
     }
     const needed = moved.reduce((sum, { bytes }) => sum + bytes, 0) / GIB;
     if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {

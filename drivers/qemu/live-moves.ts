@@ -79,7 +79,7 @@ export class LiveMoves {
   async migrate(instance: Instance, options: LiveMigrationOptions): Promise<void> {
     const { uuid } = instance;
     if (this.#jobs.has(uuid)) {
-      throw new InstanceExists(`a live migration of guest ${uuid} is under way already`);
+      throw new InstanceExists(`a live migration of guest ${uuid} is already in progress`);
     }
     const job: Job = { cancelled: false, forced: false, committed: false };
     this.#jobs.set(uuid, job);
@@ -107,10 +107,10 @@ export class LiveMoves {
   async abort(instance: Instance): Promise<void> {
     const { uuid } = instance;
     const tooLate = (why: string) =>
-      new InstanceNotRunning(`the live migration of guest ${guestName(instance)} (${uuid}) cannot be stopped: ${why}`);
+      new InstanceNotRunning(`the live migration of guest ${guestName(instance)} (${uuid}) cannot be aborted: ${why}`);
     const job = this.#jobs.get(uuid);
     if (job?.committed) {
-      throw tooLate("the guest is on its way");
+      throw tooLate("the guest is being handed over");
     }
     if (job) {
       job.cancelled = true;
@@ -132,7 +132,7 @@ export class LiveMoves {
     const state = await this.#guests.find(uuid);
     if (state === "running" || state === "paused") {
       throw new InstanceExists(
-        `guest ${guestName(instance)} (${uuid}) is ${state} here: it is not cleaned up; destroy it if that is meant`,
+        `guest ${guestName(instance)} (${uuid}) is ${state} on this host and is not cleaned up; destroy it if that is intended`,
       );
     }
     await this.#guests.remove(uuid, destroyDisks, signal);
@@ -181,11 +181,11 @@ export class LiveMoves {
       await this.#send(instance, handover, job, options);
     } catch (error) {
       if (!(error instanceof Cancelled)) {
-        this.#warn(instance, "a live migration broke off and is taken back", error);
+        this.#warn(instance, "live migration failed; undoing it", error);
       }
       // If undoing fails as well, the first error is reported.
       const back = await handover.takeBack(this.#guests).catch((second: unknown) => {
-        throw new Error(`where the guest is is unknown: ${String(error)}`, { cause: second });
+        throw new Error(`the guest's location is unknown: ${String(error)}`, { cause: second });
       });
       if (back) {
         return error instanceof Cancelled ? "cancelled" : "failed";
@@ -202,7 +202,7 @@ export class LiveMoves {
     signal?.throwIfAborted();
     const destination = destinationIn(data.destination);
     if (!destination) {
-      throw new Error("the destination's data name no QEMU: both hosts must have the qemu driver");
+      throw new Error("the destination's data contains no QEMU: both hosts must use the qemu driver");
     }
     const qemu = await this.#guests.active(instance);
     const running = (await this.#guests.state(instance)) === "running";

@@ -29,7 +29,7 @@ class QmpError extends Error {
   readonly code: string;
 
   constructor(command: string, code: string, description: string) {
-    super(`QEMU refused ${command}: ${description} (${code})`);
+    super(`QEMU rejected ${command}: ${description} (${code})`);
     this.code = code;
   }
 }
@@ -112,13 +112,17 @@ export class Monitors {
   async #line(stream: Stream, signal: AbortSignal | undefined): Promise<Record<string, unknown>> {
     const late = new AbortController();
     const cancel = this.#timers.after(QMP_REPLY_TIMEOUT_MS, () =>
-      late.abort(new Error(`QEMU did not answer within ${QMP_REPLY_TIMEOUT_MS} ms`)),
+      late.abort(new Error(`QEMU did not respond within ${QMP_REPLY_TIMEOUT_MS} ms`)),
     );
     try {
       const line = await stream.readLine(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
       const message = line === null ? undefined : parsed(line);
       if (typeof message !== "object" || message === null) {
-        throw new QmpError("to go on", "Disconnected", line === null ? "it has closed its monitor" : line.slice(0, 80));
+        throw new QmpError(
+          "further commands",
+          "Disconnected",
+          line === null ? "it has closed its monitor" : line.slice(0, 80),
+        );
       }
       return message as Record<string, unknown>;
     } finally {
@@ -131,6 +135,6 @@ export class Monitors {
 async function prove(uuid: string, pid: number, execute: Execute): Promise<void> {
   const { UUID: found } = (await execute("query-uuid")) as { readonly UUID?: unknown };
   if (found !== uuid) {
-    throw new WrongGuest(`process ${pid} should run guest ${uuid}, but its monitor says that it runs ${String(found)}`);
+    throw new WrongGuest(`process ${pid} should run guest ${uuid}, but its monitor reports guest ${String(found)}`);
   }
 }

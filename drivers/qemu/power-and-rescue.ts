@@ -153,7 +153,7 @@ export class Memory {
       });
     } catch (error) {
       const { logger } = this.#parts.context;
-      logger.warn("a guest whose memory could not be saved does not go on", { instance: qemu.uuid, err: error });
+      logger.warn("a guest whose memory could not be saved could not be resumed", { instance: qemu.uuid, err: error });
     }
   }
 }

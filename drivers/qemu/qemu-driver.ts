@@ -97,7 +97,7 @@ export class QemuDriver implements VirtDriver {
     const { stdout, stderr } = await context.processes.run({ argv: [config.binary, "--version"] });
     const version = versionNumber(stdout);
     if (version === undefined) {
-      throw new InvalidConfiguration(`[qemu] binary: ${config.binary} is no QEMU; it says ${stdout || stderr}`);
+      throw new InvalidConfiguration(`[qemu] binary: ${config.binary} is not QEMU; it printed ${stdout || stderr}`);
     }
     const hostname = await nameOfHypervisor(layout.identity, context.host, context.files);
     if (options?.epoch !== undefined) {
@@ -321,7 +321,7 @@ export class QemuDriver implements VirtDriver {
   /** @throws {VirtDriverNotReady} */
   #ready(): Hypervisor {
     if (this.#hypervisor === undefined) {
-      throw new VirtDriverNotReady("qemu is not begun yet: initHost comes first");
+      throw new VirtDriverNotReady("qemu is not initialized yet: call initHost first");
     }
     return this.#hypervisor;
   }

@@ -132,8 +132,8 @@ export class Runs {
     await this.#parts.context.processes.signal(qemu, "SIGKILL");
     if (!(await this.endsWithin(qemu, KILLED, signal))) {
       throw new GuestDoesNotEnd(
-        `QEMU's process ${qemu.pid} goes on ${KILLED / 1000} s after SIGKILL: the machine's kernel keeps it; expected its ` +
-          `end. See /proc/${qemu.pid}/status and the kernel's log, and try again`,
+        `QEMU's process ${qemu.pid} still exists ${KILLED / 1000} s after SIGKILL: the machine's kernel has not ended it. ` +
+          `See /proc/${qemu.pid}/status and the kernel's log, and try again`,
       );
     }
   }
@@ -193,7 +193,7 @@ export class Runs {
 
   async #lastWords(uuid: string): Promise<string> {
     const log = await this.#parts.context.files.readIfPresent(join(this.#parts.layout.run(uuid), LOG)).catch(() => "");
-    return (log ?? "").trim().split("\n").slice(-3).join("; ").slice(-500) || "QEMU said nothing";
+    return (log ?? "").trim().split("\n").slice(-3).join("; ").slice(-500) || "QEMU printed nothing";
   }
 }
 

@@ -34,7 +34,8 @@ export async function runAction(
   look: (host: string) => void,
 ): Promise<ServiceResponse> {
   const body = bodyOf(text);
-  const wrong = body === undefined ? "expected a JSON object of texts and flags" : wrongField(runnable.action, body);
+  const wrong =
+    body === undefined ? "expected a JSON object of strings and booleans" : wrongField(runnable.action, body);
   if (body === undefined || wrong !== undefined) {
     return errorResponse(400, wrong ?? "");
   }

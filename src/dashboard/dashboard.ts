@@ -149,7 +149,9 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       return errorResponse(403, foreign);
     }
     const response = await page.handle("index.html", request);
-    return guarded(response ?? errorResponse(404, `the page is not in ${options.pageFolder}: npm run build makes it`));
+    return guarded(
+      response ?? errorResponse(404, `the page is not in ${options.pageFolder}: create it with npm run build`),
+    );
   }
 
   async function serve(request: ServiceRequest): Promise<ServiceResponse> {
@@ -186,7 +188,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     }
     const session = sessions.find(cookie);
     if (session === undefined) {
-      return errorResponse(401, "there is no session, or it has ended: compute-cluster open begins one");
+      return errorResponse(401, "there is no session, or it has ended: begin one with compute-cluster open");
     }
     const followed = first === "events" ? viewers : first === "requests" ? readers : undefined;
     if (followed !== undefined && name === "" && method === "GET") {
@@ -206,7 +208,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     }
     if (first === "requests" && method === "GET") {
       const found = requests.bodies(name);
-      return found === undefined ? errorResponse(404, "this request is no longer kept") : jsonResponse(200, found);
+      return found === undefined ? errorResponse(404, "this request is no longer retained") : jsonResponse(200, found);
     }
     if (first === "actions" && method === "POST") {
       return act(request, name, session);
@@ -252,13 +254,13 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       return errorResponse(403, `expected the header ${SESSION_HEADER} with the session's secret`);
     }
     if (readOnly) {
-      return errorResponse(403, "this session is read-only: compute-cluster open begins one that is not");
+      return errorResponse(403, "this session is read-only: begin another one with compute-cluster open");
     }
     const runnable = runnableActions.find(({ action }) => action.name === name);
     if (runnable === undefined) {
       return errorResponse(
         404,
-        `there is no action ${name}; there are ${runnableActions.map(({ action }) => action.name).join(", ")}`,
+        `unknown action ${name}; known actions: ${runnableActions.map(({ action }) => action.name).join(", ")}`,
       );
     }
     const response = await runAction(runnable, request.body, (host) => watch.look(host));
@@ -273,7 +275,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     serve: async (request) => guarded(await serve(request)),
     look: (host) => watch.look(host),
     close: () => {
-      sessions.endAll("the control plane ends");
+      sessions.endAll("the control plane is shutting down");
       viewers.close();
       readers.close();
       options.onClose();

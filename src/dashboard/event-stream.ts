@@ -176,7 +176,7 @@ export class Viewers {
     hello: Omit<DashboardHello, "reset" | "at" | "secret">,
   ): ServiceResponse {
     if (this.#count >= MAX_VIEWERS) {
-      return errorResponse(503, `${this.#count} pages look at this cluster already; close one of them`);
+      return errorResponse(503, `${this.#count} pages of this cluster are already open; close one of them`);
     }
     this.#cancel?.();
     this.#cancel = undefined;

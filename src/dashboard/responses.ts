@@ -50,7 +50,7 @@ export function foreignRequest({ headers }: Pick<ServiceRequest, "headers">, url
   }
   const { origin } = headers;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`) {
-    return `found origin ${JSON.stringify(origin)}, expected http://${host}: another site has asked for this`;
+    return `found origin ${JSON.stringify(origin)}, expected http://${host}: the request comes from another site`;
   }
   return undefined;
 }
@@ -63,5 +63,5 @@ export function foreignFetch({ headers }: Pick<ServiceRequest, "headers">): stri
   const site = headers["sec-fetch-site"];
   return site === undefined || site === "same-origin" || site === "none"
     ? undefined
-    : `found a request from a page of ${site} origin, expected one of this window`;
+    : `found a request from a page of ${site} origin, expected one of this dashboard`;
 }

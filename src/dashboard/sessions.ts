@@ -73,7 +73,7 @@ export class Sessions {
       if (this.#sessions.size <= MAX_SESSIONS) {
         break;
       }
-      this.end(old, "too many browsers look at this cluster: the session that was begun first has ended");
+      this.end(old, "too many sessions on this cluster: the oldest one was ended");
     }
     return cookie;
   }
@@ -160,7 +160,10 @@ export class Login {
     );
     const caller = token === undefined ? undefined : this.#inside.whose(token);
     if (caller?.roles.includes("admin") !== true) {
-      return errorResponse(401, "the name or the password is wrong, or the user is no administrator of this cluster");
+      return errorResponse(
+        401,
+        "the name or the password is wrong, or the user is not an administrator of this cluster",
+      );
     }
     this.#failures = this.#failures.filter((at) => at !== now);
     return undefined;

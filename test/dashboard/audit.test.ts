@@ -25,7 +25,7 @@ async function holdForNobody(stateDir: string, host: string, consumer: string): 
   expect(status).toBe(204);
 }
 
-describe("what the audit finds", () => {
+describe("findings of the audit", () => {
   let cluster: RealCluster;
   beforeAll(async () => {
     cluster = await RealCluster.start("--hosts", "1");
@@ -33,7 +33,7 @@ describe("what the audit finds", () => {
   afterAll(() => cluster.stop());
   const visits = new Visits();
 
-  it("is mended and taken back on the page", async () => {
+  it("are fixed and restored on the page", async () => {
     const person = new Person(await visits.page(), "audit");
     const { page } = person;
     await person.enter(await cluster.link());

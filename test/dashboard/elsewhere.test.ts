@@ -10,7 +10,7 @@ import { Person } from "./support/person.js";
 import { RealCluster } from "./support/real-cluster.js";
 import { Visits } from "./support/visits.js";
 
-describe("guests of a hypervisor that the window cannot look at", () => {
+describe("guests of a hypervisor that the dashboard cannot read itself", () => {
   let cluster: RealCluster;
   let elsewhere: string;
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe("guests of a hypervisor that the window cannot look at", () => {
   });
   const visits = new Visits();
 
-  it("are as its agent says, also when somebody changes them behind its back, and grow old with the agent's end", async () => {
+  it("are those that its agent reports, including changes by others, and show their age once the agent has ended", async () => {
     const person = new Person(await visits.page(), "elsewhere");
     await person.enter(await cluster.link());
     await person.boot("vm1", { Flavor: "m1.tiny", "To host": "far" });

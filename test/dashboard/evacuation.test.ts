@@ -12,7 +12,7 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
   afterAll(() => cluster.stop());
   const visits = new Visits();
 
-  it("is watched and driven from the boot to the mended state", async () => {
+  it("can be followed and run from the boot to the repaired state", async () => {
     const person = new Person(await visits.page(), "evacuation");
     const { page } = person;
     await person.enter(await cluster.link());

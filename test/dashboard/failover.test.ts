@@ -12,7 +12,7 @@ describe("the passive half of a fail-over pair", () => {
   afterAll(() => cluster.stop());
   const visits = new Visits();
 
-  it("is refused on the page, with both records named, and the guest lives on", async () => {
+  it("is rejected on the page with both records named, and the guest keeps running", async () => {
     const hypervisor = join(cluster.stateDir, "hypervisors", "devstack1");
     const uri = `fake_libvirt.connection_uri=fake-libvirt://${hypervisor}`;
     await expect(cluster.run("host", "add", "backup1", "-o", uri)).rejects.toThrow("ended with 3");

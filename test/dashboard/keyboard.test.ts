@@ -20,7 +20,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`);
 }
 
-describe("the window without a mouse", () => {
+describe("the dashboard without a mouse", () => {
   const visits = new Visits();
   let fake: FakeDashboardServer;
   let page: Page;
@@ -59,7 +59,7 @@ describe("the window without a mouse", () => {
     expect(hashOf(page)).toBe(`#/hosts/${hostName(1)}`);
   });
 
-  it("types / where a text is typed", async () => {
+  it("inserts / in a text field instead of opening the search", async () => {
     await open("servers");
     const filter = page.getByRole("searchbox", { name: /Filter servers/ });
     await filter.focus();
@@ -69,7 +69,7 @@ describe("the window without a mouse", () => {
     expect(await filter.inputValue()).toBe("");
   });
 
-  it("goes by Tab to the views and to what can be done, with the focus to be seen", async () => {
+  it("reaches views and actions by Tab, with a visible focus", async () => {
     await open("hosts");
     await tabTo(page, "Placement");
     await page.keyboard.press("Enter");
@@ -81,7 +81,7 @@ describe("the window without a mouse", () => {
     await page.getByRole("heading", { name: "Inventory" }).waitFor();
   });
 
-  it("asks before it destroys something; Esc leaves it, Enter does it, with the session's header", async () => {
+  it("asks for confirmation before a destructive action; Esc cancels it, Enter sends it with the session's header", async () => {
     await open(`try/host-kill?host=${hostName(0)}`);
     await page.getByText(`compute-cluster host kill ${hostName(0)}`).waitFor();
     const kill = page.getByRole("button", { name: "Kill" });
@@ -102,7 +102,7 @@ describe("the window without a mouse", () => {
     expect(fake.acted).toEqual([{ name: "host-kill", body: { host: hostName(0) }, secret: "a secret of the page" }]);
   });
 
-  it("keeps filters in the address, so that a link shows the same", async () => {
+  it("stores filters in the address, so that a link shows the same rows", async () => {
     await open("servers");
     await page.getByRole("searchbox", { name: /Filter servers/ }).fill("vm13");
     // The address changes with the next frame.

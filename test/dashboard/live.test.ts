@@ -5,13 +5,13 @@ import { hostName, hostRow, serverRow, serverUuid } from "./support/generated-cl
 import { smallCluster, smallRows } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
-describe("the window, live", () => {
+describe("the live dashboard", () => {
   let fake: FakeDashboardServer;
   // Hooks run in reverse order: pages are closed before their server stops.
   afterEach(() => fake.stop());
   const visits = new Visits();
 
-  it("shows what changes without being asked", async () => {
+  it("shows changes without a reload", async () => {
     fake = await smallCluster();
     const page = await visits.page();
     await page.goto(`${fake.url}#/hosts`);
@@ -27,7 +27,7 @@ describe("the window, live", () => {
     expect(fake.requests.slice(requestCount)).toEqual([]);
   });
 
-  it("says when it is away and how old its data is, comes back by itself, and forgets what is gone by then", async () => {
+  it("shows a lost connection and the age of its data, reconnects by itself, and drops rows removed meanwhile", async () => {
     let rows: readonly DashboardRow[] = [...smallRows()];
     fake = await smallCluster({ rows: () => rows });
     const port = Number(new URL(fake.url).port);
@@ -46,7 +46,7 @@ describe("the window, live", () => {
     expect(await page.getByRole("article").count()).toBe(5);
   });
 
-  it("asks for the password where the session has ended, and goes on where it was", async () => {
+  it("asks for the password when the session has ended, and then returns to the same view", async () => {
     fake = await smallCluster({ password: "secret" });
     const page = await visits.page({ allowed: /401/ });
     await page.goto(`${fake.url}#/servers`);
@@ -59,7 +59,7 @@ describe("the window, live", () => {
     await page.getByRole("link", { name: "vm13" }).waitFor();
   });
 
-  it("has requests sent only while somebody looks at them", async () => {
+  it("receives requests only while they are displayed", async () => {
     fake = await smallCluster();
     const page = await visits.page();
     await page.goto(`${fake.url}#/hosts`);
@@ -74,7 +74,7 @@ describe("the window, live", () => {
     expect(fake.requests.filter((request) => request === "GET /window/events")).toHaveLength(1);
   });
 
-  it("draws once a frame, however much is told", async () => {
+  it("draws once per frame, however many changes arrive", async () => {
     fake = await smallCluster();
     const page = await visits.page();
     await page.goto(`${fake.url}#/hosts`);

@@ -18,7 +18,7 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
   afterAll(() => cluster.stop());
   const visits = new Visits();
 
-  it("goes from the page with what its server holds, and comes back empty", async () => {
+  it("disappears from the page with its server's allocations, and comes back without them", async () => {
     const person = new Person(await visits.page(), "lost-provider");
     const { page } = person;
     await person.enter(await cluster.link());
@@ -42,7 +42,7 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
     await person.openServer("bm1");
     await page.getByText("ACTIVE", { exact: true }).waitFor();
     await page.getByText("Nothing is held in Placement.").waitFor();
-    await page.getByText("holds nothing in Placement: others may be given its room").waitFor();
+    await page.getByText("has no allocations in Placement: others may claim its resources").waitFor();
     // Ironic is back, so its agent reports the guest again.
     await page.getByText("server without guest").waitFor({ ...PASSES, state: "detached" });
     await person.keep("holds-nothing");

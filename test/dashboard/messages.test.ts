@@ -19,7 +19,7 @@ function* evilRows(): Generator<DashboardRow> {
   yield { kind: "snapshot", key: EVIL, value: { name: EVIL, at: 0, bytes: 0 } };
 }
 
-describe("a script in names and texts", () => {
+describe("a script in names and messages", () => {
   const visits = new Visits();
   let fake: FakeDashboardServer;
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe("a script in names and texts", () => {
     },
   );
 
-  it("is text in the bodies of requests, in their filter and in an address", async () => {
+  it("is displayed as text in request bodies, in their filter and in an address", async () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/requests`);
     await page.getByText("Whatever clients and agents ask appears here").waitFor();

@@ -5,7 +5,7 @@ import { Person } from "./support/person.js";
 import { RealCluster } from "./support/real-cluster.js";
 import { Visits } from "./support/visits.js";
 
-describe("the doors of a real window, seen from a browser", () => {
+describe("access to a real dashboard from a browser", () => {
   let cluster: RealCluster;
   const elsewhere = createServer((_, response) => {
     response.writeHead(200, { "content-type": "text/html" }).end("<title>elsewhere</title>");
@@ -23,7 +23,7 @@ describe("the doors of a real window, seen from a browser", () => {
   const visits = new Visits();
   const allowed = /401|403|CORS|ERR_FAILED|ERR_BLOCKED_BY_RESPONSE|frame-ancestors|Framing/;
 
-  it("opens with a link once", async () => {
+  it("opens with a link only once", async () => {
     const link = await cluster.link();
     await new Person(await visits.page(), "doors").enter(link);
     const second = await visits.page({ allowed });
@@ -31,7 +31,7 @@ describe("the doors of a real window, seen from a browser", () => {
     await second.getByText("This link was used before, or is too old.").waitFor();
   });
 
-  it("tells a page of another origin nothing, and does nothing for it, though the session is the browser's", async () => {
+  it("gives no data to a page of another origin and runs no action for it, even with the browser's session", async () => {
     const page = await visits.page({ allowed });
     const person = new Person(page, "doors");
     await person.enter(await cluster.link());
@@ -58,7 +58,7 @@ describe("the doors of a real window, seen from a browser", () => {
     await person.card("devstack1").getByText("up", { exact: true }).waitFor();
   });
 
-  it("asks for the password when the session was ended, and forgets the old cookie", async () => {
+  it("asks for the password after the session was ended, and rejects the old cookie", async () => {
     const page = await visits.page({ allowed });
     await new Person(page, "doors").enter(await cluster.link());
     const cookies = await page.context().cookies();

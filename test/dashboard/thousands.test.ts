@@ -5,7 +5,7 @@ import { hostName, rowsOf } from "./support/generated-cluster.js";
 import { smallCluster } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
-describe("the window on five thousand hosts", () => {
+describe("the dashboard with five thousand hosts", () => {
   const visits = new Visits();
   let fake: FakeDashboardServer;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe("the window on five thousand hosts", () => {
   });
   afterAll(() => fake.stop());
 
-  it("draws those on the screen alone, scrolls to the last, and finds one", async () => {
+  it("draws only the visible hosts, scrolls to the last one, and finds one by name", async () => {
     const page = await visits.page();
     await page.goto(fake.url);
     await page.getByRole("heading", { name: "Hosts 5,000" }).waitFor();

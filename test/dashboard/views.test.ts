@@ -30,7 +30,7 @@ function cutAmounts(page: Page): Promise<string[]> {
 
 const HUGE = { width: 2560, height: 1440 };
 
-describe("the views of the window", () => {
+describe("the views of the dashboard", () => {
   const visits = new Visits();
   let fake: FakeDashboardServer;
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe("the views of the window", () => {
   });
   afterAll(() => fake.stop());
 
-  it.each(VIEWS)("$route can be used by everybody, and nothing of it is cut", async ({ route, shows }) => {
+  it.each(VIEWS)("$route is accessible, and nothing of it is cut off", async ({ route, shows }) => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/${route}`);
     if (route === "requests") {
@@ -99,7 +99,7 @@ describe("the views of the window", () => {
     await bodies.waitFor({ state: "detached" });
   });
 
-  it("says what to do where there is nothing", async () => {
+  it("suggests what to do in an empty list", async () => {
     const empty = await smallCluster({ rows: () => [] });
     const page = await visits.page();
     for (const [route, text] of [
@@ -115,7 +115,7 @@ describe("the views of the window", () => {
     await empty.stop();
   });
 
-  it("has nothing to do and no snapshot to restore when it is read-only", async () => {
+  it("offers no actions and no snapshot to restore in a read-only session", async () => {
     const readOnly = await smallCluster({ hello: () => hello(Date.now(), []) });
     const page = await visits.page();
     await page.goto(`${readOnly.url}#/hosts`);

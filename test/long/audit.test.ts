@@ -92,7 +92,7 @@ describe("compute-cluster audit and apply", () => {
       return `${code} ${stderr}`;
     };
     expect(await failure(clouds.replaceAll(password, "wrong"))).toMatch(
-      /^1 .*refused the user or the password \(401\)/,
+      /^1 .*rejected the user or the password \(401\)/,
     );
     expect(await failure(clouds, "devstack-demo")).toMatch(/^1 .*answered 403.*needs admin/);
     expect(await failure(clouds.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:1"))).toMatch(/^4 .*no response from/);

@@ -39,7 +39,7 @@ describe("2.4 G6 an agent that lost its host in the middle of a driver's method"
     expect(await left()).toEqual([]);
     await cloud.world.advance(120_000);
     expect(await left()).toEqual([]);
-    const rejectionPattern = /refuses what an agent of host devstack1 asks in epoch \d+: it has heard of epoch \d+/;
+    const rejectionPattern = /rejects the agent of host devstack1 with epoch \d+: its newest epoch is \d+/;
     expect(first.runtime.logs.some(({ fields }) => rejectionPattern.test(String(fields.err)))).toBe(true);
     cloud.world.network.heal("first", "control-plane");
     await cloud.world.advance(60_000);

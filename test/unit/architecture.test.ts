@@ -174,14 +174,14 @@ describe("the architecture", () => {
     all = [...house, ...(await sourcesIn("test"))];
   });
 
-  it("has its rooms, and none besides", () => {
+  it("has exactly the known folders", () => {
     const rooms = new Set(house.map(({ path }) => roomOf(path)));
     expect([...rooms].filter((room) => !(room in MAY_IMPORT))).toEqual([]);
     expect(house.length).toBeGreaterThan(100);
     expect(house.flatMap(({ imports }) => imports).length).toBeGreaterThan(house.length);
   });
 
-  it("lets dependencies point one way only", () => {
+  it("allows dependencies in one direction only", () => {
     const wrong = house.flatMap(({ path, imports }) => {
       const room = roomOf(path);
       const allowed = MAY_IMPORT[room] ?? [];
@@ -193,7 +193,7 @@ describe("the architecture", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("lets the pages of the window know nothing but the wire and records", () => {
+  it("lets the dashboard's pages import only the wire types and records", () => {
     const pages = house.filter(({ path }) => isIn(path, PAGES));
     const known = [PAGES, "src/dashboard/wire", "src/records", "preact", "preact/hooks", "@preact/signals"];
     expect(pages.length).toBeGreaterThan(20);
@@ -203,7 +203,7 @@ describe("the architecture", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("has no circles, those of types included", () => {
+  it("has no import cycles, including those of types", () => {
     const imports = new Map(house.map((source) => [source.path, source.imports]));
     expect(circlesOf(imports)).toEqual([]);
     expect(
@@ -218,7 +218,7 @@ describe("the architecture", () => {
     ).toEqual(["b → c → b"]);
   });
 
-  it("lets one driver know nothing of another", () => {
+  it("lets no driver import another", () => {
     const driverOf = (path: string) => path.split("/")[1];
     const wrong = house.flatMap(({ path, imports }) =>
       imports
@@ -229,7 +229,7 @@ describe("the architecture", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("imports files that are there", () => {
+  it("imports only existing files", () => {
     const present = new Set(house.map(({ path }) => path));
     const missing = house.flatMap(({ path, imports }) =>
       imports
@@ -239,7 +239,7 @@ describe("the architecture", () => {
     expect(missing).toEqual([]);
   });
 
-  it("keeps every door to the outside world in src/runtime, src/simulation and src/cli", () => {
+  it("does I/O only in src/runtime, src/simulation and src/cli", () => {
     const closed = house.filter((source) => !isOpen(source));
     const violations = closed.flatMap(({ path, imports, code }) => [
       ...imports.filter((target) => IO_MODULES.test(target)).map((target) => `${path} imports ${target}`),
@@ -251,7 +251,7 @@ describe("the architecture", () => {
     expect(violations).toEqual([]);
   });
 
-  it("knows nothing of OpenStack in src/runtime and src/simulation", () => {
+  it("mentions nothing of OpenStack in src/runtime and src/simulation", () => {
     const general = all.filter(({ path }) => isIn(path, "src/runtime") || isIn(path, "src/simulation"));
     const known = general.filter(({ text }) => /openstack|nova|placement|ironic|keystone/i.test(text));
     expect(general.length).toBeGreaterThan(20);

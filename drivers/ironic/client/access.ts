@@ -125,8 +125,8 @@ class KeystoneAccess implements IronicAccess {
         response.status === 401 ? "unauthorized" : "unreachable",
         response.status,
         response.status === 401
-          ? `Identity at ${this.#url} refused user ${this.#config.username}; check username, password, project_name and the domains in [ironic]`
-          : `Identity at ${this.#url} answered ${response.status} where 201 with a token was expected; check auth_url in [ironic]`,
+          ? `Identity at ${this.#url} rejected user ${this.#config.username}; check username, password, project_name and the domains in [ironic]`
+          : `Identity at ${this.#url} responded ${response.status}, expected 201 with a token; check auth_url in [ironic]`,
       );
     }
     const { expiresAt, endpoint } = catalogEndpoint(response.body, this.#config);
@@ -160,7 +160,7 @@ function catalogEndpoint(
   const token = tokenIn(body);
   const expiresAt = Date.parse(String(token.expires_at));
   if (Number.isNaN(expiresAt)) {
-    throw unusable(`the token ends at ${String(token.expires_at)}, which is no time`);
+    throw unusable(`the token expires at ${String(token.expires_at)}, which is not a time`);
   }
   if (endpointOverride !== null) {
     return { endpoint: endpointOverride, expiresAt };
@@ -190,9 +190,9 @@ function tokenIn(body: string): Readonly<Record<string, unknown>> {
   } catch {
     // Reported by the error below.
   }
-  throw unusable("there is no token in it");
+  throw unusable("it contains no token");
 }
 
 function unusable(what: string): IronicError {
-  return new IronicError("malformed", 201, `Identity's answer cannot be used: ${what}`);
+  return new IronicError("malformed", 201, `Identity's response is unusable: ${what}`);
 }

@@ -78,7 +78,7 @@ export class IronicApi {
     const nodes = (body.nodes as unknown[]).map((node) => readNode(node, path));
     // An Ironic that does not know the filter would list all nodes.
     if (nodes.length > 1) {
-      throw malformed(path, `${nodes.length} nodes are said to have one instance`);
+      throw malformed(path, `${nodes.length} nodes have the same instance`);
     }
     const [node] = nodes;
     if (node && node.instanceUuid !== instance) {
@@ -234,7 +234,7 @@ async function listOnce(
     }
     const last = page.nodes.at(-1);
     if (!last) {
-      throw malformed(path, "it says that there are more nodes and lists none");
+      throw malformed(path, "it announces more nodes but lists none");
     }
     marker = last.uuid;
   }

@@ -41,7 +41,11 @@ export function means(error: unknown, ...meanings: readonly IronicMeaning[]): er
 
 export function toIronicError(method: string, url: string, status: number, body: string): IronicError {
   const text = faultText(body);
-  return new IronicError(meaningOf(status, text), status, `Ironic answered ${method} ${url} with ${status}: ${text}`);
+  return new IronicError(
+    meaningOf(status, text),
+    status,
+    `Ironic responded to ${method} ${url} with ${status}: ${text}`,
+  );
 }
 
 /**

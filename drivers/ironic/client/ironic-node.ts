@@ -32,14 +32,14 @@ interface NodeProperties {
 /** @throws {IronicError} `malformed` */
 export function readNode(value: unknown, where: string): IronicNode {
   if (!isRecord(value)) {
-    throw malformed(where, "a node was expected");
+    throw malformed(where, "expected a node");
   }
   const { uuid, maintenance, traits } = value;
   if (typeof uuid !== "string" || uuid === "") {
     throw malformed(where, "a node has no uuid");
   }
   if (typeof maintenance !== "boolean") {
-    throw malformed(where, `node ${uuid} does not say whether it is in maintenance`);
+    throw malformed(where, `node ${uuid} has no maintenance flag`);
   }
   for (const field of ["provision_state", "instance_uuid", "power_state"]) {
     if (value[field] === undefined) {
@@ -78,7 +78,7 @@ function readProperties(value: unknown): NodeProperties {
 const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 export function malformed(where: string, what: string): IronicError {
-  return new IronicError("malformed", 200, `Ironic's answer to ${where} makes no sense: ${what}`);
+  return new IronicError("malformed", 200, `Ironic's response to ${where} is invalid: ${what}`);
 }
 
 type State = Pick<IronicNode, "maintenance" | "powerState" | "provisionState" | "instanceUuid">;

@@ -111,7 +111,7 @@ export class IronicRequests {
     try {
       return JSON.parse(body);
     } catch (error) {
-      throw new IronicError("malformed", 200, `Ironic's answer to ${request.method} ${request.path} is no JSON`, {
+      throw new IronicError("malformed", 200, `Ironic's response to ${request.method} ${request.path} is not JSON`, {
         cause: error,
       });
     }
@@ -135,7 +135,7 @@ export class IronicRequests {
     try {
       root = JSON.parse(body);
     } catch (error) {
-      throw new IronicError("malformed", 200, "what answers GET / is no Ironic: its answer is no JSON", {
+      throw new IronicError("malformed", 200, "the service is not Ironic: its response to GET / is not JSON", {
         cause: error,
       });
     }
@@ -166,7 +166,9 @@ export class IronicRequests {
       if (!(error instanceof HttpConnectFailure || error instanceof HttpTimeout)) {
         throw error;
       }
-      throw new IronicError("unreachable", null, `Ironic did not answer ${method}: ${error.message}`, { cause: error });
+      throw new IronicError("unreachable", null, `Ironic did not respond to ${method}: ${error.message}`, {
+        cause: error,
+      });
     }
     if (response.status >= 200 && response.status < 300) {
       return response;
@@ -201,7 +203,7 @@ function chooseVersion(root: unknown, needs: { readonly shard: boolean }): strin
   }
   if (needs.shard && !atLeast(chosen, SHARDS)) {
     throw new InvalidConfiguration(
-      `[ironic] shard is set, which needs Ironic's API version ${SHARDS}, but Ironic offers ${newest} at most: unset shard, or upgrade Ironic`,
+      `[ironic] shard is set, which needs Ironic's API version ${SHARDS}, but Ironic offers at most ${newest}: unset shard, or upgrade Ironic`,
     );
   }
   return chosen;
@@ -220,5 +222,9 @@ function offered(root: unknown): { readonly oldest: string; readonly newest: str
       return { oldest, newest };
     }
   }
-  throw new IronicError("malformed", 200, "what answers GET / is no Ironic: it names no range of API versions of v1");
+  throw new IronicError(
+    "malformed",
+    200,
+    "the service is not Ironic: its response to GET / has no version range of v1",
+  );
 }

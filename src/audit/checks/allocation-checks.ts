@@ -40,7 +40,7 @@ function missingOwn(index: SnapshotIndex, { server, root, own, elsewhere, owedBy
       subject: serverSubject(server),
       server,
       root,
-      explanation: `the server is on ${index.name(root)} (host ${server.host}) and holds nothing there; it needs ${describeAmounts(amounts)}`,
+      explanation: `the server is on ${index.name(root)} (host ${server.host}) and has no allocations there; it needs ${describeAmounts(amounts)}`,
       need: placeNeed(index, server, root),
     }),
   ];
@@ -58,13 +58,13 @@ function missingSource(index: SnapshotIndex, { server, root, own, elsewhere }: W
   if (held || source.uuid === root || Object.keys(own).length === 0) {
     return [];
   }
-  const what = `${move.type} ${move.id} of server ${server.name} waits for its confirmation, and nothing is held on its source ${source.name}`;
+  const what = `${move.type} ${move.id} of server ${server.name} waits for its confirmation, and has no allocations on its source ${source.name}`;
   return [
     finding(index, {
       subject: migrationSubject(move.uuid, move),
       server,
       root: source.uuid,
-      explanation: move.type === "resize" ? `${what}; what the old flavor needs is not told by the API` : what,
+      explanation: move.type === "resize" ? `${what}; the API does not return its old flavor` : what,
       need: move.type === "migration" ? placeNeed(index, server, source.uuid) : undefined,
     }),
   ];
@@ -96,7 +96,7 @@ function finding(index: SnapshotIndex, { subject, server, root, explanation, nee
     provider: reference(index, root),
     explanation,
     remedies,
-    left: remedies.length > 0 ? null : "what it should hold, and where, cannot be told; set its allocations by hand",
+    left: remedies.length > 0 ? null : "its correct allocations cannot be determined; set them by hand",
   };
 }
 
@@ -112,8 +112,8 @@ export function doubledAllocations(index: SnapshotIndex, placed: readonly Wherea
           subject: serverSubject(server),
           provider: reference(index, tree.root),
           explanation:
-            `the server is on ${index.name(root)} (host ${server.host}) and holds resources there; ` +
-            `it holds them on ${index.name(tree.root)}, too, and no migration is under way that explains it`,
+            `the server is on ${index.name(root)} (host ${server.host}) and has allocations there; ` +
+            `it also has allocations on ${index.name(tree.root)}, and no migration in progress explains them`,
           remedies: [{ kind: "drop" as const, consumer: server.id, providers: tree.providers }],
           left: null,
         })),
@@ -139,9 +139,9 @@ export function wrongAmounts(index: SnapshotIndex, placed: readonly Whereabouts[
       code: "wrong-amounts" as const,
       subject: serverSubject(server),
       provider: reference(index, root),
-      explanation: `the server holds ${details} on ${index.name(root)}, by what its flavor needs`,
+      explanation: `the server's allocations on ${index.name(root)} differ from its flavor: ${details}`,
       remedies: all ? possible : [],
-      left: all ? null : "which provider should serve it cannot be told; set its allocations by hand",
+      left: all ? null : "the correct provider cannot be determined; set its allocations by hand",
     };
   });
 }
@@ -193,7 +193,7 @@ export function wrongOwners(index: SnapshotIndex): Finding[] {
       code: "wrong-owner" as const,
       subject: move ? migrationSubject(record.uuid, move) : serverSubject(server),
       provider: null,
-      explanation: `its allocations are on account of ${wrong.join(" and ")}`,
+      explanation: `its allocations belong to ${wrong.join(" and ")}`,
       remedies: [{ kind: "own" as const, consumer: record.uuid, projectId, userId }],
       left: null,
     };
@@ -219,7 +219,7 @@ function misplaced(index: SnapshotIndex, where: Whereabouts): Finding[] {
       code: "wrong-provider",
       subject: serverSubject(server),
       provider: reference(index, first.root),
-      explanation: `the server is on ${index.name(root)} (host ${server.host}), and all it holds is on ${names}`,
+      explanation: `the server is on ${index.name(root)} (host ${server.host}), and all of its allocations are on ${names}`,
       remedies: need
         ? [
             ...strange.map(({ providers }) => ({ kind: "drop" as const, consumer: server.id, providers })),
@@ -230,7 +230,7 @@ function misplaced(index: SnapshotIndex, where: Whereabouts): Finding[] {
         : [],
       left: need
         ? null
-        : `which providers of ${index.name(root)} should serve it cannot be told; set its allocations by hand`,
+        : `the correct providers of ${index.name(root)} cannot be determined; set its allocations by hand`,
     },
   ];
 }
@@ -252,7 +252,7 @@ function unplaced(index: SnapshotIndex): Finding[] {
         code: "wrong-provider" as const,
         subject: serverSubject(server),
         provider: reference(index, first.root),
-        explanation: `the server (${server.vmState}) has no host, and holds resources of ${trees.map(({ root }) => index.name(root)).join(", ")}`,
+        explanation: `the server (${server.vmState}) has no host, but has allocations on ${trees.map(({ root }) => index.name(root)).join(", ")}`,
         remedies: trees.map(({ providers }) => ({ kind: "drop" as const, consumer: server.id, providers })),
         left: null,
       };

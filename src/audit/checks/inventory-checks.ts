@@ -84,9 +84,9 @@ export function overcommittedInventories(index: SnapshotIndex): Finding[] {
       code: "overcommitted-inventory" as const,
       subject: providerSubject(index, uuid),
       provider: null,
-      explanation: `more is held than the provider offers: ${details.join(", ")}`,
+      explanation: `more is allocated than the provider's capacity: ${details.join(", ")}`,
       remedies: [],
-      left: "move servers away, or raise the allocation ratio or lower what is reserved in the host's nova.conf",
+      left: "move servers away, or raise the allocation ratio or lower the reserved amounts in the host's nova.conf",
     };
   });
 }

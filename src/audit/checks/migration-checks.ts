@@ -32,7 +32,7 @@ function leaked(
   if (uuid === null || first === undefined || !isOver || (server && !index.isAtRest(server))) {
     return [];
   }
-  const whose = server ? `of server ${server.name}` : "of a server that is gone";
+  const whose = server ? `of server ${server.name}` : "of a server that no longer exists";
   const end = abandoned
     ? `waits for a confirmation (${status}), which the server does not accept since it was reset to ${server.vmState},`
     : `has ended (${status})`;
@@ -42,8 +42,8 @@ function leaked(
       subject: migrationSubject(uuid, migration),
       provider: reference(index, index.rootOf(first)),
       explanation: creditor
-        ? `${type} ${id} ${whose} ${end} and still holds what the server needs on ${index.name(first)}`
-        : `${type} ${id} ${whose} ${end} and still holds resources of ${index.name(first)}`,
+        ? `${type} ${id} ${whose} ${end} and still has the allocations that the server needs on ${index.name(first)}`
+        : `${type} ${id} ${whose} ${end} and still has allocations on ${index.name(first)}`,
       remedies: [
         creditor ? { kind: "take-over", consumer: creditor.id, from: uuid } : { kind: "clear", consumer: uuid },
       ],
@@ -73,9 +73,9 @@ function stuck(index: SnapshotIndex, migration: Migration, server: Server): Find
       code: type === "evacuation" ? "unfinished-evacuation" : "unfinished-migration",
       subject,
       provider: null,
-      explanation: `${type} ${id} of server ${server.name} is ${status}, and nothing has been done about it for minutes`,
+      explanation: `${type} ${id} of server ${server.name} is ${status}, and has made no progress for minutes`,
       remedies: [],
-      left: `restart nova-compute on ${migration.sourceHost}${migration.destHost === null ? "" : ` and ${migration.destHost}`}, and look again`,
+      left: `restart nova-compute on ${migration.sourceHost}${migration.destHost === null ? "" : ` and ${migration.destHost}`}, and run the audit again`,
     },
   ];
 }
@@ -95,7 +95,7 @@ export function unfinishedEvacuations(index: SnapshotIndex, placed: readonly Whe
         provider: reference(index, root),
         explanation:
           `the server was evacuated from host ${host} to ${explainedBy.destHost} (evacuation ${explainedBy.id}, ` +
-          `${explainedBy.status}) and still holds resources of ${index.name(root)}`,
+          `${explainedBy.status}) and still has allocations on ${index.name(root)}`,
         remedies: isUp ? [] : [{ kind: "drop" as const, consumer: server.id, providers }],
         left: isUp
           ? `host ${host} is up, and may still have the guest: restart its nova-compute, which cleans up`
@@ -150,8 +150,8 @@ function adviceFor(index: SnapshotIndex, server: Server, host: string): string {
     .movesOf(server)
     .some(({ type, sourceHost }) => sourceHost === host && (type === "resize" || type === "migration"));
   return isSource
-    ? `a resize or a cold migration has left it: an evacuation of the server from its destination, or a delete, removes it from ${host}`
-    : `find out what started it before you remove it on the hypervisor of ${host}; a delete of the server removes it, too`;
+    ? `a resize or a cold migration left it: evacuating the server from its destination, or deleting the server, removes it from ${host}`
+    : `find out what started it before you remove it on the hypervisor of ${host}; deleting the server removes it as well`;
 }
 
 function adviceWithoutServer(host: string): string {

@@ -3,7 +3,7 @@ import { type Finding, providerSubject, reference } from "./finding.js";
 import type { SnapshotIndex } from "./inputs.js";
 
 const HOW_TO_SETTLE =
-  "find out which of the two is the host (compute_id in its state_path, my_ip), and mend or delete the other by hand";
+  "find out which of the two is the host (compute_id in its state_path, my_ip), and fix or delete the other by hand";
 
 /** Reports compute nodes and providers that do not match: both must have the same uuid and the node's name. */
 export function identityClashes(index: SnapshotIndex): Finding[] {
@@ -54,8 +54,8 @@ function mistaken(index: SnapshotIndex): Finding[] {
       subject: { kind: "node" as const, uuid: node.uuid, name: node.name },
       provider: reference(index, uuid),
       explanation:
-        `compute node ${node.name} of host ${node.host} has uuid ${node.uuid} and no provider, ` +
-        `for provider ${uuid} has its name`,
+        `compute node ${node.name} of host ${node.host} has uuid ${node.uuid} but no provider, ` +
+        `because provider ${uuid} has its name`,
       remedies:
         used === 0 && alone
           ? [
@@ -134,7 +134,7 @@ export function providersWithoutNode(index: SnapshotIndex): Finding[] {
 function objection(index: SnapshotIndex, name: string): string | null {
   const { services, servers } = index.snapshot;
   if (services.some(({ host }) => host === name)) {
-    return `host ${name} has a compute service: its agent makes the compute node again; start it, or delete the service`;
+    return `host ${name} has a compute service: its agent recreates the compute node; start it, or delete the service`;
   }
   const recorded = [...servers.values()].filter(({ node, host }) => node === name || host === name).length;
   return recorded > 0 ? `${recorded} servers are recorded to be on ${name}; move or delete them first` : null;

@@ -28,10 +28,10 @@ export function unknownConsumers(index: SnapshotIndex, maxShare: number): Findin
     const { consumer, roots, code } = suspect;
     const subject: Subject = { kind: "consumer", uuid: consumer.uuid, name: "" };
     const provider = reference(index, roots[0] ?? "");
-    const holds = `holds ${describeAmounts(total(consumer.held))} on ${roots.map((root) => index.name(root)).join(", ")}`;
+    const holds = `has ${describeAmounts(total(consumer.held))} allocated on ${roots.map((root) => index.name(root)).join(", ")}`;
     const doubt = suspect.doubt ?? crowded(suspect);
     if (doubt !== undefined) {
-      const explanation = `neither a server nor a migration is known that ${holds}`;
+      const explanation = `no known server or migration has this uuid; it ${holds}`;
       return { code: "unknown-consumer" as const, subject, provider, explanation, remedies: [], left: doubt };
     }
     return {
@@ -41,7 +41,7 @@ export function unknownConsumers(index: SnapshotIndex, maxShare: number): Findin
       explanation:
         code === "orphaned-consumer"
           ? `no server and no migration has this uuid; it ${holds}`
-          : `no server has this uuid; the bare metal node is taken for good: it ${holds}`,
+          : `no server has this uuid; it ${holds}, which blocks the bare metal node`,
       remedies: [{ kind: "clear" as const, consumer: consumer.uuid }],
       left: null,
     };
@@ -67,15 +67,15 @@ function findSuspects(index: SnapshotIndex): Suspect[] {
     const foreign = kinds.find(({ kind }) => kind !== "compute" && kind !== "sharing");
     let doubt: string | undefined;
     if (!knowsMigrationConsumers) {
-      doubt = "this Compute API (below 2.59) does not tell the uuids of migrations";
+      doubt = "this Compute API (below 2.59) does not return the uuids of migrations";
     } else if (deafCell) {
-      doubt = "a cell does not answer, and its migrations are not known; look again when it does";
+      doubt = "a cell is not responding, so its migrations are unknown; run the audit again when it responds";
     } else if (foreign) {
-      doubt = `it holds something on ${index.name(foreign.root)}, which has no compute node, too`;
+      doubt = `it also has allocations on ${index.name(foreign.root)}, which has no compute node`;
     } else if (roots.some((root) => doubtful.has(root))) {
       doubt = "the identity of the compute node is in doubt";
     } else if (bare && !roots.every((root) => isBareMetal(index, root))) {
-      doubt = "it holds custom resources only, and not of a bare metal node: another service may hold them";
+      doubt = "it has only custom resources, and not of a bare metal node: they may belong to another service";
     }
     return [{ consumer, roots, code: bare ? "baremetal-leftover" : "orphaned-consumer", doubt }];
   });

@@ -109,7 +109,7 @@ function searchPath(cwd: string, home: string | undefined): readonly string[] {
 async function readCloudsFile(files: Files, paths: readonly string[], name: string | undefined): Promise<Settings> {
   const main = await firstPresent(files, paths);
   if (main === undefined) {
-    throw new CloudConfigInvalid(`no clouds.yaml was found; looked for ${paths.join(", ")}`);
+    throw new CloudConfigInvalid(`no clouds.yaml was found; searched ${paths.join(", ")}`);
   }
   const { path, clouds, lineOf } = main;
   if (clouds === undefined) {
@@ -118,7 +118,7 @@ async function readCloudsFile(files: Files, paths: readonly string[], name: stri
   const names = clouds.items.map(({ key }) => String(key));
   const cloudName = name ?? (names.length === 1 ? names[0] : undefined);
   if (cloudName === undefined) {
-    throw new CloudConfigInvalid(`${path}: holds the clouds ${names.join(", ")}; name one with --os-cloud`);
+    throw new CloudConfigInvalid(`${path}: contains the clouds ${names.join(", ")}; name one with --os-cloud`);
   }
   const pair = clouds.items.find(({ key }) => String(key) === cloudName);
   if (!pair) {

@@ -142,7 +142,7 @@ function readCredentials(settings: Settings, kind: Credentials["kind"]): Credent
   if (name === undefined) {
     throw new CloudConfigInvalid(
       `${settings.place("application_credential_id")}: application_credential_id is missing; ` +
-        "application_credential_name with username and user_domain_name would do, too",
+        "application_credential_name with username and user_domain_name is an alternative",
     );
   }
   return { kind, name, user: readUser(settings), secret };

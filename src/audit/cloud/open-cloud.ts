@@ -38,10 +38,10 @@ interface Login {
 const SERVICES = ["compute", "placement"] as const satisfies readonly ServiceType[];
 
 const REJECTION_HINTS: Readonly<Record<Credentials["kind"], string>> = {
-  password: "refused the user or the password (401); check username, password, the project and the domains",
-  token: "refused the token (401): it has expired or was never one of this cloud; get a new one",
+  password: "rejected the user or the password (401); check username, password, the project and the domains",
+  token: "rejected the token (401): it has expired or belongs to another cloud; get a new one",
   application_credential:
-    "refused the application credential (401); check its id and secret, and whether it has expired",
+    "rejected the application credential (401); check its id and secret, and whether it has expired",
 };
 
 /** A cloud with an authenticated session. */
@@ -76,7 +76,7 @@ async function versionOf(session: Session, service: ServiceType, major: number, 
   const range = rangeIn(response);
   if (!range) {
     throw new UnexpectedResponseError(
-      `the ${service} endpoint answered ${response.status} where its microversions were expected; check the catalog's URL`,
+      `the ${service} endpoint responded ${response.status}, expected its microversions; check the catalog's URL`,
     );
   }
   return negotiate(`the ${service} service`, major, range, knows);
@@ -120,7 +120,7 @@ class Session {
     }
     throw new CloudRejectedError(
       401,
-      `the ${service} service does not accept the token of cloud ${this.#config.name} (401), though Identity gave it`,
+      `the ${service} service rejected the token of cloud ${this.#config.name} (401), though Identity issued it`,
     );
   };
 
@@ -165,17 +165,17 @@ async function logIn(http: HttpClient, config: CloudConfig): Promise<Login> {
   if (status === 404) {
     throw new CloudRejectedError(
       404,
-      `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`,
+      `${url} responded 404: there is no Identity v3; check auth_url of cloud ${config.name}`,
     );
   }
   if (status === 403) {
     throw new CloudRejectedError(
       403,
-      `Identity at ${url} refuses a token (403) to these credentials; ask whoever runs it`,
+      `Identity at ${url} issued no token for these credentials (403); ask its operator`,
     );
   }
   if (token === undefined) {
-    throw new UnexpectedResponseError(`Identity at ${url} answered ${status} where 201 with a token was expected`);
+    throw new UnexpectedResponseError(`Identity at ${url} responded ${status}, expected 201 with a token`);
   }
   return { token, endpoints: endpointsIn(body, config, url) };
 }
@@ -189,7 +189,7 @@ function endpointsIn(body: string, config: CloudConfig, url: string): Login["end
     if (error instanceof EndpointNotFound) {
       throw error;
     }
-    throw new UnexpectedResponseError(`Identity at ${url} answered no token that can be read`, { cause: error });
+    throw new UnexpectedResponseError(`Identity at ${url} responded without a readable token`, { cause: error });
   }
 }
 
@@ -200,7 +200,7 @@ function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig)
   }
   if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
     throw new EndpointNotFound(
-      `cloud ${config.name}: the token has no catalog, as it is scoped to nothing; set project_name, or system_scope to all`,
+      `cloud ${config.name}: the token has no catalog, since it is unscoped; set project_name, or system_scope to all`,
     );
   }
   const endpoints = catalogEndpoints(catalog, service);

@@ -64,7 +64,7 @@ function bodyOf(service: string, path: string, { body }: HttpResponse): Readonly
   try {
     return asRecord(parseJson(body));
   } catch (error) {
-    throw new UnexpectedResponseError(`GET ${path} was not answered by a ${service} service`, { cause: error });
+    throw new UnexpectedResponseError(`the response to GET ${path} is not from a ${service} service`, { cause: error });
   }
 }
 
@@ -74,7 +74,7 @@ function toRejectedError(
   path: string,
   response: HttpResponse,
 ): CloudRejectedError {
-  const message = `${method} ${path} at the ${service} service answered ${response.status}${detail(response.body)}`;
+  const message = `${method} ${path} at the ${service} service responded ${response.status}${detail(response.body)}`;
   const advice =
     response.status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";
   return new CloudRejectedError(response.status, message + advice);

@@ -93,7 +93,7 @@ async function changeProvider(placement: ServiceClient, action: ProviderAction):
         return ALREADY;
       }
       if (name !== action.before) {
-        return rejectedOutcome(`provider ${uuid} is named ${name} by now`);
+        return rejectedOutcome(`provider ${uuid} is now named ${name}`);
       }
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", path, { name: action.after });
     case "set-inventories": {
@@ -102,7 +102,7 @@ async function changeProvider(placement: ServiceClient, action: ProviderAction):
         return ALREADY;
       }
       if (!isDeepStrictEqual(is, action.before)) {
-        return rejectedOutcome(`the inventories of provider ${uuid} have changed since`);
+        return rejectedOutcome(`the inventories of provider ${uuid} have changed since the audit`);
       }
       const body = { resource_provider_generation: generation, inventories: action.after };
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", `${path}/inventories`, body);
@@ -113,14 +113,14 @@ async function changeProvider(placement: ServiceClient, action: ProviderAction):
 function newerThan(uuid: string, assumed: number | null, is: number): Outcome | undefined {
   return assumed === null || assumed === is
     ? undefined
-    : rejectedOutcome(`provider ${uuid} has changed since: its generation was to be ${assumed}, it is ${is}`);
+    : rejectedOutcome(`provider ${uuid} has changed since the audit: expected generation ${assumed}, found ${is}`);
 }
 
 async function write(placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> {
   const response = await placement.request(method, path, body === undefined ? {} : { body });
   return response.status < 300
     ? DONE
-    : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+    : rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
 }
 
 /**
@@ -149,7 +149,7 @@ async function changeAllocations(placement: ServiceClient, { consumers }: Alloca
       : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) });
   return response.status < 300
     ? DONE
-    : rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+    : rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
 }
 
 function changedSince(
@@ -158,9 +158,9 @@ function changedSince(
 ): string | undefined {
   const is = found?.generation ?? null;
   if (is !== generation) {
-    return `consumer ${uuid} has changed since: its generation was to be ${generation ?? "none"}, it is ${is ?? "none"}`;
+    return `consumer ${uuid} has changed since the audit: expected generation ${generation ?? "none"}, found ${is ?? "none"}`;
   }
-  return isAt(found, before) ? undefined : `consumer ${uuid} does not hold what the plan assumes`;
+  return isAt(found, before) ? undefined : `consumer ${uuid} does not have the allocations that the plan assumes`;
 }
 
 function isAt(found: ConsumerRecord | undefined, state: ConsumerState): boolean {
@@ -207,13 +207,13 @@ async function createProvider(placement: ServiceClient, provider: ProviderState)
   if (found) {
     const is = { name: asString(found.name), parent: asStringOrNull(found.parent_provider_uuid) };
     if (!isDeepStrictEqual(is, { name, parent })) {
-      return rejectedOutcome(`provider ${uuid} is there, as ${is.name}`);
+      return rejectedOutcome(`provider ${uuid} exists already, named ${is.name}`);
     }
   } else {
     const body = { uuid, name, ...(parent === null ? {} : { parent_provider_uuid: parent }) };
     const response = await placement.request("POST", "/resource_providers", { body });
     if (response.status >= 300) {
-      return rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+      return rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
     }
   }
   const filled = await fill(placement, provider);
@@ -233,13 +233,13 @@ async function fill(placement: ServiceClient, provider: ProviderState): Promise<
   const missing = parts.filter(({ is, desired }) => !isDeepStrictEqual(is, desired) && Object.keys(desired).length > 0);
   for (const { path, is, body } of missing) {
     if (Object.keys(is).length > 0) {
-      return rejectedOutcome(`the ${path} of provider ${uuid} have changed since`);
+      return rejectedOutcome(`the ${path} of provider ${uuid} have changed since the audit`);
     }
     const { generation } = await placement.get(`/resource_providers/${uuid}`);
     const guarded = { resource_provider_generation: asNumber(generation), ...body };
     const response = await placement.request("PUT", `/resource_providers/${uuid}/${path}`, { body: guarded });
     if (response.status >= 300) {
-      return rejectedOutcome(`Placement answered ${response.status}${detail(response.body)}`);
+      return rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
     }
   }
   return missing.length === 0 ? ALREADY : DONE;

@@ -67,11 +67,13 @@ function settle(finding: Finding, retained: ReadonlySet<Finding>, done: Readonly
     return {
       ...finding,
       remedies: [],
-      left: "consumers hold something there that cannot be removed; see the other findings",
+      left: "it has allocations that cannot be removed; see the other findings",
     };
   }
   const undone = finding.remedies.some((remedy) => !isProviderRemedy(remedy) && !done.has(remedy.consumer));
-  return undone ? { ...finding, remedies: [], left: "its allocations could not be read; look again" } : finding;
+  return undone
+    ? { ...finding, remedies: [], left: "its allocations could not be read; run the audit again" }
+    : finding;
 }
 
 const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is ProviderRemedy => !("consumer" in remedy);

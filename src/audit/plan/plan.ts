@@ -103,7 +103,7 @@ export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   const strange = uuids.filter((uuid) => !changed.has(uuid));
   if (strange.length > 0) {
     throw new NotInPlan(
-      `the plan changes no consumer and no provider ${strange.join(", ")}; audit --plan writes one of what is wrong now`,
+      `the plan changes no consumer and no provider ${strange.join(", ")}; write a current plan with audit --plan`,
     );
   }
   return { ...plan, edits };

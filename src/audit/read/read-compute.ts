@@ -43,7 +43,7 @@ function serverOf(entry: Entry): Server {
   // A server in an unresponsive cell has little more than its id (2.69).
   if (status !== "UNKNOWN" && !(HOST in entry)) {
     throw new UnexpectedResponseError(
-      `server ${String(entry.id)} is shown without ${HOST}: these credentials lack the admin role`,
+      `server ${String(entry.id)} has no ${HOST}: these credentials lack the admin role`,
     );
   }
   return {

@@ -83,7 +83,7 @@ export class Findings {
       return;
     }
     const owner = row.server === null ? "no server and no migration has this uuid" : "it is a migration that has ended";
-    const text = `consumer ${uuid} holds ${Object.values(row.held).map(textOf).join(" and ")}, but ${owner}`;
+    const text = `consumer ${uuid} has ${Object.values(row.held).map(textOf).join(" and ")} allocated, but ${owner}`;
     const [provider = null] = Object.keys(row.held);
     this.replace(`consumer ${uuid}`, [
       [
@@ -112,7 +112,7 @@ export class Findings {
       return;
     }
     const { displayName, vmState, host } = server;
-    const text = `server ${displayName}, ${vmState}, on ${host} holds nothing in Placement: others may be given its room`;
+    const text = `server ${displayName}, ${vmState}, on ${host} has no allocations in Placement: others may claim its resources`;
     this.replace(subject, [[subject, { ...NOWHERE, code: "missing-allocation", text, host, server: uuid }]]);
   }
 
@@ -130,7 +130,7 @@ export class Findings {
     if (this.#moves(uuid, other).some(explains)) {
       return [];
     }
-    const text = `server ${displayName} is on ${host}, and holds resources of ${other} as well, which no move explains`;
+    const text = `server ${displayName} is on ${host} and also has allocations on ${other}, which no move explains`;
     const row = { ...NOWHERE, code: "doubled-allocation", text, host: other, server: uuid, provider };
     return [[`holding ${uuid} ${provider}`, row]];
   }
@@ -152,7 +152,7 @@ export class Findings {
     const left = moves.some(({ migrationType, status }) => migrationType === "evacuation" && status === "done")
       ? `it was evacuated, and the agent of ${host} removes this guest when it starts`
       : `this guest was left behind on ${host}`;
-    const text = `the records have server ${server.displayName} on ${server.host ?? "no host"}: ${left}`;
+    const text = `server ${server.displayName} is recorded on ${server.host ?? "no host"}: ${left}`;
     return [[key, { ...NOWHERE, code: "stale-guest", text, host, server: uuid }]];
   }
 
@@ -161,7 +161,7 @@ export class Findings {
     if (!this.#isAtRest(server, host)) {
       return [];
     }
-    const text = `the records have server ${displayName}, ${vmState}, on ${host}, but its hypervisor has no such guest`;
+    const text = `server ${displayName} (${vmState}) is recorded on ${host}, but its hypervisor has no such guest`;
     return [[`server ${uuid}`, { ...NOWHERE, code: "server-without-guest", text, host, server: uuid }]];
   }
 

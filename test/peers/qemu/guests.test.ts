@@ -246,7 +246,9 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     });
     // The destination's token file is only in a folder on its machine.
     await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
-    await expect(source.moves.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow("both hosts must be one machine");
+    await expect(source.moves.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow(
+      "both hosts must run on one machine",
+    );
     expect(await source.listInstanceUuids()).toEqual([UUID]);
   });
 

@@ -7,7 +7,7 @@ import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { NEED } from "../../unit/audit/audit-world.js";
 import { FAULTS, PlantedWorld } from "../../unit/audit/planted-world.js";
 
-describe("carrying a plan out", () => {
+describe("applying a plan", () => {
   let at: PlantedWorld;
   let plan: Plan;
 
@@ -22,7 +22,7 @@ describe("carrying a plan out", () => {
 
   const run = async (undo = false) => applyPlan((await at.world.cloud()).placement, plan, { undo });
 
-  it("refuses a line whose consumer has changed since, and does the others", async () => {
+  it("rejects a line whose consumer has changed since the audit, and applies the others", async () => {
     const orphan = plan.edits.findIndex(({ findings }) => findings.includes("orphaned-consumer"));
     const { action } = plan.edits[orphan] ?? {};
     const uuid = action?.kind === "allocations" ? (action.consumers[0]?.uuid ?? "") : "";
@@ -31,11 +31,11 @@ describe("carrying a plan out", () => {
     expect(lines.map(({ outcome }) => outcome.state)).toEqual(
       plan.edits.map((_, index) => (index === orphan ? "refused" : "done")),
     );
-    expect(lines[orphan]?.outcome).toMatchObject({ why: expect.stringMatching(/generation was to be 1, it is 2/) });
+    expect(lines[orphan]?.outcome).toMatchObject({ why: expect.stringMatching(/expected generation 1, found 2/) });
     expect(await at.world.consumers([uuid])).toMatchObject({ [uuid]: { held: { [at.node("one")]: NEED } } });
   });
 
-  it("does and takes back what was chosen alone, and refuses what the plan does not change", async () => {
+  it("applies and undoes only the chosen objects, and rejects objects that the plan does not change", async () => {
     const { placement } = await at.world.cloud();
     const chosen = plan.edits.filter(({ findings }) => findings.includes("orphaned-consumer"));
     const uuids = chosen.flatMap(({ action }) => subjectsOf(action));
@@ -50,12 +50,12 @@ describe("carrying a plan out", () => {
     expect(() => onlyOf(plan, ["nobody"])).toThrow(/changes no consumer and no provider nobody;/);
   });
 
-  it("finds each edit by what it changes", () => {
+  it("selects an edit by the object that it changes", () => {
     const found = plan.edits.map(({ action }) => onlyOf(plan, subjectsOf(action)).edits);
     expect(found.map((edits, index) => edits.includes(plan.edits[index] as Edit))).toEqual(plan.edits.map(() => true));
   });
 
-  it("refuses to take back what has changed since it was done", async () => {
+  it("rejects undoing a change whose object has changed since", async () => {
     await run();
     const owner = plan.edits.findIndex(({ findings }) => findings.includes("wrong-owner"));
     const { action } = plan.edits[owner] ?? {};
@@ -67,7 +67,7 @@ describe("carrying a plan out", () => {
     ]);
   });
 
-  it("refuses a provider that has changed since", async () => {
+  it("rejects a change of a provider that has changed since the audit", async () => {
     const stale = plan.edits.findIndex(({ action }) => action.kind === "set-inventories");
     const { action } = plan.edits[stale] ?? {};
     const uuid = action?.kind === "set-inventories" ? action.uuid : "";
@@ -134,7 +134,7 @@ describe("carrying a plan out", () => {
 describe("the plan's file", () => {
   const { files } = new VirtualWorld().spawn({ name: "client" });
 
-  it("is for its owner only, and reads as it was written", async () => {
+  it("is readable only by its owner, and is read back as written", async () => {
     const at = await PlantedWorld.open();
     for (const plant of Object.values(FAULTS)) {
       await plant(at);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { AuditWorld, inventory, NEED } from "../../unit/audit/audit-world.js";
 import { RESOURCES } from "../../unit/control-plane/compute/api-world.js";
 
-describe("what the audit calls wrong, and what it leaves alone", () => {
+describe("what the audit reports, and what it does not", () => {
   let world: AuditWorld;
   let one: string;
   let two: string;
@@ -25,11 +25,11 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     return vm;
   };
 
-  it("is nothing, where all is as it should be", async () => {
+  it("reports nothing for a consistent cloud", async () => {
     expect(await world.found()).toEqual([]);
   });
 
-  it("a server that was evacuated holds its old host; edited only while that is down", async () => {
+  it("an evacuated server with allocations on its old host, edited only while that host is down", async () => {
     await evacuated();
     await world.settle();
     world.reportAll("one");
@@ -46,7 +46,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     world.api.store.instances.destroy(world.api.store.instances.byHost("one")[0]?.uuid ?? "");
     const { findings, plan } = await world.audit();
     expect(findings.map(({ code, left: why }) => [code, why])).toEqual([
-      ["provider-without-node", expect.stringMatching(/consumers hold something there/)],
+      ["provider-without-node", expect.stringMatching(/it has allocations that cannot be removed/)],
       ["unfinished-evacuation", null],
     ]);
     expect(plan.edits).toHaveLength(1);
@@ -67,12 +67,14 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await world.found()).toEqual(["wrong-amounts vm1"]);
   });
 
-  it("a migration that nothing drives any more, after minutes", async () => {
+  it("a migration without progress for minutes", async () => {
     const vm = await world.healthy("one", "vm1");
     world.migration(vm, "evacuation", "accepted", ["one", "two"]);
     expect(await world.found()).toEqual([]);
     await world.settle();
-    expect(await left()).toEqual(["unfinished-evacuation: restart nova-compute on one and two, and look again"]);
+    expect(await left()).toEqual([
+      "unfinished-evacuation: restart nova-compute on one and two, and run the audit again",
+    ]);
   });
 
   it("an inventory that has shrunk below its use, and says what to do", async () => {
@@ -85,7 +87,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await left()).toEqual([expect.stringMatching(/^overcommitted-inventory: move servers away/)]);
   });
 
-  it("no node of Ironic that is reserved because its server has it, and one of which more is held than there is", async () => {
+  it("no Ironic node that is reserved for its server, but one with more allocated than its total", async () => {
     const inventories = { CUSTOM_BAREMETAL: inventory(1) };
     const metal = await world.host("metal", { inventories, type: "ironic" });
     const extraSpecs = { "resources:CUSTOM_BAREMETAL": "1", "resources:VCPU": "0", "resources:MEMORY_MB": "0" };
@@ -103,14 +105,14 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await world.found()).toEqual(["overcommitted-inventory metal"]);
   });
 
-  it("OA-15: an unconfirmed resize whose source half is gone; what it was, the API does not tell", async () => {
+  it("OA-15: an unconfirmed resize without source allocations, whose old flavor the API does not return", async () => {
     const vm = await world.healthy("two", "vm1", { vmState: "resized" });
     world.migration(vm, "resize", "finished", ["one", "two"]);
     await world.settle();
-    expect(await left()).toEqual([expect.stringMatching(/^missing-allocation: what it should hold/)]);
+    expect(await left()).toEqual([expect.stringMatching(/^missing-allocation: its correct allocations/)]);
   });
 
-  it("two compute nodes of one name, and no edit", async () => {
+  it("two compute nodes with the same name: no edit", async () => {
     const other = world.api.store.services.create({
       host: "three",
       binary: "nova-compute",
@@ -124,7 +126,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(plan.edits).toEqual([]);
   });
 
-  it("a renamed provider whose old name another has: no edit, and whose it is", async () => {
+  it("a renamed provider whose old name another provider has: no edit, and the provider is named", async () => {
     await world.ask("PUT", `/resource_providers/${one}`, { name: "renamed" });
     const other = world.uuid();
     await world.provider(other, "one", { VCPU: inventory(8), MEMORY_MB: inventory(8192) });
@@ -137,7 +139,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(plan.edits.filter((edit) => edit.findings.includes("identity-clash"))).toEqual([]);
   });
 
-  it("stale totals that would leave more held than there is: no edit", async () => {
+  it("stale totals whose update would exceed the capacity: no edit", async () => {
     await world.ask("PUT", "/resource_classes/CUSTOM_ANY");
     const big = await world.host("big", { inventories: { VCPU: inventory(2000), MEMORY_MB: inventory(800_000) } });
     const vm = world.server("big", "vm1", { imageRef: "", flavor: world.flavor("huge", { vcpus: 1500 }) });
@@ -147,7 +149,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     ]);
   });
 
-  it("stale totals that leave just what is held: an edit, in which max_unit follows where it was the total", async () => {
+  it("stale totals whose update just covers the allocations: an edit, in which max_unit follows if it equalled the total", async () => {
     await world.ask("PUT", "/resource_classes/CUSTOM_ANY");
     const inventories = { VCPU: inventory(2000), MEMORY_MB: inventory(900_000, { max_unit: 4096 }) };
     const big = await world.host("big", { inventories });
@@ -166,7 +168,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     ]);
   });
 
-  it("CPUs of a flavor that isolates its emulator threads: one more at most, of either class", async () => {
+  it("CPUs of a flavor that isolates its emulator threads: at most one more, of either class", async () => {
     const flavor = world.flavor("isolated", { vcpus: 2, extraSpecs: { "hw:emulator_threads_policy": "isolate" } });
     const inventories = { VCPU: inventory(900), PCPU: inventory(100), MEMORY_MB: inventory(800_000) };
     const host = await world.host("pinned", { inventories });
@@ -182,7 +184,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect((await world.found()).sort()).toEqual(["wrong-amounts one-less", "wrong-amounts two-more"]);
   });
 
-  it("an amount on two providers: which of them should serve it cannot be told", async () => {
+  it("an amount on two providers: the correct provider cannot be determined", async () => {
     const storage = world.uuid();
     const aggregates = ["a0000000-0000-4000-8000-000000000001"];
     const traits = ["MISC_SHARES_VIA_AGGREGATE"];
@@ -192,10 +194,10 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     await world.ask("PUT", `/resource_providers/${one}/aggregates`, body);
     const vm = world.server("one", "vm1");
     await world.allocate(vm.uuid, { [one]: { ...NEED, DISK_GB: 2 }, [storage]: { DISK_GB: 1 } });
-    expect(await left()).toEqual([expect.stringMatching(/^wrong-amounts: which provider should serve it/)]);
+    expect(await left()).toEqual([expect.stringMatching(/^wrong-amounts: the correct provider cannot be determined/)]);
   });
 
-  it("an unconfirmed resize on one host: two flavors in one sum say nothing, unless the old one is held apart", async () => {
+  it("an unconfirmed resize on one host: a sum of two flavors is not reported, unless the migration owns the old one", async () => {
     const vm = world.server("one", "vm1", { vmState: "resized" });
     await world.allocate(vm.uuid, { [one]: { ...NEED, VCPU: 3 } });
     const { uuid } = world.migration(vm, "resize", "finished", ["one", "one"]);
@@ -206,7 +208,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await world.found()).toEqual(["wrong-amounts vm1"]);
   });
 
-  it("what a migration holds for another project, by its type and number", async () => {
+  it("allocations of a migration for another project, with its type and number", async () => {
     const vm = await world.healthy("two", "vm1", { vmState: "resized" });
     const move = world.migration(vm, "resize", "finished", ["one", "two"]);
     await world.allocate(move.uuid, { [one]: NEED }, { project: "other" });
@@ -215,7 +217,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await world.found()).toEqual([`wrong-owner resize ${move.id}`]);
   });
 
-  it("a consumer of type MIGRATION that no migration has is orphaned, as one without a type", async () => {
+  it("a consumer of type MIGRATION without a migration is orphaned, like one without a type", async () => {
     const uuid = world.uuid();
     await world.allocate(uuid, { [one]: NEED }, { type: "MIGRATION" });
     const { findings } = await world.audit();
@@ -239,19 +241,23 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       const gone = world.uuid();
       await world.provider(gone, "gone", { VCPU: inventory(8), MEMORY_MB: inventory(8192) });
       await orphan({ [gone]: { VCPU: 1 } });
-      expect(await left()).toEqual([expect.stringMatching(/^provider-without-node: consumers hold something there/)]);
+      expect(await left()).toEqual([
+        expect.stringMatching(/^provider-without-node: it has allocations that cannot be removed/),
+      ]);
       await orphan({ [gone]: { VCPU: 1 }, [one]: NEED });
-      expect(await left()).toContain("unknown-consumer: it holds something on gone, which has no compute node, too");
+      expect(await left()).toContain("unknown-consumer: it also has allocations on gone, which has no compute node");
     });
 
     it.each(["VCPU", "PCPU", "MEMORY_MB"])("where the provider without a node has %s only", async (name) => {
       const gone = world.uuid();
       await world.provider(gone, "gone", { [name]: inventory(8) });
       await orphan({ [gone]: { [name]: 1 } });
-      expect(await left()).toEqual([expect.stringMatching(/^provider-without-node: consumers hold something there/)]);
+      expect(await left()).toEqual([
+        expect.stringMatching(/^provider-without-node: it has allocations that cannot be removed/),
+      ]);
     });
 
-    it("where it holds a sharing provider only, or is of another service", async () => {
+    it("where it has allocations only on a sharing provider, or belongs to another service", async () => {
       const storage = world.uuid();
       await world.provider(storage, "storage", { DISK_GB: inventory(9) }, { traits: ["MISC_SHARES_VIA_AGGREGATE"] });
       await orphan({ [storage]: { DISK_GB: 1 } });
@@ -259,16 +265,16 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       expect(await world.found()).toEqual([]);
     });
 
-    it("where it holds custom resources of a host that is no bare metal node", async () => {
+    it("where it has custom resources of a host that is not a bare metal node", async () => {
       await world.ask("PUT", "/resource_classes/CUSTOM_FPGA");
       const { generation } = await world.ask("GET", `/resource_providers/${one}`);
       const body = { ...inventory(4), resource_class: "CUSTOM_FPGA", resource_provider_generation: generation };
       await world.ask("POST", `/resource_providers/${one}/inventories`, body);
       await orphan({ [one]: { CUSTOM_FPGA: 1 } });
-      expect(await left()).toEqual([expect.stringMatching(/^unknown-consumer: it holds custom resources only/)]);
+      expect(await left()).toEqual([expect.stringMatching(/^unknown-consumer: it has only custom resources/)]);
     });
 
-    it("when more than a share of the provider would go: a database restored from an old copy", async () => {
+    it("when more than a share of the provider's consumers is unknown, as after restoring an old database", async () => {
       for (let n = 0; n < 4; n += 1) {
         await world.healthy("one", `old${n}`);
       }
@@ -287,7 +293,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     });
   });
 
-  describe("the second look clears", () => {
+  describe("the second read clears", () => {
     /** Runs the change once, when the first read has just finished with the providers. */
     const meanwhile = (change: () => void | Promise<void>): void => {
       let done = false;
@@ -301,7 +307,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       };
     };
 
-    it("a server that was made after servers were listed", async () => {
+    it("a server that was created after servers were listed", async () => {
       const uuid = world.uuid();
       let listed = false;
       world.meddle = async (_method, path) => {

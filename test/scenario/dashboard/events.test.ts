@@ -30,7 +30,7 @@ function makeServer(uuid = ONE, name = "<script>alert(1)</script>"): void {
   harness.store.instances.create({ ...instance, flavor: aFlavor(), vmState: "active", taskState: null });
 }
 
-it("the snapshot has everything, and what changes afterwards is told in whole rows", async () => {
+it("the snapshot is complete, and later changes are sent as complete rows", async () => {
   const id = makeHost("one");
   makeServer();
   const follower = await harness.follow("/events", await harness.enter());
@@ -49,7 +49,7 @@ it("the snapshot has everything, and what changes afterwards is told in whole ro
   await follower.leave();
 });
 
-it("heartbeats are told without the host's row, and a host that falls silent is told to be down", async () => {
+it("heartbeats are sent without the host's row, and a silent host is reported as down", async () => {
   const id = makeHost("one");
   const follower = await harness.follow("/events", await harness.enter());
   await follower.until("ready");
@@ -62,7 +62,7 @@ it("heartbeats are told without the host's row, and a host that falls silent is 
   await follower.leave();
 });
 
-it("a thousand changes in a moment are one message", async () => {
+it("a thousand simultaneous changes are one message", async () => {
   makeServer();
   const follower = await harness.follow("/events", await harness.enter());
   await follower.until("ready");
@@ -76,7 +76,7 @@ it("a thousand changes in a moment are one message", async () => {
   await follower.leave();
 });
 
-it("a browser that was away is told what it has missed, as one message, and another life's begins anew", async () => {
+it("a browser that reconnects gets the changes that it missed in one message; after a restart it reloads everything", async () => {
   makeServer();
   const session = await harness.enter();
   const first = await harness.follow("/events", session);
@@ -101,7 +101,7 @@ it("a browser that was away is told what it has missed, as one message, and anot
   }
 });
 
-it("requests are told of on their own, while somebody reads them", async () => {
+it("requests have their own stream, and are recorded only while it is read", async () => {
   const session = await harness.enter();
   const follower = await harness.follow("/events", session);
   await follower.until("ready");
@@ -120,7 +120,7 @@ it("requests are told of on their own, while somebody reads them", async () => {
   await follower.leave();
 });
 
-it("nothing is followed before somebody looks, nor half a minute after the last one has gone", async () => {
+it("nothing is followed before the first viewer connects, or half a minute after the last has left", async () => {
   makeHost("one");
   expect(harness.follows()).toBe(false);
   const follower = await harness.follow("/events", await harness.enter());
@@ -134,7 +134,7 @@ it("nothing is followed before somebody looks, nor half a minute after the last 
   expect(harness.watched.size).toBe(0);
 });
 
-it("what an agent has is told again when it says that its guests have changed", async () => {
+it("an agent's guests are sent again when the agent reports a change", async () => {
   makeHost("one");
   const joinToken = (await harness.runtime.files.read(DIRECTORY.joinTokenFile)).trim();
   const runtime = harness.world.spawn({ name: "agent" });
@@ -154,7 +154,7 @@ it("what an agent has is told again when it says that its guests have changed", 
   await harness.world.runUntil(connection.close());
 });
 
-it("what a hypervisor has is told again when its folder changes, with what the records do not say", async () => {
+it("a hypervisor's guests are sent again when its folder changes, with the findings of mismatches", async () => {
   makeHost("one");
   harness.guests.set("one", []);
   const follower = await harness.follow("/events", await harness.enter());

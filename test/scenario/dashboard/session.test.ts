@@ -29,7 +29,7 @@ afterEach(() => harness.stop());
 
 const status = async (...request: Parameters<DashboardHarness["ask"]>) => (await harness.ask(...request)).status;
 
-it("a link works once, within a minute, and its cookie is for this window's requests alone", async () => {
+it("a link works once, within a minute, and its cookie is restricted to this dashboard", async () => {
   const made = await harness.ask("/keys", { method: "POST", headers: { authorization: "Bearer join-token" } });
   const { key } = JSON.parse(made.body) as { key: string };
   const first = await harness.ask(`/enter?key=${key}`);
@@ -43,7 +43,7 @@ it("a link works once, within a minute, and its cookie is for this window's requ
   expect(entered.headers["set-cookie"]).toBeUndefined();
 });
 
-it("a key is made for who knows the join token", async () => {
+it("a key is issued only for the join token", async () => {
   for (const authorization of ["Bearer other", "Bearer ", ""]) {
     expect([authorization, await status("/keys", { method: "POST", headers: { authorization } })]).toEqual([
       authorization,
@@ -52,7 +52,7 @@ it("a key is made for who knows the join token", async () => {
   }
 });
 
-it("without a session there are no events, no lives, no bodies and no actions", async () => {
+it("without a session there are no events, histories, request bodies or actions", async () => {
   for (const target of ["/events", "/servers/one", "/requests/1"]) {
     expect([target, await status(target)]).toEqual([target, 401]);
   }
@@ -62,7 +62,7 @@ it("without a session there are no events, no lives, no bodies and no actions", 
   expect(done).toEqual([]);
 });
 
-it("another origin, another site's page and a name that was made to lead here get nothing", async () => {
+it("another origin, a page of another site and a rebound DNS name get nothing", async () => {
   const session = await harness.enter();
   const follower = await harness.follow("/events", session);
   await follower.next();
@@ -88,7 +88,7 @@ it("another origin, another site's page and a name that was made to lead here ge
   await follower.leave();
 });
 
-it("an action needs the secret that the events have told, and answers with the command that does the same", async () => {
+it("an action needs the secret from the event stream, and its response contains the equivalent command", async () => {
   const session = await harness.enter();
   const follower = await harness.follow("/events", session);
   await follower.next();
@@ -112,7 +112,7 @@ it("an action needs the secret that the events have told, and answers with the c
   await follower.leave();
 });
 
-it("a session that is read-only is offered no action, and has none", async () => {
+it("a read-only session is offered no actions and cannot run any", async () => {
   const session = await harness.enter(true);
   const follower = await harness.follow("/events", session);
   await follower.next();
@@ -123,7 +123,7 @@ it("a session that is read-only is offered no action, and has none", async () =>
   await follower.leave();
 });
 
-it("bad bodies of actions are refused before anything is done", async () => {
+it("invalid bodies of actions are rejected before anything is done", async () => {
   const session = await harness.enter();
   const follower = await harness.follow("/events", session);
   await follower.next();
@@ -140,7 +140,7 @@ it("bad bodies of actions are refused before anything is done", async () => {
   await follower.leave();
 });
 
-it("a session ends after its time, when it is ended, and with the process; its events end with a word", async () => {
+it("a session ends after its lifetime, by request, and with the process; its events end with a reason", async () => {
   const session = await harness.enter();
   const follower = await harness.follow("/events", session);
   await follower.until("ready");
@@ -155,7 +155,7 @@ it("a session ends after its time, when it is ended, and with the process; its e
   expect(await status("/session", { headers: second })).toBe(401);
 });
 
-it("the password of clouds.yaml begins a session, a wrong one does not, and ten wrong ones are enough", async () => {
+it("the password of clouds.yaml begins a session, a wrong one does not, and after ten failures logins are rejected", async () => {
   const password = /password: "?([^"\n]+)/.exec(await harness.runtime.files.read("/cluster/clouds.yaml"))?.[1] ?? "";
   const login = (body: unknown) => harness.ask("/session", { method: "POST", body: JSON.stringify(body) });
   const entered = await login({ user: "admin", password });
@@ -169,7 +169,7 @@ it("the password of clouds.yaml begins a session, a wrong one does not, and ten 
   expect((await login({ user: "admin", password })).status).toBe(204);
 });
 
-it("every answer keeps scripts of others out, and the page's files are not sent twice", async () => {
+it("every response forbids foreign scripts, and the page's files are revalidated instead of sent twice", async () => {
   const script = await harness.ask("/app.js");
   expect([script.status, script.body, script.headers["content-type"]]).toEqual([
     200,

@@ -35,7 +35,7 @@ describe("wrong-provider", () => {
         code: "wrong-provider",
         subject,
         provider: at("two"),
-        explanation: "the server is on node-one (host host-one), and all it holds is on node-two",
+        explanation: "the server is on node-one (host host-one), and all of its allocations are on node-two",
         remedies: [
           { kind: "drop", consumer: "vm", providers: ["two"] },
           { kind: "hold", consumer: "vm", provider: "one", amounts: NEED },
@@ -64,7 +64,7 @@ describe("wrong-provider", () => {
       {
         code: "wrong-provider",
         remedies: [],
-        left: "which providers of node-one should serve it cannot be told; set its allocations by hand",
+        left: "the correct providers of node-one cannot be determined; set its allocations by hand",
       },
     ]);
   });
@@ -76,7 +76,7 @@ describe("wrong-provider", () => {
         code: "wrong-provider",
         subject,
         provider: at("one"),
-        explanation: "the server (shelved_offloaded) has no host, and holds resources of node-one, node-two",
+        explanation: "the server (shelved_offloaded) has no host, but has allocations on node-one, node-two",
         remedies: ["one", "two"].map((uuid) => ({ kind: "drop", consumer: "vm", providers: [uuid] })),
         left: null,
       },
@@ -104,8 +104,8 @@ describe("doubled-allocation", () => {
         subject,
         provider: at("two"),
         explanation:
-          "the server is on node-one (host host-one) and holds resources there; it holds them on node-two, too, " +
-          "and no migration is under way that explains it",
+          "the server is on node-one (host host-one) and has allocations there; it also has allocations on node-two, " +
+          "and no migration in progress explains them",
         remedies: [{ kind: "drop", consumer: "vm", providers: ["two"] }],
         left: null,
       },
@@ -167,7 +167,7 @@ describe("missing-allocation", () => {
         subject,
         provider: at("one"),
         explanation:
-          "the server is on node-one (host host-one) and holds nothing there; it needs VCPU 1, MEMORY_MB 512, DISK_GB 1",
+          "the server is on node-one (host host-one) and has no allocations there; it needs VCPU 1, MEMORY_MB 512, DISK_GB 1",
         remedies: [
           { kind: "own", consumer: "vm", projectId: "project", userId: "user" },
           { kind: "hold", consumer: "vm", provider: "one", amounts: NEED },
@@ -200,7 +200,7 @@ describe("missing-allocation", () => {
     ]);
   });
 
-  const BY_HAND = "what it should hold, and where, cannot be told; set its allocations by hand";
+  const BY_HAND = "its correct allocations cannot be determined; set them by hand";
   const specs = (extraSpecs: Readonly<Record<string, string>>) => ({
     flavor: { ...server("vm", "one").flavor, extraSpecs },
   });
@@ -247,7 +247,8 @@ describe("missing-allocation of a move that waits for its confirmation", () => {
   const resized = [server("vm", "two", { vmState: "resized" })];
   const moves = (more: Parameters<typeof migration>[2] = {}) => [migration("vm", "finished", more)];
   const held = { vm: { two: NEED } };
-  const what = "migration 7 of server name-vm waits for its confirmation, and nothing is held on its source node-one";
+  const what =
+    "migration 7 of server name-vm waits for its confirmation, and has no allocations on its source node-one";
 
   it("its source is held for the migration again", () => {
     expect(findingsOf({ servers: resized, migrations: moves(), held })).toEqual([
@@ -268,9 +269,9 @@ describe("missing-allocation of a move that waits for its confirmation", () => {
   it("of a resize the API does not tell what that was", () => {
     expect(findingsOf({ servers: resized, migrations: moves({ type: "resize" }), held })).toMatchObject([
       {
-        explanation: `${what.replace("migration 7", "resize 7")}; what the old flavor needs is not told by the API`,
+        explanation: `${what.replace("migration 7", "resize 7")}; the API does not return its old flavor`,
         remedies: [],
-        left: "what it should hold, and where, cannot be told; set its allocations by hand",
+        left: "its correct allocations cannot be determined; set them by hand",
       },
     ]);
   });

@@ -21,7 +21,7 @@ describe("wrong-amounts", () => {
         subject,
         provider: at("one"),
         explanation:
-          "the server holds VCPU 2 instead of 1, DISK_GB 0 instead of 1 on node-one, by what its flavor needs",
+          "the server's allocations on node-one differ from its flavor: VCPU 2 instead of 1, DISK_GB 0 instead of 1",
         remedies: [
           { kind: "hold", consumer: "vm", provider: "one", amounts: { VCPU: 1 } },
           { kind: "hold", consumer: "vm", provider: "one", amounts: { DISK_GB: 1 } },
@@ -49,10 +49,10 @@ describe("wrong-amounts", () => {
     const servers = [server("vm", "one", specs(extraSpecs))];
     const findings = holding({ ...cpus, MEMORY_MB: 512, DISK_GB: 1 }, { servers });
     expect(findings.map(({ explanation }) => explanation)).toEqual(
-      mismatches.map((text) => `the server holds ${text} on node-one, by what its flavor needs`),
+      mismatches.map((text) => `the server's allocations on node-one differ from its flavor: ${text}`),
     );
     for (const { remedies, left } of findings) {
-      const unknown = "which provider should serve it cannot be told; set its allocations by hand";
+      const unknown = "the correct provider cannot be determined; set its allocations by hand";
       expect([remedies.length, left]).toEqual(mismatches[0]?.startsWith("CPUs") ? [0, unknown] : [1, null]);
     }
   });
@@ -77,7 +77,7 @@ describe("wrong-amounts", () => {
     const providers = [provider("one"), provider("two"), NFS];
     const held = { vm: { one: NEED, nfs: { DISK_GB: 2 } } };
     expect(findingsOf({ servers: [server("vm", "one")], providers, held })).toMatchObject([
-      { remedies: [], left: "which provider should serve it cannot be told; set its allocations by hand" },
+      { remedies: [], left: "the correct provider cannot be determined; set its allocations by hand" },
     ]);
   });
 
@@ -105,11 +105,11 @@ describe("wrong-owner", () => {
     });
 
   test.each([
-    [{ projectId: "other" }, "its allocations are on account of project other instead of project"],
-    [{ userId: "other" }, "its allocations are on account of user other instead of user"],
+    [{ projectId: "other" }, "its allocations belong to project other instead of project"],
+    [{ userId: "other" }, "its allocations belong to user other instead of user"],
     [
       { projectId: null, userId: "other" },
-      "its allocations are on account of project null instead of project and user other instead of user",
+      "its allocations belong to project null instead of project and user other instead of user",
     ],
   ])("%j", (record, explanation) => {
     expect(owned(record)).toEqual([
@@ -148,7 +148,7 @@ describe("wrong-owner", () => {
 describe("consumers that Nova does not know", () => {
   const unknown = (more: Parts = {}, maxShare = 1) => findingsOf({ held: { x: { one: NEED } }, ...more }, maxShare);
   const consumer = { kind: "consumer", uuid: "x", name: "" };
-  const holds = "holds VCPU 1, MEMORY_MB 512, DISK_GB 1 on node-one";
+  const holds = "has VCPU 1, MEMORY_MB 512, DISK_GB 1 allocated on node-one";
 
   it("orphaned-consumer: no server and no migration; it is cleared", () => {
     expect(unknown()).toEqual([
@@ -165,7 +165,7 @@ describe("consumers that Nova does not know", () => {
 
   it("sums and names what it holds on several nodes", () => {
     const [finding] = unknown({ held: { x: { one: NEED, two: { VCPU: 2 } } } });
-    expect(finding?.explanation).toContain("it holds VCPU 3, MEMORY_MB 512, DISK_GB 1 on node-one, node-two");
+    expect(finding?.explanation).toContain("it has VCPU 3, MEMORY_MB 512, DISK_GB 1 allocated on node-one, node-two");
   });
 
   const metal = (type: string, inventories = { CUSTOM_METAL: inventory(1) }): Parts => ({
@@ -176,7 +176,7 @@ describe("consumers that Nova does not know", () => {
 
   it("baremetal-leftover: the node is taken for good", () => {
     const explanation =
-      "no server has this uuid; the bare metal node is taken for good: it holds CUSTOM_METAL 1 on node-one";
+      "no server has this uuid; it has CUSTOM_METAL 1 allocated on node-one, which blocks the bare metal node";
     for (const type of ["ironic", "QEMU"]) {
       expect(unknown(metal(type))).toMatchObject([
         { code: "baremetal-leftover", explanation, remedies: [{ kind: "clear", consumer: "x" }] },
@@ -187,7 +187,7 @@ describe("consumers that Nova does not know", () => {
     expect(unknown(metal("QEMU", both))).toMatchObject([
       {
         code: "unknown-consumer",
-        left: "it holds custom resources only, and not of a bare metal node: another service may hold them",
+        left: "it has only custom resources, and not of a bare metal node: they may belong to another service",
       },
     ]);
   });
@@ -218,17 +218,17 @@ describe("consumers that Nova does not know", () => {
     [
       "below 2.59",
       { knowsMigrationConsumers: false },
-      "this Compute API (below 2.59) does not tell the uuids of migrations",
+      "this Compute API (below 2.59) does not return the uuids of migrations",
     ],
     [
       "a deaf cell",
       { servers: [server("vm", null, { status: "UNKNOWN" })] },
-      "a cell does not answer, and its migrations are not known; look again when it does",
+      "a cell is not responding, so its migrations are unknown; run the audit again when it responds",
     ],
     [
       "something on a provider without a node",
       { held: { x: { one: NEED, gone: NEED } }, providers: [provider("one"), provider("two"), provider("gone")] },
-      "it holds something on node-gone, which has no compute node, too",
+      "it also has allocations on node-gone, which has no compute node",
     ],
     [
       "a renamed provider",
@@ -238,7 +238,7 @@ describe("consumers that Nova does not know", () => {
   ])("unknown-consumer: %s leaves a doubt", (_what, parts, left) => {
     const finding = unknown(parts).find(({ code }) => code === "unknown-consumer");
     expect(finding).toMatchObject({ subject: consumer, remedies: [], left });
-    expect(finding?.explanation).toMatch(/^neither a server nor a migration is known that holds VCPU/);
+    expect(finding?.explanation).toMatch(/^no known server or migration has this uuid; it has VCPU/);
   });
 
   it("so does the other of two nodes with one name", () => {

@@ -21,7 +21,7 @@ it("a guest on another host than its server, with what removes it", () => {
       provider: { uuid: "one", name: "node-one" },
       explanation:
         "the server is on host host-two, and host host-one has a guest of it (shut off) that no move explains",
-      left: "find out what started it before you remove it on the hypervisor of host-one; a delete of the server removes it, too",
+      left: "find out what started it before you remove it on the hypervisor of host-one; deleting the server removes it as well",
     },
   ]);
 });
@@ -33,7 +33,7 @@ test.each<[string, Parts]>([
   expect(checkLeftGuests(more)).toMatchObject([
     {
       ...BASE,
-      left: "a resize or a cold migration has left it: an evacuation of the server from its destination, or a delete, removes it from host-one",
+      left: "a resize or a cold migration left it: evacuating the server from its destination, or deleting the server, removes it from host-one",
     },
   ]);
 });

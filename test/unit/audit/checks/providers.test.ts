@@ -4,7 +4,7 @@ import { findingsOf, found, inventory, NEED, node, type Parts, provider, server,
 
 const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
 const SETTLE =
-  "find out which of the two is the host (compute_id in its state_path, my_ip), and mend or delete the other by hand";
+  "find out which of the two is the host (compute_id in its state_path, my_ip), and fix or delete the other by hand";
 
 describe("provider-without-node", () => {
   const gone = (more: Parts = {}, own: Parameters<typeof provider>[1] = {}) =>
@@ -38,7 +38,7 @@ describe("provider-without-node", () => {
       "its host has a service",
       { services: [{ host: "node-gone", up: false }] },
       {},
-      /^host node-gone has a compute service: its agent makes the compute node again; start it, or delete the service$/,
+      /^host node-gone has a compute service: its agent recreates the compute node; start it, or delete the service$/,
     ],
     [
       "servers are recorded to be there",
@@ -126,7 +126,7 @@ describe("identity-clash", () => {
           subject: { kind: "node", ...at("one") },
           provider: { uuid: "old", name: "node-one" },
           explanation:
-            "compute node node-one of host host-one has uuid one and no provider, for provider old has its name",
+            "compute node node-one of host host-one has uuid one but no provider, because provider old has its name",
           remedies: [
             { kind: "delete-provider", uuid: "old" },
             { kind: "create-provider", ...at("one") },
@@ -181,9 +181,9 @@ describe("overcommitted-inventory", () => {
         code: "overcommitted-inventory",
         subject: { kind: "provider", ...at("one") },
         provider: null,
-        explanation: "more is held than the provider offers: 2 VCPU of 1",
+        explanation: "more is allocated than the provider's capacity: 2 VCPU of 1",
         remedies: [],
-        left: "move servers away, or raise the allocation ratio or lower what is reserved in the host's nova.conf",
+        left: "move servers away, or raise the allocation ratio or lower the reserved amounts in the host's nova.conf",
       },
     ]);
   });

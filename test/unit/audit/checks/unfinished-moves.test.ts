@@ -20,7 +20,7 @@ describe("unfinished-migration", () => {
         code: "unfinished-migration",
         subject: { kind: "migration", uuid: "move", name: "migration 7" },
         provider: at("one"),
-        explanation: "migration 7 of server name-vm has ended (confirmed) and still holds resources of node-one",
+        explanation: "migration 7 of server name-vm has ended (confirmed) and still has allocations on node-one",
         remedies: [{ kind: "clear", consumer: "move" }],
         left: null,
       },
@@ -34,7 +34,7 @@ describe("unfinished-migration", () => {
       {
         code: "unfinished-migration",
         explanation:
-          "migration 7 of server name-vm has ended (error) and still holds what the server needs on node-one",
+          "migration 7 of server name-vm has ended (error) and still has the allocations that the server needs on node-one",
         remedies: [{ kind: "take-over", consumer: "vm", from: "move" }],
       },
     ]);
@@ -59,7 +59,10 @@ describe("unfinished-migration", () => {
 
   it("one of a server that is gone", () => {
     expect(moved("error", { servers: [], held: { move: { one: NEED } } })).toMatchObject([
-      { explanation: "migration 7 of a server that is gone has ended (error) and still holds resources of node-one" },
+      {
+        explanation:
+          "migration 7 of a server that no longer exists has ended (error) and still has allocations on node-one",
+      },
     ]);
     expect(moved("migrating", { servers: [], held: { move: { one: NEED } } })).toEqual([]);
   });
@@ -75,14 +78,14 @@ describe("unfinished-migration", () => {
         code: "unfinished-migration",
         subject: { kind: "migration", uuid: "move", name: "migration 7" },
         provider: null,
-        explanation: "migration 7 of server name-vm is migrating, and nothing has been done about it for minutes",
+        explanation: "migration 7 of server name-vm is migrating, and has made no progress for minutes",
         remedies: [],
-        left: "restart nova-compute on host-one and host-two, and look again",
+        left: "restart nova-compute on host-one and host-two, and run the audit again",
       },
     ]);
     const early = [migration("vm", "accepted", { type: "evacuation", changedAt: 0, destHost: null, uuid: null })];
     expect(moved("", { migrations: early, held: {} })).toMatchObject([
-      { code: "unfinished-evacuation", subject, left: "restart nova-compute on host-one, and look again" },
+      { code: "unfinished-evacuation", subject, left: "restart nova-compute on host-one, and run the audit again" },
     ]);
   });
 
@@ -98,7 +101,7 @@ describe("unfinished-migration", () => {
           provider: at("one"),
           explanation:
             "migration 7 of server name-vm waits for a confirmation (finished), which the server does not accept since it was " +
-            `reset to ${vmState}, and still holds resources of node-one`,
+            `reset to ${vmState}, and still has allocations on node-one`,
           remedies: [{ kind: "clear", consumer: "move" }],
           left: null,
         },
@@ -162,7 +165,7 @@ describe("unfinished-evacuation", () => {
       held: { vm: { one: NEED, two: NEED } },
     });
   const text =
-    "the server was evacuated from host host-one to host-two (evacuation 7, done) and still holds resources of node-one";
+    "the server was evacuated from host host-one to host-two (evacuation 7, done) and still has allocations on node-one";
 
   it("its old host is down: what is held there goes", () => {
     expect(evacuated([node("one", { serviceUp: false }), node("two")])).toEqual([

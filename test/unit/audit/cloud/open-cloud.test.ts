@@ -115,11 +115,11 @@ describe("entering a cloud", () => {
       (status: number): Responder =>
       ({ url }) =>
         url.endsWith("/auth/tokens") ? { status } : undefined;
-    expect(await failure(tokens(401))).toMatch(/refused the user or the password \(401\)/);
+    expect(await failure(tokens(401))).toMatch(/rejected the user or the password \(401\)/);
     expect(await failure(tokens(401), { credentials: { kind: "token", token: "t" } })).toMatch(/expired/);
     expect(await failure(tokens(403))).toMatch(/403/);
-    expect(await failure(tokens(404))).toMatch(/no Identity v3 there; check auth_url/);
-    expect(await failure(tokens(500))).toMatch(/answered 500 where 201/);
+    expect(await failure(tokens(404))).toMatch(/there is no Identity v3; check auth_url/);
+    expect(await failure(tokens(500))).toMatch(/responded 500, expected 201/);
     expect(await failure(() => undefined, { region: "R9" })).toMatch(
       /no compute endpoint with interface internal in region R9; it has public in R2, internal in R2/,
     );
@@ -129,7 +129,7 @@ describe("entering a cloud", () => {
         : undefined;
     const { scope: _, ...nowhere } = CONFIG;
     const error = await openCloud(stub(unscoped), nowhere).catch((each: Error) => each.message);
-    expect(error).toMatch(/the token has no catalog, as it is scoped to nothing; set project_name, or system_scope/);
+    expect(error).toMatch(/the token has no catalog, since it is unscoped; set project_name, or system_scope/);
     const failPlacement: Responder = ({ url }) => {
       if (url.startsWith("http://placement")) {
         throw new HttpConnectFailure(url, "ECONNREFUSED");
@@ -140,7 +140,7 @@ describe("entering a cloud", () => {
       /no response from http:\/\/placement\/: ECONNREFUSED.*placement service/,
     );
     const proxy: Responder = ({ url }) => (url.startsWith("http://nova") ? { status: 502, body: "<html>" } : undefined);
-    expect(await failure(proxy)).toMatch(/the compute endpoint answered 502/);
+    expect(await failure(proxy)).toMatch(/the compute endpoint responded 502/);
   });
 
   it("gets another token once one has expired, and gives up when that is refused, too", async () => {
@@ -156,7 +156,7 @@ describe("entering a cloud", () => {
       stub(({ url }) => (url.endsWith("/x") ? { status: 401 } : undefined)),
       CONFIG,
     );
-    await expect(never.compute.get("/x")).rejects.toThrow(/does not accept the token of cloud far \(401\)/);
+    await expect(never.compute.get("/x")).rejects.toThrow(/rejected the token of cloud far \(401\)/);
   });
 });
 
@@ -171,9 +171,9 @@ describe("who may audit", () => {
     };
     const { compute } = await openCloud(world.http, config);
     await expect(compute.get("/servers/detail?all_tenants=True")).rejects.toThrow(
-      /answered 403: Policy doesn't allow .*; the credentials lack a role: the audit reads all projects and needs admin/,
+      /responded 403: Policy doesn't allow .*; the credentials lack a role: the audit reads all projects and needs admin/,
     );
     const wrong = { ...config, credentials: { kind: "password" as const, user, password: "wr0ng" } };
-    await expect(openCloud(world.http, wrong)).rejects.toThrow(/refused the user or the password \(401\)/);
+    await expect(openCloud(world.http, wrong)).rejects.toThrow(/rejected the user or the password \(401\)/);
   });
 });

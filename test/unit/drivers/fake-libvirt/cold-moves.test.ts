@@ -171,10 +171,10 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       const destination = await connect(harness, "devstack2");
       const diskInfo = JSON.stringify({ instancesPath: `${harness.folder}/hypervisors/devstack1/instances` });
       await expect(destination.moves.finishMigration(migrationOf(), large, diskInfo, FINISH)).rejects.toThrow(
-        /cannot be taken: the source has no disk of it set aside in .*devstack1\/instances/,
+        /cannot be migrated here: the source has no disk of it set aside in .*devstack1\/instances/,
       );
       await expect(destination.moves.finishMigration(migrationOf(), large, "[]", FINISH)).rejects.toThrow(
-        /disk information is not of fake-libvirt: expected JSON with instancesPath, found \[\]/,
+        /disk information is not from fake-libvirt: expected JSON with instancesPath, found \[\]/,
       );
       expect(await lookAt(harness, false)).toMatchObject({ destination: undefined });
     });
@@ -188,7 +188,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
 
     test("S 4b when the disks are gone: says where they should be, and defines no empty guest", async () => {
       await expect(source.moves.finishRevertMigration(small, REVERT)).rejects.toThrow(
-        /cannot be brought back: expected its disk in .*instances\/1111/,
+        /cannot be restored: expected its disk in .*instances\/1111/,
       );
       expect(await lookAt(harness, false)).toMatchObject({ source: undefined });
     });
@@ -201,7 +201,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       await source.moves.confirmMigration(migrationOf(), large, CONFIRM);
       expect(await other.powerState(large)).toBe(1);
       expect(harness.logs).toMatchObject([
-        { level: "warn", message: "the guest stays: another agent of this hypervisor has defined it since" },
+        { level: "warn", message: "guest left in place: another agent of this hypervisor has redefined it" },
       ]);
     });
   });

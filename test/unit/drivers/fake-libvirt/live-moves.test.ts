@@ -150,7 +150,7 @@ describe("6.5 the course of a live migration", () => {
     await hosts.runtime.advance(1_000);
     expect(await hosts.look()).toMatchObject({ source: "paused", destination: "running" });
     expect(hosts.source.events).toEqual(["postcopy_started"]);
-    await expect(hosts.source.driver.moves.liveMigrationAbort(small)).rejects.toThrow(/cannot be stopped any more/);
+    await expect(hosts.source.driver.moves.liveMigrationAbort(small)).rejects.toThrow(/can no longer be aborted/);
     expect(called).toEqual([]);
     await hosts.runtime.advance(8_000);
     await done;
@@ -254,7 +254,7 @@ describe("8.3 checks, and what they leave", () => {
     expect(await getPreCheckError(await twoHosts({ shared: true }), true)).toContain(
       "cannot be used with shared storage",
     );
-    expect(await getPreCheckError(await twoHosts(), false)).toContain("on no storage that both hosts share");
+    expect(await getPreCheckError(await twoHosts(), false)).toContain("not on storage that both hosts share");
   });
 
   test("a CPU that lacks what the guest's has", async () => {
@@ -297,11 +297,11 @@ describe("8.3 checks, and what they leave", () => {
     const uri = "fake-libvirt:///elsewhere";
     const elsewhere = { ...destinationData, destination: { ...(destinationData.destination as object), uri } };
     await expect(source.driver.moves.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
-      /\/elsewhere is not the destination's hypervisor here: both hosts must see the same folders/,
+      /\/elsewhere is not the destination's hypervisor on this host: both hosts must share their folders/,
     );
     await expect(
       source.driver.moves.checkCanLiveMigrateSource(small, { ...destinationData, destination: null }),
-    ).rejects.toThrow(/names no hypervisor/);
+    ).rejects.toThrow(/contains no hypervisor/);
   });
 
   test("the file that the checks look for is gone afterwards", async () => {
@@ -331,7 +331,9 @@ describe("8.3 checks, and what they leave", () => {
 
   test("8.2 cleanup must not be used on a running guest; an absent one is success", async () => {
     const { source, look } = await twoHosts();
-    await expect(source.driver.moves.cleanup(small, DESTROY)).rejects.toThrow(/is running here: it is not cleaned up/);
+    await expect(source.driver.moves.cleanup(small, DESTROY)).rejects.toThrow(
+      /is running on this host and is not cleaned up/,
+    );
     expect(await look()).toMatchObject({ source: "running" });
     await source.driver.powerOff(small);
     await source.driver.moves.cleanup(small, KEEP_DISKS);

@@ -80,7 +80,7 @@ test("a steady pass does not read who the hypervisor is; a new name is told in t
   await runtime.files.write("/h/hypervisor.json", renamed);
   expect(await pass()).toEqual(["hypervisor.json"]);
   expect(runtime.logs.map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/the hypervisor is renamed now, but it was devstack1/),
+    expect.stringMatching(/names the hypervisor renamed now, but it was devstack1/),
   );
   await host.cleanupHost();
 });

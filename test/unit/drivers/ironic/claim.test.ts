@@ -40,7 +40,7 @@ describe("8.2 a claim", () => {
     },
   );
 
-  test("of a node that was locked for a moment is tried once more", async () => {
+  test("of a node that was locked briefly is retried once", async () => {
     const { driver, ironic, node } = await started();
     let locked = 1;
     ironic.fault = ({ method }) => {
@@ -54,7 +54,7 @@ describe("8.2 a claim", () => {
     expect(node.instance_uuid).toBe(INSTANCE);
   });
 
-  test("whose answer was lost is found in the node", async () => {
+  test("whose response was lost is found in the node", async () => {
     const { driver, ironic, node } = await started();
     ironic.fault = ({ method }) => (method === "PATCH" ? "answer lost" : undefined);
     await driver.prepareForSpawn(bareMetal(NODE));
@@ -62,7 +62,7 @@ describe("8.2 a claim", () => {
     expect(ironic.observedRequests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
   });
 
-  test("of an instance that has another node is hopeless", async () => {
+  test("of an instance that has another node aborts the build", async () => {
     const { driver, ironic } = await started();
     const other = ironic.add({ instance_uuid: INSTANCE });
     await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe("8.2 a claim", () => {
     });
   });
 
-  test("is undone once, and a second time is nothing to do", async () => {
+  test("is undone once, and undoing it again does nothing", async () => {
     const { driver, ironic, node } = await started();
     await driver.prepareForSpawn(bareMetal(NODE));
     await driver.failedSpawnCleanup(bareMetal(NODE));
@@ -81,7 +81,7 @@ describe("8.2 a claim", () => {
     expect(ironic.requests().slice(before)).toEqual([BY_INSTANCE]);
   });
 
-  test("of ten claimants of one node one gets it", async () => {
+  test("of ten claimants of one node exactly one succeeds", async () => {
     const ironic = new FakeIronic();
     ironic.add();
     const { driver } = await ironicDriver({ ironic });

@@ -11,7 +11,7 @@ function recorded(name: string) {
 
 const nodeRequest = (ironic: FakeIronic) => ironic.observedRequests.filter(({ path }) => path.startsWith("/v1/nodes"));
 
-describe("what an answer means", () => {
+describe("the meaning of a response", () => {
   test.each([
     ["error-404-node", 404, "not-found", "could not be found"],
     ["error-409-node-locked", 409, "locked", "is locked by host localhost"],
@@ -42,7 +42,7 @@ describe("what an answer means", () => {
     expect(toIronicError("GET", "u", status, fault(status, text).body).meaning).toBe(meaning);
   });
 
-  test("bodies that are no JSON, or not twice", () => {
+  test("bodies that are not JSON, or not JSON in JSON", () => {
     expect(faultText("<html>502</html>")).toBe("<html>502</html>");
     expect(faultText('{"error_message": "plain"}')).toBe("plain");
     expect(faultText('{"error_message": {"faultstring": "once"}}')).toBe("once");
@@ -76,7 +76,7 @@ describe("the API version", () => {
     });
   });
 
-  test("is agreed on anew when Ironic was downgraded", async () => {
+  test("is negotiated again after Ironic was downgraded", async () => {
     const ironic = new FakeIronic();
     const { driver } = await ironicDriver({ ironic });
     await driver.getAvailableNodes({ refresh: true });
@@ -89,7 +89,7 @@ describe("the API version", () => {
     ]);
   });
 
-  test("an Ironic that is away does not keep the agent from starting", async () => {
+  test("an unreachable Ironic does not prevent the agent's start", async () => {
     const ironic = new FakeIronic();
     ironic.fault = () => "refused";
     const { driver } = await ironicDriver({ ironic });
@@ -139,7 +139,7 @@ describe("authentication", () => {
     }
   }
 
-  test("a token of Identity, and the endpoint of its catalog; one for requests at once", async () => {
+  test("a token from Identity and the endpoint in its catalog, shared by parallel requests", async () => {
     const ironic = new Cloud();
     const { driver } = await ironicDriver({ ironic, config: KEYSTONE });
     await Promise.all([driver.isNodeDeleted("a"), driver.isNodeDeleted("b")]);
@@ -159,7 +159,7 @@ describe("authentication", () => {
     },
   );
 
-  test("another token before the end of the old one, and after a 401, once", async () => {
+  test("a new token before the old one expires, and once after a 401", async () => {
     const ironic = new Cloud();
     ironic.expiresAt = "2000-01-01T00:00:00Z";
     const { driver } = await ironicDriver({ ironic, config: KEYSTONE });
@@ -176,7 +176,7 @@ describe("authentication", () => {
     expect(ironic.tokens).toBe(before + 3);
   });
 
-  test("options that are missing are named", async () => {
+  test("missing options are named", async () => {
     await expect(ironicDriver({ config: { endpoint_override: null } })).rejects.toThrow("[ironic] endpoint_override");
     await expect(ironicDriver({ config: { ...KEYSTONE, password: null } })).rejects.toThrow("[ironic] password");
   });
@@ -212,7 +212,7 @@ describe("retries", () => {
     expect(outcome).toBe("done");
     expect(slept.slice(0, 5)).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(puts).toBe(6);
-    expect((await powerOn(response, 6)).outcome).toMatch(/Ironic answered PUT/);
+    expect((await powerOn(response, 6)).outcome).toMatch(/Ironic responded to PUT/);
   });
 
   test.each([

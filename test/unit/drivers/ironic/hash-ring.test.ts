@@ -28,7 +28,7 @@ test.each([
 describe.each(vectors.rings.map(({ hosts, owner }) => [hosts.join(" "), hosts, owner] as const))(
   "the ring of %s",
   (_, hosts, owner) => {
-    test("gives each node to the host that tooz gives it to", () => {
+    test("assigns each node to the same host as tooz", () => {
       const ring = new HashRing(hosts.map((host) => host.toUpperCase()));
       expect(Object.keys(owner).length).toBe(60);
       expect(Object.fromEntries(Object.keys(owner).map((node) => [node, ring.ownerOf(node)]))).toEqual(owner);

@@ -111,7 +111,7 @@ describe("8.9 state to inventory", () => {
   });
 });
 
-test("8.9 a node without resource class fails, the others go on", async () => {
+test("8.9 a node without a resource class fails, and the others are reported", async () => {
   const ironic = new FakeIronic();
   const bad = ironic.add({ resource_class: null });
   const good = ironic.add();
@@ -156,7 +156,7 @@ describe("a resource class that was changed", () => {
     expect(logs.some(({ level, message }) => level === "warn" && message.includes("resource class"))).toBe(true);
   });
 
-  test("is taken over when the node is free", async () => {
+  test("is replaced when the node is free", async () => {
     const { provider } = await reported({ resource_class: "new" }, {}, withOld);
     expect(Object.keys(provider.inventory)).toEqual(["CUSTOM_NEW"]);
   });
@@ -195,7 +195,7 @@ test.each([
   expect(resource.supportedInstances).toEqual(supported);
 });
 
-test("what is kept of a node is what the driver reads of it, not all that Ironic says", async () => {
+test("only the fields that the driver uses are retained of a node", async () => {
   const retained = JSON.stringify(readNode(await golden("active"), "test"));
   expect(retained.length).toBeLessThan(500);
   expect(retained).not.toContain("links");

@@ -5,7 +5,7 @@ import { type FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
 import { active, BY_INSTANCE, NODE, recordedBodies, started } from "./support/started.js";
 
 describe("8.2 building", () => {
-  test("claims, tells of the instance, validates, deploys and polls as recorded", async () => {
+  test("claims, writes the instance info, validates, deploys and polls as recorded", async () => {
     const { driver, ironic, slept } = await started();
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
@@ -39,7 +39,7 @@ describe("8.2 building", () => {
     expect(order.slice(1, 3)).toEqual([`POST /v1/nodes/${NODE}/vifs`, `POST /v1/nodes/${NODE}/vifs`]);
   });
 
-  test("a port is attached once the node is not locked any more", async () => {
+  test("a port is attached once the node is no longer locked", async () => {
     const { driver, ironic, node } = await started();
     await driver.prepareForSpawn(bareMetal(NODE));
     let locked = 2;
@@ -55,7 +55,7 @@ describe("8.2 building", () => {
     expect(node.vifs).toEqual(["p1"]);
   });
 
-  test("a config drive goes along as an object", async () => {
+  test("a config drive is sent as an object", async () => {
     const { driver, ironic } = await started();
     const userData = Buffer.from("#!/bin/sh").toString("base64");
     const instance = bareMetal(NODE, { configDrive: true, userData, metadata: { a: "b" } });
@@ -66,7 +66,7 @@ describe("8.2 building", () => {
     });
   });
 
-  test("a config drive has the key of its user", async () => {
+  test("a config drive contains its user's SSH key", async () => {
     const { driver, ironic } = await started();
     const instance = bareMetal(NODE, { configDrive: true, keyName: "mine", keyData: "ssh-rsa AAAA" });
     await driver.prepareForSpawn(instance);
@@ -76,12 +76,12 @@ describe("8.2 building", () => {
     });
   });
 
-  test("files that no such config drive can hold abort the build", async () => {
+  test("injected files, which such a config drive cannot contain, abort the build", async () => {
     const { driver } = await started();
     const injectedFiles = [{ path: "/etc/motd", contents: "aGk=" }];
     const instance = bareMetal(NODE, { configDrive: true, injectedFiles });
     await driver.prepareForSpawn(instance);
-    await expect(driver.spawn(instance, spawnOptions())).rejects.toThrow(/wants 1 files \(personality\)/);
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toThrow(/has 1 files \(personality\)/);
   });
 
   test.each([
@@ -121,7 +121,7 @@ describe("8.2 building", () => {
     expect(ironic.observedRequests.at(-1)?.body).toEqual((await recordedBodies("prepare_for_spawn then")).at(-1));
   });
 
-  test("a deployment that fails says why, and is left to destroy", async () => {
+  test("a failed deployment reports its reason, and is left for destroy", async () => {
     const { driver, ironic, node } = await started();
     ironic.deployEnds = "deploy failed";
     const instance = bareMetal(NODE);
@@ -132,7 +132,7 @@ describe("8.2 building", () => {
     expect(node).toMatchObject({ instance_uuid: null, provision_state: "available" });
   });
 
-  test("InvalidImage is hopeless on every host", async () => {
+  test("InvalidImage aborts the build", async () => {
     const { driver, ironic } = await started();
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
@@ -152,7 +152,7 @@ describe("8.2 building", () => {
     await expect(driver.spawn(instance, spawnOptions())).rejects.toMatchObject({ name: "InstanceDeployFailure" });
   });
 
-  test("stops when the node is torn down by somebody", async () => {
+  test("stops when another client tears the node down", async () => {
     const { driver, ironic, node } = await started();
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
@@ -166,7 +166,7 @@ describe("8.2 building", () => {
     await expect(driver.spawn(instance, spawnOptions())).rejects.toMatchObject({ name: "InstanceNotFound" });
   });
 
-  test("an answer to the request to deploy that is lost: the node is read, and it is not sent twice", async () => {
+  test("a lost response to the deploy request: the node is read, and the request is not sent twice", async () => {
     const { driver, ironic, node } = await started();
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
@@ -176,7 +176,7 @@ describe("8.2 building", () => {
     expect(ironic.observedRequests.filter(({ method }) => method === "PUT")).toHaveLength(1);
   });
 
-  test("an Ironic that is away for a minute of a deployment is waited for", async () => {
+  test("a deployment waits for an Ironic that is unreachable for a minute", async () => {
     const { driver, ironic, node, slept } = await started();
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
@@ -194,7 +194,7 @@ describe("8.2 building", () => {
   });
 });
 
-describe("an Ironic that is away for a minute", () => {
+describe("an Ironic that is unreachable for a minute", () => {
   /** Drops thirty requests, beginning with the one of this number (from 0). */
   const away = (ironic: FakeIronic, at: number) => {
     let left = 30;
@@ -272,7 +272,7 @@ describe("8.2 destroy", () => {
     },
   );
 
-  test("a node that is being deleted already is waited for", async () => {
+  test("waits for a node that is already being torn down", async () => {
     const { driver, ironic, node } = await started({ ...active, provision_state: "deleting" });
     let polls = 3;
     ironic.done = () => {
@@ -285,7 +285,7 @@ describe("8.2 destroy", () => {
     expect(ironic.requests().every((request) => request === BY_INSTANCE)).toBe(true);
   });
 
-  test("a lost answer does not end it, nor is it sent again after it was taken", async () => {
+  test("a lost response does not end it, and an accepted request is not sent again", async () => {
     const { driver, ironic, node } = await started(active);
     ironic.fault = ({ method }) => (method === "PUT" ? "answer lost" : undefined);
     await driver.destroy(bareMetal(NODE), DESTROY);
@@ -309,7 +309,7 @@ describe("8.2 destroy", () => {
     expect(ironic.observedRequests.map(({ method }) => method)).toEqual(["GET"]);
   });
 
-  test("the next inventory is made of a fresh read", async () => {
+  test("the next inventory is based on a fresh read", async () => {
     const { driver, ironic, records } = await started(active);
     records.instances = [INSTANCE];
     await driver.getAvailableNodes({ refresh: true });
@@ -322,7 +322,7 @@ describe("8.2 destroy", () => {
 });
 
 describe("8.2 power", () => {
-  test("on and off as recorded, and what it came to is known without asking", async () => {
+  test("on and off as recorded, and the resulting state needs no further request", async () => {
     const { driver, ironic, records } = await started(active);
     records.instances = [INSTANCE];
     await driver.getAvailableNodes({ refresh: true });
@@ -374,7 +374,7 @@ describe("8.2 rebuild, rescue", () => {
     expect(error?.name ?? null).toBe(failure);
   });
 
-  test("a rebuild keeps the node, and tells of the instance as recorded", async () => {
+  test("a rebuild keeps the node, and writes the instance info as recorded", async () => {
     const { driver, ironic, node } = await started(active);
     await driver.rebuild(bareMetal(NODE), spawnOptions());
     const [info, put] = ironic.observedRequests.filter(({ body }) => body !== undefined).map(({ body }) => body);
@@ -383,7 +383,7 @@ describe("8.2 rebuild, rescue", () => {
     expect(node).toMatchObject({ instance_uuid: INSTANCE, provision_state: "active" });
   });
 
-  test("rescue and unrescue; unrescue of what is not rescued does nothing", async () => {
+  test("rescue and unrescue; unrescue of an instance that is not rescued does nothing", async () => {
     const { driver, ironic, node } = await started(active);
     await driver.rescue(bareMetal(NODE), { image: spawnOptions().image, ...DESTROY });
     expect(node.provision_state).toBe("rescue");

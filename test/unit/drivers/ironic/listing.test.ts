@@ -14,7 +14,7 @@ function ironicWith(count: number, changes: (at: number) => Parameters<FakeIroni
 const HEADERS = { "x-openstack-ironic-api-version": "1.82", "openstack-api-version": "baremetal 1.82" };
 
 describe("paging", () => {
-  test("goes on with the query's own filters, whatever next says", async () => {
+  test("uses the query's own filters, whatever the next link contains", async () => {
     const ironic = ironicWith(10, (at) => ({ shard: `shard-${at % 2}` }));
     ironic.maxLimit = 2;
     const { driver } = await ironicDriver({ ironic, config: { shard: "shard-1" } });
@@ -98,7 +98,7 @@ describe("8.1 a listing that failed, is short or contradicts itself changes noth
     expect(await driver.getAvailableNodes()).toEqual(before);
   });
 
-  test("a page that repeats the one before ends it too", async () => {
+  test("a page that repeats the previous one ends the listing as well", async () => {
     const ironic = ironicWith(3);
     const { driver } = await ironicDriver({ ironic });
     const again = page([node("a"), node("b")], "http://ironic/v1/nodes?marker=b");
@@ -106,7 +106,7 @@ describe("8.1 a listing that failed, is short or contradicts itself changes noth
     await expect(driver.getAvailableNodes({ refresh: true })).rejects.toMatchObject({ name: "VirtDriverNotReady" });
   });
 
-  test("the conductor is away", async () => {
+  test("the conductor is unreachable", async () => {
     const { driver, records } = await ironicDriver({ ironic: ironicWith(3) });
     Object.defineProperty(records, "instances", {
       get: () => {
@@ -117,10 +117,10 @@ describe("8.1 a listing that failed, is short or contradicts itself changes noth
   });
 });
 
-describe("whose node it is", () => {
+describe("the host that owns a node", () => {
   const [MINE, OTHERS] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
 
-  test("the instance decides, else the ring of live hosts and this one", async () => {
+  test("is decided by the instance, else by the ring of live hosts and this one", async () => {
     const ironic = ironicWith(40);
     const nodes = [...ironic.nodes.values()];
     const ring = new HashRing(["compute-1", "compute-2", "compute-3"]);
@@ -142,7 +142,7 @@ describe("whose node it is", () => {
     expect(records.calls).toEqual(["hosts of ironic", "instances"]);
   });
 
-  test("with a conductor group the ring has its peers only", async () => {
+  test("with a conductor group the ring contains only its peers", async () => {
     const ironic = ironicWith(40, () => ({ conductor_group: "rack" }));
     const config = { conductor_group: "rack", peer_list: ["compute-2", "never-up"] };
     const { driver, records } = await ironicDriver({ ironic, config });
@@ -153,7 +153,7 @@ describe("whose node it is", () => {
     );
   });
 
-  test("a shard is this host's alone", async () => {
+  test("a shard belongs to this host alone", async () => {
     const ironic = ironicWith(40, () => ({ shard: "s" }));
     const { driver, records } = await ironicDriver({ ironic, config: { shard: "s" } });
     records.hosts = ["compute-2"];
@@ -181,7 +181,7 @@ test("4.3 step 4: a node is deleted only if Ironic says 404", async () => {
   }
 });
 
-test("what an operation saw while nodes were listed is newer than the list", async () => {
+test("a node read by an operation during a listing is newer than the listing", async () => {
   const ironic = ironicWith(1);
   const [node] = [...ironic.nodes.values()];
   if (!node) {

@@ -28,7 +28,7 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     expect(harness.started).toBe(1);
   });
 
-  test("without a record it is what QEMU's own pid file says, if it was started with that", async () => {
+  test("without a record it is found by QEMU's pid file, if its command line matches", async () => {
     await spawned();
     await harness.runtime.files.remove(`${RUN}/process.json`);
     const next = await harness.connect();
@@ -41,7 +41,7 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     expect(await harness.run(next.powerState(vm)), "another program has the pid").toBe(4);
   });
 
-  test("a process that has its pid later is another one, and is not harmed", async () => {
+  test("a later process with the same pid is not touched", async () => {
     const host = await spawned();
     const [qemu] = harness.running;
     await harness.runtime.files.write(
@@ -54,7 +54,7 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     expect(harness.running.size, "it goes on").toBe(1);
   });
 
-  test("a monitor that says another uuid is not asked for anything", async () => {
+  test("a monitor that reports another uuid gets no command", async () => {
     const host = await harness.connect();
     harness.script.uuid = "22222222-2222-4222-8222-222222222222";
     await expect(harness.run(host.spawn(vm, spawnOptions))).rejects.toThrow(/did not start/);
@@ -80,7 +80,7 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     expect(harness.started).toBe(3);
   });
 
-  test("what does not end on SIGTERM is killed", async () => {
+  test("a QEMU that does not end on SIGTERM is killed", async () => {
     const host = await spawned();
     harness.script.stubborn = true;
     await harness.run(host.powerOff(vm));
@@ -88,15 +88,17 @@ describe("8.11 whose process a guest of driver qemu is", () => {
     expect(await harness.run(host.powerState(vm))).toBe(4);
   });
 
-  test("what goes on after SIGKILL is told with its pid, and waited for no longer", async () => {
+  test("a QEMU that survives SIGKILL is reported with its pid, and the wait ends", async () => {
     const host = await spawned();
     const [qemu] = harness.running;
     qemu?.stick();
-    await expect(harness.run(host.powerOff(vm))).rejects.toThrow(`process ${qemu?.pid} goes on 30 s after SIGKILL`);
+    await expect(harness.run(host.powerOff(vm))).rejects.toThrow(
+      `process ${qemu?.pid} still exists 30 s after SIGKILL`,
+    );
     expect(await harness.run(host.powerState(vm)), "it still runs").toBe(1);
   });
 
-  test("the power button is pressed again every 10 s until the time is over", async () => {
+  test("the power button is pressed every 10 s until the timeout", async () => {
     const host = await spawned();
     await harness.run(host.powerOff(vm, { timeout: 25 }));
     expect(harness.commands.filter((command) => command === "system_powerdown")).toHaveLength(3);
@@ -162,7 +164,7 @@ describe("8.3 a guest that comes to driver qemu", () => {
 });
 
 describe("8.3 a guest that driver qemu sends", () => {
-  test("comes back from a QEMU that does not come to the end of a cancel, by the end of the one it was sent to", async () => {
+  test("comes back from a QEMU that does not finish a cancel, by killing the receiving QEMU", async () => {
     const harness = new QemuHarness();
     const host = await harness.connect();
     await harness.run(host.spawn(vm, spawnOptions));
@@ -178,7 +180,7 @@ describe("8.3 a guest that driver qemu sends", () => {
 });
 
 describe("the node of driver qemu", () => {
-  test("has what /proc and the file system say, and its guests take their memory and some more", async () => {
+  test("reports /proc and the file system, and counts its guests' memory with an overhead", async () => {
     const harness = new QemuHarness();
     const host = await harness.connect();
     await harness.run(host.spawn(vm, spawnOptions));
