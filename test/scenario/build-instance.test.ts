@@ -234,7 +234,7 @@ describe("6.1 build, failures", () => {
         host: null,
         node: null,
         computeId: null,
-        // Until the conductor has it (2.7).
+        // Set until the conductor has the build (2.7).
         launchedOn: "h1",
         availabilityZone: null,
         vmState: "building",

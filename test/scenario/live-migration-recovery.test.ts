@@ -19,7 +19,7 @@ import { scenario } from "../unit/agent/support/scenario.js";
 
 const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
 
-/** The source died at `status`; the destination runs on. */
+/** Kills the source at `status`; the destination keeps running. */
 async function interrupted(
   harness: Harness,
   status: MigrationStatus,
@@ -94,7 +94,7 @@ describe("2.6 task migrating, the source restarts", () => {
     },
   );
 
-  /** Both hosts died when the guest had arrived; the source is back. */
+  /** Kills both hosts when the guest has arrived; the source is started again. */
   async function bothDied(
     harness: Harness,
     defaults: Readonly<Record<string, boolean>> = {},
@@ -125,7 +125,7 @@ describe("2.6 task migrating, the source restarts", () => {
 
   for (const [migrationType, status] of [
     ["migration", "error"],
-    // What is left of the live migration when an evacuation fails goes on (row 15').
+    // Leftovers of the live migration continue when an evacuation fails (row 15').
     ["evacuation", "failed"],
   ] as const) {
     scenario(

@@ -49,7 +49,7 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
         body: { allocations: {}, consumer_generation: 1 },
       },
     ]);
-    // Our own write raised the provider's generation, so it is read once more.
+    // The agent's own write changed the provider's generation, so the provider is read once more.
     await pass(agent);
     agent.http.take();
     await pass(agent);

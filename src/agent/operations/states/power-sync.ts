@@ -22,6 +22,7 @@ type Target = keyof typeof CHANGES;
 /**
  * Nova's `power_update` (spec 6.6). In another state, or with a task, the instance's state stays, and the event
  * succeeds.
+ *
  * Nova trusts the event; this agent reads the driver's power state. An event that waited for its host may be older than
  * the guest's last start, and the power sync would then stop a guest that must run. One write changes the state, so
  * that a crash leaves no task_state behind.

@@ -10,7 +10,7 @@ import { scenario } from "../../../unit/agent/support/scenario.js";
 const VM = uuidOf(1);
 const RECORD = "/state/devstack1/compute_driver.devstack1";
 
-/** Another author's driver, over a hypervisor of its own that calls itself as the host's does. */
+/** Returns a third-party driver with its own hypervisor, which has the same name as the host's. */
 function another(name = "qemu") {
   return { driverName: name, hypervisor: new Hypervisor("devstack1") };
 }

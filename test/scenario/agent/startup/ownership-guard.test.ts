@@ -9,7 +9,7 @@ import { scenario } from "../../../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);
 
-/** devstack1 in service with one guest. */
+/** Creates devstack1, in service with one guest. */
 async function devstack1(harness: Harness) {
   const { node, service } = await harness.seed("devstack1");
   addInstance(harness.store, VM, placed(node));

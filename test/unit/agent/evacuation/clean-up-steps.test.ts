@@ -27,7 +27,7 @@ const destroyed = (destroyDisks: boolean) => [
 ];
 const NOTED = ["metrics.evacuatedGuest", "destroyed"];
 
-/** An evacuation from here; its guest is still on the hypervisor. */
+/** Creates an evacuation from this host; its guest is still on the hypervisor. */
 function evacuated(options: StageOptions & { readonly guest?: boolean } = {}): StartStage {
   const stage = new StartStage({
     ...options,
@@ -47,7 +47,7 @@ async function cleanUp(stage: StartStage, progress = new CleanUpProgress()): Pro
   );
 }
 
-/** Without the questions to the hypervisor. */
+/** The recorded calls without read requests to the hypervisor. */
 
 function did(stage: StartStage) {
   return stage.did.filter(([call]) => !/^driver\.(list|check)|^call check|^operations/.test(call));
@@ -253,7 +253,7 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
     ["instance_save", { uuid: "vm", changes: { powerState: 1 }, expectedHost: "here" }],
   ];
 
-  /** Start-up has stopped its guest; then the evacuation ends as `status`. */
+  /** Start-up has stopped the guest; then the evacuation ends with `status`. */
   async function begun(options: StageOptions = {}, stopped = true) {
     const stage = pending(options);
     stage.replies["driver.instanceExists"] = true;

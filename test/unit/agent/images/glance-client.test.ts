@@ -31,7 +31,7 @@ beforeEach(async () => {
   store.table.add(ID, { ...PLAIN, name: "one", diskFormat: "qcow2", containerFormat: "bare" });
 });
 
-/** A control plane over the same disk and the same tables. */
+/** Starts a control plane on the same disk and tables. */
 async function open(cap: { readonly sizeCap?: number } = {}): Promise<void> {
   control = world.spawn({ name: "control-plane" });
   const { clock, files, logger, random } = control;

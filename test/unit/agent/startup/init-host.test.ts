@@ -14,7 +14,7 @@ import { type StartOptions, StartStage } from "../support/start-stage.js";
 const NODE = aComputeNode({ uuid: "u1", host: "here", hypervisorHostname: "node" });
 const SERVICE = { id: 3, host: "here", version: 1 } as Service;
 
-/** A host that was in service before, with one instance. */
+/** Creates a host that was in service before, with one instance. */
 function staged(options: StartOptions = {}, loaded: readonly Instance[] = [anInstance({ uuid: "vm", host: "here" })]) {
   const stage = new StartStage({ capabilities: { supportsEvacuate: true }, lacks: ["plugVifs"], ...options });
   const { services, replies } = stage;

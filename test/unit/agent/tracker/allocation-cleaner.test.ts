@@ -7,7 +7,7 @@ import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage
 const REQUEST = { requestId: "req-pass" };
 const PASS = { pass: "of this time" } as never;
 
-/** A node on which these consumers hold something. */
+/** Creates a node on which these consumers have allocations. */
 function holding(options: TrackerStageOptions = {}, consumers: readonly string[] = ["vm"]): TrackerStage {
   const stage = new TrackerStage(options);
   stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map(consumers.map((uuid) => [uuid, {}])) };

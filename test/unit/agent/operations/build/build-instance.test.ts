@@ -65,7 +65,7 @@ const AGAIN = {
   taskRequestId: REQUEST,
 };
 
-/** From when `call` was made the last time. */
+/** Returns the calls after the last `call`. */
 function since(stage: FlowStage, call: string) {
   return stage.did.slice(stage.calls.lastIndexOf(call) + 1);
 }
@@ -181,7 +181,7 @@ describe("6.1 second table: tried on another host", () => {
     ]);
   });
 
-  // Placement that does not answer is asked four times; one that refuses, once.
+  // Four attempts if Placement does not respond; one if it rejects the request.
   test.each([
     [null, Array(4).fill(RELEASE)],
     [new Error("Placement"), [RELEASE]],

@@ -117,7 +117,7 @@ describe('6.3 "Revert", on the source', () => {
             instance: VM(HOME),
             migration: MOVE(),
             changes: { oldFlavor: null, newFlavor: null },
-            // Another move's are left.
+            // Another move's flavors are left.
             expectedTaskState: ["resize_reverting", "deleting", "soft-deleting"],
             expectedHost: "here",
           },

@@ -38,7 +38,7 @@ function left({ side = "source", task = "resize_prep", status = "pre-migrating",
 
 const recover = (stage: FlowStage, confirmed = false) => stage.operations.recoverColdMoves({ before: NOW, confirmed });
 
-/** What each flow does first; so one is known by. */
+/** The first call of each flow, which identifies it. */
 const FIRST: Readonly<Record<string, string>> = {
   migration_save: "take it",
   "cast finish_resize": "cast finish",
@@ -50,7 +50,7 @@ const FIRST: Readonly<Record<string, string>> = {
   "tracker.saveMove": "go on",
 };
 
-/** The reconcile table, as it is for either side; what is not in it is left. */
+/** The reconcile table, for each side; other moves are left. */
 const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, string>>>> = {
   destination: {
     "resize_prep pre-migrating": "take it",
@@ -69,7 +69,7 @@ const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, s
     "resize_migrated migrating": "take it",
     "resize_migrated post-migrating": "cast finish",
     "resize_reverting reverted": "go on",
-    // Whatever the instance is doing.
+    // For any task_state.
     "null confirming": "confirm",
     "resize_prep confirming": "confirm",
     "resize_migrating confirming": "confirm",
@@ -78,7 +78,7 @@ const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, s
     "resize_reverting confirming": "confirm",
   },
 };
-/** On one host the part that goes on comes before the one that would only send a message. */
+/** On one host the row that continues the move precedes the row that would only send a message. */
 const EXPECTED = {
   ...TABLE,
   both: {

@@ -31,7 +31,7 @@ const flipped = {
   taskState: "resize_migrated",
 } as const;
 
-/** How the row of an instance ends whose move has failed, with its migration. */
+/** The final write after a failed move: the instance's row and the migration. */
 function ended(instance: object, changes: object, migration: object = {}) {
   return [
     "tracker.saveMove",

@@ -24,7 +24,7 @@ function coming(options: StageOptions = {}) {
 const SENT = { blockMigration: true, sharedInstanceFiles: false, asked: "here" };
 const OPTIONS = { network: [], blockDevices: DISKS, data: SENT };
 
-/** The caller has given up before its request had its turn. */
+/** The caller's timeout has elapsed before its request was processed. */
 const ABANDONED_CALLER = {
   assertCallerWaiting: () => {
     throw new Error("nobody waits");
@@ -134,7 +134,7 @@ describe("6.5 row 8, on the destination", () => {
         times++ === 0 ? new UnexpectedTaskState("x", { actual }) : { ...stage.instance, taskRequestId: "req-delete" };
       expect(await take(stage)).toBeNull();
       expect(stage.did.at(-1)).toEqual(finish({ powerState: 1 }, ["deleting", "soft-deleting"]));
-      // Its message waits on the source, which may die with it.
+      // The message of the delete waits on the source, which may die.
       expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: "req-delete" }]);
     },
   );

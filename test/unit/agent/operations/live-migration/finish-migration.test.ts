@@ -17,7 +17,7 @@ const RELEASE = ["placement.deleteAllocation", "move", { requestId: REQUEST, for
 const FAULT = ["instance_add_fault", expect.objectContaining({ code: 500 })];
 const error = (name: string) => ({ name });
 
-/** Its destination does not do what it is asked. */
+/** Creates a migration whose destination replies to the post step with `reply`. */
 function failing(reply: unknown, options: StageOptions = {}): FlowStage {
   const stage = stagedLive(options);
   stage.replies[POST] = reply;

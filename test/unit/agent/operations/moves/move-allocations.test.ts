@@ -39,7 +39,7 @@ const doubled = () => hold(I, { [S]: OLD_AMOUNTS, [D]: NEW_AMOUNTS });
 const both = async () => ({ instance: await hosts.held(I), migration: await hosts.held(M) });
 const requests = () => hosts.bench.requests(NAMES);
 const writes = () => requests().filter((request) => !request.startsWith("GET "));
-/** Each request of the functions under test names the request. */
+/** The request ids of all requests to Placement. */
 const ids = () => new Set(hosts.bench.sent.map(({ headers }) => headers["x-openstack-request-id"]));
 
 describe("split: the migration's consumer holds the source's half", () => {
