@@ -310,7 +310,7 @@ describe("6.1 build, failures", () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);
     await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(
-      "could not be removed: Error (after: Error)",
+      "could not remove the leftovers of the failed build: Error (after: Error)",
     );
     expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", vmState: "error", taskState: null });
     await checkAllocations(world, [vm]);

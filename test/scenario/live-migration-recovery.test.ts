@@ -163,7 +163,9 @@ describe("2.6 task migrating, the source restarts", () => {
     "2.6 OPT D is away for long: it is asked every five seconds at first, then every minute",
     async (harness) => {
       const { move, source } = await bothDied(harness);
-      const tries = () => source.runtime.logs.filter(({ message }) => message.includes("is tried again later")).length;
+      const tries = () =>
+        source.runtime.logs.filter(({ message }) => message.includes("could not end an interrupted live migration"))
+          .length;
       await harness.world.advance(60_000);
       expect(tries()).toBeGreaterThanOrEqual(10);
       await harness.world.advance(340_000);

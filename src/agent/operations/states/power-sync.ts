@@ -131,13 +131,13 @@ async function react({ context }: OperationServices, { uuid, vmState, powerState
   const up = !down && powerState !== POWER_STATES.nostate;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };
   if ((vmState === "active" || vmState === "paused") && down) {
-    runtime.logger.warn(`guest of an ${vmState} instance is shut down: the instance is stopped`, fields);
+    runtime.logger.warn(`guest of an ${vmState} instance is shut down: stopping the instance`, fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && powerState === POWER_STATES.suspended) {
-    runtime.logger.warn("guest of an active instance is suspended: the instance is stopped", fields);
+    runtime.logger.warn("guest of an active instance is suspended: stopping the instance", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "stopped" && up) {
-    runtime.logger.warn("guest of a stopped instance is not stopped: it is stopped", fields);
+    runtime.logger.warn("guest of a stopped instance is running: stopping it", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && (powerState === POWER_STATES.paused || powerState === POWER_STATES.nostate)) {
     runtime.logger.warn("guest of an active instance is not running; nothing is done", fields);

@@ -39,7 +39,9 @@ scenario("3.1 an evacuation that ends otherwise while it is cleaned up after: it
   };
   const run = await harness.start("devstack1");
   expect(statusOf(harness, evacuation)).toBe("failed");
-  expect(run.runtime.logs.filter(({ message }) => message.includes("ended otherwise"))).toHaveLength(1);
+  expect(run.runtime.logs.filter(({ message }) => message.includes("status changed during the cleanup"))).toHaveLength(
+    1,
+  );
 });
 
 scenario("2.4 G6 a lease lost while the allocations are edited: the record is not even tried", async (harness) => {
@@ -108,7 +110,7 @@ scenario("3.1 a source node that is not this host's any more: the record is left
   const run = await harness.start("devstack1");
   expect(statusOf(harness, evacuation)).toBe("done");
   expect(await harness.held(VM)).toHaveProperty(evacuation.s.uuid);
-  expect(run.runtime.logs.some(({ message }) => message.includes("cannot be cleaned up after"))).toBe(true);
+  expect(run.runtime.logs.some(({ message }) => message.includes("cannot clean up after"))).toBe(true);
 });
 
 scenario(

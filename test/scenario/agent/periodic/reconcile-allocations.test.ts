@@ -312,7 +312,7 @@ for (const mode of ["report", "off"] as const) {
     expect(await harness.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
     expect(await harness.held(migration.uuid)).toEqual({ [s.uuid]: AMOUNTS });
     expect(counted).toEqual(mode === "off" ? [] : ["migration 1", "instance 1"]);
-    const reports = run.runtime.logs.filter(({ message }) => message.startsWith("allocations on this host"));
+    const reports = run.runtime.logs.filter(({ message }) => message.startsWith("leaked allocations on this host"));
     expect(reports.map(({ fields }) => fields.kind).sort()).toEqual(mode === "off" ? [] : ["instance", "migration"]);
   });
 }
@@ -328,7 +328,8 @@ scenario("9.3 repair: a write in between wins; the next look mends it", async (h
   };
   const run = await harness.start("devstack1", host("repair"));
   await harness.world.advance(HOUR + 60_000);
-  const left = () => run.runtime.logs.filter(({ message }) => message.includes("left until the next look")).length;
+  const left = () =>
+    run.runtime.logs.filter(({ message }) => message.includes("checking again in the next run")).length;
   if (meddle) {
     throw new Error("the second writer never came");
   }

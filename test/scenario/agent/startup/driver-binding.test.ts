@@ -170,8 +170,6 @@ describe("the record of the driver", () => {
     const runtime = createVirtualRuntime();
     await runtime.runUntil(runtime.files.write("/state", "a file where the folder should be"));
     await runtime.runUntil(record("devstack1", runtime).write());
-    expect(runtime.logs.map(({ message }) => message)).toEqual([
-      "the name of this host's driver could not be recorded",
-    ]);
+    expect(runtime.logs.map(({ message }) => message)).toEqual(["could not record the name of this host's driver"]);
   });
 });

@@ -377,5 +377,7 @@ scenario("2.6 row 16 migrating, and the guest is not here any more: nothing is g
   expect(harness.instance(vm).taskState).toBe("migrating");
   expect(harness.store.migrations.get(migration.id)?.status).toBe("running");
   expect(await harness.held(vm)).toEqual({ [other.uuid]: AMOUNTS });
-  expect(run.runtime.logs.some(({ message }) => message.includes("is asked for it when this host serves"))).toBe(true);
+  expect(run.runtime.logs.some(({ message }) => message.includes("is checked for it when this host serves"))).toBe(
+    true,
+  );
 });

@@ -145,7 +145,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     happens(stage);
     await cleanUp(stage);
     expect(stage.calls).not.toContain("migration_save");
-    expect(stage.logged("the evacuation cannot be cleaned up after")).toBe(1);
+    expect(stage.logged("cannot clean up after the evacuation")).toBe(1);
   });
 
   test("an instance that has come back since keeps its guest, and the record ends", async () => {
@@ -172,7 +172,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     empty.replies["placement.getAllocationsForConsumer"] = { allocations: {} };
     await cleanUp(empty);
     expect(did(empty).at(-1)).toEqual(COMPLETED);
-    expect(empty.logged("could not be taken out of the allocations of an evacuated instance")).toBe(1);
+    expect(empty.logged("could not remove this host's allocations of an evacuated instance")).toBe(1);
   });
 
   test("forget-failed-strip: upstream tries once, and forgets", async () => {
@@ -186,7 +186,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     const ended = evacuated();
     ended.replies.migration_save = new InvalidMigrationState("failed");
     expect(await cleanUp(ended)).toBeNull();
-    expect(ended.logged("the evacuation ended otherwise while it was cleaned up after")).toBe(1);
+    expect(ended.logged("the evacuation's status changed during the cleanup")).toBe(1);
     const broken = evacuated();
     broken.replies.migration_save = new Error("conductor");
     expect(await cleanUp(broken)).toMatchObject({ message: "conductor" });

@@ -144,7 +144,7 @@ describe("2.3 a host without one", () => {
   });
 
   test.each([
-    ["is there", { [OWN]: OTHER }, {}, "EEXIST", "but the file appeared meanwhile"],
+    ["is there", { [OWN]: OTHER }, {}, "EEXIST", "the file appeared meanwhile"],
     ["cannot be written", {}, { [OWN]: "EROFS" }, "EROFS", `could not be written to ${OWN}: EROFS`],
   ])("a file that %s is refused", async (_, files, broken, code, text) => {
     const { identity } = machine(files, broken as Record<string, string>);

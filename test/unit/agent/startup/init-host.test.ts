@@ -184,7 +184,7 @@ describe("2.2 rows 8 to 10 evacuations", () => {
     await init();
     expect(names(stage)).not.toContain("driver.destroy");
     expect(stage.argumentsOf("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
-    expect(stage.logged("evacuated guests are not cleaned up")).toBe(1);
+    expect(stage.logged("skipping evacuation cleanup")).toBe(1);
     expect(pending.size).toBe(0);
   });
 

@@ -207,7 +207,7 @@ describe("6.5 rollback, on the destination", () => {
     const stage = left(options);
     expect(await rollBack(stage)).toBeNull();
     expect(stage.did).toEqual([]);
-    expect(stage.logged("what a live migration left here is kept")).toBe(1);
+    expect(stage.logged("the leftovers of a live migration are kept")).toBe(1);
   });
 
   test("of a deleted instance it goes", async () => {
@@ -310,7 +310,7 @@ describe("6.5 row 4, the checks", () => {
     const stage = checking();
     stage.replies[CLEANED[0] as string] = new Error("busy");
     expect(await check(stage)).toBeNull();
-    expect(stage.logged("could not remove what the checks of a live migration made")).toBe(1);
+    expect(stage.logged("could not clean up after the checks of a live migration")).toBe(1);
   });
 
   test("an instance of another request is not checked", async () => {
