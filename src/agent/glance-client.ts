@@ -106,7 +106,7 @@ export class GlanceClient implements ImageService {
   async open(id: string, signal: AbortSignal): Promise<ImageData | null> {
     const image = await this.#get(id, signal);
     if (image.status !== "active") {
-      throw new ImageNotActive(`image ${id} is ${image.status}, expected active: not all of its bytes are there`);
+      throw new ImageNotActive(`image ${id} is ${image.status}, expected active: its upload is not complete`);
     }
     const response = await this.#ask({ method: "GET", path: pathOf(id, "/file"), signal });
     if (response.status === 204) {
@@ -219,7 +219,7 @@ export class GlanceClient implements ImageService {
         throw new ImageServiceNotFound(`there is no Image service: ${error.message}`, { cause: error });
       }
       if (error instanceof PlacementAPIConnectFailure) {
-        throw new GlanceConnectionFailed(`nobody lets the agent ask the Image service: ${error.message}`, {
+        throw new GlanceConnectionFailed(`cannot get credentials for the Image service: ${error.message}`, {
           cause: error,
         });
       }
@@ -264,7 +264,9 @@ async function expectStatus(response: TransferResponse, statuses: readonly numbe
   if (response.status === 404) {
     throw new ImageNotFound(`${what}: the Image service has no such image`);
   }
-  throw new GlanceConnectionFailed(`${what}: the Image service answered ${response.status}: ${text.slice(0, 200)}`);
+  throw new GlanceConnectionFailed(
+    `${what}: the Image service responded with ${response.status}: ${text.slice(0, 200)}`,
+  );
 }
 
 function readImage(text: string): ImageRecord {

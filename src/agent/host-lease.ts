@@ -9,7 +9,7 @@ export class HostLeaseLost extends PublicError {
 
   constructor(host: string, reason: string) {
     super(
-      `the lease of host ${host} is lost: ${reason}. Nothing was touched since; make sure that one agent only runs for the host, and start it again`,
+      `the lease of host ${host} is lost: ${reason}. Nothing was changed since; make sure that only one agent runs for the host, then restart it`,
     );
   }
 }
@@ -31,7 +31,7 @@ export async function acquireHostLease(context: AgentContext): Promise<void> {
         pid === undefined
           ? `another agent acts for host ${context.host}: ${error.message}`
           : `another agent acts for host ${context.host}: pid ${pid} on machine ${machine}, boot id ${bootId}`,
-      hint: "stop it, or give this agent a --host and a state_path of its own; after a crash, wait until the lease has run out",
+      hint: "stop it, or give this agent its own --host and state_path; after a crash, wait until the lease has expired",
       records: Object.fromEntries(Object.entries(error.data).map(([name, value]) => [name, String(value)])),
     });
   }

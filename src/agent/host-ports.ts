@@ -143,7 +143,7 @@ export class HostPorts implements GuestPorts {
       await conductor.call("vifs_plugged", { host, instanceUuid, ports: news.map(({ id }) => id) });
     } catch (err) {
       // As if the agent of the host's bridges had died: the operation that waits for the event times out.
-      logger.warn("the network service was not told that ports are connected", { instance: instanceUuid, err });
+      logger.warn("could not notify the network service of connected ports", { instance: instanceUuid, err });
     }
   }
 

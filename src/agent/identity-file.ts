@@ -110,7 +110,7 @@ export class IdentityFile {
       throw new NodeConfigRejectedError("identity-not-writable", {
         found:
           error.code === "EEXIST"
-            ? `uuid ${uuid} was to be written to ${this.path}, but the file appeared meanwhile`
+            ? `uuid ${uuid} could not be written to ${this.path}: the file appeared meanwhile`
             : `uuid ${uuid} could not be written to ${this.path}: ${error.code}`,
         hint: "make sure that state_path is writable and belongs to this host alone, then start again",
         records: { [this.path]: error.code },
@@ -129,7 +129,7 @@ export class IdentityFile {
       }
       throw new NodeConfigRejectedError("identity-unparseable", {
         found: `file ${path} could not be read: ${error.code}`,
-        hint: "make it readable for the agent; it holds the uuid of the host's compute node",
+        hint: "make it readable for the agent; it contains the uuid of the host's compute node",
         records: { [path]: error.code },
       });
     }
@@ -140,7 +140,7 @@ function parse(text: string, path: string): string {
   const value = text.slice(0, 40).trim();
   if (!UUID.test(value)) {
     throw new NodeConfigRejectedError("identity-unparseable", {
-      found: `Unable to parse UUID from ${path}: it says ${JSON.stringify(value)}`,
+      found: `Unable to parse UUID from ${path}: it contains ${JSON.stringify(value)}`,
       hint: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
       records: { [path]: value },
     });
@@ -200,7 +200,7 @@ export class DriverRecord {
       if (!(error instanceof FileFailure)) {
         throw error;
       }
-      this.#logger.warn("the name of this host's driver could not be recorded", { err: error });
+      this.#logger.warn("could not record the name of this host's driver", { err: error });
     }
   }
 }
@@ -210,7 +210,7 @@ export class NotADriverRecord extends Error {
   override readonly name = "NotADriverRecord";
 
   constructor(path: string) {
-    super(`${path} is empty; expected the name of the driver that this host's guests are of`);
+    super(`${path} is empty; expected the name of the driver that runs this host's guests`);
   }
 }
 

@@ -139,7 +139,7 @@ describe("an agent", () => {
     agent.signal("SIGTERM");
     await agent.printed(
       new RegExp(
-        `the end waits for spawn of driver misbehaving, for instance ${id}, on behalf of req-[-0-9a-f]+, for \\d+ s now.* host=devstack1`,
+        `shutdown is waiting for spawn of driver misbehaving, for instance ${id}, on behalf of req-[-0-9a-f]+, for \\d+ s now.* host=devstack1`,
       ),
     );
     agent.signal("SIGTERM");

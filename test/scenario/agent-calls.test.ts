@@ -12,7 +12,7 @@ const QUESTION = { ...REQUEST, blockMigration: null, data: {} };
 
 type ReplyHandler = (callCount: number, context: RequestContext) => Promise<Readonly<Record<string, unknown>>>;
 
-/** Two agents; what the destination is asked takes `answer`'s time. */
+/** Starts two agents; requests to the destination take as long as `handle`. */
 async function start(handle: ReplyHandler) {
   const world = new VirtualWorld();
   world.network.latency = 20;
@@ -77,7 +77,7 @@ test("the control plane is restarted while a call runs: the destination answers 
   await world.advance(1_000);
   cluster.kill();
   await cluster.restart();
-  // The destination is back first: a host that nobody serves is answered for at once.
+  // The destination is back first: calls to a host without an agent fail immediately.
   await cutOff(SOURCE, 15_000);
   expect(await world.runUntil(reply)).toEqual({ answer: 1 });
   expect(callCount()).toBe(1);

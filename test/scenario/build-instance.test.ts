@@ -234,7 +234,7 @@ describe("6.1 build, failures", () => {
         host: null,
         node: null,
         computeId: null,
-        // Until the conductor has it (2.7).
+        // Set until the conductor has the build (2.7).
         launchedOn: "h1",
         availabilityZone: null,
         vmState: "building",
@@ -310,7 +310,7 @@ describe("6.1 build, failures", () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);
     await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(
-      "could not be removed: Error (after: Error)",
+      "could not remove the leftovers of the failed build: Error (after: Error)",
     );
     expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", vmState: "error", taskState: null });
     await checkAllocations(world, [vm]);

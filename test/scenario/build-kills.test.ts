@@ -29,7 +29,7 @@ describe("6.1 the agent is killed before each step of a build", () => {
       expect(active || after.vmState === "building", `killed before step ${step}: ${agent.steps.at(-1)}`).toBe(true);
       expect(Object.keys(await world.held(vm.uuid)), "it holds its claim, whoever owns it").toEqual([agent.nodeUuid]);
       const again = await world.startedAgent("h1", agent.hypervisor);
-      // 2.6 where the instance owns a host, else 2.7; both to error.
+      // 2.6 if the instance has a host, else 2.7; both set it to error.
       if (!active) {
         world.store.instances.save(vm.uuid, { vmState: "error", taskState: null });
       }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
-/** Milliseconds: more than `service_down_time`, and than any token lives. */
+/** In milliseconds: longer than `service_down_time` and any token's lifetime. */
 const JUMPS = [70_000, -70_000, 86_400_000, -86_400_000];
 
 let cloud: VirtualCloud;
@@ -25,7 +25,7 @@ it.each(JUMPS)("9.4 the clock jumps by %i ms: the agent, its lease and its work 
 
   cloud.world.jumpClock(milliseconds);
   await cloud.logIn();
-  // Spec 1.2: however it jumped, a report of another time is no sign of life; the next heartbeat is.
+  // Spec 1.2: after any jump, a report with another time does not count as up; the next heartbeat does.
   expect(await stateOf("devstack1")).toBe("down");
   await cloud.world.advance(15_000);
   expect(await stateOf("devstack1")).toBe("up");

@@ -116,7 +116,7 @@ for (const quirk of [false, true]) {
   });
 }
 
-/** A claim on devstack2 that is refused. */
+/** Starts a move whose claim on devstack2 is rejected. */
 async function moveWithRejectedClaim(harness: Harness, options: MoveOptions, cast = true) {
   await startHosts(harness);
   harness.beforeCall = (host, method, params) => {
@@ -132,7 +132,7 @@ async function moveWithRejectedClaim(harness: Harness, options: MoveOptions, cas
   return move;
 }
 
-/** The request of the user, to which the destination's event belongs. */
+/** Records the user's request, to which the destination's event belongs. */
 function recordRequest(harness: Harness, name = "compute_prep_resize") {
   const { projectId, userId } = harness.instance(VM);
   const { id } = harness.store.actions.start({
@@ -188,7 +188,7 @@ for (const [row, method, name, taken] of [
   });
 }
 
-/** What an evacuation to the move's destination writes before its agent hears of it. */
+/** Writes the records of an evacuation to the move's destination, before its agent receives the message. */
 function evacuates(harness: Harness): void {
   harness.store.instances.save(VM, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
   harness.store.migrations.create({
@@ -220,7 +220,7 @@ for (const [row, host, step] of [
           throw fail();
         }
       };
-      // What the instance itself holds on the destination is the evacuation's by then.
+      // The instance's allocations on the destination belong to the evacuation by then.
       const move = await prepareMove(harness, { strategy: "doubled" });
       castPrep(move);
       await harness.world.runUntil(() => statusOf(move) === "error");
@@ -263,7 +263,7 @@ scenario("6.3 row 4: the conductor takes it and has this host's word on how it e
       failure: { host: "devstack2", node: "devstack2", message: "no room", rollback: false, eventId: event()?.id },
     },
   ]);
-  // Its end is the conductor's to write, and no start of this host takes the move for its own.
+  // The conductor ends it, and no start of this host claims the move.
   expect(event()).toMatchObject({ finishTime: null, result: null });
   expect(harness.store.migrations.get(move.migration.id)).toMatchObject({ destCompute: null, destNode: null });
 });
@@ -381,7 +381,7 @@ scenario(
       if (host !== "devstack2" || request !== "POST /allocations" || harness.instance(VM).deleted !== 0) {
         return;
       }
-      // As an agent deletes (V23): what the instance holds, then its row.
+      // As an agent deletes (V23): first the instance's allocations, then its row.
       harness.store.instances.save(VM, { vmState: "deleted", taskState: null });
       await harness.hold(VM, {});
       harness.store.instances.destroy(VM);

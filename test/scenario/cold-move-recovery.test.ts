@@ -19,7 +19,7 @@ import { libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { AMOUNTS, addInstance, FLAVOR } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-/** Kills the source in its confirmation, when the conductor has answered the write of `confirmed`. */
+/** Kills the source in its confirmation, after the conductor has replied to the write of `confirmed`. */
 async function killedWhenConfirmed(harness: Harness, strategy: "split" | "doubled") {
   const source = await harness.start("devstack1", { operations: "real" });
   await harness.start("devstack2", { operations: "real" });
@@ -201,7 +201,7 @@ scenario("6.3 Confirm: the flavors of a later move are its own", async (harness)
   expect(harness.instance(VM)).toMatchObject({ vmState: "resized", oldFlavor: { id: 1 } });
 });
 
-/** A guest with a part of a device on each host that it moves to; both providers of a host belong to what it holds there. */
+/** A guest with a part of a device on each host of the move; its allocations on a host use both providers. */
 const DEVICES = { devices: "0000:81:00.0=VGPU:2" };
 const GPU: Flavor = { ...FLAVOR, extraSpecs: { "resources:VGPU": "1" } };
 

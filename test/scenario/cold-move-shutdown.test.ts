@@ -7,11 +7,11 @@ import { scenario } from "../unit/agent/support/scenario.js";
 interface Moving {
   readonly move: ColdMove;
   readonly destination: Run;
-  /** The source, which has the disks moved, is answered this when it writes so. */
+  /** Resolves the source's write after it has moved the disks, or rejects it. */
   readonly goOn: (failure?: Error) => void;
 }
 
-/** A resize that the destination has prepared, and whose source moves the disks until it is told to go on. */
+/** Creates a resize that the destination has prepared, and whose source moves the disks until `goOn` is called. */
 async function moving(harness: Harness): Promise<Moving> {
   await harness.start("devstack1", { operations: "real" });
   const destination = await harness.start("devstack2", { operations: "real" });

@@ -29,7 +29,10 @@ interface Running {
   readonly apis: Apis;
 }
 
-/** A control plane's state and APIs on the same file as before; messages go where the real bus keeps them. */
+/**
+ * Starts a control plane's state and APIs on the same file as before; messages are stored where the real bus stores
+ * them.
+ */
 async function start(): Promise<Running> {
   const runtime = { ...world.spawn(), files: new NodeFiles() };
   const store = await openStore({ path: join(folder, "state.sqlite"), runtime });
@@ -100,7 +103,7 @@ test("what was acknowledged is there after a kill, tokens included", async () =>
   });
   first.store.mappings.mapInstance(activeInstance.uuid, activeInstance.projectId, "cell1");
   expect((await ask(first, "DELETE", `/v2.1/servers/${activeInstance.uuid}`, token)).status).toBe(204);
-  // Closing is what the end of a process does to the file; nothing is written then.
+  // Closing has the same effect on the file as the end of a process; nothing is written.
   first.store.close();
 
   const second = await start();

@@ -8,7 +8,7 @@ import { property } from "../fixtures/property.js";
 
 const HOST = "devstack1";
 
-/** What may go wrong between two steps of time, and what is asked meanwhile. */
+/** The requests and failures that may occur between two steps of time. */
 const happening = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ kind: "call" as const }) },
   { weight: 4, arbitrary: fc.constant({ kind: "cast" as const }) },
@@ -20,7 +20,7 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: "kill agent" as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: "serve anew" as const }) },
 );
-/** Frames take 20 ms each way: short waits break connections between a question and its answer. */
+/** Frames take 20 ms each way: short waits break connections between a request and its response. */
 const wait = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: 0, max: 60 }) },
   { weight: 2, arbitrary: fc.integer({ min: 60, max: 6_000 }) },
@@ -28,7 +28,7 @@ const wait = fc.oneof(
 );
 const story = fc.array(fc.record({ what: happening, wait }), { minLength: 10, maxLength: 60 });
 
-/** Handlers that keep what they are asked. */
+/** Creates handlers that record each request. */
 function handlers(keep: (method: string, requestId: string) => void): AgentHandlers {
   return agentHandlers((method, params) => keep(method, "requestId" in params ? String(params.requestId) : ""));
 }
@@ -40,7 +40,7 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
     const cluster = await startInProcessConductor(world);
     const { store } = cluster;
     const service = store.services.create({ host: HOST, binary: "nova-compute", topic: "compute", version: 73 });
-    /** Casts that each boot of the agent took. */
+    /** The casts that each boot of the agent received. */
     const boots: string[][] = [];
     const castIds: string[] = [];
     const fromAgent: string[] = [];
@@ -134,8 +134,8 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
     if (boots.length === 1) {
       expect(unsure).toBe(0);
     }
-    // Calls of agents: what was answered was done. Casts: none lost. Of both, within a boot none twice; and the casts of one
-    // sender in their order.
+    // Calls of agents: an acknowledged call was processed. Casts: none is lost. Neither is processed twice within a
+    // boot, and the casts of one sender stay in order.
     expect(boots.flat()).toEqual(expect.arrayContaining(confirmed));
     expect(new Set(boots.flat().filter((id) => !calls.includes(id)))).toEqual(new Set([...castIds, ...fromAgent]));
     for (const taken of boots) {

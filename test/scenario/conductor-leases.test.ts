@@ -19,7 +19,7 @@ async function start() {
 
 const other = () => new VirtualMachine("another-machine");
 
-/** Resolves the lease or its refusal. */
+/** Returns the lease's outcome or its rejection. */
 async function outcomeOf(acquire: Promise<void>): Promise<"taken" | HostLeaseHeld> {
   try {
     await acquire;
@@ -118,7 +118,7 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     const second = await join("second");
     const before = world.now;
     expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toBeInstanceOf(HostLeaseHeld);
-    // It may have died this moment: what shows that it did not is its next ping.
+    // It may have died this moment: only its next ping proves that it did not.
     expect(world.now - before).toBeLessThanOrEqual(3_000);
     await world.advance(60_000);
     expect(first.session.leaseHeld).toBe(true);
@@ -223,7 +223,7 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     await world.runUntil(first.session.acquireLease());
     const { store } = cluster;
     const service = store.services.create({ host: HOST, binary: "nova-compute", topic: "compute", version: 73 });
-    // Nothing that the frozen process sends arrives, as nothing would be sent.
+    // No message of the frozen process arrives, as if it sent none.
     world.network.partition("first", "control-plane");
     const late = first.session.call("service_report_state", { id: service.id }, { timeout: 600_000 });
     late.catch(() => {});

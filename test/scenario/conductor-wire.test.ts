@@ -16,7 +16,7 @@ import { addInstance, addNode, addService } from "../unit/control-plane/store/su
 const SERVICE = { binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };
 const INSTANCE = "00000000-0000-4000-8000-000000000001";
 
-/** Handlers that answer like an agent with nothing to do, and keep what they were asked. */
+/** Creates handlers that reply like an agent with nothing to do, and record the requests. */
 function handlers(requests: string[], own: Partial<AgentHandlers> = {}): AgentHandlers {
   return agentHandlers((method, _params, requestId) => requests.push(`${method} ${requestId}`), own);
 }

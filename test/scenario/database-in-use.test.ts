@@ -8,7 +8,7 @@ import { withSeedStore } from "../../src/control-plane/seed/seed.js";
 import { nodeDigests } from "../../src/runtime/node/node-cryptography.js";
 import { DATABASE_OPENERS, fileRuntime } from "../fixtures/database-openers.js";
 
-// The engine waits half a second, in real time, for another process that is just ending: too long for a unit test.
+// The engine waits half a second, in real time, for another process that is ending: too long for a unit test.
 
 let folder = "";
 beforeEach(() => {

@@ -20,7 +20,7 @@ async function setUp(seed = "delete", options: AgentOptions = {}) {
   agent.steps.length = 0;
   agent.http.take();
   const remove = async () => {
-    // As the API does, each time it is asked.
+    // As the API does for each request.
     if (world.stored(vm.uuid).deleted === 0) {
       world.store.instances.save(vm.uuid, { taskState: "deleting" });
     }
@@ -167,7 +167,7 @@ describe("2.6 a delete that died", () => {
       await dead;
       const again = await world.startedAgent("h1", agent.hypervisor);
       const found = world.store.instances.get(vm.uuid);
-      // Spec 2.6: task deleting runs the whole delete again, vm deleted completes the partial one.
+      // Spec 2.6: task deleting runs the complete delete again, vm deleted completes the partial one.
       if (found?.vmState === "deleted") {
         await again.operations.completePartialDeletion(found);
       } else if (found) {

@@ -3,7 +3,7 @@ import { castPrep, heldBy, prepareMove, startHosts, statusOf, VM } from "../fixt
 import type { Harness } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-/** As an API does it, or an agent, while the conductor and the scheduler are at work on a move of it. */
+/** Deletes the instance as an API or an agent does, while the conductor and the scheduler are moving it. */
 function isDeleted(harness: Harness): void {
   harness.store.instances.save(VM, { vmState: "deleted", taskState: null });
   harness.store.instances.destroy(VM);

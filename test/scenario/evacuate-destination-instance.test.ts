@@ -7,7 +7,7 @@ import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtur
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../fixtures/tracker-world.js";
 
-/** The record of an evacuation from h1 to h2 that the conductor has handed over. */
+/** Creates the record of an evacuation from h1 to h2 that the conductor has handed over. */
 function accepted({ store }: TrackerWorld, { uuid: instanceUuid }: Pick<Instance, "uuid">) {
   const changes = { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" };
   return store.migrations.create({ instanceUuid, migrationType: "evacuation", status: "accepted", changes });
@@ -138,7 +138,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("6.7 row 4 OPT the guest cannot be removed: not over until it can, so that a source that returns waits", async () => {
     const { world, agent, vm, evacuate, both, onlySource, status } = await setUp();
     agent.hypervisor.fail = (method) => {
-      // The guest is made, and the driver's answer is lost.
+      // The guest is created, and the driver's response is lost.
       if (method === "spawn") {
         agent.hypervisor.guests.set(vm.uuid, 1);
       }

@@ -73,7 +73,7 @@ describe("6.7 an evacuation over a running move ends it", () => {
 });
 
 describe("6.7 an evacuation that fails over a move leaves the guest that its source has set aside to that source", () => {
-  /** The definition of the guest, and what it does. */
+  /** The definition of the guest, and its state. */
   const guestFiles = async (host: string): Promise<readonly (string | undefined)[]> => {
     const { files } = cloud.runtime;
     const names = (await files.list(`/hypervisors/${host}/domains`)).filter((name) => name.startsWith(id));
@@ -82,7 +82,7 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
 
   const setAside = async (host: string) => (await guestFiles(host)).some((text) => text?.includes("left-behind"));
 
-  /** Devstack1 dies when it has set the guest aside, and nothing else of the move has been done. */
+  /** Kills devstack1 when it has set the guest aside, before the next step of the move. */
   async function diesInMigration(): Promise<void> {
     const slow = { kind: "slow", milliseconds: 60_000 } as const;
     faultsOf.get("devstack1")?.set({ point: "agent.resize_instance.flip", action: slow, times: 1 });
@@ -92,7 +92,7 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     await dies("devstack1");
   }
 
-  /** An evacuation to a host that dies before it has heard of it. */
+  /** Evacuates to a host that dies before it receives the message. */
   async function handedToTheDead(host = "devstack3"): Promise<void> {
     processes.get(host)?.kill();
     await cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host, force: true } }, "2.60");

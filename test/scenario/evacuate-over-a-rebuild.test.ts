@@ -28,7 +28,10 @@ async function beginsAs(vmState: string): Promise<void> {
   }
 }
 
-/** The source dies, or is cut off and fenced, when its rebuild has destroyed the guest and has not made the next one. */
+/**
+ * Kills the source, or disconnects and fences it, when its rebuild has destroyed the guest and has not created the next
+ * one.
+ */
 async function losesItsGuest(how: "dies" | "is fenced" = "dies"): Promise<void> {
   const slow = { kind: "slow", milliseconds: 60_000 } as const;
   world.faultsOf.get("devstack1")?.set({ point: "agent.rebuild_instance.spawn", action: slow, times: 1 });
@@ -43,7 +46,7 @@ async function evacuateTo(host: string): Promise<void> {
   expect(reply.status).toBe(200);
 }
 
-/** An evacuation to a host that dies before it has received the message, and starts again. */
+/** Evacuates to a host that dies before it has received the message, and starts again. */
 async function evacuationComesToNothing(): Promise<void> {
   world.processes.get("devstack3")?.kill();
   await evacuateTo("devstack3");
@@ -85,7 +88,7 @@ describe("6.7 row 1 OPT an evacuation takes a server from a rebuild that has des
     await beginsAs("stopped");
     await losesItsGuest("is fenced");
     await evacuationComesToNothing();
-    // The rebuild goes on, and finds the evacuation.
+    // The rebuild continues, and finds the evacuation.
     await cloud.world.advance(60_000);
     expect(world.instance()).toMatchObject({ vmState: "stopped", taskState: "rebuilding" });
     await world.start("devstack3");

@@ -45,7 +45,7 @@ for (const wiped of [false, true]) {
       vmState: "active",
       taskState: null,
     });
-    // The write names what stays, so that only the destination's generation moves.
+    // The write names the remaining allocations, so that only the destination's generation changes.
     expect([await harness.generation(s), await harness.generation(d)]).toEqual([generations[0], generations[1] + 1]);
   });
 }

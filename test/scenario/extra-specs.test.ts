@@ -11,7 +11,7 @@ const DEVICES = { devices: `${SLOW}=VGPU:2, ${QUICK}=VGPU:2`, cpu_dedicated_set:
 let cloud: VirtualCloud;
 const agents = new Map<string, VirtualRuntime>();
 
-/** A flavor of two CPUs with these extra specs. */
+/** Creates a flavor of two CPUs with these extra specs. */
 async function flavor(id: string, extraSpecs: Readonly<Record<string, string>>): Promise<void> {
   await cloud.compute("POST", "/flavors", { flavor: { name: `gpu${id}`, id, ram: 512, vcpus: 2, disk: 1 } });
   await cloud.compute("POST", `/flavors/${id}/os-extra_specs`, { extra_specs: extraSpecs });
@@ -23,7 +23,7 @@ async function create(flavorRef: string): Promise<string> {
   return String((made as { id: string }).id);
 }
 
-/** What a consumer holds, by the providers' names. */
+/** Returns a consumer's allocations, by the providers' names. */
 async function held(consumer: string): Promise<Record<string, unknown>> {
   const { resource_providers: providers } = (await cloud.placement("GET", "/resource_providers")).json;
   const names = new Map((providers as { uuid: string; name: string }[]).map(({ uuid, name }) => [uuid, name]));
@@ -36,7 +36,7 @@ async function held(consumer: string): Promise<Record<string, unknown>> {
   );
 }
 
-/** Addresses of the devices that the guest has on a host. */
+/** Returns the addresses of the guest's devices on a host. */
 async function devices(host: string, id: string): Promise<string[]> {
   const xml = (await cloud.runtime.files.readIfPresent(`/hypervisors/${host}/domains/${id}.xml`)) ?? "";
   return [...xml.matchAll(/fake:device [^>]*address="([^"]+)"/g)].map(([, address]) => address ?? "");
@@ -46,7 +46,7 @@ const hostOf = async (id: string) => String((await cloud.server(id))?.["OS-EXT-S
 const is = (id: string, status: string) => cloud.serverIs(id, (server) => server?.status === status);
 const child = (host: string, address: string) => `${host}_pci_${address.replace(/[:.]/g, "_")}`;
 
-/** What the flavor takes on a host. */
+/** Returns the allocations of the flavor on a host. */
 function on(host = "") {
   return {
     [host]: { PCPU: 2, MEMORY_MB: 512, DISK_GB: 1 },

@@ -25,7 +25,7 @@ async function connect(config: Readonly<Record<string, unknown>> = {}) {
   return connected;
 }
 
-/** Transitions with the seconds that passed since the test began. */
+/** Records transitions with the seconds since the test began. */
 function listen(to: DriverHost) {
   const start = runtime.clock.now();
   to.setLifecycleListener((event: LifecycleEvent) => {

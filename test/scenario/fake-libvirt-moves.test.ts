@@ -11,7 +11,7 @@ const host = async () => String((await cloud.server(id))?.["OS-EXT-SRV-ATTR:host
 const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body);
 const isIn = (status: string) => cloud.serverIs(id, (server) => server?.status === status);
 
-/** What the guest does on each host. */
+/** Returns the guest's state on each host. */
 function guests() {
   return Promise.all(
     HOSTS.map(async (name) => {
@@ -23,7 +23,7 @@ function guests() {
     }),
   );
 }
-/** Everything of the guest on a host. */
+/** Returns all files of the guest on a host. */
 async function left(name: string) {
   const found: string[] = [];
   for (const part of ["domains", "state", "migrations", "instances"]) {

@@ -6,7 +6,7 @@ import { scenario } from "../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);
 
-/** devstack1 with a guest, its agent stopped. */
+/** Creates devstack1 with a guest, and stops its agent. */
 async function inService(harness: Harness): Promise<void> {
   const run = await harness.start("devstack1", libvirt("devstack1"));
   await boot(harness, VM, nodeOf(harness, "devstack1"));

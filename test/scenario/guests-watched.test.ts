@@ -36,7 +36,7 @@ test("an agent tells of its guests while somebody looks, and at no other time", 
   end();
   await world.advance(1_000);
   const again = watch();
-  // The one who looked is told nothing more, and who looks now is not told of what was before.
+  // The earlier viewer gets no more notifications, and the new viewer gets no earlier ones.
   again();
   session.guestsChanged?.();
   await world.advance(1_000);

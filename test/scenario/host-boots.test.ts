@@ -6,7 +6,7 @@ import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
 
 const [ONE, OTHER] = ["rack1-node1", "rack1-node2"];
 
-/** Two hosts on one connection. */
+/** Creates two hosts on one connection. */
 async function start() {
   const world = new VirtualWorld();
   const cluster = await startInProcessConductor(world);
@@ -17,7 +17,7 @@ async function start() {
   return { world, cluster, connection, runtime, session, other };
 }
 
-/** Whether it settles in that time. */
+/** Returns whether the promise settles in that time. */
 async function settles(world: VirtualWorld, milliseconds: number, promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   promise.then(

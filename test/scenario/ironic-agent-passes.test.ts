@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { IronicWorld } from "./ironic-world.js";
 
-/** Registered, with a hundred nodes; what it sends to Placement is counted. */
+/** Registers an agent with a hundred nodes, and counts its requests to Placement. */
 async function registered() {
   const world = await IronicWorld.create();
   const nodes = world.nodes(100);
@@ -10,7 +10,7 @@ async function registered() {
   agent.http.note = async () => {
     flight.now += 1;
     flight.most = Math.max(flight.most, flight.now);
-    // A request that takes no time would never meet another one.
+    // A request that takes no time would never overlap with another one.
     await new Promise((resolve) => setImmediate(resolve));
     flight.now -= 1;
   };
@@ -38,7 +38,7 @@ test("4.3 an unchanged pass lists the providers once, while Ironic lists its nod
     if (!path.startsWith("/v1/nodes?")) {
       return undefined;
     }
-    // Placement has all the time to be asked before Ironic answers.
+    // Placement has enough time to receive requests before Ironic responds.
     for (let turn = 0; turn < 100; turn += 1) {
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -10,12 +10,12 @@ function open(ironicNodes: number): Promise<VirtualCloud> {
   return VirtualCloud.open({ seed: 17, ironicNodes });
 }
 
-/** What it shows; of a deleted one undefined. */
+/** Returns the API's view of the server; undefined if it is deleted. */
 async function serverOf(id: string) {
   return (await cloud.server(id)) ?? undefined;
 }
 
-/** Lets time pass, a second at a time. */
+/** Advances the time by a second at a time, until the condition holds. */
 async function until<T>(probe: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
   for (let seconds = 0; seconds < 600; seconds += 1) {
     const found = await probe();

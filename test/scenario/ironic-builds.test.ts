@@ -115,7 +115,7 @@ describe("6.1 building on bare metal", () => {
       }),
     );
     const rivals = nodes.map(() => world.instance());
-    // Placement would give the node to one of them; Ironic decides when it did not.
+    // Placement would allocate the node to one of them; Ironic decides if it did not.
     await Promise.all(
       rivals.map((instance) =>
         world.world.build(agent, instance, { node: node.uuid, retry: { numAttempts: 1, hosts: [] } }),

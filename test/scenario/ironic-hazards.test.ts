@@ -4,13 +4,13 @@ import type { TestAgent } from "../fixtures/tracker-world.js";
 import type { FakeNode } from "../unit/drivers/ironic/support/fake-ironic.js";
 import { IronicWorld } from "./ironic-world.js";
 
-/** Nodes without a provider. */
+/** Returns the number of nodes without a provider. */
 async function lost(world: IronicWorld, nodes: readonly FakeNode[]): Promise<number> {
   const reserved = await Promise.all(nodes.map((node) => world.reserved(node)));
   return reserved.filter((units) => units === undefined).length;
 }
 
-/** Runs once, at the next request to Ironic that lists nodes, before it is answered. */
+/** Runs the action once, at the next request to Ironic that lists nodes, before its response. */
 function whileListing(world: IronicWorld, action: () => Promise<void>): void {
   world.ironic.fault = async ({ path }) => {
     if (!path.startsWith("/v1/nodes?") || path.includes("instance_uuid=")) {
@@ -142,7 +142,7 @@ describe("bug 1853009: another host takes a node between this one's look at the 
     return { world, nodes };
   };
 
-  /** Registered, with a node on record so that it is in the ring; before its first pass. */
+  /** Registers an agent with a node on record, so that it is in the hash ring; before its first pass. */
   const started = async (world: IronicWorld, host: string, quirks: readonly QuirkName[]): Promise<TestAgent> => {
     const agent = await world.registered(host, quirks);
     const [some] = world.world.store.computeNodes.list();
@@ -216,7 +216,7 @@ test("a host that is gone: another one takes its free nodes, providers and gener
   const second = await world.agent("h2");
   expect(second.http.take().filter(({ method }) => method === "DELETE" || method === "POST")).toEqual([]);
   expect(nodes.filter((node) => world.hostOf(node) === "h2")).toHaveLength(19);
-  // The instance is h1's still.
+  // The instance still belongs to h1.
   expect(world.hostOf(taken)).toBe("h1");
   expect(await lost(world, nodes)).toBe(0);
   expect(await world.world.held(uuid)).toEqual(held);

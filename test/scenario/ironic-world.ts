@@ -6,7 +6,7 @@ import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 import { FakeIronic, type FakeNode } from "../unit/drivers/ironic/support/fake-ironic.js";
 
-/** One Ironic for all, as one host's driver sees it; judged by the same invariants as any other hypervisor. */
+/** One Ironic for all hosts, as one host's driver uses it; checked by the same invariants as any other hypervisor. */
 class IronicHypervisor extends StubHypervisor {
   readonly #ironic: FakeIronic;
   readonly #config: Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ class IronicHypervisor extends StubHypervisor {
     });
   }
 
-  /** What it lists is what it reported; what it does to guests is judged. */
+  /** Records the listed nodes as reported; its actions on guests are checked. */
   #watched(driver: VirtDriver): VirtDriver {
     const watched: Partial<VirtDriver> = {
       getAvailableNodes: async (options) => {
@@ -75,12 +75,12 @@ export class IronicWorld {
     return new IronicWorld(await TrackerWorld.create(1, judgement));
   }
 
-  /** Registered, and through its first pass. */
+  /** Registers an agent and runs its first pass. */
   async agent(host: string, quirks: readonly QuirkName[] = [], config = {}): Promise<TestAgent> {
     return this.world.startedAgent(host, this.#hypervisor(config), options(quirks));
   }
 
-  /** Registered; it made no pass yet. */
+  /** Registers an agent, without a pass. */
   async registered(host: string, quirks: readonly QuirkName[] = []): Promise<TestAgent> {
     return this.world.agent(host, this.#hypervisor({}), options(quirks));
   }
@@ -93,7 +93,7 @@ export class IronicWorld {
     return Array.from({ length: count }, () => this.ironic.add({ ...changes }));
   }
 
-  /** An instance that wants one unit of bare metal, not placed yet. */
+  /** Creates an instance that requests one unit of bare metal, not placed yet. */
   instance(changes: Parameters<TrackerWorld["instance"]>[0] = {}) {
     const extraSpecs = {
       "resources:CUSTOM_BAREMETAL": "1",
@@ -119,7 +119,7 @@ export class IronicWorld {
     return agent.tracker.updateAvailableResource({ startup: false });
   }
 
-  /** Reserved units by provider; undefined: there is no provider. */
+  /** Returns the reserved units of the node's provider; undefined: there is no provider. */
   async reserved(node: FakeNode): Promise<number | undefined> {
     const path = `/resource_providers/${node.uuid}/inventories`;
     const { body, status } = this.world.placement.send("GET", path);
@@ -130,7 +130,7 @@ export class IronicWorld {
     return inventories.CUSTOM_BAREMETAL?.reserved;
   }
 
-  /** The host in the node's row; null: there is no row. */
+  /** Returns the host in the node's row; null: there is no row. */
   hostOf(node: FakeNode): string | null {
     return this.world.store.computeNodes.getByUuid(node.uuid)?.host ?? null;
   }

@@ -31,7 +31,7 @@ describe("2.4 G6 an agent that lost its host in the middle of a driver's method"
     while (!(await left()).includes(`instances/${id}`)) {
       await cloud.world.advance(1_000);
     }
-    // It hears and says nothing, but its driver goes on.
+    // Disconnected, but its driver continues.
     cloud.world.network.partition("first", "control-plane");
     await cloud.world.advance(15_000);
     await cloud.agent(HOST, { process: "second" });
@@ -45,7 +45,7 @@ describe("2.4 G6 an agent that lost its host in the middle of a driver's method"
     await cloud.world.advance(60_000);
     expect(first.agent.state).toBe("failed");
     expect(await left()).toEqual([]);
-    // The host is the second one's, which builds there.
+    // The second agent owns the host, and builds there.
     const next = await boot("vm2");
     await cloud.serverIs(next, (server) => server?.status === "ACTIVE");
     expect(await left()).toEqual([`domains/${next}.xml`, `state/${next}`, `instances/${next}`]);

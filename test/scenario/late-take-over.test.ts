@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
-/** Wherever the take-over's answer was lost, the server has moved on when it is asked for again. */
+/** Wherever the take-over's response was lost, the server has moved on when the request is repeated. */
 const lostBetween = {
   "the source and the control plane": "agent-devstack1",
   "the destination and the control plane": "agent-devstack2",
@@ -57,7 +57,7 @@ describe("6.5 row 8 a take-over that is asked for again when the server has move
       await cloud.world.advance(2_000);
       cloud.world.network.partition(process, "control-plane");
       if (process === "agent-devstack2") {
-        // It takes over when it is back, and the source asks again after that.
+        // It takes over when it is reconnected, and the source repeats the request after that.
         await cloud.world.advance(1_000);
         cloud.world.network.heal(process, "control-plane");
         cloud.world.network.partition("agent-devstack1", "control-plane");
@@ -65,7 +65,7 @@ describe("6.5 row 8 a take-over that is asked for again when the server has move
       await is("ACTIVE", "devstack2");
       await act({ migrate: { host: "devstack3" } });
       await is("VERIFY_RESIZE", "devstack3");
-      // The control plane cuts who is silent for so long: what was on its way is lost.
+      // The control plane closes silent connections: messages in transit are lost.
       await cloud.world.advance(20_000);
       cloud.world.network.heal("agent-devstack1", "control-plane");
       await cloud.world.advance(120_000);

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
-/** Its host is fenced, so the operator believes, and the server is evacuated to the other one. */
+/** Fences the host, as the operator believes, and evacuates the server to the other one. */
 async function evacuated(): Promise<void> {
   const { services } = (await cloud.compute("GET", "/os-services?host=devstack1&binary=nova-compute")).json;
   const [found] = services as { id: string }[];

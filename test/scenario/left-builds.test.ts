@@ -11,7 +11,7 @@ describe("6.1 OPT what a failed build could not remove is removed later", () => 
     await world.claim(vm, agent.nodeUuid);
     agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);
     await expect(world.build(agent, vm, { retry: { numAttempts: 1, hosts: [["h1", "n1"]] } })).rejects.toThrow(
-      "could not be removed",
+      "could not remove the leftovers of the failed build",
     );
     agent.hypervisor.guests.set(vm.uuid, 1);
     await agent.operations.removeLeftGuests();

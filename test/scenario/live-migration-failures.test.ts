@@ -198,7 +198,7 @@ describe("6.5 failures", () => {
     await new LiveHypervisors(harness).start();
     const move = await chosen(harness);
     harness.afterPlacement = (_, request) => {
-      // Somebody else writes the consumer between the client's reading and writing.
+      // A concurrent write of the consumer between the client's read and write.
       if (harness.instance(VM).host === "devstack2" && request === `GET /allocations/${move.migration.uuid}`) {
         void harness.hold(move.migration.uuid, { [move.s.uuid]: AMOUNTS });
       }

@@ -4,7 +4,7 @@ import type { Harness } from "../unit/agent/support/harness.js";
 import { boot, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-/** A booted instance, checked by D and S, and handed to S with what they said (spec 6.5 rows 1-4). */
+/** Boots an instance, checks it on D and S, and sends S the migration with the results (spec 6.5 rows 1-4). */
 async function migrateLive(harness: Harness): Promise<LiveMove> {
   const config = { sections: { fake_libvirt: { delay_live_migration: 10 } } };
   for (const host of ["devstack1", "devstack2"]) {

@@ -21,7 +21,7 @@ describe("in a cluster", () => {
   });
   afterEach(() => cloud.close());
 
-  /** The status and text of the response at 2.1, which is what clients without a version get. */
+  /** Returns the status and message of the response at 2.1, the version of clients without a version. */
   function migrate(body: object): Promise<{ status: number; message: string }> {
     const request = { "os-migrateLive": { host: null, block_migration: true, disk_over_commit: false, ...body } };
     return cloud.compute("POST", `/servers/${id}/action`, request, "2.1").then(

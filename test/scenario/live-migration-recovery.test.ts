@@ -19,7 +19,7 @@ import { scenario } from "../unit/agent/support/scenario.js";
 
 const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
 
-/** The source died at `status`; the destination runs on. */
+/** Kills the source at `status`; the destination keeps running. */
 async function interrupted(
   harness: Harness,
   status: MigrationStatus,
@@ -94,7 +94,7 @@ describe("2.6 task migrating, the source restarts", () => {
     },
   );
 
-  /** Both hosts died when the guest had arrived; the source is back. */
+  /** Kills both hosts when the guest has arrived; the source is started again. */
   async function bothDied(
     harness: Harness,
     defaults: Readonly<Record<string, boolean>> = {},
@@ -125,7 +125,7 @@ describe("2.6 task migrating, the source restarts", () => {
 
   for (const [migrationType, status] of [
     ["migration", "error"],
-    // What is left of the live migration when an evacuation fails goes on (row 15').
+    // Leftovers of the live migration continue when an evacuation fails (row 15').
     ["evacuation", "failed"],
   ] as const) {
     scenario(
@@ -163,7 +163,9 @@ describe("2.6 task migrating, the source restarts", () => {
     "2.6 OPT D is away for long: it is asked every five seconds at first, then every minute",
     async (harness) => {
       const { move, source } = await bothDied(harness);
-      const tries = () => source.runtime.logs.filter(({ message }) => message.includes("is tried again later")).length;
+      const tries = () =>
+        source.runtime.logs.filter(({ message }) => message.includes("could not end an interrupted live migration"))
+          .length;
       await harness.world.advance(60_000);
       expect(tries()).toBeGreaterThanOrEqual(10);
       await harness.world.advance(340_000);

@@ -28,14 +28,14 @@ async function active(id: string, host: string): Promise<void> {
   await cloud.serverIs(id, (server) => server?.status === "ACTIVE" && server["OS-EXT-SRV-ATTR:host"] === host);
 }
 
-/** Host and status of the server's port. */
+/** Returns host and status of the server's port. */
 async function portOf(id: string): Promise<readonly unknown[]> {
   const { ports } = (await cloud.request("GET", `/network/v2.0/ports?device_id=${id}`)).json;
   const [port] = ports as Record<string, unknown>[];
   return port ? [port["binding:host_id"], port.status] : [];
 }
 
-/** The network service is not told of anything on this host. */
+/** Suppresses all notifications to the network service from this host. */
 function silence(host: string): void {
   faults.get(host)?.set({ point: "network.plug", action: { kind: "fail" }, times: null });
 }

@@ -41,7 +41,7 @@ async function start(
   return { world, controlPlane, runtime, pool };
 }
 
-/** fake-libvirt, but for what `change` does with it, on one host. */
+/** Returns fake-libvirt, changed on one host by `change`. */
 function except(
   host: string,
   change: (driver: VirtDriver, context: DriverContext) => Partial<VirtDriver>,
@@ -192,7 +192,7 @@ describe("a killed host of a process", () => {
   });
 });
 
-/** Paths and texts below a folder. */
+/** Returns path → modification time and text of all files below a folder. */
 async function tree(world: VirtualWorld, { files }: VirtualRuntime, folder: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of await world.runUntil(files.list(folder))) {

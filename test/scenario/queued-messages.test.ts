@@ -20,7 +20,7 @@ function isOn(host: string, ...statuses: string[]) {
   );
 }
 
-/** What the guest does on each host. */
+/** Returns the guest's state on each host. */
 function guests() {
   return Promise.all(
     HOSTS.map(async (name) => {
@@ -44,7 +44,7 @@ async function held(consumer: string) {
   return Object.keys((await cloud.placement("GET", `/allocations/${consumer}`)).json.allocations as object);
 }
 
-/** The migrations of the server, deleted or not. */
+/** Returns the migrations of the server, deleted or not. */
 async function migrations(): Promise<{ readonly status: string; readonly uuid: string }[]> {
   const { migrations: found } = (await cloud.compute("GET", "/os-migrations")).json;
   return found as { status: string; uuid: string }[];
@@ -103,7 +103,7 @@ describe("a message that waits for a host from which its instance is evacuated",
     expect(await guests()).toEqual(["running", "none"]);
   });
 
-  /** The action of the message. */
+  /** Returns the action of the message. */
   async function fetchRejectedAction(name: string) {
     const { instanceActions } = (await cloud.compute("GET", `/servers/${id}/os-instance-actions`)).json;
     const action = (instanceActions as { action: string; request_id: string }[]).find((found) => found.action === name);
@@ -114,7 +114,7 @@ describe("a message that waits for a host from which its instance is evacuated",
 describe("a delete that was acknowledged", () => {
   const isGone = () => cloud.serverIs(id, (server) => server === null);
 
-  /** Nothing of the server is left, once devstack1 is back. */
+  /** Asserts that no part of the server is left, once devstack1 is back. */
   async function leavesNothing(): Promise<void> {
     await cloud.agent("devstack1");
     await cloud.world.advance(120_000);

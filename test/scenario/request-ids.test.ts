@@ -11,7 +11,7 @@ function idOf(reply: Reply): string {
   return id;
 }
 
-/** The agent's requests to Placement about one consumer, since `from`. */
+/** Returns the agent's requests to Placement about one consumer, since `from`. */
 function about(host: string, consumer: string, from: number) {
   return cloud.placementRequests
     .slice(from)
@@ -94,7 +94,7 @@ it("every request of an agent to Placement has an id: start, work, a return afte
   await cloud.compute("POST", `/servers/${evacuated}/action`, { evacuate: { host: "devstack2" } });
   await cloud.serverIs(evacuated, (found) => found?.["OS-EXT-SRV-ATTR:host"] === "devstack2");
   const returned = await cloud.agent("devstack1");
-  // What is cached of providers grows old in between.
+  // The cached providers expire in between.
   await cloud.world.advance(10 * 60_000);
   for (const id of [moved, evacuated]) {
     await cloud.compute("DELETE", `/servers/${id}`);
@@ -122,7 +122,7 @@ it("no token and no password is in any log of the scenario", async () => {
   await cloud.serverIs(id, (server) => server?.status === "ACTIVE");
   await cloud.compute("DELETE", `/servers/${id}`);
   await cloud.serverIs(id, (server) => server === null);
-  // Tokens run out, the control plane cannot be reached for a while, and someone guesses: each leaves its errors in the logs.
+  // Expired tokens, an unreachable control plane and a guessed password each leave errors in the logs.
   await cloud.world.advance(3 * 3_600_000);
   cloud.world.network.partition("agent-devstack1", "control-plane");
   await cloud.world.advance(120_000);

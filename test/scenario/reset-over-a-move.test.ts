@@ -3,7 +3,7 @@ import { castPrep, castRevert, prepareMove, resized, startHosts, statusOf, VM } 
 import type { Harness } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-/** As `os-resetState` does, while the driver is at work. */
+/** Resets the state as `os-resetState` does, during a driver call. */
 function resetDuring(harness: Harness, host: string, method: string, meanwhile: () => void = () => {}): void {
   harness.hypervisor(host).failures.set(method, () => {
     harness.store.instances.save(VM, { vmState: "active", taskState: null });
@@ -41,7 +41,7 @@ scenario(
     castPrep(move);
     await harness.world.runUntil(() => statusOf(move) === "error");
     expect(harness.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error", taskState: null });
-    // The operator has said so before the allocations were given back.
+    // The operator reset the state before the allocations were restored.
   },
   ["V27"],
 );

@@ -21,7 +21,7 @@ const FAULTS: Readonly<Record<string, Pick<Fault, "does" | "times">>> = {
   "answer lost after commit": { does: "lose" },
 };
 
-/** V31, V30: nothing waits for ever, and nothing was asked without end. */
+/** V31, V30: no task waits forever, and no request is repeated endlessly. */
 function isSettled(bench: ConductorBench, uuid: string): void {
   expect(bench.store.tasks.pending()).toEqual([]);
   const instance = bench.store.instances.get(uuid);
@@ -32,7 +32,7 @@ function isSettled(bench: ConductorBench, uuid: string): void {
   expect(bench.placementBench.sent.length).toBeLessThan(60);
 }
 
-/** What was handed to an agent is held there; what was not is held nowhere but where the instance is. */
+/** Asserts that an instance has allocations only where it is, and where it was sent. */
 async function holdsWhatItShould(bench: ConductorBench, uuid: string, label: string): Promise<void> {
   const instance = bench.store.instances.get(uuid);
   const expected = [instance?.host, bench.casts[0]?.host].filter((host) => host !== undefined && host !== null);
@@ -54,7 +54,7 @@ describe("Placement fails at any request of the conductor", () => {
           await bench.run(task);
           bench.placementBench.heal();
           isSettled(bench, uuid);
-          // A fault that never ends may keep the conductor from giving back: the leaks of 9.3.
+          // A permanent fault may prevent the conductor from releasing: the leaks of 9.3.
           if (times < 1000 && !leaks(bench, fault)) {
             await holdsWhatItShould(bench, uuid, `at request ${request}`);
           }

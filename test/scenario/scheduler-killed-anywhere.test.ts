@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { OPERATIONS, prepared } from "./scheduler-operations.js";
 
-/** Lets everything happen that can happen without the request that hangs. */
+/** Waits for everything that does not depend on the hanging request. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe("conductor killed before and after each request that it sends", () => {

@@ -3,7 +3,7 @@ import type { Task } from "../../src/control-plane/store/tasks.js";
 import type { Selection } from "../../src/records/index.js";
 import { ConductorBench, NEED } from "../unit/control-plane/conductor/tasks/bench.js";
 
-/** What the conductor is in the middle of; returns what must be so after it was killed and started again. */
+/** Starts a task of the conductor; returns the checks for the state after a kill and restart. */
 export type Operation = (bench: ConductorBench) => Promise<{
   readonly uuid: string;
   readonly task?: Task;

@@ -7,7 +7,7 @@ import { scenario } from "../unit/agent/support/scenario.js";
 
 const OTHER = uuidOf(2);
 
-/** A group of the server that moves and of one that runs already. */
+/** Creates a group of the moving server and of one that is already running. */
 async function group(
   harness: Harness,
   policy: "anti-affinity" | "affinity",

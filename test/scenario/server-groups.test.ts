@@ -33,7 +33,7 @@ async function member(host: string): Promise<string> {
   return join((await bench.server(host)).uuid);
 }
 
-/** Where the last messages sent their instances. */
+/** Returns the hosts of the last messages. */
 const sentTo = (from = 0) => bench.casts.slice(from).map(({ host }) => host);
 
 const faultDetails = (uuid: string) => bench.store.instances.fault(uuid)?.details;
@@ -167,7 +167,7 @@ describe("6.9 moves", () => {
     await hosts(3);
   });
 
-  /** The task_state of its request, and the task. */
+  /** Sets the task_state of its request, and runs the task. */
   async function run(uuid: string, taskState: string, task: object): Promise<void> {
     const requestId = `req-move-${uuid}`;
     bench.store.instances.save(uuid, { taskState: taskState as never, taskRequestId: requestId });

@@ -205,7 +205,7 @@ it("7.7 OA-16: an evacuation that failed on devstack2 leaves vm1 on devstack1, w
   await harness.fence("devstack1");
   const { files } = harness.cloud.runtime;
   const domain = await files.read(`/hypervisors/devstack1/domains/${harness.vm1}.xml`);
-  // A guest of that uuid is there already: the destination must not touch it.
+  // A guest with that uuid exists already: the destination must not touch it.
   await files.write(`/hypervisors/devstack2/domains/${harness.vm1}.xml`, domain);
   await harness.evacuate();
   for (let seconds = 0; (await evacuations())[0]?.status !== "failed" && seconds < 60; seconds += 1) {
@@ -218,7 +218,7 @@ it("7.7 OA-16: an evacuation that failed on devstack2 leaves vm1 on devstack1, w
   expect(await harness.held()).toEqual({ devstack1: NEED });
 });
 
-/** Audits with --delete and heals, over and over, until the server is at rest. @returns how often */
+/** Audits with --delete and heals, repeatedly, until the server is at rest. @returns the number of rounds */
 async function meddleUntil(
   there: (server: Record<string, unknown> | null) => boolean,
   codes: number[] = [0],
@@ -275,7 +275,7 @@ it("7.3, 7.4: audit --delete and heal_allocations break nothing beside a build, 
 
   await harness.fence("devstack3");
   await harness.evacuate();
-  // Once it is done, what is left on the source is an orphan.
+  // Once the evacuation is done, the source's leftovers are orphaned.
   rounds.push(await meddleUntil(restsOn("devstack2"), [0, 4]));
   expect((await harness.audit({ delete: true })).rc).toBeOneOf([0, 4]);
   expect(Object.keys(await harness.held())).toEqual(["devstack2"]);

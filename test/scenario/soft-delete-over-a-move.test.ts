@@ -15,7 +15,7 @@ import {
 import type { Harness } from "../unit/agent/support/harness.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-/** A move from devstack1 that a soft delete overtakes while the guest is set aside. */
+/** Creates a move from devstack1 that a soft delete supersedes while the guest is set aside. */
 async function supersedeMove(harness: Harness, meanwhile: () => void = () => {}) {
   await startHosts(harness);
   const move = await prepareMove(harness);
@@ -56,7 +56,7 @@ scenario("6.2 OPT a soft delete that overtakes a cold move leaves a guest that c
   expect(statusOf(move)).toBe("error");
 });
 
-/** A soft delete of an instance on devstack2, which waits for its turn and then fails. */
+/** Sends a soft delete of an instance on devstack2, which is queued and then fails. */
 function softDelete(harness: Harness): void {
   harness.hypervisor("devstack2").failures.set("powerOff", () => new Error("the hypervisor is broken"));
   softDeleteOn(harness, "devstack2");
@@ -100,7 +100,7 @@ scenario(
   },
 );
 
-/** A revert whose source does not come for its guest: the destination has given up its own. */
+/** Creates a revert that the source does not finish: the destination has already destroyed its guest. */
 async function revertedHalfway(harness: Harness) {
   const source = await harness.start("devstack1", { operations: "real" });
   await harness.start("devstack2", { operations: "real" });

@@ -18,14 +18,14 @@ import { scenario } from "../unit/agent/support/scenario.js";
 
 const broken = new Error("the hypervisor is broken");
 
-/** A resize from devstack1 to devstack2, as far as its claim. */
+/** Starts a resize from devstack1 to devstack2, up to its claim. */
 async function moving(harness: Harness): Promise<ColdMove> {
   const move = await prepareMove(harness);
   castPrep(move);
   return move;
 }
 
-/** A resize that waits for its end, and one that the user asks for. */
+/** Creates a resize that waits for confirmation, and requests its confirmation or revert. */
 async function ending(harness: Harness, cast: (move: ColdMove) => void): Promise<ColdMove> {
   const move = await resized(harness);
   cast(move);
@@ -53,7 +53,7 @@ for (const [name, at, begin] of [
   });
 }
 
-/** The operator makes an instance usable that has not got its allocations back. */
+/** The operator makes an instance usable before its allocations are restored. */
 const RESET = ["V27"];
 
 const RESET_NAME = "6.3, 4.5 a resize whose instance an operator resets while the disk moves leaves no context";
@@ -72,7 +72,7 @@ scenario(
   RESET,
 );
 
-/** As a release wrote it that left the context behind. */
+/** Writes the context as an older release left it. */
 function leaveContext(harness: Harness, { migration }: ColdMove): void {
   const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
   const context = { instanceUuid: VM, migrationId: migration.id, ...none, oldResources: [], newResources: [] };

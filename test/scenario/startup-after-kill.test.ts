@@ -14,7 +14,7 @@ interface Operation {
   readonly expected: (harness: Harness, instance: Instance) => Promise<void>;
 }
 
-/** Kills the agent at every step of an operation in turn; the next start has to finish or undo it. */
+/** Kills the agent at every step of an operation in turn; the next start must finish or undo it. */
 async function killEverywhere({ prepare, begin, ended, expected }: Operation): Promise<number> {
   for (let at = 0; ; at += 1) {
     const harness = await Harness.create();

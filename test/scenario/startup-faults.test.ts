@@ -17,7 +17,7 @@ for (const outage of [2_000, 20_000]) {
         if (left < 0 && !struck) {
           struck = true;
           harness.controlPlane.kill();
-          // Nobody is told; the restart comes from outside.
+          // No notification; an external supervisor restarts it.
           void harness.world
             .spawn()
             .timers.sleep(outage)
@@ -32,7 +32,7 @@ for (const outage of [2_000, 20_000]) {
         ),
       );
       if (failure) {
-        // A lease that ran out meanwhile forbids to go on; a supervisor starts the agent again.
+        // After its lease has expired the agent must exit; a supervisor restarts it.
         expect(failure.name).toBe("HostLeaseLost");
         run.runtime.kill();
         await harness.world.advance(outage);

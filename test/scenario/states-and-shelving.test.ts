@@ -233,11 +233,11 @@ scenario("6.6 OPT an offload that has destroyed the guest and not released: offl
   await harness.world.advance(120_000);
   expect(harness.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: null, host: null });
   expect(await harness.held(VM)).toEqual({});
-  // Only what has no guest.
+  // Only instances without a guest.
   expect(harness.instance(otherVm)).toMatchObject({ vmState: "shelved", host: "devstack1" });
 });
 
-/** An offloaded instance for which devstack1 was claimed. */
+/** Creates an offloaded instance with a claim on devstack1. */
 async function unshelving(harness: Harness, options: HostOptions = {}) {
   await startHosts(harness, options);
   const node = nodeOf(harness, "devstack1");
@@ -300,7 +300,7 @@ scenario(
       config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
     });
     const hypervisor = harness.hypervisor("devstack1");
-    // The guest is made, and the driver's answer is lost.
+    // The guest is created, and the driver's response is lost.
     hypervisor.failures.set("spawn", () => {
       hypervisor.addGuest(VM);
       return new Error("no answer");
@@ -405,7 +405,7 @@ for (const [how, status, values] of [
     const move = await resized(harness);
     let polled = false;
     harness.beforeCall = (who, method) => {
-      // The migrations that wait have been read.
+      // The waiting migrations have been read.
       if (who === "devstack2" && method === "instance_get" && !polled) {
         polled = true;
         harness.store.migrations.save(move.migration.id, { status });

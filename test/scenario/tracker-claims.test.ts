@@ -172,7 +172,7 @@ describe("4.2 instance_claim", () => {
     await claimed.abort();
     expect(world.stored(instance.uuid).host).toBeNull();
     checkUsage(world, agent);
-    expect(world.logged("warn", "the next pass does it")).toBe(1);
+    expect(world.logged("warn", "retrying in the next pass")).toBe(1);
     agent.http.fault = () => undefined;
     await agent.tracker.updateAvailableResource({ startup: false });
     checkPersistedUsage(world, agent);

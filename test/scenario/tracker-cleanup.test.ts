@@ -49,7 +49,7 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
         body: { allocations: {}, consumer_generation: 1 },
       },
     ]);
-    // Our own write raised the provider's generation, so it is read once more.
+    // The agent's own write changed the provider's generation, so the provider is read once more.
     await pass(agent);
     agent.http.take();
     await pass(agent);
@@ -123,7 +123,7 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
     const vm = await world.placed(other);
     await world.claim(vm, agent.nodeUuid);
     await pass(agent);
-    expect(world.logged("warn", "is on host h2 and still holds allocations here")).toBe(1);
+    expect(world.logged("warn", "is on host h2 and still has allocations here")).toBe(1);
     expect(Object.keys(await world.held(vm.uuid))).toHaveLength(2);
   });
 

@@ -19,7 +19,7 @@ function contextOf(instanceUuid: string, migrationId: number, newResources: read
   };
 }
 
-/** An evacuation of a guest of `h0` on its way to the agent. */
+/** Creates an evacuation of a guest of `h0` to the agent. */
 function arriving(world: TrackerWorld, agent: TestAgent) {
   const instance = world.instance({ vmState: "active", taskState: "rebuilding" });
   const [row] = world.store.computeNodes.byHost(agent.host);
@@ -60,7 +60,7 @@ describe("4.4 the steps of one node's pass", () => {
     let reached = false;
     hypervisor.fail = async (method) => {
       if (method === "getAvailableResource") {
-        // It takes the tracker's lock, so it would wait for ever inside of it.
+        // It takes the tracker's lock, so inside of it the test would wait forever.
         await agent.tracker.updateUsage(vm, "n1");
         reached = true;
       }
@@ -134,7 +134,7 @@ describe("4.4 the steps of one node's pass", () => {
     const agent = await world.agent("h1", new StubHypervisor("n1"), { config });
     const listed = () =>
       agent.http.take().filter(({ path }) => path === `/resource_providers/${agent.nodeUuid}/allocations`).length;
-    // Once by what every update asks for without lean_tracking.
+    // Once by the request that every update sends without lean_tracking.
     await pass(agent, true);
     expect(listed()).toBe(1);
     await pass(agent);

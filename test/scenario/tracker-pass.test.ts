@@ -170,7 +170,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
     await world.claim(vm, agent.nodeUuid);
     await world.build(agent, vm);
     const built = agent.http.take().map(({ method, path }) => `${method} ${path}`);
-    // Phase "boot" of the recording: for the claim, then what the tree holds and each consumer of it.
+    // Phase "boot" of the recording: for the claim, then the tree's allocations and each of its consumers.
     expect(built).toEqual([`GET /resource_providers/${agent.nodeUuid}/allocations`, `GET /allocations/${vm.uuid}`]);
   });
 

@@ -3,7 +3,7 @@ import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
-// Each host is on a machine of its own, where folders have the same names as on the other.
+// Each host is on its own machine, with the same folder names as the other.
 let cloud: VirtualCloud;
 let machines: Readonly<Record<string, VirtualMachine>>;
 let agents: Readonly<Record<string, VirtualRuntime>>;
@@ -20,7 +20,7 @@ async function start(host: string): Promise<VirtualRuntime> {
   return runtime;
 }
 
-/** What the guest does on each host, and what lies there of it. */
+/** Returns the guest's state on each host, and its files there. */
 async function guests() {
   const found: Record<string, readonly string[]> = {};
   for (const host of HOSTS) {

@@ -18,7 +18,7 @@ import { scenario } from "../unit/agent/support/scenario.js";
 
 const UNSERVABLE = "this host attaches no networks";
 
-/** What devstack2's driver was asked that concerns a guest. */
+/** Returns the calls of devstack2's driver that concern a guest. */
 function touched(harness: Harness): readonly string[] {
   const methods = harness.hypervisor("devstack2").calls.map(({ method }) => method);
   return methods.filter((method) => /spawn|destroy|finish|prepare|preLive|checkCan/i.test(method));

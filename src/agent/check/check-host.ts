@@ -35,7 +35,7 @@ export async function checkHost(options: HostCheck): Promise<readonly CheckPart[
         part: failedPart("service", error),
       })),
       inTime(`the hypervisor (driver ${view.driver.name})`, checkHypervisor(view)).catch((error: unknown) =>
-        failedPart("hypervisor", error, "see that the hypervisor runs, and the driver's section of nova.conf"),
+        failedPart("hypervisor", error, "check that the hypervisor runs, and the driver's section of nova.conf"),
       ),
     ]);
     const identity =
@@ -53,7 +53,7 @@ export async function checkHost(options: HostCheck): Promise<readonly CheckPart[
     return [service.part, hypervisor, identity, provider];
   } finally {
     await inTime("the driver", view.driver.cleanupHost()).catch((error: unknown) => {
-      view.logger.debug("the driver could not let go of the hypervisor", { err: error });
+      view.logger.debug("the driver could not disconnect from the hypervisor", { err: error });
     });
   }
 }
@@ -77,17 +77,17 @@ function evaluateService(
   { version, oldest, newHost }: { readonly version: number; readonly oldest: number; readonly newHost: string },
 ): CheckPart {
   if (service?.version !== version && version < oldest) {
-    const found = `the oldest nova-compute has version ${oldest}; one of version ${version} is refused (ServiceTooOld)`;
+    const found = `the oldest nova-compute has version ${oldest}; version ${version} is rejected (ServiceTooOld)`;
     return part("service", "fails", found, "leave out --release, or name a newer one");
   }
   if (service === null) {
-    return part("service", "ok", `none yet: a start makes one of version ${version}`, newHost);
+    return part("service", "ok", `none yet: a start creates one with version ${version}`, newHost);
   }
   const { id, lastSeenUp, disabled, disabledReason, forcedDown } = service;
   const age = lastSeenUp === null ? null : Math.max(0, Math.round((runtime.clock.now() - lastSeenUp) / 1000));
   const found = [
     `id ${id}`,
-    `version ${service.version}${service.version === version ? "" : `, a start makes it ${version}`}`,
+    `version ${service.version}${service.version === version ? "" : `, a start sets it to ${version}`}`,
     age === null ? "never seen up" : `last seen up ${age} s ago`,
     ...(disabled ? [`disabled${disabledReason ? ` (${disabledReason})` : ""}`] : []),
     ...(forcedDown ? ["forced down"] : []),
@@ -96,7 +96,7 @@ function evaluateService(
   const fixCommands = [...(disabled ? [set("enable")] : []), ...(forcedDown ? [set("up")] : [])];
   return fixCommands.length === 0
     ? part("service", "ok", found)
-    : part("service", "note", found, `no server is put here until ${fixCommands.join(" and ")}`);
+    : part("service", "note", found, `no server is scheduled here until you run ${fixCommands.join(" and ")}`);
 }
 
 async function checkHypervisor(view: AgentView): Promise<CheckPart> {
@@ -149,14 +149,14 @@ async function checkIdentity(view: AgentView, service: Service | null): Promise<
   const before = usesNodeIdentities(view) ? null : await view.identity.read();
   const { nodes } = await proveOwnership(view, service);
   if (usesNodeIdentities(view)) {
-    return part("identity", "ok", `nodes have identities of their own; ${nodes.size} of them on record`);
+    return part("identity", "ok", `each node has its own identity; ${nodes.size} recorded`);
   }
   const own = await view.identity.read();
   if (own === null) {
-    return part("identity", "ok", `none yet: a start makes ${view.identity.path}`);
+    return part("identity", "ok", `none yet: a start creates ${view.identity.path}`);
   }
   const node = nodes.get(own.uuid);
-  const recorded = node === undefined ? "not on record yet" : `compute node ${node.hypervisorHostname} of this host`;
+  const recorded = node === undefined ? "not recorded yet" : `compute node ${node.hypervisorHostname} of this host`;
   const where = before === null ? `none yet: a start writes ${own.uuid} to ${own.path}` : `${own.uuid} in ${own.path}`;
   return part("identity", "ok", `${where}, ${recorded}`);
 }

@@ -37,14 +37,14 @@ export async function checkPlacement(check: PlacementCheck): Promise<readonly Ch
     return error instanceof EndpointNotFound || keystone === null
       ? [...keystoneParts, failed("placement", error)]
       : [
-          failed("keystone", error, "see that Keystone runs, and [placement] auth_url"),
+          failed("keystone", error, "check that Keystone runs, and [placement] auth_url"),
           part("placement", "unknown", "needs a token"),
         ];
   }
   const safeEndpoint = withoutUserInfo(endpoint);
   const placement = await inTime(`Placement at ${safeEndpoint}`, askPlacement(check, safeEndpoint)).catch(
     (error: unknown) =>
-      failed("placement", error, "see that Placement runs, and the endpoint in [placement] or the catalog"),
+      failed("placement", error, "check that Placement runs, and the endpoint in [placement] or the catalog"),
   );
   return [...(keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)]), placement];
 }
@@ -63,18 +63,18 @@ async function askPlacement({ host, access, runtime, signal }: PlacementCheck, e
     placement.get(`/resource_providers?name=${encodeURIComponent(host)}`, { signal, version: "1.14" }),
   ]);
   if (found.status === 403) {
-    const hint = "give the user the role service, or admin, in the project of [placement]";
-    return part("placement", "fails", `${endpoint} knows the user, and forbids it to read: ${found.describe()}`, hint);
+    const hint = "grant the user the role service, or admin, in the project of [placement]";
+    return part("placement", "fails", `${endpoint} accepts the user but denies read access: ${found.describe()}`, hint);
   }
   if (!found.ok || !versions.ok) {
     const response = found.ok ? versions : found;
-    return part("placement", "fails", `${endpoint} answers ${response.describe()}`, "see Placement's own log");
+    return part("placement", "fails", `${endpoint} responds with ${response.describe()}`, "check Placement's log");
   }
   const [oldest, newest] = rangeOf(versions);
-  const speaks = `${endpoint} speaks ${oldest} to ${newest}`;
+  const speaks = `${endpoint} supports ${oldest} to ${newest}`;
   return Number(newest.split(".")[1] ?? 0) < NEEDED
     ? part("placement", "fails", speaks, `the agent needs 1.${NEEDED}: upgrade Placement`)
-    : part("placement", "ok", `${speaks} and takes the credentials`);
+    : part("placement", "ok", `${speaks} and accepts the credentials`);
 }
 
 function rangeOf(response: PlacementResponse): readonly [string, string] {

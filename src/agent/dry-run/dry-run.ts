@@ -48,7 +48,7 @@ export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
     return { host: view.host, rejection: rejection, lease, ...nothing };
   } finally {
     await view.driver.cleanupHost().catch((error: unknown) => {
-      view.logger.debug("the driver could not let go of the hypervisor", { err: error });
+      view.logger.debug("the driver could not disconnect from the hypervisor", { err: error });
     });
   }
 }

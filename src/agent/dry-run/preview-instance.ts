@@ -21,12 +21,12 @@ export interface Preview {
 const ACTIONS: Readonly<Partial<Record<InitStep["action"]["kind"], string>>> = {
   "complete-partial-deletion": "complete the delete",
   terminate: "delete again",
-  "fail-build": "remove what the build left",
+  "fail-build": "remove the leftovers of the build",
   unpause: "unpause",
   stop: "stop",
   start: "start",
   offload: "offload again",
-  "resume-on-host-boot": "bring the guest back",
+  "resume-on-host-boot": "restore the guest",
 };
 
 /** Adds the actions of spec 2.6 on one instance to `preview`. */

@@ -11,7 +11,7 @@ class DryRunViolation extends Error {
   override readonly name = "DryRunViolation";
 
   constructor(what: string) {
-    super(`a dry run changes nothing, but ${what} was about to be done`);
+    super(`a dry run changes nothing; rejected: ${what}`);
   }
 }
 

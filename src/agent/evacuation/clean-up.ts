@@ -68,7 +68,7 @@ async function destroyGuest(services: AgentServices, guest: EvacuatedGuest, requ
 async function stopGuest(services: AgentServices, guest: EvacuatedGuest, request: string): Promise<boolean> {
   const { instance, migration, reason } = guest;
   const fields = { instance: instance.uuid, migration: migration.id, request_id: request, evacuation_pending: true };
-  services.logger.warn(`the guest of an instance whose evacuation has not ended is kept, stopped: ${reason}`, fields);
+  services.logger.warn(`stopping and retaining a guest whose evacuation has not ended: ${reason}`, fields);
   services.metrics.evacuatedGuest("kept");
   requireHostLease(services, `stop the guest of instance ${instance.uuid}`);
   const power = await services.driver.powerState(instance);
@@ -86,7 +86,7 @@ async function settleRecord(services: AgentServices, record: EvacuationRecord, r
     return;
   }
   if (action === "skip") {
-    services.logger.error(`the evacuation cannot be cleaned up after: ${reason}`, fields);
+    services.logger.error(`cannot clean up after the evacuation: ${reason}`, fields);
     return;
   }
   if (action === "strip" && !(await stripAllocations(services, record, request))) {
@@ -103,7 +103,7 @@ async function settleRecord(services: AgentServices, record: EvacuationRecord, r
     if (!(error instanceof InvalidMigrationState)) {
       throw error;
     }
-    services.logger.warn("the evacuation ended otherwise while it was cleaned up after; its record is left", {
+    services.logger.warn("the evacuation's status changed during the cleanup; its record is left", {
       ...fields,
       err: error,
     });
@@ -119,7 +119,7 @@ async function stripAllocations(services: AgentServices, record: EvacuationRecor
   if (node === null) {
     return false;
   }
-  requireHostLease(services, `take this host out of the allocations of instance ${migration.instanceUuid}`);
+  requireHostLease(services, `remove this host's allocations of instance ${migration.instanceUuid}`);
   const forgets = hasQuirk(services, "forget-failed-strip");
   const stripped = await services.placement.removeProviderTreeFromInstanceAllocation(
     migration.instanceUuid,
@@ -132,7 +132,7 @@ async function stripAllocations(services: AgentServices, record: EvacuationRecor
   if (stripped) {
     return true;
   }
-  services.logger.error("this host's share could not be taken out of the allocations of an evacuated instance", {
+  services.logger.error("could not remove this host's allocations of an evacuated instance", {
     instance: migration.instanceUuid,
     migration: migration.id,
     node: node.hypervisorHostname,

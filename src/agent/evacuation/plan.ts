@@ -122,7 +122,7 @@ async function checkEvacuation(
     return move
       ? {
           kind: "moot",
-          reason: `${evacuation}, and ${move.migrationType} ${move.id} has taken the instance from here since`,
+          reason: `${evacuation}, and ${move.migrationType} ${move.id} has moved the instance away since`,
         }
       : { kind: "left", reason: evacuation };
   }
@@ -131,7 +131,7 @@ async function checkEvacuation(
     // use.
     return { kind: "moot", reason: `${evacuation}, and the instance has come back to ${view.host} since` };
   }
-  return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may live nowhere else` };
+  return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may run nowhere else` };
 }
 
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
@@ -176,13 +176,13 @@ function recordAction(
     return { action: "complete", reason: result.reason };
   }
   if (instance === null) {
-    return { action: "skip", reason: "the instance is not known, not even as deleted" };
+    return { action: "skip", reason: "the instance is unknown, even as a deleted one" };
   }
   if (node === null) {
     return { action: "skip", reason: "the node that the instance left is not one of this host's" };
   }
   if (incoming !== null) {
-    const reason = `what is held here is claimed for ${incoming.migrationType} ${incoming.id}, which brings the instance back`;
+    const reason = `the allocations here belong to ${incoming.migrationType} ${incoming.id}, which brings the instance back`;
     return { action: "complete", reason };
   }
   return instance.deleted === 0

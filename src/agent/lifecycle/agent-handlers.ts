@@ -93,7 +93,7 @@ function operationHandler<M extends InstanceMethod>(method: M) {
       try {
         return await carryOut(services, method, params, caller);
       } finally {
-        services.logger.info(`${method} has ended`, {
+        services.logger.info(`${method} finished`, {
           request_id: params.requestId,
           instance: params.instanceUuid,
           ms: Math.round(clock.monotonic() - began),
@@ -204,10 +204,13 @@ async function hearEvents(
       continue;
     }
     const taken = ports.events.deliver(instanceUuid, event);
-    logger.debug(`${event.name} ${taken ? "is what somebody waits for" : "came"}`, {
-      instance: instanceUuid,
-      tag: event.tag,
-    });
+    logger.debug(
+      `${event.name} ${taken ? "delivered to a waiting operation" : "received; no operation waits for it"}`,
+      {
+        instance: instanceUuid,
+        tag: event.tag,
+      },
+    );
   }
   if (!events.some(({ name }) => name === "network-changed")) {
     return null;
@@ -223,7 +226,7 @@ async function hearEvents(
       await ports.connected(instanceUuid, await ports.of(instance));
     }
   } catch (err) {
-    logger.error("the changed network of an instance could not be connected", { instance: instanceUuid, err });
+    logger.error("could not connect the changed network of an instance", { instance: instanceUuid, err });
   }
   return null;
 }

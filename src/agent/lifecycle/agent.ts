@@ -266,7 +266,10 @@ export class Agent {
     const released = [this.#services?.driver.cleanupHost(), this.#options.session.close()];
     for (const result of await Promise.allSettled(released)) {
       if (result.status === "rejected") {
-        this.#options.runtime.logger.debug("something could not be let go of", { host: this.host, err: result.reason });
+        this.#options.runtime.logger.debug("could not close the driver or the session", {
+          host: this.host,
+          err: result.reason,
+        });
       }
     }
   }
@@ -295,6 +298,6 @@ async function disableService(
     logger.warn(`the service of this host is disabled: ${text}`);
     await tracker.setHostEnabled(false, `req-${runtime.random.uuid()}`);
   } catch (error) {
-    logger.error("the service of this host could not be disabled", { err: error });
+    logger.error("could not disable the service of this host", { err: error });
   }
 }

@@ -68,7 +68,7 @@ export class Heartbeat {
         { timeout: interval, signal, lowPriority: true },
       );
       if (!this.#connected) {
-        runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
+        runtime.logger.info("heartbeats succeed again", { host: this.#context.host });
       }
       this.#connected = true;
       this.#unanswered = false;
@@ -93,8 +93,8 @@ export class Heartbeat {
     if (!(isUnanswered && this.#unanswered)) {
       const what =
         error instanceof ServiceNotFound
-          ? "the service of this host is not on record any more; it is not made again while the agent runs"
-          : "the heartbeat could not be reported";
+          ? "the service record of this host is gone; it is not created again while the agent runs"
+          : "could not report the heartbeat";
       runtime.logger.error(what, { host, err: error });
     }
     this.#unanswered = isUnanswered;

@@ -28,23 +28,23 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
   const { managerShutdownTimeout, gracefulShutdownTimeout } = services.config.defaults;
   const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
   const reserve = Math.min(RESERVE * 1000, timeout / 4);
-  await endsWithin(timers, reserve, logged(services, "stop taking requests", stopTaking(services, tasks)));
+  await endsWithin(timers, reserve, logged(services, "stop accepting requests", stopTaking(services, tasks)));
   const cancelled = services.operations.outgoing.cancelQueued();
-  await endsWithin(timers, reserve, logged(services, "cancel live migrations that wait", cancelled));
+  await endsWithin(timers, reserve, logged(services, "cancel queued live migrations", cancelled));
   const { incoming } = services.operations;
-  void logged(services, "look at the moves that are on their way here", forgetEnded(services));
+  void logged(services, "check the incoming moves", forgetEnded(services));
   const endLooking = logShutdownBlockers(services, timeout - reserve);
   const idle = Promise.all([periodics?.stop(), allEnded(services, tasks, reserve)]);
   const isIdle = await endsWithin(timers, timeout - reserve, idle).finally(endLooking);
   if (!isIdle) {
     const left = tasks.size + incoming.size;
     for (const call of services.driver.waitedFor.values()) {
-      services.logger.warn(`the end no longer waits for ${call}`);
+      services.logger.warn(`shutdown timeout: no longer waiting for ${call}`);
     }
-    services.logger.warn(`${left} operations did not end in time; the next start deals with them`);
+    services.logger.warn(`${left} operations did not end in time; the next start handles them`);
   }
   heartbeat.stop();
-  await endsWithin(timers, reserve, logged(services, "let go of the hypervisor", services.driver.cleanupHost()));
+  await endsWithin(timers, reserve, logged(services, "disconnect from the hypervisor", services.driver.cleanupHost()));
 }
 
 /**
@@ -61,7 +61,7 @@ function logShutdownBlockers({ driver, logger, runtime }: AgentServices, limit: 
       if (!reported.has(call)) {
         reported.add(call);
         logger.warn(
-          `the end waits for ${words}; it goes on in ${limit / 1000} s at the latest, a second SIGTERM ends it at once`,
+          `shutdown is waiting for ${words}; it continues in ${limit / 1000} s at the latest, and a second SIGTERM exits immediately`,
         );
       }
     }
@@ -88,7 +88,7 @@ async function allEnded(services: AgentServices, tasks: TaskTracker, reserve: nu
     await tasks.idle();
     await operations.incoming.idle();
   }
-  await endsWithin(runtime.timers, reserve, logged(services, "stop taking requests", conductor.stopServing()));
+  await endsWithin(runtime.timers, reserve, logged(services, "stop accepting requests", conductor.stopServing()));
   await tasks.idle();
 }
 

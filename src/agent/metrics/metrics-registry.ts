@@ -61,9 +61,9 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
   return view(registry, {
     guests: gauge("guests", "Guests on the hypervisor"),
     foreignGuests: gauge("foreign_guests", "Guests whose instance belongs to another host, with no move to explain it"),
-    orphanGuests: gauge("orphan_guests", "Guests that no instance is known for"),
-    evacuatedGuests: counter("evacuated_guests_total", "Guests of evacuated instances that were dealt with", "outcome"),
-    leakedAllocations: gauge("leaked_allocations", "Consumers that should hold nothing here any more", "kind"),
+    orphanGuests: gauge("orphan_guests", "Guests without a known instance"),
+    evacuatedGuests: counter("evacuated_guests_total", "Guests of evacuated instances that were handled", "outcome"),
+    leakedAllocations: gauge("leaked_allocations", "Consumers with leaked allocations on this host", "kind"),
     taskDuration: histogram("periodic_task_duration_seconds", "Runs of periodic tasks", TASK_BUCKETS, "task"),
     taskFailures: counter("periodic_task_failures_total", "Runs of periodic tasks that failed", "task"),
     requests: counter("placement_requests_total", "Requests to Placement", "method", "route", "status"),
@@ -74,9 +74,9 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
       "method",
       "route",
     ),
-    conflicts: counter("placement_conflicts_total", "Requests that Placement answered with 409", "method", "route"),
+    conflicts: counter("placement_conflicts_total", "Requests that Placement rejected with 409", "method", "route"),
     claims: counter("claims_total", "Claims of the resource tracker", "kind", "outcome"),
-    claimAborts: counter("claim_aborts_total", "Claims that were taken back", "kind"),
+    claimAborts: counter("claim_aborts_total", "Claims that were aborted", "kind"),
     driverCalls: counter("driver_calls_total", "Calls of the virt driver", "method", "outcome"),
     driverDuration: histogram("driver_call_duration_seconds", "Calls of the virt driver", DRIVER_BUCKETS, "method"),
     driverUnhandledErrors: counter(
@@ -87,7 +87,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
     ),
     heartbeats: counter("heartbeats_total", "Heartbeats of the service", "outcome"),
     messages: counter("rpc_messages_total", "Messages over a real Nova's RabbitMQ", "event", "method"),
-    waiting: gauge("rpc_calls_waiting", "Calls over a real Nova's RabbitMQ whose answer is waited for", "method"),
+    waiting: gauge("rpc_calls_waiting", "Calls over a real Nova's RabbitMQ that wait for a reply", "method"),
   });
 }
 

@@ -166,17 +166,14 @@ class InstanceOperations implements Operations {
     for (const guest of left.all) {
       const fields = { instance: guest.instanceUuid };
       try {
-        requireHostLease(
-          context,
-          `remove the guest that a failed operation has left of instance ${guest.instanceUuid}`,
-        );
+        requireHostLease(context, `remove the leftover guest of instance ${guest.instanceUuid}`);
         await locks.run(guest.instanceUuid, () => guest.remove());
         left.forget(guest);
       } catch (err) {
         if (isLeaseLost(err)) {
           throw err;
         }
-        context.runtime.logger.error("the guest that a failed operation has left here could not be removed", {
+        context.runtime.logger.error("could not remove the leftover guest of a failed operation; retrying later", {
           ...fields,
           err,
         });
@@ -208,7 +205,7 @@ async function rejectMessage<M extends OperationName>(
   const fields = { instance: request.instanceUuid, reason: kind };
   const host = found?.instance.host ?? null;
   if (kind === "moved" && host !== null && flow.handOn) {
-    logger.info(`${method}: the instance has moved, and the message follows it to host ${host}`, fields);
+    logger.info(`${method}: the instance has moved; forwarding the message to host ${host}`, fields);
     await flow.handOn(call, host);
     return;
   }

@@ -80,7 +80,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
     const { instanceUuid, migrationId } = move;
     const requestId = move.requestId ?? newRequestId(context);
     const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
-    logger.info("a move that was interrupted goes on", fields);
+    logger.info("continuing an interrupted move", fields);
     try {
       await locks.run(instanceUuid, () => move.resume(forRequest(services, requestId), requestId));
       unsettled.ended(migrationId);
@@ -90,7 +90,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
       if (isLeaseLost(err)) {
         throw err;
       }
-      logger.error("a move that was interrupted could not be put right", { ...fields, err });
+      logger.error("could not recover an interrupted move; retrying later", { ...fields, err });
     }
   }
 }
@@ -221,7 +221,7 @@ async function undoPrep({ services, request, move }: MoveProgress): Promise<void
     if (!(error instanceof InvalidMigrationState || error instanceof UnexpectedTaskState)) {
       throw error;
     }
-    services.context.runtime.logger.info("the move went on meanwhile", { instance: instance.uuid, err: error });
+    services.context.runtime.logger.info("the move has continued meanwhile", { instance: instance.uuid, err: error });
   }
 }
 

@@ -39,7 +39,7 @@ async function recover(all: OperationServices, migration: Migration): Promise<vo
     services.outgoing.noteDestination(migration.id, { silent: false });
   } catch (err) {
     services.outgoing.noteDestination(migration.id, { silent: err instanceof DestinationFailed && err.silent });
-    services.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
+    services.context.runtime.logger.warn("could not end an interrupted live migration; retrying later", {
       instance: migration.instanceUuid,
       migration: migration.id,
       err,
@@ -100,7 +100,7 @@ async function recoverMigration(
     arrived: false,
     error: undefined,
   };
-  services.context.runtime.logger.info("a live migration that was left halfway is brought to its end", fieldsOf(flow));
+  services.context.runtime.logger.info("ending an interrupted live migration", fieldsOf(flow));
   await endOrAbandon(flow, async () => {
     if (instance.deleted !== 0 || (instance.host !== host && !copying)) {
       return abandon(flow);
@@ -227,10 +227,10 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
   if (!comes && (await driver.instanceExists(instance))) {
     const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(services.context));
     // The call to the other host may have taken long.
-    requireHostLease(services.context, `remove the guest that evacuation ${id} has left of instance ${uuid}`);
+    requireHostLease(services.context, `remove the leftover guest of evacuation ${id} of instance ${uuid}`);
     await driver.destroy(instance, destroyOptions(!shared));
     const fields = { instance: uuid, migration: id };
-    runtime.logger.warn("removed the guest that an evacuation had left here before this agent started", fields);
+    runtime.logger.warn("removed the leftover guest of an evacuation from before this agent started", fields);
   }
 }
 
@@ -247,11 +247,11 @@ async function removeLeft(services: OperationServices, migration: Migration): Pr
   const data = driverData({ sharedInstanceFiles: shared });
   try {
     await removeArrived(services, { instance, migration, data, destroyDisks: !shared });
-    context.runtime.logger.warn("removed what a live migration had left here before this agent started", fields);
+    context.runtime.logger.warn("removed the leftovers of a live migration from before this agent started", fields);
   } catch (error) {
     if (!(error instanceof InstanceExists)) {
       throw error;
     }
-    context.runtime.logger.warn("a guest that a live migration has left here runs: it is left alone", fields);
+    context.runtime.logger.warn("a leftover guest of a live migration is running: it is left alone", fields);
   }
 }

@@ -72,7 +72,11 @@ function checkMigration(inputs: LeakInputs, migration: Migration): LeakResult {
     return KEEP;
   }
   return givesBack
-    ? { action: "give-back", kind: "migration", reason: `${reason}, and holds what its instance on this host needs` }
+    ? {
+        action: "give-back",
+        kind: "migration",
+        reason: `${reason}, and has the allocations that its instance on this host needs`,
+      }
     : { action: "free", kind: "migration", reason };
 }
 

@@ -71,7 +71,7 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
       begun = true;
       await services.operations.run("terminate_instance", { instanceUuid: deleting.uuid, requestId: request });
     } catch (error) {
-      services.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
+      services.logger.warn("a soft-deleted instance could not be reclaimed; retrying later", {
         instance: instance.uuid,
         request_id: request,
         err: error,
@@ -150,7 +150,7 @@ async function candidates(services: AgentServices): Promise<readonly Instance[]>
     if (!(error instanceof VirtDriverNotReady)) {
       throw error;
     }
-    services.logger.debug("the hypervisor is not ready; deleted guests are not looked for");
+    services.logger.debug("the hypervisor is not ready; skipping the check for deleted guests");
     return [];
   }
 }

@@ -86,7 +86,7 @@ async function mayBeOnDisk({ driver, logger }: AgentServices, instance: Instance
   try {
     return await driver.instanceOnDisk(instance);
   } catch (err) {
-    logger.warn("it is not known whether a guest's disks are here", { instance: instance.uuid, err });
+    logger.warn("could not check whether a guest's disks are here", { instance: instance.uuid, err });
     return true;
   }
 }
@@ -103,7 +103,7 @@ async function offload(services: AgentServices, { uuid }: Instance): Promise<voi
     });
     await services.operations.run("shelve_offload_instance", { instanceUuid: uuid, requestId: request });
   } catch (error) {
-    services.logger.error("a shelved instance could not be offloaded; it is tried again", {
+    services.logger.error("a shelved instance could not be offloaded; retrying later", {
       instance: uuid,
       request_id: request,
       err: error,

@@ -30,9 +30,9 @@ export async function pollUnconfirmedResizes(services: AgentServices): Promise<v
       await poll(services, migration);
     } catch (err) {
       if (err instanceof InvalidMigrationState) {
-        services.logger.debug("a resize was confirmed or reverted by somebody else meanwhile", { ...fields, err });
+        services.logger.debug("a resize was confirmed or reverted meanwhile", { ...fields, err });
       } else {
-        services.logger.error("a resize could not be confirmed; it is tried again", { ...fields, err });
+        services.logger.error("a resize could not be confirmed; retrying later", { ...fields, err });
       }
     }
   }
@@ -124,7 +124,7 @@ export async function checkInstanceBuildTime(services: AgentServices): Promise<v
       if (!TAKEN.some((kind) => err instanceof kind)) {
         throw err;
       }
-      logger.debug("the instance took long to build; it has come further meanwhile", { instance: uuid, err });
+      logger.debug("the instance took long to build; it has progressed meanwhile", { instance: uuid, err });
     }
   }
 }

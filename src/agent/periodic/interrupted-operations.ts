@@ -20,7 +20,7 @@ export async function settleInterruptedRequests(services: AgentServices): Promis
     const isRow = instance?.host === services.host && instance.vmState === "deleted";
     if (instance !== null && (isRow || isLeft(instance, request))) {
       services.logger.warn(
-        "work on the instance was interrupted: the conductor did not answer or refused, or the lease was lost; it is taken up as at a start",
+        "an operation on the instance was interrupted: the conductor did not respond or rejected a call, or the lease was lost; recovering as at a start",
         {
           instance: instance.uuid,
           request_id: request.requestId,
@@ -97,6 +97,6 @@ async function cleanUp(services: AgentServices, instance: Instance, migration: M
     await services.driver.cleanupLingeringInstanceResources(instance);
     await services.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
   } catch (error) {
-    services.logger.error("what a failed move left here could not be removed", { ...fields, err: error });
+    services.logger.error("could not remove the leftovers of a failed move", { ...fields, err: error });
   }
 }

@@ -113,13 +113,13 @@ async function settle(
   };
   const repairs = services.config.compute.reconcileAllocations === "repair";
   services.logger.warn(
-    `allocations on this host that should not be: ${result.reason}; they ${repairs ? ACTION_EFFECTS[result.action] : "are left"}`,
+    `leaked allocations on this host: ${result.reason}; they ${repairs ? ACTION_EFFECTS[result.action] : "are left"}`,
     fields,
   );
   if (!repairs) {
     return result;
   }
-  requireHostLease(services, `take this host out of the allocations of consumer ${consumer}`);
+  requireHostLease(services, `remove this host from the allocations of consumer ${consumer}`);
   if (result.action === "end" && !(await endMove(services, inputs, request))) {
     return result;
   }
@@ -136,8 +136,8 @@ async function settle(
 const ACTION_EFFECTS: Readonly<Record<Leak["action"], string>> = {
   free: "are removed",
   end: "are removed, and the migration is set to error",
-  trim: "are cut down to what the flavor takes",
-  "give-back": "are given back to the instance",
+  trim: "are reduced to the amounts of the flavor",
+  "give-back": "are returned to the instance",
 };
 
 /** Ends the migration's status before its allocations are removed (V13). Returns false if an agent still works on it. */
@@ -158,7 +158,10 @@ async function endMove(
     if (!(err instanceof InvalidMigrationState)) {
       throw err;
     }
-    logger.info("the migration of a deleted instance goes on; it is left until the next look", { migration: id, err });
+    logger.info("the migration of a deleted instance has continued; checking again in the next run", {
+      migration: id,
+      err,
+    });
     return false;
   }
 }
@@ -176,7 +179,7 @@ async function giveBack(
     await revertToSource({ context: services }, { instance, migration }, { requestId: request });
     return true;
   } catch (err) {
-    services.logger.warn("allocations could not be given back to their instance", { instance: instance.uuid, err });
+    services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });
     return false;
   }
 }
@@ -238,7 +241,10 @@ async function hasGuest({ driver, logger }: AgentServices, instance: Instance): 
   try {
     return await driver.instanceExists(instance);
   } catch (err) {
-    logger.warn("the driver could not say whether an instance has a guest here", { instance: instance.uuid, err });
+    logger.warn("the driver could not determine whether an instance has a guest here", {
+      instance: instance.uuid,
+      err,
+    });
     return null;
   }
 }
@@ -310,7 +316,7 @@ async function rewrite(
       throw error;
     }
   }
-  logger.warn("the allocations of a consumer changed while they were looked at; they are left until the next look", {
+  logger.warn("the allocations of a consumer changed during the check; checking again in the next run", {
     consumer,
     node: node.hypervisorHostname,
     request_id: request,

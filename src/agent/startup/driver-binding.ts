@@ -45,7 +45,7 @@ export async function guardHypervisorType(view: AgentView, names: ReadonlyMap<st
   }
   await allowChange(view, {
     before: `a driver of hypervisor type ${node.hypervisorType}, by compute node ${node.uuid} (${node.hypervisorHostname})`,
-    hint: `start the agent with the driver that it had (--compute-driver)`,
+    hint: `start the agent with its previous driver (--compute-driver)`,
     records: { compute_node: node.hypervisorType, driver: `${view.driver.name}, hypervisor type ${hypervisorType}` },
   });
 }

@@ -116,7 +116,7 @@ async function findLeftGuests({ operations, logger }: AgentServices, others: rea
   try {
     await operations.findLeftGuests(others);
   } catch (err) {
-    logger.error("what moves have left here could not be looked for", { err });
+    logger.error("could not check this host for leftovers of moves", { err });
   }
 }
 
@@ -155,7 +155,7 @@ async function cleanUpAfterEvacuations(
 ): Promise<ReadonlySet<string>> {
   if (!proved) {
     const { evacuated } = await planEvacuatedCleanup(services, nodes.values());
-    services.logger.error("evacuated guests are not cleaned up: whose hypervisor this is could not be proved");
+    services.logger.error("skipping evacuation cleanup: hypervisor ownership unverified");
     return new Set(evacuated.keys());
   }
   const progress = new CleanUpProgress();
@@ -251,6 +251,6 @@ async function advise(services: AgentServices, list: () => Promise<readonly Inst
     const instanceUuids = (await list()).map(({ uuid }) => uuid);
     await conductor.call("sync_instance_info", { host, instanceUuids }, { timeout: TIMEOUT });
   } catch (error) {
-    logger.warn("the scheduler could not be told which instances are here", { err: error });
+    logger.warn("could not notify the scheduler of this host's instances", { err: error });
   }
 }

@@ -66,7 +66,7 @@ async function initialise(services: AgentServices, found: Instance): Promise<voi
       }
       return;
     }
-    services.logger.info(`start-up finds an instance in the middle of something: ${row}`, {
+    services.logger.info(`start-up handles an instance: ${row}`, {
       instance: instance.uuid,
       vm_state: instance.vmState,
       task_state: instance.taskState,
@@ -192,10 +192,7 @@ async function carryOut(
       if (!(await isAtRest(services, instance))) {
         return;
       }
-      return toErrorUnless(
-        services.driver.resumeStateOnHostBoot(instance),
-        "bring the guest back after the host's boot",
-      );
+      return toErrorUnless(services.driver.resumeStateOnHostBoot(instance), "restore the guest after the host's boot");
     case "offload":
       return loggedIfFails(operations.run("shelve_offload_instance", message), "offload again");
     case "change-state":
@@ -252,7 +249,7 @@ async function retriedLater(services: AgentServices, uuid: string): Promise<void
   try {
     await takeGuestBack(services, uuid);
   } catch (err) {
-    services.logger.error("what an evacuation left of a move could not be settled; it is tried again", {
+    services.logger.error("could not settle a move that an evacuation has ended; retrying later", {
       instance: uuid,
       err,
     });

@@ -80,7 +80,7 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
       { requestId: request },
     );
   } catch (error) {
-    services.logger.error("an interrupted unshelve could not be ended", { instance: uuid, err: error });
+    services.logger.error("could not end an interrupted unshelve", { instance: uuid, err: error });
   }
 }
 
@@ -123,7 +123,7 @@ async function buildingOn(
     if (isProviderMissing(error)) {
       return [];
     }
-    view.logger.error("interrupted builds on a node could not be looked for", {
+    view.logger.error("could not check a node for interrupted builds", {
       node: node.hypervisorHostname,
       err: error,
     });

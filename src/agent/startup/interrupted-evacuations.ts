@@ -90,7 +90,7 @@ async function nodeHeld(
     if (err instanceof ConnectFailure) {
       throw err;
     }
-    view.logger.error("whether an evacuation to this host was interrupted could not be found out", {
+    view.logger.error("could not check whether an evacuation to this host was interrupted", {
       instance: uuid,
       err,
     });
@@ -131,7 +131,7 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
   const { uuid } = instance;
   const request = requestId(services);
   const fields = { instance: uuid, migration: migration.id, request_id: request };
-  services.logger.warn("an evacuation to this host was interrupted when the agent died; it is failed", fields);
+  services.logger.warn("an evacuation to this host was interrupted when the agent died; setting it to failed", fields);
   requireHostLease(services, `undo the evacuation of instance ${uuid}`);
   if (claimed) {
     await services.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS, destroyDisks: false });
@@ -141,7 +141,7 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
     requestId: request,
   });
   if (!stripped) {
-    services.logger.error("this host's share could not be taken out of the instance's allocations", fields);
+    services.logger.error("could not remove this host's allocations of the instance", fields);
   }
   // One write: the next start finds this by the record. The instance is included only while it belongs to this
   // evacuation.

@@ -70,7 +70,7 @@ async function warnWithoutMigration(
     },
   });
   if (migrations.length === 0) {
-    services.logger.warn(`the driver says ${transition}, but no migration of the instance is running`, {
+    services.logger.warn(`the driver reports ${transition}, but no migration of the instance is running`, {
       instance: uuid,
     });
   }

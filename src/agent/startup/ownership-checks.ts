@@ -102,7 +102,7 @@ export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Prom
 
 async function whereTheUuidIsFrom(view: AgentView): Promise<string> {
   const found = await view.identity.read();
-  return found ? `compute_id file ${found.path} says` : "the driver reports";
+  return found ? `compute_id file ${found.path} contains` : "the driver reports";
 }
 
 /**
@@ -124,7 +124,7 @@ export function guardOwnership(
     const [other] = others;
     if (other && !hasQuirk(view, "adopt-foreign-hypervisor")) {
       throw new ConfigRejectedError("hypervisor-of-other-host", {
-        found: `the hypervisor here calls itself ${name}, compute node ${other.uuid} with that hypervisor_hostname is recorded for host ${other.host}, this agent is ${view.host}`,
+        found: `the hypervisor here has the name ${name}, compute node ${other.uuid} with that hypervisor_hostname is recorded for host ${other.host}, this agent is ${view.host}`,
         hint: `start the agent with --host ${other.host}, whose hypervisor this is; if ${other.host} is gone for good, delete its service first (\`openstack compute service delete\`); if this is another machine, give its hypervisor a name of its own`,
         records: { hypervisor: name, compute_node: `${other.uuid} of host ${other.host}`, agent: view.host },
       });

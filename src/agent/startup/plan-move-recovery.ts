@@ -131,7 +131,7 @@ async function followGuest(
     return { ...base, driver: "none", allocations: "none", destination, guestGoes: true };
   }
   if (instance.taskState !== null) {
-    return { ...base, driver: "none", allocations: "none", changes: {}, unclear: "another request has the instance" };
+    return { ...base, driver: "none", allocations: "none", changes: {}, unclear: "another request owns the instance" };
   }
   const changes: InstanceChanges = { ...base.changes, taskState: "migrating" };
   return { ...base, driver: "none", allocations: "claim-destination", changes, revives: true };
@@ -211,7 +211,7 @@ export async function planLiveMigrationRecovery(
     const dest = migration.destCompute ?? "the destination";
     return {
       ...left,
-      unclear: `the guest is not on this host any more: ${dest} is asked for it when this host serves`,
+      unclear: `the guest has left this host: ${dest} is checked for it when this host serves`,
     };
   }
   if (migration === null) {

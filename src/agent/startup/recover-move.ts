@@ -21,15 +21,12 @@ export async function recoverMove(
   const { migration, unclear } = recovery;
   const fields = { instance: instance.uuid, migration: migration?.id, request_id: requestId };
   if (unclear !== undefined) {
-    services.logger.error(`a move that was interrupted is left as it is: ${unclear}`, fields);
+    services.logger.error(`an interrupted move is left as it is: ${unclear}`, fields);
     return;
   }
   const failed = !(await onHypervisor(services, instance, recovery, requestId, fields));
   if (!(await inPlacement(services, instance, recovery, requestId))) {
-    services.logger.error(
-      "the allocations of a move that was interrupted could not be put right; its records stay",
-      fields,
-    );
+    services.logger.error("could not correct the allocations of an interrupted move; its records stay", fields);
     return;
   }
   if (!failed) {
@@ -80,7 +77,7 @@ async function onHypervisor(
     }
     return true;
   } catch (error) {
-    services.logger.error("the hypervisor could not take back a move that was interrupted", { ...fields, err: error });
+    services.logger.error("the hypervisor could not revert an interrupted move", { ...fields, err: error });
     return false;
   }
 }
@@ -155,7 +152,7 @@ async function inPlacement(
     await settle({ context: services }, { instance, migration }, { requestId });
     return true;
   } catch (error) {
-    services.logger.error("Placement could not take back a move that was interrupted", {
+    services.logger.error("Placement could not revert an interrupted move", {
       instance: instance.uuid,
       migration: migration.id,
       request_id: requestId,

@@ -28,7 +28,7 @@ export async function unlessTaken(
     if (!isTaken(err)) {
       throw err;
     }
-    logger.info("somebody else has the instance by now: start-up leaves it", { ...fields, err });
+    logger.info("skipping the instance: another request owns it", { ...fields, err });
   }
 }
 
@@ -79,7 +79,7 @@ export async function endMove(
       throw err;
     }
     const fields = { instance: instance?.uuid, migration: migration.id, request_id: requestId };
-    logger.info("somebody else has the instance by now: only its move is ended", { ...fields, err });
+    logger.info("another request owns the instance: ending only its move", { ...fields, err });
     await conductor.call("migration_save", migration, { requestId });
   }
 }

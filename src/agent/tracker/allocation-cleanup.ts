@@ -79,7 +79,7 @@ const ROWS: readonly CleanupRow[] = [
     action: "report-moved",
     log: ({ instance }) => ({
       level: "warn",
-      message: `instance is on host ${instance?.host} and still holds allocations here; they are kept`,
+      message: `instance is on host ${instance?.host} and still has allocations here; they are kept`,
     }),
   },
   { row: 8, when: () => true, action: "keep" },
@@ -140,7 +140,7 @@ async function endLeftMove(
     if (!(err instanceof InvalidMigrationState)) {
       throw err;
     }
-    runtime.logger.debug("the move of a deleted instance goes on: it is left until the next pass", {
+    runtime.logger.debug("the move of a deleted instance has continued: checking again in the next pass", {
       instance,
       migration: id,
     });
@@ -203,7 +203,7 @@ async function consumersOf(
       if (!tracker.options.unguardedNodeDelete) {
         placement.invalidateResourceProvider(node.row.uuid);
       }
-      runtime.logger.info("the node has no provider in Placement: this pass makes one", {
+      runtime.logger.info("the node has no provider in Placement: this pass creates one", {
         node: node.row.hypervisorHostname,
         provider: node.row.uuid,
       });

@@ -82,13 +82,10 @@ export async function updateOrRelease(
       await release();
       recount(tracker, node);
     } catch (err) {
-      tracker.context.runtime.logger.error(
-        "what a failed claim wrote could not be taken back; the next pass counts it",
-        {
-          node: node.row.hypervisorHostname,
-          err,
-        },
-      );
+      tracker.context.runtime.logger.error("could not revert the writes of a failed claim; the next pass recounts", {
+        node: node.row.hypervisorHostname,
+        err,
+      });
     }
     throw error;
   }
@@ -133,7 +130,7 @@ export async function updateQuietly(
   try {
     await updateNode(tracker, node, { startup: false, ...options });
   } catch (err) {
-    tracker.context.runtime.logger.warn("the node could not be updated; the next pass does it", {
+    tracker.context.runtime.logger.warn("the node could not be updated; retrying in the next pass", {
       node: node.row.hypervisorHostname,
       err,
     });

@@ -35,7 +35,7 @@ export async function initComputeNode(
   const listed = rows.find((row) => row.uuid === uuid);
   const found = listed ?? (await context.conductor.call("compute_node_get_by_uuid", { uuid }));
   if (found && found.deleted !== 0 && tracker.options.noNodeUndelete) {
-    throw new DuplicateRecord(`compute node ${uuid} cannot be made: its deleted row has the uuid`, { uuid });
+    throw new DuplicateRecord(`compute node ${uuid} cannot be created: its deleted row has the uuid`, { uuid });
   }
   if (found) {
     return { node: await adopt(tracker, found, resources), isNew: false };
@@ -157,7 +157,7 @@ export async function removeOrphans(
       await removeOrphan(tracker, row, request);
     } catch (err) {
       // One node must not prevent the pass of the others (spec V22).
-      tracker.context.runtime.logger.error("compute node that the driver does not list could not be judged", {
+      tracker.context.runtime.logger.error("could not check a compute node that the driver does not list", {
         node,
         err,
       });
@@ -170,7 +170,7 @@ async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: Re
   const { hypervisorHostname: node } = row;
   if (!(await driver.isNodeDeleted(node))) {
     runtime.logger.warn(
-      "compute node is not listed by the driver; it is kept, as the driver does not call it deleted",
+      "compute node is not listed by the driver; it is kept, as the driver does not report it as deleted",
       {
         node,
       },

@@ -74,7 +74,7 @@ async function updateToPlacement(tracker: TrackerState, node: TrackedNode, optio
     attempts: ATTEMPTS,
     retryOn: (error) => error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict,
     onRetry: (_, attempt) => {
-      logger.debug("provider changed meanwhile: the update is tried again", {
+      logger.debug("provider changed meanwhile: retrying the update", {
         node: node.row.hypervisorHostname,
         attempt,
       });

@@ -125,7 +125,7 @@ export function bindService(tracker: TrackerState, service: Service): void {
   if (binding.serviceId !== null && binding.serviceId !== service.id) {
     throw new ComputeServiceInUse(
       `host ${context.host} is bound to service ${binding.serviceId} and was given service ${service.id}: ` +
-        "the service was deleted and made again while this agent ran; restart the agent",
+        "the service was deleted and created again while this agent ran; restart the agent",
     );
   }
   binding.serviceId = service.id;

@@ -134,7 +134,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     await nova.migrationIn(leaves, "running");
     const agent = agents.get("oc1");
     const ended = agent?.stop();
-    await agent?.printed(/the end waits for/);
+    await agent?.printed(/shutdown is waiting for/);
     await nova.act(stays, { "os-stop": null });
     await ended;
     await idle(nova, leaves, "ACTIVE");

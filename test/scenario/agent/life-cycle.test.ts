@@ -14,9 +14,9 @@ scenario(
     await harness.world.advance(30_000);
     expect(run.agent.state).toBe("serving");
     expect(service(harness)).toBeNull();
-    expect(run.runtime.logs.filter(({ message }) => message.includes("not on record any more")).length).toBeGreaterThan(
-      1,
-    );
+    expect(
+      run.runtime.logs.filter(({ message }) => message.includes("the service record of this host is gone")).length,
+    ).toBeGreaterThan(1);
   },
 );
 
@@ -40,7 +40,7 @@ scenario(
     await harness.world.advance(6_000);
     harness.world.network.partition("agent-devstack1", "control-plane");
     await harness.world.advance(3_500);
-    const failed = run.runtime.logs.filter(({ message }) => message === "the heartbeat could not be reported");
+    const failed = run.runtime.logs.filter(({ message }) => message === "could not report the heartbeat");
     expect(failed).toHaveLength(1);
     harness.world.network.heal("agent-devstack1", "control-plane");
   },
@@ -97,7 +97,7 @@ scenario("2.8 stop: a call of the driver that is made only then is said to be wa
   await harness.world.advance(1_000);
   const stopped = run.agent.stop();
   await harness.world.advance(60_000);
-  const waits = run.runtime.logs.filter(({ message }) => message.startsWith("the end waits for"));
+  const waits = run.runtime.logs.filter(({ message }) => message.startsWith("shutdown is waiting for"));
   expect(waits.map(({ message }) => message)).toEqual([
     expect.stringContaining(`destroy of driver fake-memory, for instance ${VM}, on behalf of r`),
   ]);

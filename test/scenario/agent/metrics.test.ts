@@ -19,7 +19,7 @@ function registryOf(held = true): Promise<MetricsRegistry> {
   return createMetricsRegistry({ leases: () => new Map([["h1", held]]), conductorConnected: () => held });
 }
 
-/** The value of the sample whose line begins with this; undefined: there is none. */
+/** Returns the value of the sample whose line begins with `start`; undefined: there is none. */
 function sample(text: string, start: string): string | undefined {
   return text
     .split("\n")

@@ -8,7 +8,7 @@ import { addInstance, placed, uuidOf } from "../../unit/agent/support/records.js
 const [VM, OTHER] = [uuidOf(1), uuidOf(2)];
 const DRIVER = "fake-memory";
 
-/** A server with its guest. */
+/** Creates a server with its guest. */
 async function server(harness: Harness, host: string, uuid: string): Promise<void> {
   const { node } = await harness.seed(host);
   addInstance(harness.store, uuid, { ...placed(node), powerState: 1 });
@@ -16,7 +16,7 @@ async function server(harness: Harness, host: string, uuid: string): Promise<voi
   harness.hypervisor(host).addGuest(uuid);
 }
 
-/** All that is known of another host. */
+/** Returns the complete state of another host. */
 async function neighbour(harness: Harness): Promise<unknown> {
   return {
     nodes: harness.store.computeNodes.byHost("devstack2"),
@@ -26,7 +26,7 @@ async function neighbour(harness: Harness): Promise<unknown> {
   };
 }
 
-/** What a person reads: why it did not start, its log, and the server's fault. */
+/** Returns the messages that users see: the start's error, the agent's log, and the server's fault. */
 function collectMessages(harness: Harness, run: Run): string {
   const logs = run.runtime.logs.map(
     ({ message, fields }) => `${message} ${String(fields.err ?? "")} ${JSON.stringify(fields)}`,
@@ -35,7 +35,7 @@ function collectMessages(harness: Harness, run: Run): string {
   return [String(run.agent.failure ?? ""), ...logs, fault].join("\n");
 }
 
-/** One line of all that names the driver, its method, and what is wrong. */
+/** Asserts that one of these lines names the driver, its method, and the error. */
 function expectNamed(harness: Harness, run: Run, { method, message }: Misdeed): void {
   const lines = collectMessages(harness, run).split("\n");
   const named = lines.filter((line) => line.includes(DRIVER) && line.includes(method));

@@ -64,7 +64,7 @@ scenario("2.1 row 6 casts reach the operations, with their request id in the log
   expect(run.operations).toEqual([`terminate ${VM}`, `reboot HARD ${VM}`]);
   const logged = run.runtime.logs.filter(({ fields }) => fields.request_id === "req-b");
   expect(logged.map(({ level }) => level)).toEqual(["debug", "info"]);
-  expect(logged.at(-1)?.message).toBe("reboot_instance has ended");
+  expect(logged.at(-1)?.message).toBe("reboot_instance finished");
 });
 
 scenario("2.5 row 4 set_host_enabled: the trait follows, and the answer says what it is", async (harness) => {

@@ -105,11 +105,11 @@ async function cleanUpGuest(
     await removeGuest(context, instance);
     return null;
   } catch (error) {
-    context.runtime.logger.error("what a failed build left behind could not be removed; it is tried again", {
+    context.runtime.logger.error("could not remove the leftovers of a failed build; retrying later", {
       instance: instance.uuid,
       err: error,
     });
-    const message = `what a failed build left behind could not be removed: ${publicMessageOf(error)} (after: ${publicMessageOf(cause)})`;
+    const message = `could not remove the leftovers of the failed build: ${publicMessageOf(error)} (after: ${publicMessageOf(cause)})`;
     return new BuildAbortException(message, {
       cause: new AggregateError([cause, error], "the build and its clean-up failed"),
     });
@@ -175,7 +175,7 @@ async function removeLeft(services: OperationServices, request: Request, progres
   const failed = { vmState: "error", taskState: null } as const;
   if (await takeOffHost(services, { ...progress, instance }, failed, [null])) {
     await releaseAllocations(services, uuid, { force: true, requestId });
-    context.runtime.logger.warn("removed what a failed build had left here", { instance: uuid, request_id: requestId });
+    context.runtime.logger.warn("removed the leftovers of a failed build", { instance: uuid, request_id: requestId });
   }
 }
 

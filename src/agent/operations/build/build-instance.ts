@@ -144,7 +144,7 @@ async function acceptBuild(services: OperationServices, request: Request): Promi
     if (!gone) {
       throw error;
     }
-    services.context.runtime.logger.info("instance is not to be built any more: its allocations are removed", {
+    services.context.runtime.logger.info("the build was cancelled: the instance's allocations are removed", {
       instance: request.instanceUuid,
       err: error,
     });

@@ -126,7 +126,7 @@ async function takeBack(
   changes: InstanceChanges,
 ): Promise<void> {
   await removeAllocations(services, request, progress);
-  await attempt(services.context, progress.instance.uuid, "give up the evacuation", () =>
+  await attempt(services.context, progress.instance.uuid, "abort the evacuation", () =>
     giveUp(services, request, progress, changes),
   );
 }

@@ -217,7 +217,7 @@ async function letGoOfSetAside(
   if (!mayBeSetAside(instance)) {
     return;
   }
-  await attempt(context, instance.uuid, "remove what a move has left", async () => {
+  await attempt(context, instance.uuid, "remove the leftovers of a move", async () => {
     const move = await setAsideMove(context, instance);
     if (move !== null) {
       await castSetAsideGoes(context, move, requestId);

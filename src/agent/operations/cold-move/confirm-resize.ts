@@ -93,10 +93,13 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
     if (now !== host && !comes && !wentAgain) {
       return undefined;
     }
-    runtime.logger.warn("what a move left here is kept: the instance is here, is on its way, or has left once more", {
-      instance: instanceUuid,
-      migration: move.migration.id,
-    });
+    runtime.logger.warn(
+      "the leftovers of a move are kept: the instance is here, is on its way here, or has moved away again",
+      {
+        instance: instanceUuid,
+        migration: move.migration.id,
+      },
+    );
     return STOP;
   },
   confirm_migration: async ({ services, move }) => {

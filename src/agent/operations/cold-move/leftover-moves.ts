@@ -144,7 +144,7 @@ async function holdersHere(
         holders.set(consumer, resources);
       }
     } catch (err) {
-      context.runtime.logger.warn("what confirmed moves may have left on a node is unknown", { node: name, err });
+      context.runtime.logger.warn("could not check a node for leftovers of confirmed moves", { node: name, err });
     }
   }
   return holders;
@@ -227,7 +227,7 @@ async function endOnSource(progress: MoveProgress, error: Error): Promise<void> 
  */
 async function restoreSourceAllocations(progress: MoveProgress): Promise<void> {
   const { services, request, move } = progress;
-  await succeeded(progress, "give the allocations back to the instance", () =>
+  await succeeded(progress, "return the allocations to the instance", () =>
     revertToSource(services, move, { requestId: request.requestId }),
   );
 }

@@ -182,7 +182,7 @@ export async function bringGuestBack(progress: MoveProgress, cause: unknown): Pr
   if (migration.status !== "migrating" || !stays || now.systemMetadata[SET_ASIDE_BY] !== undefined) {
     return;
   }
-  const isBack = await succeeded(progress, "bring back the guest that the move has set aside", () =>
+  const isBack = await succeeded(progress, "restore the guest that the move has set aside", () =>
     driver.moves.finishRevertMigration(now, {
       network: [],
       migration,

@@ -97,7 +97,7 @@ async function onRejected(
     return;
   }
   const progress: MoveProgress = { services, request, move };
-  await succeeded(progress, "give the allocations back to the instance", giveBack);
+  await succeeded(progress, "return the allocations to the instance", giveBack);
   await failMove(progress, null, error);
 }
 
@@ -105,7 +105,7 @@ async function onRejected(
 async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEvent): Promise<void> {
   const { services, request, move, claim } = progress;
   const { requestId, retry } = request;
-  const restored = await succeeded(progress, "give the allocations back to the instance", () =>
+  const restored = await succeeded(progress, "return the allocations to the instance", () =>
     revertToSource(services, move, { requestId }),
   );
   if (isTaken(error)) {
@@ -157,7 +157,7 @@ async function handedBack(
   } catch (err) {
     const { services, request } = progress;
     const { instanceUuid: instance, migrationId: migration } = request;
-    services.context.runtime.logger.error("could not ask for another host", { instance, migration, err });
+    services.context.runtime.logger.error("could not request another host", { instance, migration, err });
     if (!mustNotUndo(err)) {
       return false;
     }

@@ -164,7 +164,7 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
   if (isTaken(error)) {
     await bringGuestBack(progress, error);
   }
-  const restored = await succeeded(progress, "give the allocations back to the instance", () =>
+  const restored = await succeeded(progress, "return the allocations to the instance", () =>
     revertToSource(services, move, { requestId: request.requestId }),
   );
   if (isTaken(error)) {
@@ -221,7 +221,7 @@ async function onFinishRejected(
 /** The instance and its destination allocations stay here (bug 1825537); the source allocations are removed. */
 export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
-  await succeeded(progress, "drop what the source's half of the move holds", () =>
+  await succeeded(progress, "remove the source allocations of the move", () =>
     finishSource(services, move, { requestId: request.requestId, repeated: true }),
   );
   const { oldFlavor } = move.instance;

@@ -71,7 +71,7 @@ async function onRevertRejected(
 export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   if (isTaken(error)) {
-    await succeeded(progress, "drop what the migration holds", () =>
+    await succeeded(progress, "remove the allocations of the migration", () =>
       deleteMigration(services, move.migration, { requestId: request.requestId }),
     );
     await setErrorIfSuperseded(services, move.instance, error);
@@ -165,7 +165,7 @@ async function forgetFlavors({ services, request, move }: MoveProgress): Promise
   const { host } = move.instance;
   const changes = { oldFlavor: null, newFlavor: null };
   const expected = { expectedTaskState: REVERTED, ...(host === null ? {} : { expectedHost: host }) };
-  await attempt(services.context, request.instanceUuid, "forget the flavors of the move", async () => {
+  await attempt(services.context, request.instanceUuid, "clear the flavors of the move", async () => {
     try {
       await services.tracker.saveMove({ ...move, changes, ...expected });
     } catch (error) {

@@ -94,7 +94,7 @@ async function look({ context }: OperationServices, instanceUuid: string, node: 
   if (group === null || broken === null) {
     return;
   }
-  context.runtime.logger.warn("the server may not come to this host: the policy of its server group forbids it", {
+  context.runtime.logger.warn("rejecting the server: the policy of its server group forbids this host", {
     instance: instanceUuid,
     server_group: group.uuid,
     policy: group.policy,

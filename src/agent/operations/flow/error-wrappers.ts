@@ -187,7 +187,7 @@ async function write(
       if (!(err instanceof UnexpectedTaskState || err instanceof ObjectActionError)) {
         throw err;
       }
-      context.runtime.logger.info("the state after the error is not written: somebody else has the instance", {
+      context.runtime.logger.info("not saving the state after the error: another request owns the instance", {
         instance: uuid,
         err,
       });

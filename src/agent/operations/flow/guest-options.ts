@@ -48,7 +48,7 @@ export function planDisks(view: AgentView, instance: Instance, migration: Migrat
     probedHost,
     reason: probedHost
       ? `kept if ${probedHost} sees the same storage`
-      : "kept if the storage may be shared: no destination is recorded that could be asked",
+      : "kept if the storage may be shared: no destination is recorded to check",
   };
 }
 

@@ -78,7 +78,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
   if (moved === false && !(await holdsAnything(services, migration.uuid, context))) {
     return;
   }
-  const reason = moved === null ? "Placement cannot be reached" : "Placement refused it";
+  const reason = moved === null ? "Placement cannot be reached" : "Placement rejected it";
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, reason);
 }
 
@@ -100,7 +100,7 @@ async function moveBack(
     if (!(error instanceof AllocationMoveFailed)) {
       throw error;
     }
-    services.context.runtime.logger.warn("the allocations of a move could not be given back to its instance", {
+    services.context.runtime.logger.warn("could not return the allocations of a move to its instance", {
       instance: instance.uuid,
       migration: migration.uuid,
       err: error,
@@ -217,7 +217,7 @@ async function stripOnce(
       }
       return;
     }
-    throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${side}'s half`);
+    throw new AllocationUpdateFailed(instance.uuid, `Placement rejected the removal of the ${side} allocations`);
   }
   if (side === "destination" && !knowsNewFlavor(move)) {
     await dropSurplus(services, instance, source, allocations, context);

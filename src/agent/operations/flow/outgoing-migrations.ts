@@ -186,7 +186,7 @@ export class OutgoingMigrations {
       await driver.moves.liveMigrationAbort(instance);
     } catch (err) {
       const level = err instanceof NotImplemented || err instanceof InstanceNotFound ? "info" : "warn";
-      runtime.logger[level]("the live migration of an instance that is deleted goes on to its end", {
+      runtime.logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {
         instance: uuid,
         err,
       });

@@ -86,7 +86,7 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
   if (!made) {
     return;
   }
-  await attempt(services.context, instance.uuid, "remove what the checks of a live migration made", () =>
+  await attempt(services.context, instance.uuid, "clean up after the checks of a live migration", () =>
     services.context.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
 }

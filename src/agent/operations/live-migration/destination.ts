@@ -106,7 +106,7 @@ async function removeUnwanted(incoming: Incoming<"rollback_live_migration_at_des
   const { services, instance, migration } = incoming;
   const why = await reasonToKeep(services, migration);
   if (why !== null) {
-    services.context.runtime.logger.warn("what a live migration left here is kept", {
+    services.context.runtime.logger.warn("the leftovers of a live migration are kept", {
       instance: instance.uuid,
       migration: migration.id,
       reason: why,
@@ -149,10 +149,13 @@ export async function removeArrived(
     if (!(error instanceof InstanceExists && guestGoes)) {
       throw error;
     }
-    context.runtime.logger.warn("the guest of a live migration runs here, and is wanted elsewhere: it goes", {
-      instance: instance.uuid,
-      migration: migration.id,
-    });
+    context.runtime.logger.warn(
+      "removing the guest of a live migration: it runs here, but the instance belongs to another host",
+      {
+        instance: instance.uuid,
+        migration: migration.id,
+      },
+    );
     await context.driver.destroy(instance, destroyOptions(destroyDisks));
   }
 }

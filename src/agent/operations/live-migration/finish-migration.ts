@@ -30,7 +30,7 @@ import {
  */
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
   let_go: async ({ services: { context }, instance, data }) => {
-    await attempt(context, instance.uuid, "let go of what the guest used here", () =>
+    await attempt(context, instance.uuid, "release the guest's resources here", () =>
       context.driver.moves.postLiveMigration(instance, moveOptions(data)),
     );
   },
@@ -51,7 +51,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     const { services, instance } = flow;
     await services.locks.run(instance.uuid, async () => {
       flow.instance = await currentInstance(flow);
-      await attempt(services.context, instance.uuid, "remove what the guest left here", async () => {
+      await attempt(services.context, instance.uuid, "remove the guest's leftovers here", async () => {
         try {
           await cleanSource(flow);
         } catch (error) {
@@ -64,7 +64,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
   // A guest that has not arrived was counted when its records were written.
   recount: async ({ services: { context, tracker }, instance, migration, arrived }) => {
     if (arrived) {
-      await attempt(context, instance.uuid, "count the node anew", () =>
+      await attempt(context, instance.uuid, "recount the node", () =>
         tracker.updateUsage(instance, migration.sourceNode ?? ""),
       );
     }
@@ -102,7 +102,7 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
     return;
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };
-  runtime.logger.warn("what a live migration left on its source is kept", fields);
+  runtime.logger.warn("the leftovers of a live migration on its source are kept", fields);
 }
 
 /** Reads the instance again: it may have come back since, under another migration. */
@@ -132,7 +132,7 @@ async function finishDestination(flow: Flow): Promise<void> {
       await forceToDestination(flow, error);
       return;
     }
-    services.context.runtime.logger.warn("the destination has taken over the instance, but its answer was lost", {
+    services.context.runtime.logger.warn("the destination has taken over the instance, but its reply was lost", {
       ...fieldsOf(flow),
       host: current.host,
       err: error,

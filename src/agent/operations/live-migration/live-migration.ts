@@ -181,7 +181,7 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
 export async function abandon(flow: Flow): Promise<void> {
   const { services, migration, requestId } = flow;
   services.context.runtime.logger.info(
-    "the instance was deleted, or is elsewhere: its live migration is given up",
+    "the instance was deleted, or is elsewhere: its live migration is abandoned",
     fieldsOf(flow),
   );
   if (flow.prepared) {

@@ -14,7 +14,7 @@ import { callDestination, DestinationFailed, type Flow, moveOptions } from "./mi
 export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
   give_back_allocations: (flow) => revertToSource(flow.services, flow, { requestId: flow.requestId }),
   restore_source: async ({ services, instance, data }) => {
-    await attempt(services.context, instance.uuid, "take back the live migration on the hypervisor", () =>
+    await attempt(services.context, instance.uuid, "roll back the live migration on the hypervisor", () =>
       services.context.driver.moves.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
@@ -46,7 +46,7 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
       throw error;
     }
     const silent = error instanceof DestinationFailed && error.silent;
-    services.context.runtime.logger.warn("the destination could not remove what a live migration left there", {
+    services.context.runtime.logger.warn("the destination could not remove the leftovers of a live migration", {
       instance: instance.uuid,
       migration: migration.id,
       later: silent,

@@ -38,7 +38,7 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
     if (!isRemoved) {
       throw new AllocationDeleteFailed(
         instance.uuid,
-        `Placement cannot be reached; ${progress.gone ? "they go with the instance when it is back" : "delete the instance again"}`,
+        `Placement cannot be reached; ${progress.gone ? "they are removed with the instance when it is back" : "delete the instance again"}`,
       );
     }
   },
@@ -154,10 +154,10 @@ function endSuperseded({ services, instance, request: { requestId } }: Progress)
 async function failed(progress: Progress): Promise<void> {
   const { services, instance } = progress;
   const { context } = services;
-  await attempt(context, instance.uuid, "end the move that the soft delete has overtaken", () =>
+  await attempt(context, instance.uuid, "end the move that the soft delete has superseded", () =>
     endSuperseded(progress),
   );
-  await attempt(context, instance.uuid, "see whether the soft delete leaves a guest", async () => {
+  await attempt(context, instance.uuid, "check whether the soft delete leaves a guest", async () => {
     if (!(await context.driver.instanceExists(instance))) {
       await errorWhileSoftDeleting(services, instance);
     }

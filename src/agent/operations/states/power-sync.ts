@@ -22,6 +22,7 @@ type Target = keyof typeof CHANGES;
 /**
  * Nova's `power_update` (spec 6.6). In another state, or with a task, the instance's state stays, and the event
  * succeeds.
+ *
  * Nova trusts the event; this agent reads the driver's power state. An event that waited for its host may be older than
  * the guest's last start, and the power sync would then stop a guest that must run. One write changes the state, so
  * that a crash leaves no task_state behind.
@@ -130,13 +131,13 @@ async function react({ context }: OperationServices, { uuid, vmState, powerState
   const up = !down && powerState !== POWER_STATES.nostate;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };
   if ((vmState === "active" || vmState === "paused") && down) {
-    runtime.logger.warn(`guest of an ${vmState} instance is shut down: the instance is stopped`, fields);
+    runtime.logger.warn(`guest of an ${vmState} instance is shut down: stopping the instance`, fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && powerState === POWER_STATES.suspended) {
-    runtime.logger.warn("guest of an active instance is suspended: the instance is stopped", fields);
+    runtime.logger.warn("guest of an active instance is suspended: stopping the instance", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "stopped" && up) {
-    runtime.logger.warn("guest of a stopped instance is not stopped: it is stopped", fields);
+    runtime.logger.warn("guest of a stopped instance is running: stopping it", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && (powerState === POWER_STATES.paused || powerState === POWER_STATES.nostate)) {
     runtime.logger.warn("guest of an active instance is not running; nothing is done", fields);

@@ -77,7 +77,7 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
       await driver.reboot(instance, type);
     } catch (error) {
       if ((await driver.powerState(instance)) === POWER_STATES.running) {
-        runtime.logger.warn("a reboot failed, but the guest runs", { instance: uuid, err: error });
+        runtime.logger.warn("the reboot failed, but the guest is running", { instance: uuid, err: error });
         await addFault(services.context, uuid, error);
         return;
       }

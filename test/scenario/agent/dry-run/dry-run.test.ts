@@ -7,7 +7,7 @@ import type { Harness } from "../../../unit/agent/support/harness.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 
-/** A dry run after which nothing is different: no guest, no row, no file, no lease, no request that writes. */
+/** Runs a dry run and asserts that it changed nothing: no guest, row, file or lease, and no write request. */
 async function dryRun(
   harness: Harness,
   host: string,

@@ -24,7 +24,7 @@ scenario(
     await harness.start("devstack1");
     expect(harness.hypervisor("devstack1").guests.has(VM)).toBe(false);
     expect(statusOf(harness, evacuation)).toBe("completed");
-    // Handed over to an agent that has died since (2.7): the claim is given back, and the evacuation fails.
+    // Handed over to an agent that has died since (2.7): the claim is removed, and the evacuation fails.
     expect(harness.store.migrations.get(back.id)?.status).toBe("failed");
     expect(await harness.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
   },
@@ -39,7 +39,9 @@ scenario("3.1 an evacuation that ends otherwise while it is cleaned up after: it
   };
   const run = await harness.start("devstack1");
   expect(statusOf(harness, evacuation)).toBe("failed");
-  expect(run.runtime.logs.filter(({ message }) => message.includes("ended otherwise"))).toHaveLength(1);
+  expect(run.runtime.logs.filter(({ message }) => message.includes("status changed during the cleanup"))).toHaveLength(
+    1,
+  );
 });
 
 scenario("2.4 G6 a lease lost while the allocations are edited: the record is not even tried", async (harness) => {
@@ -93,7 +95,7 @@ scenario(
       { host: "devstack1", method: "destroy", instance: VM, destroyDisks: true },
     ]);
     expect(statusOf(harness, evacuation)).toBe("completed");
-    // Assumed to be gone with the instance; what is still there, the tracker's first pass removes (4.6 row 4).
+    // Assumed to be gone with the instance; the tracker's first pass removes the rest (4.6 row 4).
     const tracking = harness.evidence.entries.findIndex(
       (entry) => entry.kind === "state" && entry.host === "devstack1" && entry.state === "tracking",
     );
@@ -108,7 +110,7 @@ scenario("3.1 a source node that is not this host's any more: the record is left
   const run = await harness.start("devstack1");
   expect(statusOf(harness, evacuation)).toBe("done");
   expect(await harness.held(VM)).toHaveProperty(evacuation.s.uuid);
-  expect(run.runtime.logs.some(({ message }) => message.includes("cannot be cleaned up after"))).toBe(true);
+  expect(run.runtime.logs.some(({ message }) => message.includes("cannot clean up after"))).toBe(true);
 });
 
 scenario(
@@ -184,7 +186,7 @@ scenario(
   },
 );
 
-/** Nothing answers the agent's questions about what consumers hold. */
+/** Makes all allocation requests of the agent fail. */
 function placementAway(harness: Harness): () => void {
   return harness.world.network.inject({
     match: ({ from, url }) => from === "agent-devstack1" && url.includes("/allocations/"),

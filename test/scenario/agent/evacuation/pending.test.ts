@@ -14,7 +14,7 @@ for (const status of ["accepted", "pre-migrating"] as const) {
     expect(harness.hypervisor("devstack1").changes).toEqual([POWERED_OFF]);
     expect(statusOf(harness, evacuation)).toBe(status);
     expect(await harness.held(VM)).toEqual({ [evacuation.s.uuid]: AMOUNTS, [evacuation.d.uuid]: AMOUNTS });
-    // Bug 1764883: it is not this host's to initialise either.
+    // Bug 1764883: this host must not initialise it either.
     expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: "rebuilding", host: "devstack1" });
     expect(run.runtime.logs.some(({ fields }) => fields.evacuation_pending === true)).toBe(true);
   });

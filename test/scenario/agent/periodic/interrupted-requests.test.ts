@@ -15,7 +15,7 @@ const VM = uuidOf(1);
 const REQUEST = "req-1";
 const periodic = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
 
-/** A host whose conductor did not answer while the request was carried out. @param values of the instance since then */
+/** Creates a host whose conductor did not reply during the request. @param values the instance's values since then */
 async function interrupted(harness: Harness, values: InstanceChanges) {
   const { node } = await harness.seed("devstack1");
   const requests = new InterruptedRequests();

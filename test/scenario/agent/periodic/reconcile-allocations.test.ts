@@ -230,7 +230,7 @@ function host(mode: "off" | "report" | "repair", more: HostOptions = {}): HostOp
   return {
     ...more,
     config: {
-      // What else happens in an hour is of no interest here.
+      // Disables or delays the other tasks of the hour.
       defaults: {
         periodic_enable: true,
         periodic_fuzzy_delay: 0,
@@ -244,7 +244,7 @@ function host(mode: "off" | "report" | "repair", more: HostOptions = {}): HostOp
   };
 }
 
-/** vm1 is on devstack2 after a move whose migration kept something on devstack1, as vm1 itself did. */
+/** Puts vm1 on devstack2 after a move that left allocations of the migration and of vm1 on devstack1. */
 async function leaked(harness: Harness) {
   const { node: s } = await harness.seed("devstack1");
   const { node: d } = await harness.seed("devstack2");
@@ -312,7 +312,7 @@ for (const mode of ["report", "off"] as const) {
     expect(await harness.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
     expect(await harness.held(migration.uuid)).toEqual({ [s.uuid]: AMOUNTS });
     expect(counted).toEqual(mode === "off" ? [] : ["migration 1", "instance 1"]);
-    const reports = run.runtime.logs.filter(({ message }) => message.startsWith("allocations on this host"));
+    const reports = run.runtime.logs.filter(({ message }) => message.startsWith("leaked allocations on this host"));
     expect(reports.map(({ fields }) => fields.kind).sort()).toEqual(mode === "off" ? [] : ["instance", "migration"]);
   });
 }
@@ -328,7 +328,8 @@ scenario("9.3 repair: a write in between wins; the next look mends it", async (h
   };
   const run = await harness.start("devstack1", host("repair"));
   await harness.world.advance(HOUR + 60_000);
-  const left = () => run.runtime.logs.filter(({ message }) => message.includes("left until the next look")).length;
+  const left = () =>
+    run.runtime.logs.filter(({ message }) => message.includes("checking again in the next run")).length;
   if (meddle) {
     throw new Error("the second writer never came");
   }
@@ -345,7 +346,7 @@ scenario(
     const { node: d } = await harness.seed("devstack2");
     addInstance(harness.store, VM, placed(d));
     harness.hypervisor("devstack2").addGuest(VM);
-    // What a live migration to devstack1 has claimed, before it comes to nothing and gives back what the server had.
+    // The claim of a live migration to devstack1 that then fails and restores the server's allocations.
     await harness.allocate(VM, s);
     let reads = 0;
     harness.beforePlacement = async (who, request) => {

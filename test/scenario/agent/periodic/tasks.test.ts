@@ -13,7 +13,7 @@ function periodic(defaults: NonNullable<ConfigChanges["defaults"]> = {}): { conf
   };
 }
 
-/** An instance of devstack1 that was deleted while its guest lived on. */
+/** Creates an instance of devstack1 that was deleted while its guest kept running. */
 async function runningDeleted(harness: Harness): Promise<void> {
   const { node } = await harness.seed("devstack1");
   addInstance(harness.store, VM, placed(node));

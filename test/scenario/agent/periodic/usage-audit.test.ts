@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const options = { periodic_enable: true, periodic_fuzzy_delay: 0, instance_usage_audit_period: "hour" } as const;
 const on = { config: { defaults: { ...options, instance_usage_audit: true } } };
 
-/** What the API would find of the last hour. */
+/** Returns the task logs of the last hour, as the API would. */
 function logs({ store, world }: Harness): readonly TaskLog[] {
   return store.taskLogs.list(lastCompletedPeriod("hour", world.now));
 }

@@ -10,7 +10,7 @@ import { scenario } from "../../../unit/agent/support/scenario.js";
 const VM = uuidOf(1);
 const RECORD = "/state/devstack1/compute_driver.devstack1";
 
-/** Another author's driver, over a hypervisor of its own that calls itself as the host's does. */
+/** Returns a third-party driver with its own hypervisor, which has the same name as the host's. */
 function another(name = "qemu") {
   return { driverName: name, hypervisor: new Hypervisor("devstack1") };
 }
@@ -170,8 +170,6 @@ describe("the record of the driver", () => {
     const runtime = createVirtualRuntime();
     await runtime.runUntil(runtime.files.write("/state", "a file where the folder should be"));
     await runtime.runUntil(record("devstack1", runtime).write());
-    expect(runtime.logs.map(({ message }) => message)).toEqual([
-      "the name of this host's driver could not be recorded",
-    ]);
+    expect(runtime.logs.map(({ message }) => message)).toEqual(["could not record the name of this host's driver"]);
   });
 });

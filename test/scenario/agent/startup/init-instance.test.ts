@@ -23,7 +23,7 @@ const RUNNING: PowerState = 1;
 const PAUSED: PowerState = 3;
 const SHUTDOWN: PowerState = 4;
 
-/** Only what the rows look at. */
+/** The columns that the rows read. */
 const ALWAYS = { uuid: uuidOf(1), host: "devstack1", powerState: RUNNING, systemMetadata: {} };
 
 function plan(
@@ -172,7 +172,7 @@ test("2.6 row 17 finally: brought back after the host's boot, if the option says
   expect(plan("active", null, SHUTDOWN)).toEqual([{ kind: "resume-on-host-boot" }]);
   expect(plan("active", null, SHUTDOWN, { powerState: SHUTDOWN })).toEqual([]);
   expect(plan("active", null)).toEqual([]);
-  // The guest of a move is the move's, which goes on.
+  // The guest belongs to the move, which continues.
   expect(plan("resized", "resize_reverting", SHUTDOWN)).toEqual([]);
 });
 
@@ -377,5 +377,7 @@ scenario("2.6 row 16 migrating, and the guest is not here any more: nothing is g
   expect(harness.instance(vm).taskState).toBe("migrating");
   expect(harness.store.migrations.get(migration.id)?.status).toBe("running");
   expect(await harness.held(vm)).toEqual({ [other.uuid]: AMOUNTS });
-  expect(run.runtime.logs.some(({ message }) => message.includes("is asked for it when this host serves"))).toBe(true);
+  expect(run.runtime.logs.some(({ message }) => message.includes("is checked for it when this host serves"))).toBe(
+    true,
+  );
 });

@@ -41,7 +41,10 @@ scenario("2.7 a node whose allocations cannot be read is skipped", async (harnes
 const OFFLOADED = { vmState: "shelved_offloaded", host: null, launchedOn: null } as const;
 const RETRY = { alternates: [], retry: { numAttempts: 1, hosts: [] } };
 
-/** Its claim fails, and the agent is killed when nothing is held any more. @returns it after the next start */
+/**
+ * Makes the claim fail, and kills the agent once the allocations are released. @returns the instance after the next
+ * start
+ */
 async function killAfterFailedClaim(
   harness: Harness,
   method: "unshelve_instance" | "build_and_run_instance",
@@ -59,7 +62,7 @@ async function killAfterFailedClaim(
     }
   };
   const allocations = { [node.uuid]: { resources: AMOUNTS } };
-  // It has no such node, so that the claim fails.
+  // The host has no such node, so that the claim fails.
   const message = { instanceUuid: vm, allocations, node: "gone", requestId: "req-vm", ...more };
   harness.controlPlane.conductor.bus.cast("devstack1", method, message, "req-vm");
   await harness.world.runUntil(() => !run.runtime.alive);

@@ -9,7 +9,7 @@ import { scenario } from "../../../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);
 
-/** devstack1 in service with one guest. */
+/** Creates devstack1, in service with one guest. */
 async function devstack1(harness: Harness) {
   const { node, service } = await harness.seed("devstack1");
   addInstance(harness.store, VM, placed(node));
@@ -38,7 +38,7 @@ scenario("2.4 G2 another host value with the same state and hypervisor is refuse
   });
   expect(rejection).toMatchObject({ code: "node-of-other-host", error: "InvalidConfiguration" });
   expect(rejection.message).toContain(
-    `My node ${node.uuid} has host 'devstack1' but my host is 'devstack2'. Possible rename detected: compute_id file /state/devstack1/compute_id says that uuid, which is recorded with hypervisor_hostname devstack1`,
+    `My node ${node.uuid} has host 'devstack1' but my host is 'devstack2'. Possible rename detected: compute_id file /state/devstack1/compute_id contains that uuid, which is recorded with hypervisor_hostname devstack1`,
   );
   expect(rejection.hint).toContain("--host devstack1");
   expect(harness.store.services.getByHost("devstack2", "nova-compute")).toBeNull();
@@ -295,7 +295,7 @@ scenario(
     const run = await harness.start("devstack1");
     expect(hypervisor.changes).toEqual([]);
     expect(statusOf(harness, evacuation)).toBe("done");
-    expect(run.runtime.logs.some(({ message }) => message.includes("could not be proved"))).toBe(true);
+    expect(run.runtime.logs.some(({ message }) => message.includes("hypervisor ownership unverified"))).toBe(true);
     await harness.stop(run);
     hypervisor.failures.clear();
     await harness.start("devstack1");

@@ -7,7 +7,7 @@ import { scenario } from "../../../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);
 
-/** What the agent asks of the conductor and of its driver while it starts, in order. */
+/** Records the agent's calls of the conductor and the driver during a start, in order. */
 async function recordedStart(
   harness: Harness,
   options: Parameters<Harness["launch"]>[1] = {},
@@ -28,7 +28,7 @@ async function recordedStart(
   return { run, steps };
 }
 
-/** That the steps came in this order, each for the first time. */
+/** Asserts the order of the first occurrences of the steps. */
 function expectOrder(steps: readonly string[], ...expected: readonly string[]): void {
   const places = expected.map((step) => steps.indexOf(step));
   expect(places, expected.join(", ")).not.toContain(-1);

@@ -6,7 +6,7 @@ import { nodeOf } from "../../../unit/agent/support/libvirt-hosts.js";
 import { addInstance } from "../../../unit/agent/support/records.js";
 import { scenario } from "../../../unit/agent/support/scenario.js";
 
-/** devstack1 was up once; what is asked of it from now on waits for it. */
+/** Starts and kills devstack1: later messages to it are queued. */
 async function hostIsDown(harness: Harness): Promise<void> {
   const first = await harness.start("devstack1", { operations: "real" });
   await harness.start("devstack2", { operations: "real" });
@@ -53,7 +53,7 @@ scenario("2.6 row 8, OPT the message of a delete waits still: a start does not t
     return new Error("the domain is stuck");
   });
   await isUpAgain(harness);
-  // A server in error may be used again: a delete that is tried once more behind that would take it from its user.
+  // A server in error may be used again: repeating the delete later would take it from its user.
   expect(harness.instance(VM)).toMatchObject({ vmState: "error", taskState: null, deleted: 0 });
 });
 

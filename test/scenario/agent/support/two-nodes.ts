@@ -7,7 +7,7 @@ export interface Setting {
   readonly agent: TestAgent;
 }
 
-/** Host h1 with nodes n1 and n2, and h0 with n0. */
+/** Creates host h1 with nodes n1 and n2, and h0 with n0. */
 export async function twoNodes(options: AgentOptions = {}): Promise<Setting> {
   const world = await TrackerWorld.create();
   const hypervisor = new StubHypervisor();
@@ -52,7 +52,7 @@ export function counts(setting: Setting, name = "n2") {
   return { vcpusUsed, memoryMbUsed, runningVms };
 }
 
-/** An evacuation that h1 has claimed. */
+/** Creates an evacuation that h1 has claimed. */
 export async function evacuation(setting: Setting) {
   const vm = on(setting, "h0", "n0", { taskState: "rebuilding" });
   const migration = migrated(setting, vm);
@@ -66,7 +66,7 @@ export async function resize(setting: Setting) {
   return { vm, migration, claim: () => setting.agent.tracker.resizeClaim(vm, "n2", migration, bigger, {}) };
 }
 
-/** Node n2 gets one discrete resource; what a claim of it asks for. */
+/** Adds one discrete resource to node n2; returns the allocations of a claim of it. */
 export async function addItem({ agent, ...setting }: Setting) {
   agent.hypervisor.editTree = (tree, node) => {
     if (node === "n2") {

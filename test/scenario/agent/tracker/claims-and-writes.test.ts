@@ -4,7 +4,7 @@ import { addItem, counts, evacuation, on, resize, type Setting, twoNodes } from 
 
 const EVACUATES = { taskState: ["rebuilding"], ofRequest: "req-evacuate" } as const;
 
-/** Each prepares something, and returns the write. */
+/** Each entry prepares something, and returns the write. */
 const WRITES: readonly (readonly [string, (setting: Setting) => Promise<() => Promise<unknown>>])[] = [
   [
     "instanceClaim",
@@ -71,7 +71,7 @@ const WRITES: readonly (readonly [string, (setting: Setting) => Promise<() => Pr
 ];
 
 test.each(WRITES)("4.1 a pass on several nodes does not count what it read before %s", async (_, prepare) => {
-  // What watches a tracker has it count after each write, which would itself make old what was read.
+  // A watched tracker recounts after each write, which would itself outdate the records.
   const setting = await twoNodes({ watched: false });
   const { agent } = setting;
   const write = await prepare(setting);

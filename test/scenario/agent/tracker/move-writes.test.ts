@@ -4,7 +4,7 @@ import { addItem, counts, migrated, on, resize, row, type Setting, twoNodes } fr
 
 type End = readonly [host: string, node: string];
 
-/** A resize from one vCPU to three, whose instance is on `at` by now; h1 has counted it. */
+/** Creates a resize from one vCPU to three whose instance is on `at` by now; h1 has counted it. */
 async function resized(setting: Setting, ends: { from: End; to: End; at: End }, values: Partial<NewInstance> = {}) {
   const { world, agent } = setting;
   const [oldFlavor, newFlavor] = [world.flavor({ vcpus: 1 }), world.flavor({ vcpus: 3 })];
@@ -51,7 +51,7 @@ const used = (setting: Setting) => [counts(setting, "n1").vcpusUsed, counts(sett
 
 const statusOf = ({ world }: Setting, { id }: Migration) => world.store.migrations.get(id)?.status;
 
-/** The tracker knew it at once: the next pass, which reads everything anew, changes nothing. */
+/** Asserts that the tracker counted it immediately: the next pass, which reads everything again, changes nothing. */
 async function expectUsed(setting: Setting, expected: readonly number[]): Promise<void> {
   expect(used(setting)).toEqual(expected);
   await setting.agent.tracker.updateAvailableResource({ startup: false });
@@ -113,7 +113,7 @@ describe("4.2 drop_move_claim_at_dest", () => {
   });
 });
 
-/** As the tracker counts it. */
+/** As counted by the tracker. */
 function running({ agent }: Setting, name: string): number | undefined {
   return agent.tracker.nodes().get(name)?.runningVms;
 }
@@ -175,7 +175,7 @@ describe("6.3 row 6 the write with which an instance changes hosts", () => {
     const setting = await twoNodes();
     const { instance, migration } = await resized(setting, { from: N0, to: N2, at: N0 });
     expect(used(setting)).toEqual([0, 3]);
-    // As long as the instance is in its task, one in error counts (spec 4.5).
+    // In error it counts as long as the instance has the move's task_state (spec 4.5).
     const changes = status === "error" ? ({ taskState: null } as const) : {};
     await setting.agent.tracker.saveMove({ instance, changes, migration, migrationChanges: { status } });
     await expectUsed(setting, [0, 0]);

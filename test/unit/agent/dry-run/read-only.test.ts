@@ -57,7 +57,9 @@ test("a dry run may log in, and otherwise only read, where a hypervisor is a ser
     await http.request({ method, url });
   }
   for (const [method, url] of changing) {
-    await expect(http.request({ method, url })).rejects.toThrow(`${method} ${url} was about to be done`);
+    await expect(http.request({ method, url })).rejects.toThrow(
+      `a dry run changes nothing; rejected: ${method} ${url}`,
+    );
   }
   expect(sent).toEqual(allowed.map(([method, url]) => `${method} ${url}`));
 });

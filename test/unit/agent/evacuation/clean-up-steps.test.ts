@@ -27,7 +27,7 @@ const destroyed = (destroyDisks: boolean) => [
 ];
 const NOTED = ["metrics.evacuatedGuest", "destroyed"];
 
-/** An evacuation from here; its guest is still on the hypervisor. */
+/** Creates an evacuation from this host; its guest is still on the hypervisor. */
 function evacuated(options: StageOptions & { readonly guest?: boolean } = {}): StartStage {
   const stage = new StartStage({
     ...options,
@@ -47,7 +47,7 @@ async function cleanUp(stage: StartStage, progress = new CleanUpProgress()): Pro
   );
 }
 
-/** Without the questions to the hypervisor. */
+/** The recorded calls without read requests to the hypervisor. */
 
 function did(stage: StartStage) {
   return stage.did.filter(([call]) => !/^driver\.(list|check)|^call check|^operations/.test(call));
@@ -145,7 +145,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     happens(stage);
     await cleanUp(stage);
     expect(stage.calls).not.toContain("migration_save");
-    expect(stage.logged("the evacuation cannot be cleaned up after")).toBe(1);
+    expect(stage.logged("cannot clean up after the evacuation")).toBe(1);
   });
 
   test("an instance that has come back since keeps its guest, and the record ends", async () => {
@@ -172,7 +172,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     empty.replies["placement.getAllocationsForConsumer"] = { allocations: {} };
     await cleanUp(empty);
     expect(did(empty).at(-1)).toEqual(COMPLETED);
-    expect(empty.logged("could not be taken out of the allocations of an evacuated instance")).toBe(1);
+    expect(empty.logged("could not remove this host's allocations of an evacuated instance")).toBe(1);
   });
 
   test("forget-failed-strip: upstream tries once, and forgets", async () => {
@@ -186,7 +186,7 @@ describe("3.1 what an evacuation has left on its source", () => {
     const ended = evacuated();
     ended.replies.migration_save = new InvalidMigrationState("failed");
     expect(await cleanUp(ended)).toBeNull();
-    expect(ended.logged("the evacuation ended otherwise while it was cleaned up after")).toBe(1);
+    expect(ended.logged("the evacuation's status changed during the cleanup")).toBe(1);
     const broken = evacuated();
     broken.replies.migration_save = new Error("conductor");
     expect(await cleanUp(broken)).toMatchObject({ message: "conductor" });
@@ -253,7 +253,7 @@ describe("3.3 GAP-c an evacuation that has not ended", () => {
     ["instance_save", { uuid: "vm", changes: { powerState: 1 }, expectedHost: "here" }],
   ];
 
-  /** Start-up has stopped its guest; then the evacuation ends as `status`. */
+  /** Start-up has stopped the guest; then the evacuation ends with `status`. */
   async function begun(options: StageOptions = {}, stopped = true) {
     const stage = pending(options);
     stage.replies["driver.instanceExists"] = true;

@@ -31,7 +31,7 @@ beforeEach(async () => {
   store.table.add(ID, { ...PLAIN, name: "one", diskFormat: "qcow2", containerFormat: "bare" });
 });
 
-/** A control plane over the same disk and the same tables. */
+/** Starts a control plane on the same disk and tables. */
 async function open(cap: { readonly sizeCap?: number } = {}): Promise<void> {
   control = world.spawn({ name: "control-plane" });
   const { clock, files, logger, random } = control;
@@ -152,13 +152,13 @@ describe("8.13 the bytes of an image", () => {
 
   test("larger than may be are refused, and leave nothing", async () => {
     await open({ sizeCap: 4 });
-    await expect(send(parts("12", "34", "5"))).rejects.toThrow("answered 413");
+    await expect(send(parts("12", "34", "5"))).rejects.toThrow("responded with 413");
     expect([status(), await listStored()]).toEqual(["queued", []]);
   });
 
   test("that do not fit on the disk are refused", async () => {
     world.machine.disk.setTrouble("/state", { full: true, slow: 0 });
-    await expect(send(parts("x"))).rejects.toThrow(/answered 413.*not enough disk space/);
+    await expect(send(parts("x"))).rejects.toThrow(/responded with 413.*not enough disk space/);
     expect(status()).toBe("queued");
   });
 
@@ -199,8 +199,8 @@ describe("8.13 the bytes of an image", () => {
 
   test("of one image come once", async () => {
     await send(parts("first"));
-    await expect(send(parts("second"))).rejects.toThrow("answered 403");
-    await expect(world.runUntil(client.upload(ID, parts("second"), {}, NEVER))).rejects.toThrow("answered 409");
+    await expect(send(parts("second"))).rejects.toThrow("responded with 403");
+    await expect(world.runUntil(client.upload(ID, parts("second"), {}, NEVER))).rejects.toThrow("responded with 409");
     expect((await world.runUntil(read()))?.bytes).toBe("first");
   });
 });

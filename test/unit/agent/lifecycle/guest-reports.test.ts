@@ -27,7 +27,7 @@ const COUNTED = {
   diskDetails: [],
 } as const;
 
-/** A host whose driver has these methods, and whose conductor knows this instance. */
+/** Creates a host whose driver has these methods, and whose conductor knows this instance. */
 async function servicesWith(driver: object, instance: Instance | null = instanceOf({ host: "devstack1" })) {
   const { host } = await hostOf({ getInfo: async () => ({ state: 1 }), ...driver });
   const conductor = { call: async () => instance } as unknown as HostSession;

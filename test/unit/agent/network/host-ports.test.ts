@@ -34,7 +34,7 @@ test("8.6 a guest waits for each port that is not active, from before it is conn
   expect(ports.events.deliver(VM, plugged("p2"))).toBe(true);
   await time.runUntil(waiting);
   expect(ports.events.deliver(VM, plugged("p2"))).toBe(false);
-  // The core need not say it again.
+  // The ports were already reported: no second notification is sent.
   await ports.connected(VM, network);
   expect(notifications).toHaveLength(1);
 });

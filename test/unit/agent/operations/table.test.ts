@@ -27,7 +27,7 @@ function methodsOf(handlers: Partial<AgentHandlers>): string[] {
   return Object.keys(AGENT_METHODS).filter((method) => handlers[method as AgentMethod] !== undefined);
 }
 
-/** The event of the instance's action that an operation records. */
+/** Returns the event of the instance's action that an operation records. */
 function eventOf(name: OperationName): string {
   const logger = { child: () => logger };
   const operationServices = { context: { runtime: { logger } } } as unknown as OperationServices;

@@ -84,7 +84,7 @@ describe("2.4 a-d the nodes of this hypervisor", () => {
 
   test.each([
     [null, "the driver reports"],
-    [{ path: "/state/compute_id" }, "compute_id file /state/compute_id says"],
+    [{ path: "/state/compute_id" }, "compute_id file /state/compute_id contains"],
   ])("says where the uuid is from (%o)", async (file, text) => {
     const stage = staged();
     stage.replies.compute_nodes_by_uuids = [{ ...NODE, hypervisorHostname: "old" }];

@@ -6,7 +6,7 @@ const UUID = "11111111-2222-4333-8444-555555555555";
 const OTHER = "66666666-7777-4888-9999-000000000000";
 const OWN = "/state/compute_id";
 
-/** A machine with these files; `broken` cannot be read or written. */
+/** Creates a machine with these files; those in `broken` cannot be read or written. */
 function machine(files: Readonly<Record<string, string>> = {}, broken: Readonly<Record<string, string>> = {}) {
   const stored = new Map(Object.entries(files));
   const failIfBroken = (path: string, doing: string) => {
@@ -144,7 +144,7 @@ describe("2.3 a host without one", () => {
   });
 
   test.each([
-    ["is there", { [OWN]: OTHER }, {}, "EEXIST", "but the file appeared meanwhile"],
+    ["is there", { [OWN]: OTHER }, {}, "EEXIST", "the file appeared meanwhile"],
     ["cannot be written", {}, { [OWN]: "EROFS" }, "EROFS", `could not be written to ${OWN}: EROFS`],
   ])("a file that %s is refused", async (_, files, broken, code, text) => {
     const { identity } = machine(files, broken as Record<string, string>);

@@ -14,7 +14,7 @@ import { type StartOptions, StartStage } from "../support/start-stage.js";
 const NODE = aComputeNode({ uuid: "u1", host: "here", hypervisorHostname: "node" });
 const SERVICE = { id: 3, host: "here", version: 1 } as Service;
 
-/** A host that was in service before, with one instance. */
+/** Creates a host that was in service before, with one instance. */
 function staged(options: StartOptions = {}, loaded: readonly Instance[] = [anInstance({ uuid: "vm", host: "here" })]) {
   const stage = new StartStage({ capabilities: { supportsEvacuate: true }, lacks: ["plugVifs"], ...options });
   const { services, replies } = stage;
@@ -184,7 +184,7 @@ describe("2.2 rows 8 to 10 evacuations", () => {
     await init();
     expect(names(stage)).not.toContain("driver.destroy");
     expect(stage.argumentsOf("driver.processInstancesAtStartup")[0]?.[0]).toEqual([]);
-    expect(stage.logged("evacuated guests are not cleaned up")).toBe(1);
+    expect(stage.logged("skipping evacuation cleanup")).toBe(1);
     expect(pending.size).toBe(0);
   });
 

@@ -171,7 +171,7 @@ describe("2.6 what is left", () => {
     stage.instance = changes && { ...listed, ...changes };
     await initInstance(stage.services, listed);
     expect(stage.did).toEqual([]);
-    expect(stage.logged("somebody else has the instance by now")).toBe(1);
+    expect(stage.logged("another request owns")).toBe(1);
   });
 
   test("a lease that was lost: nothing is done, and the start ends", async () => {

@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { planInitInstance } from "../../../../src/agent/startup/init-rows.js";
 import { type Instance, POWER_STATES } from "../../../../src/records/index.js";
 
-/** The actions that are planned for an instance whose guest a move has set aside; it has only what the rows look at. */
+/**
+ * Plans the actions for an instance whose guest a move has set aside; the instance has only the columns that the rows
+ * read.
+ */
 function plan(vmState: Instance["vmState"], taskState: Instance["taskState"], host = "devstack1") {
   const systemMetadata = { set_aside_by: "7" };
   const instance = { host, vmState, taskState, systemMetadata, powerState: POWER_STATES.shutdown } as Partial<Instance>;

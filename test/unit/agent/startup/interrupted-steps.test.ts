@@ -135,7 +135,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     const vm = stage.instance as Instance;
     await failInterruptedBuilds(stage.services, [vm, vm]);
     expect(stage.calls).toEqual(["placement.deleteAllocation", "placement.deleteAllocation"]);
-    expect(stage.logged("an interrupted unshelve could not be ended")).toBe(2);
+    expect(stage.logged("could not end an interrupted unshelve")).toBe(2);
   });
 
   test("one that is somebody else's by now is left", async () => {
@@ -147,7 +147,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     const saved = building();
     saved.replies.instance_save = new UnexpectedTaskState("taken");
     await failInterruptedBuilds(saved.services, [saved.instance as Instance]);
-    expect(saved.logged("somebody else has the instance by now")).toBe(1);
+    expect(saved.logged("another request owns")).toBe(1);
   });
 });
 
@@ -198,7 +198,7 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
     const broken = coming();
     broken.replies["placement.getAllocationsForConsumer"] = new Error("broken");
     expect(await find(broken)).toEqual([]);
-    expect(broken.logged("could not be found out")).toBe(1);
+    expect(broken.logged("could not check whether an evacuation to this host was interrupted")).toBe(1);
   });
 
   async function undone(stage: StartStage, happens = () => {}): Promise<unknown> {
@@ -291,7 +291,7 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
     const stage = coming();
     stage.replies[STRIP[0] as string] = false;
     await undone(stage);
-    expect(stage.logged("this host's share could not be taken out")).toBe(1);
+    expect(stage.logged("could not remove this host's allocations of the instance")).toBe(1);
     expect(stage.calls.at(-1)).toBe("save_together");
   });
 
@@ -355,6 +355,6 @@ describe("2.6 row 15' a guest that is taken back", () => {
     const vm = stage.instance as Instance;
     await takeGuestsBack(stage.services, [vm, vm], new Set());
     expect(stage.calls).toEqual([...BACK, ...BACK]);
-    expect(stage.logged("it is tried again")).toBe(2);
+    expect(stage.logged("retrying later")).toBe(2);
   });
 });

@@ -277,7 +277,7 @@ describe("2.6 row 15' a guest that an ended move has set aside", () => {
         ...base(migration),
         driver: "none",
         changes: {},
-        unclear: "another request has the instance",
+        unclear: "another request owns the instance",
       });
     });
   });
@@ -360,13 +360,13 @@ describe("2.6 a live migration, on its source", () => {
     const plan = { ...left, migration };
     expect(await planLiveMigrationRecovery(view(), vm, false)).toEqual({
       ...plan,
-      unclear: expect.stringContaining(`${THERE} is asked for it`),
+      unclear: expect.stringContaining(`${THERE} is checked for it`),
     });
     const nowhere = migrated("live-migration", "running", { to: null });
     expect(await planLiveMigrationRecovery(view(), vm, false)).toEqual({
       ...plan,
       migration: nowhere,
-      unclear: expect.stringContaining("the destination is asked for it"),
+      unclear: expect.stringContaining("the destination is checked for it"),
     });
   });
 

@@ -110,7 +110,7 @@ describe("2.6 a move that died halfway is put right", () => {
     await recover(stage, { driver: "finish-revert", allocations: "give-back", destination: "there", ...failed });
     expect(stage.calls.slice(1)).toEqual([...ALLOCATIONS_RESTORED, "save_together"]);
     expect(stage.did.at(-1)).toEqual(ends(changes));
-    expect(stage.logged("the hypervisor could not take back a move that was interrupted")).toBe(1);
+    expect(stage.logged("the hypervisor could not revert an interrupted move")).toBe(1);
   });
 
   test("Placement fails: the records stay, for the next start", async () => {

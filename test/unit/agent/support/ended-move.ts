@@ -25,11 +25,11 @@ export interface Case {
   /** Other migrations of the instance. */
   readonly others?: readonly Partial<Migration>[];
   readonly quirks?: readonly string[];
-  /** As it is stored; null: there is no row. */
+  /** The saved instance; null: there is no row. */
   readonly stored?: () => Partial<Instance> | null;
 }
 
-/** What the functions work with, and the move from devstack1 (S) to devstack2 (D); the provider of the storage stands for a third host. */
+/** Creates the services, and a move from devstack1 (S) to devstack2 (D); the storage's provider acts as a third host. */
 export function endedMove(
   hosts: TwoHosts,
   { instance = {}, migration = {}, others = [], quirks = [], stored = () => ({}) }: Case = {},

@@ -12,17 +12,17 @@ export interface Evacuated {
 }
 
 export interface EvacuatedOptions {
-  /** Where the instance row says it is. Default: `devstack2` for `done`, else `devstack1`. */
+  /** The host in the instance's row. Default: `devstack2` for `done`, else `devstack1`. */
   readonly recordedOn?: "devstack1" | "devstack2";
   readonly dest?: "devstack2" | null;
-  /** Default: both. */
+  /** The hosts on which the instance has allocations. Default: both. */
   readonly holds?: readonly ("devstack1" | "devstack2")[];
   readonly guestLeft?: boolean;
   readonly sharedStorage?: boolean;
   readonly sourceNode?: string;
 }
 
-/** vm1 ran on devstack1, which went down, and an evacuation to devstack2 has come as far as `status`. */
+/** Creates vm1, which ran on devstack1 until that went down; its evacuation to devstack2 has the status `status`. */
 export async function evacuated(
   harness: Harness,
   status: MigrationStatus,

@@ -7,10 +7,10 @@ import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
-/** One thing that an operation asked for outside of itself: what, and with what. */
+/** One external call of an operation: the name, then the arguments. */
 export type Line = readonly [call: string, ...args: unknown[]];
 
-/** What a call is answered: an error is thrown, a function asked. */
+/** The reply to a call: an error is thrown, a function called. */
 type Reply = unknown;
 
 export const OLD = aFlavor({ id: 1, vcpus: 1, memoryMb: 512, rootGb: 1 });
@@ -38,7 +38,7 @@ export const IMAGE = {
   properties: {},
 };
 
-/** The stage's instance, or migration, in a line: with what it differs in from how it was at first. */
+/** The stage's instance or migration in a line: its differences from the initial record. */
 export const VM = (changes: object = {}) => ({ VM: changes });
 export const MOVE = (changes: object = {}) => ({ MOVE: changes });
 
@@ -58,29 +58,29 @@ export interface StageOptions {
   readonly capabilities?: Readonly<Record<string, boolean>>;
 }
 
-/** What is asked and changes nothing, and the frame of every operation. */
+/** Read-only calls, and the action events of every operation. */
 const READ_ONLY_CALLS =
   /^(instance_get|migration_get|.*_by_filters|compute_nodes?_(get_)?by_.*|instance_action_event_.*|instance_in_hand|server_group_on_host|driver\.powerState)$/;
 
 /**
- * One operation on host `here` before doors that note what goes through them: conductor, other agents, driver, Placement and
- * tracker. Every call is answered as if all went well, unless `answers` says otherwise; no expectation of a write is checked, it
- * is in the line.
+ * Runs one operation on host `here` against recording substitutes for the conductor, other agents, driver, Placement
+ * and tracker. Every call succeeds, unless `replies` contains another reply. Expected states of writes are not checked,
+ * only recorded in the line.
  */
 export class FlowStage {
   readonly lines: Line[] = [];
-  /** The steps that were begun: `finish_resize.begin`; before each a fault may be put by this name. */
+  /** The steps that have begun, e.g. `finish_resize.begin`; a fault can be set before each by this name. */
   readonly steps: string[] = [];
   readonly replies: Record<string, Reply> = {};
   readonly operations: Operations;
   readonly runtime = createVirtualRuntime({ seed: 7, start: NOW });
   /** Whether this agent has the host's lease. */
   leaseHeld = true;
-  /** Milliseconds that were waited; nothing else takes time. */
+  /** The sum of all waits, in milliseconds; nothing else takes time. */
   passed = 0;
   readonly tracker: ResourceTracker;
   readonly context: AgentContext;
-  /** As they are stored. */
+  /** The records as currently saved. */
   instance: Instance | null;
   migration: Migration | null;
   readonly others: readonly Migration[];
@@ -122,7 +122,7 @@ export class FlowStage {
     });
   }
 
-  /** Hands the operation its message. */
+  /** Sends the operation its message. */
   run<M extends InstanceMethod>(
     method: M,
     request: Omit<RequestOf<M>, "instanceUuid" | "requestId" | "migrationId"> & { readonly requestId?: string },
@@ -132,7 +132,7 @@ export class FlowStage {
     return this.operations.run(method, message as unknown as RequestOf<M>);
   }
 
-  /** As {@link run}; what it throws is given back. */
+  /** Like {@link run}; returns the thrown error, or null. */
   async failure<M extends InstanceMethod>(...message: Parameters<typeof this.run<M>>): Promise<unknown> {
     return this.run(...message).then(
       () => null,
@@ -140,22 +140,22 @@ export class FlowStage {
     );
   }
 
-  /** What was changed, in order. */
+  /** The calls that changed something, in order. */
   get did(): readonly Line[] {
     return this.lines.filter(([call]) => !READ_ONLY_CALLS.test(call));
   }
 
-  /** The names of it. */
+  /** The names of these calls. */
   get calls(): readonly string[] {
     return this.did.map(([call]) => call);
   }
 
-  /** All that was said with one call, each time that it was made. */
+  /** The arguments of each call with this name. */
   argumentsOf(call: string): readonly (readonly unknown[])[] {
     return this.lines.filter(([name]) => name === call).map(([, ...args]) => args);
   }
 
-  /** The events of the action that were begun, and how those that ended did. */
+  /** The names of the started action events, then the results of the finished ones. */
   get events(): readonly string[] {
     const begun = this.argumentsOf("instance_action_event_start").map(
       ([params]) => (params as { event: string }).event,
@@ -166,7 +166,7 @@ export class FlowStage {
     return [...begun, ...ended];
   }
 
-  /** The messages of the faults that the instance got. */
+  /** The messages of the instance's faults. */
   get faults(): readonly unknown[] {
     return this.argumentsOf("instance_add_fault").map(([params]) => (params as { message: string }).message);
   }
@@ -175,7 +175,10 @@ export class FlowStage {
     return this.runtime.logs.filter(({ message }) => message.includes(text)).length;
   }
 
-  /** A door of which every method is noted, and answered by `answers`, or else as `usual` says. */
+  /**
+   * Creates an object that records all method calls. A call returns its entry in `replies`, or else the result of
+   * `usual`.
+   */
   createRecordingProxy(
     name: string,
     own: object = {},
@@ -195,7 +198,7 @@ export class FlowStage {
     this.lines.push([call, ...args.map((each) => this.#brief(each))]);
   }
 
-  /** The records in it by how they differ from what they were at first. */
+  /** Replaces the stage's records by their differences from the initial ones. */
   #brief(value: unknown): unknown {
     if (typeof value !== "object" || value === null || value instanceof Error) {
       return value;
@@ -354,7 +357,7 @@ export class FlowStage {
 type Written = { readonly changes: object };
 type Filters = Readonly<Record<string, unknown>>;
 
-/** The filters by the columns that they are about; by others nothing is left out. */
+/** The column of each filter; other filters are ignored. */
 const COLUMNS: Readonly<Record<string, string>> = {
   statuses: "status",
   migrationTypes: "migrationType",

@@ -50,11 +50,11 @@ export interface HostOptions {
   readonly driverName?: string;
   readonly changeDriver?: boolean;
   readonly factories?: Pick<Partial<ServiceFactories>, "tracker">;
-  /** Instead of the hypervisor's. */
+  /** Replaces the hypervisor's driver. */
   readonly driver?: DriverDefinition;
-  /** Name of the process; default `agent-<host>`. */
+  /** Name of the process; default: `agent-<host>`. */
   readonly process?: string;
-  /** Default: operations that only record that they were called. */
+  /** Default: operations that only record their calls. */
   readonly operations?: OperationOverrides | "real";
 }
 
@@ -68,30 +68,30 @@ export interface Run {
 }
 
 interface HarnessOptions extends Judgement {
-  /** The Nova that agents speak to; default: that of the tests' project, if it has one. */
+  /** The Nova that agents connect to; default: that of the tests' project, if it has one. */
   readonly nova?: NovaAdapter | undefined;
 }
 
-/** A control plane and hypervisors in virtual time; agents are started, killed and started again on them. */
+/** A control plane and hypervisors in virtual time, on which agents are started, killed and restarted. */
 export class Harness {
   readonly world: VirtualWorld;
   readonly store: Store;
   readonly controlPlane: InProcessConductor;
-  /** Called before each call of an agent to the conductor or to another agent; a throw is its answer. */
+  /** Called before each call of an agent to the conductor or to another agent; its error becomes the call's. */
   beforeCall: BeforeCall = () => {};
-  /** Called after each such call that was answered. */
+  /** Called after each such call that succeeded. */
   afterCall: BeforeCall = () => {};
-  /** Called before Placement carries out a request of a host. */
+  /** Called before Placement processes a request of a host. */
   beforePlacement: (host: string, request: string) => void | Promise<void> = () => {};
-  /** Called after Placement carried out a request of a host. */
+  /** Called after Placement processed a request of a host. */
   afterPlacement: (host: string, request: string) => void = () => {};
   readonly evidence: Evidence;
   readonly hypervisors = new Map<string, Hypervisor>();
   readonly #placement: TestPlacement;
   readonly #control: VirtualRuntime;
-  /** Hypervisors in files, whose driver cannot tell what is done to them. */
+  /** Hypervisors in files, whose driver does not record its calls. */
   readonly #libvirt: LibvirtHosts;
-  /** By host: the nodes that its driver listed last. */
+  /** Host → the nodes that its driver listed last. */
   readonly #listed = new Map<string, readonly string[]>();
   readonly #endpoints = new Map<string, string>();
 
@@ -106,7 +106,7 @@ export class Harness {
     this.#libvirt = new LibvirtHosts(control);
   }
 
-  /** For the test that runs now: every step of its agents must keep the invariants. */
+  /** Creates the harness of the current test; the invariants are checked after every step of its agents. */
   static async create({ nova = adapterUnderTest(), ...judgement }: HarnessOptions = {}): Promise<Harness> {
     const world = new VirtualWorld({ seed: 7 });
     const harness = new Harness(world, await startInProcessConductor(world, { nova }));
@@ -122,7 +122,7 @@ export class Harness {
     return found;
   }
 
-  /** What an agent of `host` will find as its hypervisor. */
+  /** Sets the hypervisor that an agent of `host` uses. */
   attach(host: string, hypervisor: Hypervisor): Hypervisor {
     this.hypervisors.set(host, hypervisor);
     hypervisor.onCall = (call) => this.evidence.driverCall(call, this.hypervisors);
@@ -193,7 +193,7 @@ export class Harness {
     return { agent, runtime: prepared.runtime, states, operations };
   }
 
-  /** Makes trackers whose passes and counts are in the evidence. */
+  /** Creates trackers whose passes and counts are recorded in the evidence. */
   watchedTracker(host: string, runtime: VirtualRuntime, options: HostOptions = {}): ServiceFactories["tracker"] {
     const make = options.factories?.tracker ?? createResourceTracker;
     return async (context) =>
@@ -215,7 +215,7 @@ export class Harness {
     return run;
   }
 
-  /** Starts an agent that is expected to refuse. */
+  /** Starts an agent whose start is expected to be rejected. */
   async expectRejection(
     host: string,
     options: HostOptions = {},
@@ -242,7 +242,7 @@ export class Harness {
     return this.world.runUntil(dryRun(agentOptions(prepared.parts)));
   }
 
-  /** As `kill -9`; the control plane notices at once. */
+  /** As `kill -9`; the control plane detects it immediately. */
   kill(run: Run): void {
     run.runtime.kill();
   }
@@ -251,7 +251,7 @@ export class Harness {
     await this.world.runUntil(run.agent.stop());
   }
 
-  /** A host that was in service before: service, node, provider and identity file, without any agent having run. */
+  /** Creates a host that was in service before: service, node, provider and identity file, with no agent running. */
   async seed(host: string): Promise<{ readonly service: Service; readonly node: ComputeNode }> {
     const run = await this.start(host);
     await this.stop(run);
@@ -264,7 +264,7 @@ export class Harness {
     return { service, node };
   }
 
-  /** A service row, and nothing else. */
+  /** Creates only a service row. */
   addService(host: string, version = SERVICE_VERSION): Service {
     return this.store.services.create({ host, binary: "nova-compute", topic: "compute", version });
   }
@@ -297,7 +297,7 @@ export class Harness {
     await this.#control.files.remove(path);
   }
 
-  /** Generation of a provider. */
+  /** Returns the generation of a provider. */
   async generation({ uuid }: ComputeNode): Promise<number> {
     return Number(this.#ask("GET", `/resource_providers/${uuid}`).generation);
   }
@@ -307,7 +307,7 @@ export class Harness {
     await this.hold(consumer, Object.fromEntries(nodes.map(({ uuid }) => [uuid, AMOUNTS])));
   }
 
-  /** Makes the consumer hold exactly this: provider uuid → amounts. */
+  /** Sets the consumer's allocations to exactly these: provider uuid → amounts. */
   async hold(consumer: string, amounts: Readonly<Record<string, Resources>>): Promise<void> {
     const held = this.#ask("GET", `/allocations/${consumer}`);
     const response = this.#ask("PUT", `/allocations/${consumer}`, {
@@ -338,14 +338,14 @@ export class Harness {
     return (found as { name: string }[]).map(({ name }) => name);
   }
 
-  /** As an administrator would. */
+  /** Deletes a provider, as an administrator would. */
   async removeProvider(name: string): Promise<void> {
     const { resource_providers: found } = this.#ask("GET", "/resource_providers");
     const uuid = (found as { name: string; uuid: string }[]).find((provider) => provider.name === name)?.uuid;
     this.#ask("DELETE", `/resource_providers/${uuid}`);
   }
 
-  /** As an operator would, with a fresh generation; a provider that is not there stays so. */
+  /** Adds a trait as an operator would, with a current generation; does nothing if the provider is missing. */
   async addTrait(providerName: string, trait: string): Promise<void> {
     const { resource_providers: found } = this.#ask("GET", "/resource_providers");
     const uuid = (found as { name: string; uuid: string }[]).find(({ name }) => name === providerName)?.uuid;
@@ -368,7 +368,7 @@ export class Harness {
     return found;
   }
 
-  /** Placement's client for a process; its requests are recorded as those of `name`. */
+  /** Creates the Placement client of a process; its requests are recorded as those of `name`. */
   async placementFor(name: string, { http, clock, timers, random, logger }: VirtualRuntime): Promise<ReportClient> {
     const endpoint = await this.#endpoint(name);
     const watched = watchHttp(http, (request, status) => this.evidence.placementResponded(name, request, status));
@@ -398,7 +398,7 @@ export class Harness {
     this.#ask("PUT", `/resource_providers/${uuid}`, { name });
   }
 
-  /** The body of the answer, whatever it is. */
+  /** Returns the body of the response, whatever its status. */
   #ask(method: "GET" | "PUT" | "DELETE", path: string, body?: unknown): Record<string, unknown> {
     const { body: text } = this.#placement.send(method, path, body, "1.28");
     return text === "" ? {} : JSON.parse(text);

@@ -22,7 +22,7 @@ export interface HypervisorCall {
   readonly resizeInstance?: boolean;
 }
 
-/** A hypervisor in memory that outlives agents, and records what they do to it. */
+/** An in-memory hypervisor that outlives agents and records their calls. */
 export class Hypervisor {
   name: string;
   readonly guests = new Map<string, Guest>();
@@ -30,7 +30,7 @@ export class Hypervisor {
   readonly disks: Set<string>;
   readonly tokens: Set<string>;
   readonly calls: HypervisorCall[] = [];
-  /** Thrown by the named method, before it does anything. */
+  /** Method → the error that it throws before it does anything. */
   readonly failures = new Map<string, () => Error | undefined>();
   /** The method that never returns. */
   hang: string | null = null;
@@ -52,7 +52,7 @@ export class Hypervisor {
     this.disks.add(uuid);
   }
 
-  /** Tells the agent that listens now. */
+  /** Emits an event to the agent that listens now. */
   emit(uuid: string, transition: LifecycleTransition): void {
     for (const context of this.#contexts) {
       context.emitEvent({ timestamp: context.clock.now(), uuid, name: uuid, transition });

@@ -1,8 +1,8 @@
 import type { Harness, Run } from "./harness.js";
 
 /**
- * Kills an agent at its `at`-th step: after each answer of the conductor (which is before the next deed), after each
- * request that Placement carried out (its answer is lost), and after each deed of the driver.
+ * Kills an agent at its `at`-th step: after each reply of the conductor (before the next action), after each request
+ * that Placement processed (the response is lost), and after each action of the driver.
  */
 export class KillPoint {
   #left: number;
@@ -36,7 +36,7 @@ export class KillPoint {
     this.#run = run;
   }
 
-  /** Where it struck; null: the agent got through. */
+  /** The step of the kill; null: the agent completed. */
   get struck(): string | null {
     return this.#step;
   }

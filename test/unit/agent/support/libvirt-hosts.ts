@@ -4,7 +4,7 @@ import type { ConfigChanges } from "../../../fixtures/world/nova-config.js";
 import type { Harness, HostOptions } from "./harness.js";
 import { AMOUNTS, addInstance } from "./records.js";
 
-/** Options of an agent with fake-libvirt and the real operations. */
+/** Returns the options of an agent with fake-libvirt and the real operations. */
 export function libvirt(host: string, options: HostOptions & { readonly on?: string } = {}): HostOptions {
   const { on = host, config = {}, ...rest } = options;
   const sections: ConfigChanges["sections"] = {
@@ -14,12 +14,15 @@ export function libvirt(host: string, options: HostOptions & { readonly on?: str
   return { driver, operations: "real", ...rest, config: { ...config, sections } };
 }
 
-/** Uuids of the guests in a hypervisor's folder. */
+/** Returns the uuids of the guests in a hypervisor's folder. */
 export async function guestsOf(harness: Harness, hypervisor: string): Promise<readonly string[]> {
   return (await harness.list(`/hypervisors/${hypervisor}/domains`)).map((file) => file.replace(/\.xml$/, ""));
 }
 
-/** As scheduler and conductor do: claimed, scheduled, handed to the agent; then waits until it runs. */
+/**
+ * Builds a server as scheduler and conductor do: claims, schedules, sends it to the agent; then waits until it is
+ * active.
+ */
 export async function boot(harness: Harness, uuid: string, node: ComputeNode): Promise<void> {
   const { host, hypervisorHostname } = node;
   addInstance(harness.store, uuid, { vmState: "building", taskState: "scheduling", powerState: 0 });
@@ -35,7 +38,7 @@ export async function boot(harness: Harness, uuid: string, node: ComputeNode): P
   await harness.world.runUntil(() => harness.instance(uuid).vmState === "active");
 }
 
-/** Spec 6.7 rows 1 and 2a, then waits until the destination has done its part. */
+/** Runs spec 6.7 rows 1 and 2a, then waits until the destination has finished. */
 export async function evacuate(harness: Harness, uuid: string, from: ComputeNode, to: ComputeNode): Promise<number> {
   harness.store.instances.save(uuid, { taskState: "rebuilding" });
   const migration = harness.store.migrations.create({

@@ -1,9 +1,9 @@
 import type { HostSession } from "../../../../src/conductor-client/port.js";
 
-/** Told of each call before it is sent. */
+/** Called before each call is sent. */
 export type BeforeCall = (host: string, method: string, params: unknown) => void | Promise<void>;
 
-/** A session whose calls can be watched and made to fail. */
+/** Wraps a session so that its calls can be recorded and made to fail. */
 export function recordSession(session: HostSession, before: BeforeCall, after: BeforeCall): HostSession {
   return {
     host: session.host,

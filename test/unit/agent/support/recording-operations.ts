@@ -3,18 +3,18 @@ import type { InstanceMethod, Operations } from "../../../../src/agent/operation
 import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
 import { IncomingMoves, InterruptedRequests } from "../../../../src/agent/operations/flow/unfinished-work.js";
 
-/** What a test does in place of an operation. */
+/** Replaces operations in a test. */
 export type OperationOverrides = Partial<Record<InstanceMethod, () => Promise<unknown>>> &
   Partial<Pick<Operations, "completePartialDeletion" | "interrupted" | "syncInstancePowerState">>;
 
-/** In the notes; of the others the method without `_instance`. */
+/** Names in the recorded calls; default: the method without `_instance`. */
 const WORDS: Readonly<Partial<Record<InstanceMethod, string>>> = {
   build_and_run_instance: "build",
   shelve_offload_instance: "offload",
   soft_delete_instance: "softDelete",
 };
 
-/** Operations that only say that they were asked for, unless a test gives one that does something. */
+/** Creates operations that only record their calls, unless a test overrides them. */
 export function recordingOperations(
   context: AgentContext,
   calls: string[],

@@ -16,7 +16,7 @@ export const NODE_RESOURCES: ComputeNodeResources = nodeResources();
 
 export const FLAVOR: Flavor = aFlavor();
 
-/** What {@link FLAVOR} takes in Placement. */
+/** The allocations of {@link FLAVOR} in Placement. */
 export const AMOUNTS = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 export const PROJECT = "8f14e45fceea167a5a36dedd4bea2543";
 export const USER = "c9f0f895fb98ab9159f51fd0297e236d";
@@ -39,7 +39,7 @@ export function addInstance(store: Store, uuid: string, values: Partial<NewInsta
   });
 }
 
-/** An active instance on a node. */
+/** The columns of an instance on a node. */
 export function placed(node: ComputeNode): Pick<Instance, "host" | "node" | "computeId" | "launchedOn"> {
   return {
     host: node.host,

@@ -26,7 +26,7 @@ const CONFLICT = {
 const SLOW = { kind: "latency", milliseconds: 3_600_000 } as const;
 const EVER = Number.POSITIVE_INFINITY;
 
-/** What Placement does from one request on, so many times. */
+/** The fault that Placement has from one request on, and the number of times. */
 const NETWORK: Readonly<Record<string, readonly [fault: FaultRule["fault"], times: number]>> = {
   "409 once": [CONFLICT, 1],
   "409 four times": [CONFLICT, 4],
@@ -40,7 +40,7 @@ const NETWORK: Readonly<Record<string, readonly [fault: FaultRule["fault"], time
   "answer lost after commit": [{ kind: "lose-answer" }, 1],
 };
 
-/** Milliseconds: more than service_down_time. */
+/** In milliseconds: more than service_down_time. */
 const LONG = 61_000;
 
 interface Meddling {
@@ -49,7 +49,7 @@ interface Meddling {
   readonly ends?: Expectation["ends"];
 }
 
-/** What others do before one step. */
+/** External changes before one step. */
 const MEDDLING: Readonly<Record<string, Meddling>> = {
   "the row of its node is deleted": {
     action: (harness) => {
@@ -66,7 +66,7 @@ const MEDDLING: Readonly<Record<string, Meddling>> = {
   "its service is forced up": { action: (harness) => force(harness, false) },
   "the instance is deleted": {
     action: async (harness) => {
-      // As its host does, which has it now.
+      // As the instance's current host does.
       harness.hypervisor("devstack2").guests.delete(VM);
       await harness.hold(VM, {});
       if (harness.store.instances.get(VM)) {
@@ -95,12 +95,12 @@ const DRIVER: Readonly<Record<string, () => Promise<void>>> = {
   "the driver hangs": () => new Promise<never>(() => {}),
 };
 
-/** A fault of spec 9.4 at the steps of a host that returns from an evacuation: of its start, its clean-up and its passes. */
+/** A fault of spec 9.4 at the steps of a host that returns from an evacuation: its start, its cleanup and its passes. */
 export interface ReturnFault {
   readonly name: string;
-  /** It has few steps. */
+  /** True if there are few steps. */
   readonly few: boolean;
-  /** At all steps, or at a sample of them. */
+  /** Runs at all steps, or at a sample of them. */
   readonly run: (sample?: Sample) => Promise<void>;
 }
 

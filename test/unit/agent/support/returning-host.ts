@@ -6,13 +6,13 @@ import { Harness } from "./harness.js";
 
 const ALL: Sample = { first: 0, each: 1 };
 export const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
-/** Milliseconds: two periodic passes. */
+/** In milliseconds: two periodic passes. */
 const TWO_PASSES = 130_000;
 
-/** One fault that waits for its step. */
+/** One fault that strikes at its step. */
 interface Strike {
   readonly struck: () => boolean;
-  /** Ends the fault; what it broke stays broken. */
+  /** Ends the fault; its damage remains. */
   readonly heal?: () => void | Promise<void>;
   readonly options?: HostOptions;
 }
@@ -23,7 +23,7 @@ export interface Sample {
 }
 
 export interface Expectation {
-  /** Only each so manyeth step, from the first of them; default all. */
+  /** Tests only every n-th step, from the first one of the sample; default: all. */
   readonly sample?: Sample;
   readonly arm: (harness: Harness, at: number, evacuation: Evacuated) => Strike;
   /** Default: {@link isClean}. */
@@ -31,9 +31,9 @@ export interface Expectation {
 }
 
 /**
- * devstack1 returns from an evacuation to clean up, with the fault at its first step, then at its second, and so on until a
- * start and the passes after it have no such step. Each time everything must be right when the fault is over and two passes
- * have been made; a supervisor starts an agent again that gave up. @returns the steps there were
+ * Lets devstack1 return from an evacuation to clean up, with the fault at its first step, then at its second, and so
+ * on, until a start and the passes after it have no such step. Each time everything must be correct once the fault is
+ * over and two passes have run. A supervisor restarts an agent that exits. @returns the number of steps
  */
 export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expectation): Promise<number> {
   for (let at = sample.first; ; at += sample.each) {
@@ -45,7 +45,7 @@ export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expecta
     await strike.heal?.();
     await harness.world.advance(TWO_PASSES);
     if (statusOf(harness, evacuation) === "done") {
-      // GAP-a, or its node was gone when the record was judged (3.1): the record waits for the next start.
+      // GAP-a, or its node was missing when the record was evaluated (3.1): the record waits for the next start.
       await harness.stop(run);
       await harness.start("devstack1", PERIODIC);
       await harness.world.advance(TWO_PASSES);
@@ -57,10 +57,10 @@ export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expecta
   }
 }
 
-/** Milliseconds after which a start that has not ended waits for Placement. */
+/** Milliseconds after which an unfinished start counts as waiting for Placement. */
 const WAITS = 20 * 60_000;
 
-/** Starts it; an agent that waits goes on when the fault is over, and one that gives up is started again then. */
+/** Starts the agent. A waiting agent continues when the fault is over; one that exits is then restarted. */
 async function startInTheEnd(harness: Harness, options: HostOptions, heal: Strike["heal"]): Promise<Run> {
   for (let attempt = 0; ; attempt += 1) {
     const run = await harness.launch("devstack1", options);
@@ -86,7 +86,7 @@ async function startInTheEnd(harness: Harness, options: HostOptions, heal: Strik
   }
 }
 
-/** Expected after healing (9.4). */
+/** The expected state after healing (9.4). */
 async function isClean(harness: Harness, evacuation: Evacuated, at: number): Promise<void> {
   const step = `step ${at}`;
   expect(harness.hypervisor("devstack1").guests.has(VM), step).toBe(false);
@@ -95,7 +95,7 @@ async function isClean(harness: Harness, evacuation: Evacuated, at: number): Pro
   await isTracked(harness, evacuation, at);
 }
 
-/** Its node, with its provider. */
+/** Asserts that the node and its provider exist. */
 export async function isTracked(harness: Harness, { s }: Evacuated, at: number): Promise<void> {
   const step = `step ${at}`;
   expect(harness.store.computeNodes.byHost("devstack1"), step).toMatchObject([
@@ -106,7 +106,7 @@ export async function isTracked(harness: Harness, { s }: Evacuated, at: number):
   expect(harness.store.services.getByHost("devstack1", "nova-compute")?.reportCount, step).toBeGreaterThan(0);
 }
 
-/** Counts what happens from now on; true at the `at`-th time, and `times - 1` times more. */
+/** Counts events from now on; returns true at the `at`-th one, and for the next `times - 1`. */
 export function countdown(at: number, times = 1): { readonly hit: () => boolean; readonly struck: () => boolean } {
   let hitCount = 0;
   let struck = false;
@@ -119,7 +119,7 @@ export function countdown(at: number, times = 1): { readonly hit: () => boolean;
   return { hit, struck: () => struck };
 }
 
-/** A driver before each of whose asynchronous calls `deed` is done. */
+/** Wraps a driver so that `action` runs before each of its asynchronous calls. */
 export function meddled(definition: DriverDefinition, action: (method: string) => Promise<void>): DriverDefinition {
   return defineDriver({
     ...definition,

@@ -2,8 +2,8 @@ import { test } from "vitest";
 import { Harness } from "./harness.js";
 
 /**
- * A test on a fresh {@link Harness}, whose invariants are checked after every step.
- * @param upstreamBreaks invariants that the upstream behaviour under test is known to break.
+ * Defines a test with a new {@link Harness}, whose invariants are checked after every step.
+ * @param upstreamBreaks invariants that the tested upstream behaviour is known to violate
  */
 export function scenario(
   name: string,

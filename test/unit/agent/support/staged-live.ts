@@ -2,19 +2,19 @@ import type { LiveMigrationOptions } from "../../../../src/virt/move-methods.js"
 import { DISKS, FlowStage, REQUEST, type StageOptions } from "./flow-stage.js";
 import { FROM_HERE } from "./staged-move.js";
 
-/** What the destination's driver has made ready. */
+/** The data of the destination's driver after the preparation. */
 export const READY = { blockMigration: true, sharedInstanceFiles: false, ready: "there" };
 export const OPTIONS = { network: [], blockDevices: DISKS, data: READY };
 export const MESSAGE = { instanceUuid: "vm", migrationId: 7, requestId: REQUEST };
 
-/** What a live migration is given back by on its source. */
+/** The calls that roll back a live migration on its source. */
 export const BACK = [
   "placement.getAllocationsForConsumer",
   "placement.moveAllocations",
   "driver.rollbackLiveMigrationAtSource",
 ] as const;
 
-/** An instance that is to go live from here to `there`, whose agent takes it over when it is asked to. */
+/** Creates an instance to be live-migrated from here to `there`, whose agent takes it over on request. */
 export function stagedLive(options: StageOptions = {}): FlowStage {
   const stage = new FlowStage({
     ...options,
@@ -26,7 +26,7 @@ export function stagedLive(options: StageOptions = {}): FlowStage {
   return stage;
 }
 
-/** The instance is the destination's. */
+/** Moves the instance to the destination. */
 export function takenOver(stage: FlowStage): null {
   stage.instance = stage.instance && { ...stage.instance, host: "there", node: "far", taskState: null };
   return null;
@@ -40,14 +40,14 @@ export function recovers(status: "failed" | "cancelled"): Copy {
   return ({ recoverMethod }) => recoverMethod({ status });
 }
 
-/** Hands the source its message; its driver copies as `copy` says. */
+/** Sends the source its message; its driver copies as `copy` defines. */
 export async function migrateLive(stage: FlowStage, copy: Copy = moves, data: object = {}): Promise<unknown> {
   let unexpected: unknown = null;
   stage.replies["driver.liveMigration"] = async (_: unknown, _dest: string, options: LiveMigrationOptions) => {
     try {
       return await copy(options);
     } catch (error) {
-      // The operation takes it for a driver's error.
+      // The operation would treat it as a driver's error.
       unexpected = error;
       throw error;
     }

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { FlowStage, NEW, OLD, REQUEST, type StageOptions } from "./flow-stage.js";
 
-/** The hosts of a move, as this one is its source or its destination. */
+/** The hosts of a move, if this host is its source or its destination. */
 export const FROM_HERE = {
   sourceCompute: "here",
   sourceNode: "node",
@@ -18,14 +18,14 @@ export const TO_HERE = {
   destComputeId: 1,
 } as const satisfies Partial<Migration>;
 
-/** The task_states in which an instance is a cold move's. */
+/** The task_states in which an instance belongs to a cold move. */
 export const MOVE_TASKS = ["resize_prep", "resize_migrating", "resize_migrated", "resize_finish", "resize_reverting"];
 
 export const metadata = (old_vm_state: string, more: Readonly<Record<string, string>> = {}): Partial<Instance> => ({
   systemMetadata: { retained: "yes", old_vm_state, ...more },
 });
 
-/** A resize, at one of its steps. */
+/** Creates a resize, at one of its steps. */
 export function stagedResize(
   migration: Partial<Migration>,
   instance: Partial<Instance>,
@@ -39,14 +39,14 @@ export function stagedResize(
   });
 }
 
-/** What the half of the source is given up by; split, as all of the stage's moves are. */
+/** The call that removes the source allocations; split, as in all of the stage's moves. */
 export const ALLOCATIONS_DROPPED = [
   "placement.deleteAllocation",
   "move",
   { requestId: REQUEST, force: false },
 ] as const;
 
-/** In case that it is a soft delete that has the instance now (spec 6.2 OPT). */
+/** The write for the case that a soft delete owns the instance now (spec 6.2 OPT). */
 export const ERROR_IF_SOFT_DELETED = [
   "tracker.saveInstance",
   expect.anything(),
@@ -54,5 +54,5 @@ export const ERROR_IF_SOFT_DELETED = [
   ["soft-deleting"],
 ] as const;
 
-/** What the instance's new half ends, and its old one comes back, by. */
+/** The calls that return the source allocations to the instance. */
 export const ALLOCATIONS_RESTORED = ["placement.getAllocationsForConsumer", "placement.moveAllocations"] as const;

@@ -5,7 +5,7 @@ export interface StartOptions extends StageOptions {
   readonly compute?: Readonly<Record<string, unknown>>;
 }
 
-/** A start of host `here` before the doors of a {@link FlowStage}; its operations are only asked for. */
+/** A start of host `here` with the recording substitutes of a {@link FlowStage}; its operations are only recorded. */
 export class StartStage extends FlowStage {
   readonly services: AgentServices;
 

@@ -4,18 +4,18 @@ import { Harness } from "./harness.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";
 import { countdown, PERIODIC, type Sample } from "./returning-host.js";
 
-/** An instance that devstack1's start finds in the middle of something. */
+/** An instance that was in the middle of an operation when devstack1 starts. */
 interface Found {
   readonly values: Partial<Instance>;
-  /** devstack1 is its end of the move; the other end is devstack2. */
+  /** The role of devstack1 in the move; the other host is devstack2. */
   readonly move?: readonly [end: "source" | "dest", type: Migration["migrationType"], status: Migration["status"]];
-  /** Its context names the move. */
+  /** True if the instance's migration context names the move. */
   readonly context?: boolean;
   /** Default: devstack1. */
   readonly on?: "devstack2" | null;
 }
 
-/** One for each kind of work that start-up has with an instance (spec 2.6, 2.7, 3.1). */
+/** One for each kind of work that start-up does on an instance (spec 2.6, 2.7, 3.1). */
 const FOUND: readonly Found[] = [
   { values: {} },
   { values: { vmState: "building", taskState: "spawning" } },
@@ -41,7 +41,7 @@ const FOUND: readonly Found[] = [
   { values: { vmState: "shelved_offloaded", taskState: "unshelving" }, on: null },
 ];
 
-/** What each holds; all of them have room on one host. */
+/** The allocations of each instance; all of them fit on one host. */
 const LITTLE = { MEMORY_MB: 16 };
 const UUIDS = FOUND.map((_, index) => uuidOf(index + 1));
 const NOWHERE = { host: null, node: null, computeId: null, launchedOn: null };
@@ -101,7 +101,7 @@ function movesOf({ harness }: Scene, uuid: string): readonly Migration[] {
   return harness.store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
 }
 
-/** What a move has come to when its instance is `on` a host; an evacuation that is done stays so. */
+/** Returns the final status of a move whose instance is `on` a host; a completed evacuation stays so. */
 function ended({ migrationType, status, destCompute }: Migration, on: string | null | undefined): Migration["status"] {
   if (migrationType !== "evacuation") {
     return "error";
@@ -109,10 +109,10 @@ function ended({ migrationType, status, destCompute }: Migration, on: string | n
   return status === "done" || destCompute === on ? "done" : "failed";
 }
 
-/** What others do to every instance at once. */
+/** A change that happens to every instance at the same time. */
 interface Race {
   readonly action: (scene: Scene, uuid: string) => void | Promise<void>;
-  /** What must be true of each that is start-up's own to deal with, when the host has served for a while. */
+  /** Checks each instance that start-up handles itself, after the host has served for a while. */
   readonly check?: (scene: Scene, uuid: string) => void | Promise<void>;
 }
 
@@ -182,9 +182,12 @@ export const RACES: Readonly<Record<string, Race>> = {
   },
 };
 
-/** The rules about who may destroy a guest, and its disks; what the deeds themselves break is not the agent's. */
+/** The invariants about destroying a guest and its disks; violations by the races' own actions are not the agent's. */
 const GUESTS = ["V1", "V2", "V3", "V5"];
-/** What start-up hands to operations, which ask again before they begin (their own tests); all else it does itself. */
+/**
+ * Tasks that start-up hands to operations, which check again before they begin (in their own tests); all others it
+ * handles itself.
+ */
 const OPERATIONS: readonly (TaskState | null)[] = [
   "deleting",
   "reboot_pending",
@@ -206,8 +209,8 @@ function guestBreaches({ evidence }: Harness): readonly string[] {
 }
 
 /**
- * devstack1 starts, and before its first call of the conductor, then before its second, and so on, the race happens to every
- * instance. Each time the host serves in the end. @returns the calls of a start without it
+ * Starts devstack1 with the race before its first call of the conductor, then before its second, and so on; the race
+ * affects every instance. The host must finally serve each time. @returns the number of calls of a start without a race
  */
 export async function raceBeforeEachCall(
   name: string,

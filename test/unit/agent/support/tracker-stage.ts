@@ -37,7 +37,7 @@ const OPTIONS: TrackerOptions = {
   ignoreErroredEvacuations: false,
 };
 
-/** The functions of the tracker of host `here` before the doors of a {@link FlowStage}. */
+/** The tracker functions of host `here` with the recording substitutes of a {@link FlowStage}. */
 export class TrackerStage extends FlowStage {
   readonly state: TrackerState;
 
@@ -54,7 +54,7 @@ export class TrackerStage extends FlowStage {
     };
   }
 
-  /** One that the tracker knows. */
+  /** Returns a node that the tracker knows. */
   node(name = "node"): TrackedNode {
     const found = this.state.nodes.get(name);
     if (!found) {

@@ -7,7 +7,7 @@ import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage
 const REQUEST = { requestId: "req-pass" };
 const PASS = { pass: "of this time" } as never;
 
-/** A node on which these consumers hold something. */
+/** Creates a node on which these consumers have allocations. */
 function holding(options: TrackerStageOptions = {}, consumers: readonly string[] = ["vm"]): TrackerStage {
   const stage = new TrackerStage(options);
   stage.replies["placement.getAllocationsForProvider"] = { consumers: new Map(consumers.map((uuid) => [uuid, {}])) };
@@ -49,7 +49,7 @@ describe("4.6 who holds something on a node", () => {
       { status: 404, describe: () => "404" },
     );
     await clean(missing);
-    expect(missing.logged("the node has no provider in Placement: this pass makes one")).toBe(1);
+    expect(missing.logged("the node has no provider in Placement: this pass creates one")).toBe(1);
     const broken = holding();
     broken.replies["placement.getAllocationsForProvider"] = new Error("Placement");
     await clean(broken);
@@ -97,7 +97,7 @@ describe("4.6 row 7 an instance on another host", () => {
     expect(stage.runtime.logs).toMatchObject([
       {
         level: "warn",
-        message: expect.stringContaining("instance is on host there and still holds allocations here"),
+        message: expect.stringContaining("instance is on host there and still has allocations here"),
         fields: { node: "node", instance: "vm", row: 7 },
       },
     ]);

@@ -27,7 +27,7 @@ function row(name: string, changes: Partial<ComputeNode> = {}) {
   return aComputeNode({ id: 5, uuid: `${name}-uuid`, host: "here", hypervisorHostname: name, ...changes });
 }
 
-/** A host whose driver lists these nodes, with a row each. */
+/** Creates a host whose driver lists these nodes, with a row each. */
 function hosting(names: readonly string[], options: TrackerStageOptions = {}): TrackerStage {
   const stage = new TrackerStage({ nodes: names.map((name) => row(name)), lacks: ["getNodenamesByUuid"], ...options });
   const { replies } = stage;

@@ -10,7 +10,7 @@ import { aMigration } from "../../../fixtures/records.js";
 import { TO_HERE } from "../support/staged-move.js";
 import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";
 
-/** What follows a write on the node's providers is of no matter here: Placement is away. */
+/** Creates a stage without Placement: the updates of providers after a write do not matter here. */
 function staged(options: TrackerStageOptions = {}): TrackerStage {
   const stage = new TrackerStage(options);
   stage.replies["placement.getProviderTreeAndEnsureRoot"] = new Error("away");

@@ -13,7 +13,10 @@ interface Case {
   readonly options?: TrackerStageOptions["options"];
 }
 
-/** A migration of two minutes ago holds something on the node; its instance was deleted since, also two minutes ago. */
+/**
+ * Creates a migration with allocations on the node, last written two minutes ago; its instance was deleted at the same
+ * time.
+ */
 function left({ migration = {}, instance = {}, options = {} }: Case = {}): TrackerStage {
   const stage = new TrackerStage({ options });
   const now = stage.runtime.clock.now();

@@ -13,7 +13,7 @@ const REMOVE = (instances: string[] = [], evacuated: string[] = []) => [
   { ...REQUEST, cascade: { instances, evacuated } },
 ];
 
-/** Node `node` is not listed any more; the driver says that it is deleted. */
+/** Creates node `node`, which the driver no longer lists and reports as deleted. */
 function orphaned(options: TrackerStageOptions = {}): TrackerStage {
   const stage = new TrackerStage({ nodes: [NODE, SECOND], ...options });
   stage.replies["driver.isNodeDeleted"] = true;

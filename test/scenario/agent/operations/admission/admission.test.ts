@@ -19,7 +19,10 @@ interface Due {
   readonly away: InstanceChanges;
 }
 
-/** What became of the instance between the message and its arrival on h1, by the columns of docs/two-at-once.md. */
+/**
+ * Changes of the instance between the sending of the message and its arrival on h1, by the columns of
+ * docs/two-at-once.md.
+ */
 const SITUATIONS: Readonly<Record<string, (due: Due) => void>> = {
   "as it was": () => {},
   "back, at rest": ({ world, vm, home }) => {
@@ -56,7 +59,7 @@ function save(world: TrackerWorld, { uuid }: Instance, changes: InstanceChanges)
 const METHODS = Object.keys(OPERATIONS) as OperationName[];
 const WORDS = { ended: "nothing", taken: "refused", moved: "follows", gone: "gone" } as const;
 
-/** Two hosts; what is done to the records between them is no agent's doing, and is judged by no invariant. */
+/** Creates two hosts. The tests change the records themselves, so invariants are not checked. */
 async function openWorld(seed: string) {
   const world = await TrackerWorld.create(seed);
   const h1 = await world.startedAgent("h1", new StubHypervisor("n1"), { watched: false });
@@ -64,7 +67,7 @@ async function openWorld(seed: string) {
   return { world, h1, h2 };
 }
 
-/** What a user is told. */
+/** Returns the error that a user gets. */
 function errorFor({ world, vm }: Due): string {
   const now = world.store.instances.get(vm.uuid);
   if (now === null) {
@@ -73,7 +76,7 @@ function errorFor({ world, vm }: Due): string {
   return now.taskState === "deleting" ? "UnexpectedDeletingTaskState" : "UnexpectedTaskState";
 }
 
-/** An instance about which h1 has been sent a message, where and as the operation needs it. */
+/** Creates an instance for which h1 has a queued message, in the state that the operation needs. */
 async function sent(world: TrackerWorld, method: OperationName, { h1, h2 }: { h1: TestAgent; h2: TestAgent }) {
   const { instance: place, tasks, vmStates, migration: step } = OPERATIONS[method].admission;
   const [task = null] = tasks === "any" ? [method === "terminate_instance" ? ("deleting" as const) : null] : tasks;
@@ -114,7 +117,7 @@ function placeOf(world: TrackerWorld, host: string) {
   return { host, node: node?.hypervisorHostname ?? "", computeId: node?.id ?? 0 };
 }
 
-/** By message and situation, what the page says. */
+/** Reads the table of the page: message → situation → effect. */
 function readPage(): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const [head = [], , ...rows] = readFileSync("docs/two-at-once.md", "utf8")
     .split("\n")
@@ -126,7 +129,7 @@ function readPage(): ReadonlyMap<string, ReadonlyMap<string, string>> {
   );
 }
 
-/** Hands the message to the agent as the wire does, with what any of the methods needs. */
+/** Delivers the message to the agent, with the parameters of all methods. */
 function deliver({ operations }: TestAgent, method: OperationName, { message, vm }: Due): Promise<unknown> {
   const { instanceUuid, requestId, migrationId } = message;
   const elsewhere = method === "evacuate_instance";
@@ -183,7 +186,7 @@ describe("docs/two-at-once.md: every message in every situation", () => {
   });
 });
 
-/** Neither the guest nor the row. */
+/** Asserts that neither the guest nor the row changes. */
 async function changesNothing(h1: TestAgent, method: OperationName, due: Due, situation: string): Promise<void> {
   const { world, vm } = due;
   const before = world.stored(vm.uuid);

@@ -16,7 +16,7 @@ const REBOOTS = "rebooting reboot_pending reboot_started rebooting_hard reboot_p
 const HERE = "here";
 const LEAVING = "accepted queued preparing running running (post-copy)";
 
-/** What has to be so for a message to be carried out: where the instance is, its task_state, its vm_state, how its migration is. */
+/** The conditions for each message: location of the instance, task_states, vm_states, role and statuses of the migration. */
 const TABLE: Readonly<
   Record<OperationName, readonly [where: string, tasks: string, vmStates?: string, migration?: string]>
 > = {
@@ -56,7 +56,7 @@ const TABLE: Readonly<
   set_admin_password: [HERE, "updating_password"],
 };
 
-/** Its messages are carried out for a deleted instance, too. */
+/** Messages that are also processed for a deleted instance. */
 const FOR_DELETED: readonly OperationName[] = ["rollback_live_migration_at_destination"];
 
 const PLACES = { here: "here", nowhere: null, elsewhere: "there" } as const;
@@ -135,7 +135,7 @@ describe("what has to be so for a message to be carried out", () => {
   });
 });
 
-/** The names as the records list them. */
+/** Returns the names in the order of `all`. */
 function inOrder(names: string, all: readonly string[]): string {
   const requestedNames = names.split(" ");
   const none = requestedNames.includes("none") ? ["none"] : [];

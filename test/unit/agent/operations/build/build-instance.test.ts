@@ -65,7 +65,7 @@ const AGAIN = {
   taskRequestId: REQUEST,
 };
 
-/** From when `call` was made the last time. */
+/** Returns the calls after the last `call`. */
 function since(stage: FlowStage, call: string) {
   return stage.did.slice(stage.calls.lastIndexOf(call) + 1);
 }
@@ -181,7 +181,7 @@ describe("6.1 second table: tried on another host", () => {
     ]);
   });
 
-  // Placement that does not answer is asked four times; one that refuses, once.
+  // Four attempts if Placement does not respond; one if it rejects the request.
   test.each([
     [null, Array(4).fill(RELEASE)],
     [new Error("Placement"), [RELEASE]],
@@ -254,7 +254,7 @@ describe("6.1 second table: in error", () => {
       expect(stage.faults).toEqual([expect.stringContaining("Error (after: Error)")]);
       const [[fault]] = stage.argumentsOf("instance_add_fault") as [[{ details: string }]];
       expect(fault.details).toMatch(/Caused by: Error: broken(.|\n)*Caused by: Error: busy/);
-      expect(stage.logged("could not be removed; it is tried again")).toBe(1);
+      expect(stage.logged("could not remove the leftovers of a failed build; retrying later")).toBe(1);
       expect(stage.instance).toMatchObject({ vmState: "error", taskState: null, host: "here" });
       expect(stage.calls.slice(-2)).toEqual(["instance_add_fault", "tracker.saveInstance"]);
       expect(stage.calls).not.toContain(RELEASE[0]);

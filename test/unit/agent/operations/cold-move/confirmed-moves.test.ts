@@ -33,7 +33,7 @@ describe("2.6 OPT a confirmation that died between its last two writes", () => {
     const stage = confirmed(instance as never, rest);
     await recover(stage, true);
     expect(done(stage)).toHaveLength(calls);
-    expect(stage.logged("a move that was interrupted goes on")).toBe(calls === 0 ? 0 : 1);
+    expect(stage.logged("continuing an interrupted move")).toBe(calls === 0 ? 0 : 1);
   });
 
   describe("whose instance moves again, from where it was brought", () => {

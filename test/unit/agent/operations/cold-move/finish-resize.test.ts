@@ -194,6 +194,6 @@ describe("6.3 row 7, on the destination", () => {
     stage.replies["placement.deleteAllocation"] = new Error("Placement");
     await finish(stage);
     expect(stage.migration?.status).toBe("error");
-    expect(stage.logged("could not drop what the source's half of the move holds")).toBe(1);
+    expect(stage.logged("could not remove the source allocations of the move")).toBe(1);
   });
 });

@@ -117,7 +117,7 @@ describe('6.3 "Revert", on the source', () => {
             instance: VM(HOME),
             migration: MOVE(),
             changes: { oldFlavor: null, newFlavor: null },
-            // Another move's are left.
+            // Another move's flavors are left.
             expectedTaskState: ["resize_reverting", "deleting", "soft-deleting"],
             expectedHost: "here",
           },
@@ -144,7 +144,7 @@ describe('6.3 "Revert", on the source', () => {
       ERROR_IF_SOFT_DELETED,
       ["migration_save", { id: 7, changes: { status: "error" } }],
     ]);
-    expect(stage.logged("could not forget the flavors of the move")).toBe(0);
+    expect(stage.logged("could not clear the flavors of the move")).toBe(0);
   });
 
   test("a conductor that is silent: left as after a crash", async () => {

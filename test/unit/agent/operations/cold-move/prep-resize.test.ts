@@ -131,7 +131,7 @@ describe("6.3 row 4, on the destination", () => {
     await prepare(stage, RETRY);
     expect(stage.instance?.vmState).toBe("error");
     expect(stage.calls).not.toContain("migrate_server");
-    expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
+    expect(stage.logged("could not return the allocations to the instance")).toBe(1);
   });
 
   test.each([
@@ -251,7 +251,7 @@ describe("6.3 row 4, the message is not carried out", () => {
     stage.replies["placement.moveAllocations"] = new Error("Placement");
     await prepare(stage);
     expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
-    expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
+    expect(stage.logged("could not return the allocations to the instance")).toBe(1);
   });
 
   test("a message without its records does nothing", async () => {

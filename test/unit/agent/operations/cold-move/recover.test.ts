@@ -38,7 +38,7 @@ function left({ side = "source", task = "resize_prep", status = "pre-migrating",
 
 const recover = (stage: FlowStage, confirmed = false) => stage.operations.recoverColdMoves({ before: NOW, confirmed });
 
-/** What each flow does first; so one is known by. */
+/** The first call of each flow, which identifies it. */
 const FIRST: Readonly<Record<string, string>> = {
   migration_save: "take it",
   "cast finish_resize": "cast finish",
@@ -50,7 +50,7 @@ const FIRST: Readonly<Record<string, string>> = {
   "tracker.saveMove": "go on",
 };
 
-/** The reconcile table, as it is for either side; what is not in it is left. */
+/** The reconcile table, for each side; other moves are left. */
 const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, string>>>> = {
   destination: {
     "resize_prep pre-migrating": "take it",
@@ -69,7 +69,7 @@ const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, s
     "resize_migrated migrating": "take it",
     "resize_migrated post-migrating": "cast finish",
     "resize_reverting reverted": "go on",
-    // Whatever the instance is doing.
+    // For any task_state.
     "null confirming": "confirm",
     "resize_prep confirming": "confirm",
     "resize_migrating confirming": "confirm",
@@ -78,7 +78,7 @@ const TABLE: Readonly<Record<"source" | "destination", Readonly<Record<string, s
     "resize_reverting confirming": "confirm",
   },
 };
-/** On one host the part that goes on comes before the one that would only send a message. */
+/** On one host the row that continues the move precedes the row that would only send a message. */
 const EXPECTED = {
   ...TABLE,
   both: {
@@ -114,7 +114,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
         const stage = left({ side, task, status });
         await recover(stage);
         const [first] = stage.calls;
-        expect(stage.logged("goes on") > 0, `${task} ${status}`).toBe(first !== undefined);
+        expect(stage.logged("continuing an interrupted move") > 0, `${task} ${status}`).toBe(first !== undefined);
         if (first !== undefined) {
           found[`${task} ${status}`] = FIRST[first] ?? first;
         }
@@ -215,7 +215,7 @@ describe("2.6 OPT a cold move that nobody works on", () => {
     await recover(stage);
     expect(stage.calls.at(-1)).toBe(call);
     expect(stage.operations.recoversAgain).toBe(false);
-    expect(stage.logged("the move went on meanwhile")).toBe(1);
+    expect(stage.logged("the move has continued meanwhile")).toBe(1);
   });
 
   test("a finish goes on with what the source's driver has said; none is no text", async () => {
@@ -332,7 +332,7 @@ describe("2.6 OPT a recovery that fails", () => {
     stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);
     expect(stage.operations.recoversAgain).toBe(true);
-    expect(stage.logged("a move that was interrupted could not be put right")).toBe(1);
+    expect(stage.logged("could not recover an interrupted move")).toBe(1);
     stage.migration = stage.migration && { ...stage.migration, updatedAt: NOW + 5 };
     stage.replies["placement.moveAllocations"] = undefined;
     await recover(stage);
@@ -345,7 +345,7 @@ describe("2.6 OPT a recovery that fails", () => {
     stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);
     const fields = { instance: "vm", migration: 7, request_id: REQUEST };
-    expect(stage.runtime.logs.filter(({ message }) => message.startsWith("a move that was"))).toMatchObject([
+    expect(stage.runtime.logs.filter(({ message }) => message.includes("an interrupted move"))).toMatchObject([
       { level: "info", fields },
       { level: "error", fields },
     ]);

@@ -31,7 +31,7 @@ const flipped = {
   taskState: "resize_migrated",
 } as const;
 
-/** How the row of an instance ends whose move has failed, with its migration. */
+/** The final write after a failed move: the instance's row and the migration. */
 function ended(instance: object, changes: object, migration: object = {}) {
   return [
     "tracker.saveMove",
@@ -134,7 +134,7 @@ describe("6.3 rows 5 and 6, on the source", () => {
     stage.replies["placement.moveAllocations"] = new Error("Placement");
     await resize(stage);
     expect(stage.instance).toMatchObject(error);
-    expect(stage.logged("could not give the allocations back to the instance")).toBe(1);
+    expect(stage.logged("could not return the allocations to the instance")).toBe(1);
   });
 
   test("V27 its task_state cannot be written: the migration that had begun ends", async () => {
@@ -227,7 +227,7 @@ describe("6.3 rows 5 and 6, on the source", () => {
     stage.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await resize(stage)).toMatchObject({ message: "broken" });
     expect(stage.instance?.vmState).toBe("error");
-    expect(stage.logged("could not drop what the source's half of the move holds")).toBe(1);
+    expect(stage.logged("could not remove the source allocations of the move")).toBe(1);
   });
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {

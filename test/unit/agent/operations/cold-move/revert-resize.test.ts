@@ -110,7 +110,7 @@ describe('6.3 "Revert", on the destination', () => {
     stage.replies["placement.deleteAllocation"] = new Error("Placement");
     expect(await revert(stage)).toBeNull();
     expect(stage.did.at(-1)).toEqual(MIGRATION_ENDS);
-    expect(stage.logged("could not drop what the migration holds")).toBe(1);
+    expect(stage.logged("could not remove the allocations of the migration")).toBe(1);
   });
 
   test("a conductor that is silent: left as after a crash", async () => {

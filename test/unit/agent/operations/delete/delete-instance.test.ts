@@ -88,7 +88,7 @@ describe('6.2 "host up"', () => {
     const failure = (await terminate(stage)) as Error | null;
     expect(failure?.name ?? null).toBe(error);
     expect(stage.argumentsOf("placement.deleteAllocation")).toHaveLength(4);
-    // The last request may have been carried out: in error it could be rebuilt, and would hold nothing.
+    // The last request may have succeeded: in error the server could be rebuilt without allocations.
     expect(stage.argumentsOf("tracker.saveInstance")).toHaveLength(1);
     const left = error === null ? [] : [{ instanceUuid: "vm", requestId: REQUEST }];
     expect(stage.operations.interrupted.all).toEqual(left);

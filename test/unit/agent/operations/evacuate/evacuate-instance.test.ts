@@ -395,6 +395,6 @@ describe("6.7 a move that the evacuation has ended", () => {
     const stage = left({ ...cold, sourceCompute: "third" });
     stage.replies["cast confirm_resize"] = new Error("away");
     expect(await evacuate(stage)).toBeNull();
-    expect(stage.logged("could not remove what a move has left")).toBe(1);
+    expect(stage.logged("could not remove the leftovers of a move")).toBe(1);
   });
 });

@@ -30,7 +30,7 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
     expect(stage.did.find(([call]) => call === STRIP[0] || call === "claim.abort")).toBeUndefined();
     expect(stage.migration?.status).toBe("pre-migrating");
     await stage.operations.removeLeftGuests();
-    expect(stage.logged("has left here could not be removed")).toBe(1);
+    expect(stage.logged("could not remove the leftover guest")).toBe(1);
     stage.replies["driver.destroy"] = undefined;
     stage.lines.length = 0;
     return stage;
@@ -66,7 +66,7 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
     Object.assign(stage.instance ?? {}, { host: "here" });
     stage.replies.migration_save = new InvalidMigrationState("done");
     await stage.operations.removeLeftGuests();
-    expect(stage.logged("has left here could not be removed")).toBe(1);
+    expect(stage.logged("could not remove the leftover guest")).toBe(1);
     await stage.operations.removeLeftGuests();
     expect(stage.argumentsOf("migration_save")).toHaveLength(1);
   });

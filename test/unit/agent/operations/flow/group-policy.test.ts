@@ -7,7 +7,7 @@ import { TO_HERE } from "../../support/staged-move.js";
 const GROUP = "11111111-1111-4111-8111-111111111111";
 const APART: GroupOnHost = { uuid: GROUP, policy: "anti-affinity", maxServerPerHost: 0, here: ["other"], hosts: [] };
 
-/** Each way to come here: the stage before it, and what is asked. */
+/** Each kind of arrival: the stage before it, and its request. */
 const ARRIVALS = {
   build: (stage: StageOptions) => {
     const building = { host: null, node: null, computeId: null, vmState: "building", taskState: "scheduling" } as const;

@@ -24,7 +24,7 @@ function coming(options: StageOptions = {}) {
 const SENT = { blockMigration: true, sharedInstanceFiles: false, destinationHost: "here" };
 const OPTIONS = { network: [], blockDevices: DISKS, data: SENT };
 
-/** The caller has given up before its request had its turn. */
+/** The caller's timeout has elapsed before its request was processed. */
 const ABANDONED_CALLER = {
   assertCallerWaiting: () => {
     throw new Error("nobody waits");
@@ -134,7 +134,7 @@ describe("6.5 row 8, on the destination", () => {
         times++ === 0 ? new UnexpectedTaskState("x", { actual }) : { ...stage.instance, taskRequestId: "req-delete" };
       expect(await take(stage)).toBeNull();
       expect(stage.did.at(-1)).toEqual(finish({ powerState: 1 }, ["deleting", "soft-deleting"]));
-      // Its message waits on the source, which may die with it.
+      // The message of the delete waits on the source, which may die.
       expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: "req-delete" }]);
     },
   );
@@ -207,7 +207,7 @@ describe("6.5 rollback, on the destination", () => {
     const stage = left(options);
     expect(await rollBack(stage)).toBeNull();
     expect(stage.did).toEqual([]);
-    expect(stage.logged("what a live migration left here is kept")).toBe(1);
+    expect(stage.logged("the leftovers of a live migration are kept")).toBe(1);
   });
 
   test("of a deleted instance it goes", async () => {
@@ -310,7 +310,7 @@ describe("6.5 row 4, the checks", () => {
     const stage = checking();
     stage.replies[CLEANED[0] as string] = new Error("busy");
     expect(await check(stage)).toBeNull();
-    expect(stage.logged("could not remove what the checks of a live migration made")).toBe(1);
+    expect(stage.logged("could not clean up after the checks of a live migration")).toBe(1);
   });
 
   test("an instance of another request is not checked", async () => {

@@ -17,7 +17,7 @@ const RELEASE = ["placement.deleteAllocation", "move", { requestId: REQUEST, for
 const FAULT = ["instance_add_fault", expect.objectContaining({ code: 500 })];
 const error = (name: string) => ({ name });
 
-/** Its destination does not do what it is asked. */
+/** Creates a migration whose destination replies to the post step with `reply`. */
 function failing(reply: unknown, options: StageOptions = {}): FlowStage {
   const stage = stagedLive(options);
   stage.replies[POST] = reply;
@@ -103,7 +103,7 @@ describe("6.5 row 8, the destination does not answer", () => {
     expect(await migrateLive(stage)).toBeNull();
     expect(stage.calls).not.toContain("tracker.saveMove");
     expect(stage.migration?.status).toBe("completed");
-    expect(stage.logged("the destination has taken over the instance, but its answer was lost")).toBe(1);
+    expect(stage.logged("the destination has taken over the instance, but its reply was lost")).toBe(1);
   });
 
   test("the instance was deleted: the migration is given up", async () => {

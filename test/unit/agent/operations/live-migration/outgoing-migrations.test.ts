@@ -64,7 +64,7 @@ describe("6.2 a delete stops the live migration of its instance, and waits for i
     });
     await deleting;
     expect(stage.calls.indexOf("driver.destroy")).toBeGreaterThan(stage.calls.indexOf(BACK[1]));
-    const logs = stage.runtime.logs.filter(({ message }) => message.includes("goes on to its end"));
+    const logs = stage.runtime.logs.filter(({ message }) => message.includes("it runs to its end"));
     expect(logs.map((entry) => entry.level)).toEqual(level === null ? [] : [level]);
   });
 

@@ -161,7 +161,7 @@ describe("2.6 OPT what cannot be ended now is tried again", () => {
     const stage = lost(new MessagingTimeout("away"));
     await recover(stage);
     expect(stage.migration?.status).toBe("running");
-    expect(stage.logged("a live migration that was left halfway is tried again later")).toBe(1);
+    expect(stage.logged("could not end an interrupted live migration")).toBe(1);
     expect(stage.operations.outgoing.recoversSoon).toBe(true);
     expect(stage.argumentsOf(POST)).toHaveLength(1);
     stage.passed = 329_999;

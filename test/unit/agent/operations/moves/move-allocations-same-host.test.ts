@@ -21,7 +21,7 @@ const hold = (consumer: string, held: Held) => holdOn(hosts, consumer, held);
 const writes = () => hosts.bench.requests(NAMES).filter((request) => !request.startsWith("GET "));
 const ids = () => new Set(hosts.bench.sent.map(({ headers }) => headers["x-openstack-request-id"]));
 
-/** The node's own provider has devices, too. */
+/** Adds devices to the node's own provider. */
 async function addDevices(): Promise<void> {
   const tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
   tree.updateInventory(S, {

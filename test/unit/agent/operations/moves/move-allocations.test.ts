@@ -39,7 +39,7 @@ const doubled = () => hold(I, { [S]: OLD_AMOUNTS, [D]: NEW_AMOUNTS });
 const both = async () => ({ instance: await hosts.held(I), migration: await hosts.held(M) });
 const requests = () => hosts.bench.requests(NAMES);
 const writes = () => requests().filter((request) => !request.startsWith("GET "));
-/** Each request of the functions under test names the request. */
+/** The request ids of all requests to Placement. */
 const ids = () => new Set(hosts.bench.sent.map(({ headers }) => headers["x-openstack-request-id"]));
 
 describe("split: the migration's consumer holds the source's half", () => {
@@ -142,7 +142,7 @@ describe("split: the migration's consumer holds the source's half", () => {
     const { services, move } = setUp();
     const failure = await revertToSource(services, move, CONTEXT).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AllocationMoveFailed);
-    expect(String(failure)).toContain("Placement refused it");
+    expect(String(failure)).toContain("Placement rejected it");
     expect(writes()).toEqual(["POST /allocations 1.28 -> 409"]);
   });
 
@@ -331,7 +331,7 @@ describe("doubled: the instance holds both halves", () => {
     await doubled();
     hosts.bench.inject({ on: "PUT /allocations/", does: { status: 500, body: "" }, times: 99 });
     await expect(finishSource(services, move, CONTEXT)).rejects.toThrow(
-      "Placement refused to remove the source's half",
+      "Placement rejected the removal of the source allocations",
     );
   });
 

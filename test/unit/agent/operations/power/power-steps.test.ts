@@ -10,7 +10,7 @@ const save = (changes: object, ...expectedTaskState: (string | null)[]) => [
   { uuid: "vm", changes, expectedTaskState, expectedHost: "here" },
 ];
 
-/** A save that another request of the same task_state is not taken for. */
+/** A save that is also conditional on the request id, as another request may have the same task_state. */
 const ofOurs = ([method, params]: ReturnType<typeof save>) => [method, { ...Object(params), ofRequest: REQUEST }];
 
 const POWER = [

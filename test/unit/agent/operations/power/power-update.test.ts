@@ -8,7 +8,7 @@ import type { Instance } from "../../../../../src/records/index.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 
-/** An instance at rest. */
+/** Creates an instance without a task. */
 function stageOf(instance: Partial<Instance> = {}): FlowStage {
   return new FlowStage({ instance: { vmState: "active", taskState: null, powerState: 1, ...instance } });
 }

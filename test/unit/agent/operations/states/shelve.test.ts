@@ -326,7 +326,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
       const stage = await left();
       stage.replies["driver.destroy"] = new Error("busy");
       await stage.operations.removeLeftGuests();
-      expect(stage.logged("has left here could not be removed")).toBe(1);
+      expect(stage.logged("could not remove the leftover guest")).toBe(1);
       stage.replies["driver.destroy"] = undefined;
       stage.lines.length = 0;
       await stage.operations.removeLeftGuests();

@@ -156,7 +156,7 @@ describe("--check under a real Nova", () => {
       "a nova-compute of zed (version 64, compute RPC 6.1, Instance 2.7)",
     );
     expect(found(report, "service")?.hint).toContain("nova-manage cell_v2 discover_hosts");
-    expect(found(report, "placement")?.found).toContain("http://127.0.0.1:8778 speaks 1.0 to 1.");
+    expect(found(report, "placement")?.found).toContain("http://127.0.0.1:8778 supports 1.0 to 1.");
     expect(broker.queueNames()).toEqual(before);
     expect(requests.filter(({ request }) => request.method !== "object_class_action_versions")).toEqual([]);
     expect(await runtime.files.stat("/state/compute_id")).toBeUndefined();
@@ -180,7 +180,7 @@ describe("--check under a real Nova", () => {
     expect(found(report, "identity")?.found).toBe(
       `none yet: a start writes ${NODE.uuid} to /state/compute_id, compute node h of this host`,
     );
-    expect(found(report, "placement")?.found).toContain("knows the user, and forbids it to read: 403");
+    expect(found(report, "placement")?.found).toContain("accepts the user but denies read access: 403");
     expect(found(report, "broker")?.state).toBe("note");
     expect(found(report, "service")?.hint).toContain(
       "set --enable h nova-compute and openstack compute service set --up h",
