@@ -31,7 +31,7 @@ it("one request id goes from the API through conductor and agent to Placement: b
   const build = idOf(created);
   const id = String((created.json.server as { id: string }).id);
   await cloud.serverIs(id, (server) => server?.status === "ACTIVE");
-  expect(logged("agent-devstack1", build).map(({ message }) => message)).toContain("build_and_run_instance has ended");
+  expect(logged("agent-devstack1", build).map(({ message }) => message)).toContain("build_and_run_instance finished");
   const actions = await cloud.compute("GET", `/servers/${id}/os-instance-actions`);
   expect((actions.json.instanceActions as { request_id: string }[]).map(({ request_id }) => request_id)).toEqual([
     build,

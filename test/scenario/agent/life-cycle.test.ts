@@ -56,32 +56,35 @@ scenario("2.5 row 3 a forced-down agent runs on and does not change the fence", 
   expect(service(harness)?.reportCount).toBeGreaterThan(0);
 });
 
-scenario("2.8 stop: what is under way ends first, then the agent lets go and the guests run on", async (harness) => {
-  const { node } = await harness.seed("devstack1");
-  let finished = false;
-  const run = await harness.start("devstack1", {
-    operations: {
-      stop_instance: async () => {
-        await run.runtime.timers.sleep(30_000);
-        finished = true;
+scenario(
+  "2.8 stop: running operations end first, then the agent disconnects and the guests keep running",
+  async (harness) => {
+    const { node } = await harness.seed("devstack1");
+    let finished = false;
+    const run = await harness.start("devstack1", {
+      operations: {
+        stop_instance: async () => {
+          await run.runtime.timers.sleep(30_000);
+          finished = true;
+        },
       },
-    },
-  });
-  addInstance(harness.store, VM, placed(node));
-  harness.hypervisor("devstack1").addGuest(VM);
-  const request = { instanceUuid: VM, requestId: "req-1" };
-  harness.controlPlane.conductor.bus.cast("devstack1", "stop_instance", request, "req-1");
-  await harness.world.advance(1_000);
-  const stopped = run.agent.stop();
-  await harness.world.advance(1_000);
-  expect(run.agent.state).toBe("draining");
-  expect(harness.controlPlane.conductor.bus.serves("devstack1")).toBe(false);
-  await harness.world.runUntil(stopped);
-  expect(finished).toBe(true);
-  expect(run.agent.state).toBe("stopped");
-  expect(harness.hypervisor("devstack1").calls.at(-1)?.method).toBe("cleanupHost");
-  expect(harness.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
-});
+    });
+    addInstance(harness.store, VM, placed(node));
+    harness.hypervisor("devstack1").addGuest(VM);
+    const request = { instanceUuid: VM, requestId: "req-1" };
+    harness.controlPlane.conductor.bus.cast("devstack1", "stop_instance", request, "req-1");
+    await harness.world.advance(1_000);
+    const stopped = run.agent.stop();
+    await harness.world.advance(1_000);
+    expect(run.agent.state).toBe("draining");
+    expect(harness.controlPlane.conductor.bus.serves("devstack1")).toBe(false);
+    await harness.world.runUntil(stopped);
+    expect(finished).toBe(true);
+    expect(run.agent.state).toBe("stopped");
+    expect(harness.hypervisor("devstack1").calls.at(-1)?.method).toBe("cleanupHost");
+    expect(harness.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
+  },
+);
 
 scenario("2.8 stop: a call of the driver that is made only then is said to be waited for, once", async (harness) => {
   const { node } = await harness.seed("devstack1");
@@ -104,7 +107,7 @@ scenario("2.8 stop: a call of the driver that is made only then is said to be wa
   await harness.world.runUntil(stopped);
 });
 
-scenario("2.8 stop: what the hypervisor tells while the agent lets go of it is not acted on", async (harness) => {
+scenario("2.8 stop: events of the hypervisor during the disconnection are ignored", async (harness) => {
   const { node } = await harness.seed("devstack1");
   addInstance(harness.store, VM, placed(node));
   const hypervisor = harness.hypervisor("devstack1");
@@ -226,7 +229,7 @@ for (const transition of ["started", "stopped"] as const) {
   });
 }
 
-scenario("8.5 who looks at the guests hears of each event, and of what the agent does to a guest", async (harness) => {
+scenario("8.5 viewers of the guests are notified of each event and of the agent's own actions", async (harness) => {
   const { node } = await harness.seed("devstack1");
   addInstance(harness.store, VM, { ...placed(node), taskState: null });
   harness.hypervisor("devstack1").addGuest(VM);

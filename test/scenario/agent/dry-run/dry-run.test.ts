@@ -56,7 +56,7 @@ scenario(
   },
 );
 
-scenario("dry run of an agent that would refuse tells the refusal, and nothing else", async (harness) => {
+scenario("a dry run of an agent that would not start reports the rejection, and nothing else", async (harness) => {
   const { s } = await evacuated(harness, "done");
   const report = await dryRun(harness, "standby", { hypervisor: harness.hypervisor("devstack1") });
   expect(report.rejection).toMatchObject({ code: "hypervisor-of-other-host", error: "InvalidConfiguration" });

@@ -64,7 +64,7 @@ scenario("2.4 G6 a lease lost while the allocations are edited: the record is no
   harness.world.network.heal("agent-devstack1", "control-plane");
 });
 
-scenario("3.1 the log tells which allocations were edited, in which request", async (harness) => {
+scenario("3.1 the log names the edited allocations and the request", async (harness) => {
   const evacuation = await evacuated(harness, "done");
   const run = await harness.start("devstack1");
   const edits = run.runtime.logs.filter(({ fields }) => fields.consumer === VM);

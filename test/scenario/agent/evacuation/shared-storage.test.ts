@@ -36,7 +36,7 @@ scenario("3.3 row 3 the destination does not see the token: not shared, disks de
   expect(harness.hypervisor("devstack1").tokens.size).toBe(0);
 });
 
-scenario("3.3 row 4 bug 2085975: nobody answers at the destination: counts as shared, disks kept", async (harness) => {
+scenario("3.3 row 4 bug 2085975: the destination does not respond: counts as shared, disks kept", async (harness) => {
   const evacuation = await evacuated(harness, "done");
   await harness.start("devstack1");
   expect(harness.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: false }]);
@@ -50,7 +50,7 @@ scenario("3.3 row 4 a probe that fails: counts as shared, disks kept", async (ha
   expect(harness.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: false }]);
 });
 
-scenario("3.3 GAP-b no destination is recorded: nobody is asked, disks kept", async (harness) => {
+scenario("3.3 GAP-b no destination is recorded: no host is called, disks kept", async (harness) => {
   await evacuated(harness, "done", { dest: null });
   const calls: string[] = [];
   harness.beforeCall = (_host, method) => {

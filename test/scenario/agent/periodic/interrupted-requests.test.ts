@@ -93,7 +93,7 @@ test.each([
   expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: OURS }]);
 });
 
-test("a conductor's silence is heard, also where its error is only logged", async () => {
+test("a missing reply of the conductor is reported, even if its error is only logged", async () => {
   let timeouts = 0;
   const errors = [new MessagingTimeout("no answer"), new Error("refused"), null];
   const conductor = {

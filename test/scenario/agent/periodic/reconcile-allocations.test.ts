@@ -365,7 +365,7 @@ scenario(
   },
 );
 
-scenario("9.3 repair: while the conductor cannot be asked, nothing is written", async (harness) => {
+scenario("9.3 repair: while the conductor is unreachable, nothing is written", async (harness) => {
   const { s, d } = await leaked(harness);
   const run = await harness.start("devstack1", host("repair"));
   harness.beforeCall = (who) => {

@@ -273,7 +273,7 @@ scenario(
   },
 );
 
-scenario("4.10 _sync_scheduler_instance_info the scheduler is told which instances are here", async (harness) => {
+scenario("4.10 _sync_scheduler_instance_info notifies the scheduler of the host's instances", async (harness) => {
   const { node } = await harness.seed("devstack1");
   await harness.start("devstack1", periodic());
   addInstance(harness.store, VM, placed(node));

@@ -20,7 +20,7 @@ scenario("2.4 g a host's first start records its driver by the name in its defin
   expect(await harness.read(RECORD)).toBe("fake-memory\n./path/to/driver\n");
 });
 
-scenario("2.4 g another driver is refused before it is asked to do anything", async (harness) => {
+scenario("2.4 g another driver is rejected before any of its methods is called", async (harness) => {
   const { node } = await harness.seed("devstack1");
   addInstance(harness.store, VM, placed(node));
   harness.hypervisor("devstack1").addGuest(VM);
@@ -82,7 +82,7 @@ scenario("2.4 g a node that never reported its type says nothing", async (harnes
   await harness.start("devstack1");
 });
 
-scenario("2.4 g an empty host changes its driver when it is told to, and is then bound to that", async (harness) => {
+scenario("2.4 g an empty host changes its driver on request, and is then bound to it", async (harness) => {
   await harness.seed("devstack1");
   const run = await harness.start("devstack1", { ...another(), changeDriver: true });
   expect(run.runtime.logs.map(({ message }) => message)).toContain(

@@ -214,7 +214,7 @@ scenario("2.6 row 8 a delete that fails again: vm error", async (harness) => {
   expect(harness.instance(vm)).toMatchObject({ vmState: "error", deleted: 0 });
 });
 
-scenario("2.6 row 3 a partial deletion that fails is logged, and the start goes on", async (harness) => {
+scenario("2.6 row 3 a partial deletion that fails is logged, and the start continues", async (harness) => {
   await restart(harness, { vmState: "deleted" });
   const failure = async () => Promise.reject(new Error("later"));
   const run = await harness.start("devstack1", { operations: { completePartialDeletion: failure } });

@@ -130,7 +130,7 @@ scenario(
   },
 );
 
-scenario("2.2 row 7, 8.5 events are heard once the guard let the agent pass", async (harness) => {
+scenario("2.2 row 7, 8.5 events are handled once the guard has passed", async (harness) => {
   const { node } = await harness.seed("devstack1");
   addInstance(harness.store, VM, placed(node));
   harness.hypervisor("devstack1").addGuest(VM, 4);

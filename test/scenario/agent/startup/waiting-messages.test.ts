@@ -57,14 +57,17 @@ scenario("2.6 row 8, OPT the message of a delete waits still: a start does not t
   expect(harness.instance(VM)).toMatchObject({ vmState: "error", taskState: null, deleted: 0 });
 });
 
-scenario("2.6 a message of another request waits: what was interrupted is ended as ever", async (harness) => {
-  await hostIsDown(harness);
-  await placeVm(harness);
-  harness.store.instances.save(VM, { taskState: "shelving", taskRequestId: "req-another" });
-  send(harness, "shelve_instance", { imageId: VM });
-  await isUpAgain(harness);
-  expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: null });
-});
+scenario(
+  "2.6 a queued message of another request does not prevent the recovery of an interrupted operation",
+  async (harness) => {
+    await hostIsDown(harness);
+    await placeVm(harness);
+    harness.store.instances.save(VM, { taskState: "shelving", taskRequestId: "req-another" });
+    send(harness, "shelve_instance", { imageId: VM });
+    await isUpAgain(harness);
+    expect(harness.instance(VM)).toMatchObject({ vmState: "active", taskState: null });
+  },
+);
 
 scenario("2.7 OPT the message of a build waits still: it is built", async (harness) => {
   await hostIsDown(harness);

@@ -136,7 +136,7 @@ describe("4.2 what a claim takes back", () => {
     expect(counts(setting).vcpusUsed).toBe(0);
   });
 
-  test("an evacuation that goes on here is counted on when its claim's abort finds another task", async () => {
+  test("an evacuation that continues here still counts when its claim's abort finds another task", async () => {
     const setting = await twoNodes();
     const { world } = setting;
     const { vm, claim } = await resize(setting);

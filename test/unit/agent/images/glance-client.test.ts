@@ -206,7 +206,7 @@ describe("8.13 the bytes of an image", () => {
 });
 
 describe("the Image service", () => {
-  test("is asked again with a new token when the old one has run out", async () => {
+  test("the request is repeated with a new token when the old one has expired", async () => {
     tokens = 1;
     await send(bytesOf("x"));
     expect(status()).toBe("active");

@@ -59,7 +59,7 @@ test("8.6 without an event it is not made, unless that is not fatal; an event th
   expect(await outcome({ timeout: 0 })).toBe("made");
 });
 
-test("a guest without ports waits for nothing, and nobody is asked", async () => {
+test("a guest without ports waits for nothing, and the network service is not called", async () => {
   const { world: time, ports, notifications, began } = world();
   await time.runUntil(ports.plug(VM, [], began.plug));
   expect(notifications).toEqual([]);

@@ -51,7 +51,7 @@ describe("6.6 rebuild in place, step by step", () => {
     ]);
   });
 
-  test("a driver that rebuilds by itself is asked to, and nothing is destroyed", async () => {
+  test("a driver with a rebuild method uses it, and nothing is destroyed", async () => {
     const stage = rebuilding({ lacks: [] });
     await rebuild(stage);
     expect(stage.calls).not.toContain("driver.destroy");

@@ -108,7 +108,7 @@ describe('6.3 "Confirm", on the source', () => {
     ]);
   });
 
-  describe("the user goes on before the flavors are cleared", () => {
+  describe("the user uses the server before the flavors are cleared", () => {
     function meanwhile(changes: object) {
       const stage = staged();
       stage.replies["placement.deleteAllocation"] = () => {
@@ -160,7 +160,7 @@ describe('6.3 "Confirm", on the source', () => {
     expect(stage.calls).not.toContain("migration_save");
   });
 
-  test("the row is somebody else's: the migration ends alone", async () => {
+  test("another request owns the row: only the migration ends", async () => {
     const stage = staged();
     stage.replies["driver.confirmMigration"] = new Error("broken");
     stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");

@@ -177,7 +177,7 @@ describe("6.3 row 7, on the destination", () => {
     expect(stage.operations.incoming.size).toBe(0);
   });
 
-  test("records that cannot be written are said, and the user is still told why it failed", async () => {
+  test("records that cannot be written are logged, and the user still gets the reason of the failure", async () => {
     const stage = staged();
     stage.replies["driver.finishMigration"] = new Error("broken");
     let times = 0;

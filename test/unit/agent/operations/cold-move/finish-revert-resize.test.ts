@@ -135,7 +135,7 @@ describe('6.3 "Revert", on the source', () => {
     },
   );
 
-  test("taken by somebody else: what the migration holds goes, and the migration ends alone", async () => {
+  test("taken by another request: the migration's allocations are removed, and only the migration ends", async () => {
     const stage = staged();
     stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");
     expect(await finish(stage)).toBeNull();

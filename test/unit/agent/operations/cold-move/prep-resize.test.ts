@@ -157,7 +157,7 @@ describe("6.3 row 4, on the destination", () => {
   });
 });
 
-describe("6.3 row 4, another host is asked for", () => {
+describe("6.3 row 4, another host is requested", () => {
   const handed = (failure: object) => ({
     instanceUuid: "vm",
     migrationId: 7,

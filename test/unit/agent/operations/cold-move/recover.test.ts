@@ -106,7 +106,7 @@ const TASKS = [
   null,
 ] as const;
 
-describe("2.6 OPT a cold move that nobody works on", () => {
+describe("2.6 OPT an abandoned cold move", () => {
   test.each(["source", "destination", "both"] as const)("every task_state and status, here as its %s", async (side) => {
     const found: Record<string, string> = {};
     for (const task of TASKS) {
@@ -351,7 +351,7 @@ describe("2.6 OPT a recovery that fails", () => {
     ]);
   });
 
-  test("is forgotten when somebody else has ended the move", async () => {
+  test("is forgotten when the move was ended by another process", async () => {
     const stage = left({});
     stage.replies["placement.moveAllocations"] = new Error("Placement");
     await recover(stage);

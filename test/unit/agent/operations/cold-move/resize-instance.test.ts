@@ -173,7 +173,7 @@ describe("6.3 rows 5 and 6, on the source", () => {
     expect(stage.migration?.status).toBe("error");
   });
 
-  test("the row goes to somebody else while the move is ended: the migration ends alone", async () => {
+  test("another request takes the row while the move is ended: only the migration ends", async () => {
     const stage = staged();
     stage.replies["driver.migrateDiskAndPowerOff"] = new Error("broken");
     stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");

@@ -57,7 +57,7 @@ describe('6.3 "Revert", on the destination', () => {
     expect(destroysDisks(stage)).toBe(false);
   });
 
-  test("V5 on one host the disks are the source's: nobody is asked", async () => {
+  test("V5 on one host the disks are the source's: no host is called", async () => {
     const stage = staged({ migration: { sourceCompute: "here" } });
     await revert(stage);
     expect(destroysDisks(stage)).toBe(false);
@@ -96,7 +96,7 @@ describe('6.3 "Revert", on the destination', () => {
     },
   );
 
-  test("taken by somebody else: the source's half goes, and the migration ends alone", async () => {
+  test("taken by another request: the source allocations are removed, and only the migration ends", async () => {
     const stage = staged();
     stage.replies["tracker.dropMoveClaimAtDestination"] = new UnexpectedTaskState("deleting");
     expect(await revert(stage)).toBeNull();

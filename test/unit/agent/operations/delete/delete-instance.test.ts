@@ -102,7 +102,7 @@ describe('6.2 "host up"', () => {
     expect(stage.calls).toEqual(["driver.destroy"]);
   });
 
-  test("a row that is gone meanwhile gets no state, and the error is still told", async () => {
+  test("a row that is gone meanwhile gets no state, and the error is still reported", async () => {
     const stage = deleting();
     stage.replies["tracker.saveInstance"] = new InstanceNotFound("gone");
     expect(await terminate(stage)).toBeInstanceOf(InstanceNotFound);

@@ -391,7 +391,7 @@ describe("6.7 a move that the evacuation has ended", () => {
     expect(stage.logged("could not")).toBe(0);
   });
 
-  test("that it could not be told is no failure: the next start does it", async () => {
+  test("a failed notification is no failure: the next start repeats it", async () => {
     const stage = left({ ...cold, sourceCompute: "third" });
     stage.replies["cast confirm_resize"] = new Error("away");
     expect(await evacuate(stage)).toBeNull();

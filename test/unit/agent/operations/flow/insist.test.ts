@@ -4,7 +4,7 @@ import { VirtualWorld } from "../../../../../src/simulation/virtual-world.js";
 
 const world = () => new VirtualWorld({ seed: "insist" }).spawn({ name: "agent" });
 
-test("a Placement that is back after six seconds is asked until it answers", async () => {
+test("a Placement that returns after six seconds is called until it responds", async () => {
   const runtime = world();
   const died = runtime.clock.now();
   const callTimes: number[] = [];
@@ -17,7 +17,7 @@ test("a Placement that is back after six seconds is asked until it answers", asy
   expect(callTimes).toEqual([0, 1000, 3000, 7000]);
 });
 
-test("nobody answers four times: null, and no fifth time (V30)", async () => {
+test("four calls without a response: null, and no fifth call (V30)", async () => {
   const runtime = world();
   let callCount = 0;
   const result = insist({ runtime }, async () => {

@@ -123,7 +123,7 @@ describe('6.5 "Abort"', () => {
 describe('6.5 "Force-complete"', () => {
   const force = (stage: FlowStage) => stage.failure("live_migration_force_complete", {});
 
-  test("the driver of one that runs is asked", async () => {
+  test("the driver of a running migration is called", async () => {
     const stage = stagedLive();
     await migrateLive(stage, async (options) => {
       expect(await force(stage)).toBeNull();

@@ -78,7 +78,7 @@ describe("6.5 row 6, on the destination", () => {
     });
   });
 
-  test("nobody waits any more: nothing is prepared", async () => {
+  test("the caller no longer waits: nothing is prepared", async () => {
     const stage = coming();
     await expect(runAbandoned(stage, "pre_live_migration")).rejects.toThrow("nobody waits");
     expect(stage.did).toEqual([]);
@@ -163,13 +163,13 @@ describe("6.5 row 8, on the destination", () => {
     expect(stage.did).toEqual([]);
   });
 
-  test("an instance that has left the source is somebody else's", async () => {
+  test("an instance that has left the source is not taken over", async () => {
     const stage = taking({ instance: { host: "third" } });
     expect(await take(stage)).toMatchObject({ name: "InvalidMigrationState" });
     expect(stage.did).toEqual([]);
   });
 
-  test("nobody waits any more: nothing is taken over", async () => {
+  test("the caller no longer waits: nothing is taken over", async () => {
     const stage = taking();
     await expect(runAbandoned(stage, "post_live_migration_at_destination")).rejects.toThrow("nobody waits");
     expect(stage.did).toEqual([]);
@@ -235,7 +235,7 @@ describe("6.5 rollback, on the destination", () => {
     expect(stage.operations.incoming.size).toBe(0);
   });
 
-  test("nobody waits any more: nothing is removed", async () => {
+  test("the caller no longer waits: nothing is removed", async () => {
     const stage = left();
     await expect(runAbandoned(stage, "rollback_live_migration_at_destination")).rejects.toThrow("nobody waits");
     expect(stage.did).toEqual([]);

@@ -24,7 +24,7 @@ function failing(reply: unknown, options: StageOptions = {}): FlowStage {
   return stage;
 }
 
-describe("6.5 row 8, the source lets go", () => {
+describe("6.5 row 8, the source releases the guest", () => {
   test.each(["driver.postLiveMigration", "driver.postLiveMigrationAtSource", CLEANUP, RECOUNT])(
     "%s fails: the guest is gone all the same, and the move is completed",
     async (call) => {
@@ -106,7 +106,7 @@ describe("6.5 row 8, the destination does not answer", () => {
     expect(stage.logged("the destination has taken over the instance, but its reply was lost")).toBe(1);
   });
 
-  test("the instance was deleted: the migration is given up", async () => {
+  test("the instance was deleted: the migration is abandoned", async () => {
     const stage: FlowStage = failing(() => {
       stage.instance = stage.instance && { ...stage.instance, deleted: 1 };
       return new ObjectActionError("gone");
@@ -261,7 +261,7 @@ describe("6.5 row 9, what the source's half is goes", () => {
     ]);
   });
 
-  test("nor can that be written: the user is still told", async () => {
+  test("the error state cannot be written either: the user still gets the fault", async () => {
     const stage = stagedLive();
     stage.replies["placement.deleteAllocation"] = new Error("Placement");
     stage.replies.save_together = new Error("conductor");

@@ -273,7 +273,7 @@ describe("6.5 rows 6 and 7, an end without the guest's leaving", () => {
   });
 });
 
-describe("6.5 nobody says how the copy ended", () => {
+describe("6.5 the outcome of the copy is unknown", () => {
   const breaks = () => new Error("qemu died");
 
   test("a guest that is here stays here: stopped first, then in error", async () => {

@@ -30,7 +30,7 @@ function left(status: MigrationStatus, options: StageOptions = {}): FlowStage {
 const recover = (stage: FlowStage) => stage.operations.recoverLiveMigrations();
 const thereupon = (stage: FlowStage) => stage.calls.slice(SHARED.length);
 
-describe("2.6 OPT a live migration that nobody works on", () => {
+describe("2.6 OPT an abandoned live migration", () => {
   test("asks for its own that have not ended, those of deleted instances too", async () => {
     const stage = left("completed");
     await recover(stage);
@@ -89,7 +89,7 @@ describe("2.6 OPT a live migration that nobody works on", () => {
     expect(stage.migration?.status).toBe("completed");
   });
 
-  test("it had arrived, and only the source's half is left: nobody is asked", async () => {
+  test("it had arrived, and only the source allocations are left: no host is called", async () => {
     const stage = left("running", { instance: { host: "there" } });
     await recover(stage);
     expect(thereupon(stage)).toEqual([...GUEST_GONE, "driver.cleanup", ...SETTLED]);
@@ -203,7 +203,7 @@ describe("2.6 OPT what cannot be ended now is tried again", () => {
   });
 });
 
-describe("2.6 OPT one that is accepted, and that nobody has in hand", () => {
+describe("2.6 OPT an accepted live migration that no process works on", () => {
   test("is left until the second look, four seconds later: its message may just have come", async () => {
     const stage = left("accepted");
     await recover(stage);

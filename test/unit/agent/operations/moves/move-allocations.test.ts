@@ -146,7 +146,7 @@ describe("split: the migration's consumer holds the source's half", () => {
     expect(writes()).toEqual(["POST /allocations 1.28 -> 409"]);
   });
 
-  test("nobody answers the move back: after four tries that fails, and says so", async () => {
+  test("Placement does not respond to the move back: it fails after four attempts, and reports that", async () => {
     await split();
     hosts.bench.inject({ on: "POST /allocations", does: "refuse", times: 99 });
     const { services, move } = setUp();
@@ -167,7 +167,7 @@ describe("split: the migration's consumer holds the source's half", () => {
     await expect(revertToSource(services, move, CONTEXT)).rejects.toThrow("broken");
   });
 
-  test("9.4 an answer that is lost is asked for again: the delete is found done", async () => {
+  test("9.4 a request whose response was lost is repeated: the delete is found done", async () => {
     await split();
     hosts.bench.inject({ on: "DELETE /allocations", does: "lose" });
     const { services, move } = setUp();
@@ -175,7 +175,7 @@ describe("split: the migration's consumer holds the source's half", () => {
     expect(await both()).toEqual({ instance: { [D]: NEW_AMOUNTS }, migration: {} });
   });
 
-  test("V30 a delete that nobody answers is tried four times, with the generation that was read", async () => {
+  test("V30 a delete without a response is tried four times, with the generation that was read", async () => {
     await split();
     const { services, move } = setUp();
     let tries = 0;
@@ -335,7 +335,7 @@ describe("doubled: the instance holds both halves", () => {
     );
   });
 
-  test("V30 a write that nobody answers is tried four times", async () => {
+  test("V30 a write without a response is tried four times", async () => {
     await doubled();
     const { services, move } = setUp();
     hosts.bench.inject({ on: "PUT /allocations/", does: "refuse", times: 3 });

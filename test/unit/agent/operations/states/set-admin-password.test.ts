@@ -53,7 +53,7 @@ describe("6.6 password", () => {
     expect(JSON.stringify([stage.argumentsOf("instance_add_fault"), stage.runtime.logs])).not.toContain("secret");
   });
 
-  test("of a guest that does not run the driver is not asked", async () => {
+  test("the driver is not called for a guest that does not run", async () => {
     const stage = stageOf();
     stage.replies["driver.powerState"] = 4;
     expect(await stage.failure(METHOD, { newPass: "secret" })).toMatchObject({
