@@ -59,7 +59,7 @@ describe("2.4 G6 an agent that lost its host in the middle of a driver's method"
     await cloud.world.runUntil(second.agent.stop());
     cloud.world.network.heal("first", "control-plane");
     await cloud.world.advance(60_000);
-    expect(first.agent.failure?.message).toMatch(/another agent may have acted for it since/);
+    expect(first.agent.failure?.message).toMatch(/another agent may have used the host/);
     await cloud.agent(HOST, { process: "third" });
   });
 });

@@ -1,7 +1,7 @@
 /** A rule as a policy file may hold it: a text in oslo.policy's language, or its old list of lists. */
 export type PolicyRule = string | readonly (string | readonly string[])[];
 
-/** What a rule is checked against: attributes of the token, and of the thing asked for. */
+/** The inputs of a rule: attributes of the token and of the target. */
 export interface PolicyAttributes {
   readonly credentials: Readonly<Record<string, unknown>>;
   readonly roles: ReadonlySet<string>;

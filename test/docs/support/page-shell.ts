@@ -32,7 +32,7 @@ export interface CommandResult {
 const SERVES =
   /^(?:npm ci && )?(?:npm start|(?:npx )?(?:compute-cluster (?:up|record|placement|control-plane)|compute-agent (?:up|--host|--config-file)))\b/;
 const RETURNS = /--(?:detach|check|dry-run|show-config|help|json)\b|placement (?:heal|audit)/;
-/** What such commands print when they serve: `up`, `record`, agents, and the control plane or Placement alone. */
+/** The output that shows that `up`, `record`, an agent, a control plane or a stand-alone Placement is serving. */
 const READY =
   /Ctrl-C (?:stops all of it|ends it)|hosts? \S+ (?:is|are) serving|\d+ of \d+ hosts serve|ready at|listening on/;
 

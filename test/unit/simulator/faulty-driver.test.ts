@@ -34,7 +34,7 @@ test("who watches a driver is told of a call before the driver hangs in it", asy
 
 test("a fault of the driver comes about once", async () => {
   const { spawn, call } = await setUp("driver.spawn=fail:once");
-  await expect(call()).rejects.toThrow(/driver\.spawn fails/);
+  await expect(call()).rejects.toThrow(/driver\.spawn failed/);
   await call();
   expect(spawn).toHaveBeenCalledOnce();
 });

@@ -31,7 +31,7 @@ const MODULES = [
   "records/flavor.ts",
 ];
 
-/** What the language and its platform have. */
+/** Types of the language and its platform. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   "AbortSignal",
   "AsyncIterable",

@@ -52,7 +52,7 @@ describe.each(HARNESSES)("fake-libvirt on %s", (_, createHarness) => {
       await host.getAvailableResource("devstack1");
       expect((await host.getAvailableResource("devstack1")).hypervisorHostname).toBe("devstack1");
       expect(harness.logs).toMatchObject([
-        { level: "warn", message: expect.stringMatching(/the hypervisor is renamed now, but it was devstack1/) },
+        { level: "warn", message: expect.stringMatching(/names the hypervisor renamed now, but it was devstack1/) },
       ]);
       expect(await (await harness.connect()).getAvailableNodes()).toEqual(["renamed"]);
     });
@@ -60,7 +60,7 @@ describe.each(HARNESSES)("fake-libvirt on %s", (_, createHarness) => {
     test("a broken hypervisor.json aborts the start, naming the file and what to do", async () => {
       await harness.files.write(`${hypervisor()}/hypervisor.json`, "{}");
       await expect(harness.connect()).rejects.toThrow(
-        /hypervisor\.json: expected JSON with hostname and uuid .* mend it/,
+        /hypervisor\.json: expected JSON with hostname and uuid .* fix it/,
       );
     });
 

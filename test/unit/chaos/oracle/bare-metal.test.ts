@@ -5,7 +5,7 @@ import { addInstance, addNode, addService, memoryStore, uuidOf } from "../../con
 
 const SERVER = uuidOf(1);
 
-/** What is wrong of an active server on a node of Ironic. @param node what Ironic says of it */
+/** Returns the broken rules for an active server on an Ironic node. @param node the node as Ironic reports it */
 async function wrongOf(
   node: { readonly instance_uuid: string | null; readonly power_state: string },
   { isReset }: { readonly isReset: boolean },

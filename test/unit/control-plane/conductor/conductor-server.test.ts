@@ -8,7 +8,6 @@ import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const BOOT = "00000000-0000-4000-8000-00000000b007";
 const OTHER = "00000000-0000-4000-8000-00000000b008";
-const I = "cccccccc-0000-4000-8000-000000000001";
 const DAY = 24 * 3_600_000;
 
 let runtime: ReturnType<typeof createVirtualRuntime>;

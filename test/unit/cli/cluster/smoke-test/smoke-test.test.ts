@@ -243,7 +243,7 @@ describe("Drill", () => {
 
   test("an operation that the API rejects has the API's response as its reason", async () => {
     const { of } = await drilled({ rebuild: { rejected: "Cannot 'rebuild' instance" } });
-    expect(of("rebuild")).toMatch(/^failed: .*answered 409: Cannot 'rebuild' instance/);
+    expect(of("rebuild")).toMatch(/^failed: .*failed with status 409: Cannot 'rebuild' instance/);
   });
 
   test("with one host, moves are skipped", async () => {
@@ -295,7 +295,7 @@ describe("Drill", () => {
     expect(of("evacuate")).toBe("ok");
     expect(requests).toEqual(["create", "host1 fails", "evacuate", "host1 is back", "delete"]);
     const rejected = await drilled({ evacuate: { rejected: "no" } }, { only: ["evacuate"] });
-    expect(rejected.of("evacuate")).toMatch(/^failed: .*answered 409/);
+    expect(rejected.of("evacuate")).toMatch(/^failed: .*failed with status 409/);
     expect(rejected.requests).toContain("host1 is back");
     const lost = async () => () => Promise.reject(new Error("the agent of host1 did not start again within 5 s"));
     const gone = await drilled({}, { only: ["evacuate"], failHost: lost });
