@@ -106,10 +106,11 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
         atOnce(request.method === "HEAD" ? "" : textOf(deps, response), (text) => toServiceResponse(response, text)),
       );
     },
-    failed: (error, { request, requestId }, route) => {
-      const fault = error instanceof HttpError ? error : storeFault(error);
+    render: renderFault,
+    toHttpError: (error, { request, requestId }, route) => {
+      const fault = storeFault(error);
       if (fault) {
-        return renderFault(fault);
+        return fault;
       }
       deps.logger.error("Unexpected exception in API method", {
         err: error,
@@ -117,12 +118,10 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
         method: request.method,
         route: route.path,
       });
-      return renderFault(
-        new HttpError(
-          500,
-          "Unexpected API Error. Please report this, with the request id, to those who run this cloud.\n" +
-            `${error instanceof Error ? `<class '${error.name}'>` : ""}`,
-        ),
+      return new HttpError(
+        500,
+        "Unexpected API Error. Please report this, with the request id, to those who run this cloud.\n" +
+          `${error instanceof Error ? `<class '${error.name}'>` : ""}`,
       );
     },
   });

@@ -151,13 +151,10 @@ function identityHandler(services: IdentityServices, logger: Logger): ServiceHan
       atOnce(route.handle(new IdentityCall(services, routed)), (response) =>
         toServiceResponse(response, routed.request.method === "HEAD"),
       ),
-    failed: (error, { request }) => {
-      if (error instanceof HttpError) {
-        return challenge(error, request);
-      }
-      const { method, path } = request;
+    render: challenge,
+    toHttpError: (error, { request: { method, path } }) => {
       logger.error("a request to Identity failed unexpectedly", { err: error, method, path });
-      return renderIdentityError(UNEXPECTED);
+      return UNEXPECTED;
     },
   });
 }

@@ -55,12 +55,7 @@ export function createImageApi(options: ImageOptions) {
     },
     handle: (route, { request, requestId, params, query }, { caller }) =>
       route.handle(new ImageCall({ request, requestId, params, query, caller, store, random, limits })),
-    failed: (error, { request }) => {
-      if (error instanceof HttpError) {
-        return renderFault(error, request);
-      }
-      throw error;
-    },
+    render: renderFault,
   });
 }
 

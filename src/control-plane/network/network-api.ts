@@ -63,7 +63,8 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
         return atOnce(text, (written) => ({ status, headers, body: written }));
       });
     },
-    failed: (error, { request, requestId }, route) => {
+    render: renderNetworkError,
+    toHttpError: (error, { request, requestId }, route) => {
       const fault = networkFault(error);
       if (!fault) {
         const { method } = request;
@@ -74,7 +75,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
           route: route.path,
         });
       }
-      return renderNetworkError(fault ?? UNEXPECTED);
+      return fault ?? UNEXPECTED;
     },
   });
 }

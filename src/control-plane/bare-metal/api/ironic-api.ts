@@ -67,12 +67,10 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
         : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
     handle: (route, routed, { minor, root }) =>
       atOnce(route.handle({ ...routed, minor, root, body: readBody(routed.request.body) }), toServiceResponse),
-    failed: (error, { request: { method, path } }) => {
-      if (error instanceof HttpError) {
-        return ironicFault(error.status, error.message);
-      }
+    render: ({ status, message }) => ironicFault(status, message),
+    toHttpError: (error, { request: { method, path } }) => {
       options.logger.error("a request failed unexpectedly", { err: error, method, path });
-      return ironicFault(500, error instanceof Error ? error.message : String(error));
+      return new HttpError(500, error instanceof Error ? error.message : String(error));
     },
   });
   return gate(options, handler);

@@ -102,11 +102,8 @@ export function invalidInput(name: string, reason: string): HttpError {
   return badRequest(`Invalid input for ${name}. Reason: ${reason}`);
 }
 
-/** Returns undefined if the error is not caused by the client. */
+/** Converts an error of the store; returns undefined if it is not caused by the client. */
 export function networkFault(error: unknown): HttpError | undefined {
-  if (error instanceof HttpError) {
-    return error;
-  }
   const status = error instanceof ConductorError ? REJECTION_STATUSES[error.name] : undefined;
   return error instanceof Error && status !== undefined
     ? new HttpError(status, error.message, { code: error.name })
