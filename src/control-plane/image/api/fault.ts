@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, type HttpError } from "../../http/http-error.js";
-import { withHeaders } from "../../http/responses.js";
+import { escapeHtml, withHeaders } from "../../http/responses.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -47,15 +47,6 @@ function page(status: number, type: string, body: string): ServiceResponse {
     headers: { "content-type": type },
     body,
   };
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#x27;");
 }
 
 /** A schema that the API publishes and that validates bodies. */

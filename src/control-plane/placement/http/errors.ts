@@ -1,3 +1,5 @@
+import { escapeHtml } from "../../http/responses.js";
+
 interface Range {
   readonly type: string;
   readonly parameters: string;
@@ -124,15 +126,6 @@ function stripTags(text: string): string {
     .replace(/<br.*?>/gi, "\n")
     .replace(/<!--|-->/g, "")
     .replace(/<.*?>/gs, "");
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#x27;");
 }
 
 /**
