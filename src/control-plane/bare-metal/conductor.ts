@@ -1,6 +1,7 @@
 import type { Timers } from "../../runtime/time.js";
+import { HttpError } from "../http/http-error.js";
 import type { Hardware } from "./hardware.js";
-import { IronicError, inMaintenance, invalidState, nodeAssociated, nodeProtected } from "./ironic-error.js";
+import { inMaintenance, invalidState, nodeAssociated, nodeProtected } from "./ironic-error.js";
 import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";
 import type { IronicPort, PortChanges, PortStore } from "./port-store.js";
 import { DELETE_ALLOWED, nextState, RECLASS_ALLOWED } from "./provision-states.js";
@@ -23,19 +24,19 @@ const CONNECTABLE = ["enroll", "inspecting", "inspect wait", "manageable"];
 /**
  * Validates changes of `protected`, `retired` and their reasons.
  * @returns nulls for the reasons of removed marks
- * @throws {IronicError} 400, 409
+ * @throws {HttpError} 400, 409
  */
 function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
   const { uuid, provision_state: state } = node;
   if (changes.protected === true && !["active", "rescue"].includes(state)) {
-    throw new IronicError(
+    throw new HttpError(
       409,
       `Node ${uuid} can only be made protected in provision states 'active' or 'rescue', the current state is '${state}'`,
     );
   }
   assertReasonHasMark("protected", node, changes);
   if (changes.retired === true && state === "available") {
-    throw new IronicError(
+    throw new HttpError(
       409,
       `Node ${uuid} can not have 'retired' set in provision state 'available', the current state is '${state}'`,
     );
@@ -50,11 +51,11 @@ function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
 function assertReasonHasMark(mark: "protected" | "retired", node: IronicNode, changes: NodeChanges): void {
   // Removing the mark removes the reason, including one in the same request.
   if (changes[`${mark}_reason`] && changes[mark] === undefined && !node[mark]) {
-    throw new IronicError(400, `The ${mark}_reason field can only be set when ${mark} is True`);
+    throw new HttpError(400, `The ${mark}_reason field can only be set when ${mark} is True`);
   }
 }
 
-/** Changes nodes under their locks, which it tries to acquire as often as Ironic does. @throws {IronicError} */
+/** Changes nodes under their locks, which it tries to acquire as often as Ironic does. @throws {HttpError} */
 export class IronicConductor {
   readonly #parts: ConductorParts;
 
@@ -77,7 +78,7 @@ export class IronicConductor {
         !RECLASS_ALLOWED.includes(node.provision_state)
       ) {
         const states = RECLASS_ALLOWED.join(", ");
-        throw new IronicError(
+        throw new HttpError(
           409,
           `Node ${uuid} can not have resource_class updated unless it is in one of allowed (${states}) states.`,
         );
@@ -98,7 +99,7 @@ export class IronicConductor {
       }
       if (!node.maintenance && !DELETE_ALLOWED.includes(node.provision_state)) {
         const states = DELETE_ALLOWED.map((state) => `'${state}'`).join(", ");
-        throw new IronicError(
+        throw new HttpError(
           409,
           `Can not delete node "${uuid}" while it is in provision state "${node.provision_state}". Valid provision states to perform deletion are: "(${states})", or set the node into maintenance mode`,
         );
@@ -133,7 +134,7 @@ export class IronicConductor {
         throw inMaintenance("providing", uuid);
       }
       if (event === "provide" && node.retired) {
-        throw new IronicError(400, `The providing operation can't be performed on node ${uuid} because it is retired.`);
+        throw new HttpError(400, `The providing operation can't be performed on node ${uuid} because it is retired.`);
       }
       if (["delete", "rebuild"].includes(event) && node.protected) {
         throw nodeProtected(uuid);
@@ -151,7 +152,7 @@ export class IronicConductor {
     });
   }
 
-  /** @throws {IronicError} 409 */
+  /** @throws {HttpError} 409 */
   createPort(nodeUuid: string, attributes: Pick<IronicPort, "uuid" | "address"> & PortChanges): Promise<IronicPort> {
     const { nodes, ports } = this.#parts;
     return this.#locked(nodeUuid, (node) => {
@@ -162,20 +163,20 @@ export class IronicConductor {
     });
   }
 
-  /** @param changes a `node_uuid` moves the port to that node @throws {IronicError} 404, 409 */
+  /** @param changes a `node_uuid` moves the port to that node @throws {HttpError} 404, 409 */
   updatePort(uuid: string, changes: PortChanges): Promise<IronicPort> {
     const { nodes, ports } = this.#parts;
     return this.#lockedPort(uuid, changes.node_uuid, (node) => {
       const isUsed = node.provision_state === "active" || node.instance_uuid !== null;
       if (isUsed && changes.address !== undefined && !node.maintenance) {
-        throw new IronicError(
+        throw new HttpError(
           409,
           `Cannot update hardware address for port ${uuid} as node ${node.uuid} is active or has instance UUID assigned`,
         );
       }
       const changesConnection = CONNECTIVITY.some((name) => Object.hasOwn(changes, name));
       if (changesConnection && !CONNECTABLE.includes(node.provision_state) && !node.maintenance) {
-        throw new IronicError(
+        throw new HttpError(
           409,
           `Port ${uuid} can not have any connectivity attributes (${CONNECTIVITY.join(", ")}) updated unless node ` +
             `${node.uuid} is in a ${CONNECTABLE.join(", ")} state or in maintenance mode. ` +
@@ -191,13 +192,13 @@ export class IronicConductor {
     });
   }
 
-  /** @throws {IronicError} 404, 409 */
+  /** @throws {HttpError} 404, 409 */
   destroyPort(uuid: string): Promise<void> {
     const { nodes, ports } = this.#parts;
     return this.#lockedPort(uuid, undefined, (node) => {
       const { vif } = ports.get(uuid);
       if (vif !== null && !node.maintenance) {
-        throw new IronicError(409, `Cannot delete the port ${uuid} as it is bound to VIF ${vif} for tenant use.`);
+        throw new HttpError(409, `Cannot delete the port ${uuid} as it is bound to VIF ${vif} for tenant use.`);
       }
       ports.remove(uuid);
       nodes.save(node.uuid, {});
@@ -210,14 +211,14 @@ export class IronicConductor {
       const own = ports.of(uuid);
       const taken = own.find((port) => port.vif === vif);
       if (taken) {
-        throw new IronicError(
+        throw new HttpError(
           409,
           `Unable to attach VIF because VIF ${vif} is already attached to Ironic Port ${taken.uuid}`,
         );
       }
       const free = own.find((port) => port.vif === null);
       if (!free) {
-        throw new IronicError(400, `Unable to attach VIF ${vif}, not enough free physical ports.`);
+        throw new HttpError(400, `Unable to attach VIF ${vif}, not enough free physical ports.`);
       }
       ports.setVif(free.uuid, vif);
     });
@@ -228,7 +229,7 @@ export class IronicConductor {
     return this.#locked(uuid, () => {
       const found = ports.of(uuid).find((port) => port.vif === vif);
       if (!found) {
-        throw new IronicError(400, `Unable to detach VIF ${vif} from node ${uuid} because it is not attached to it.`);
+        throw new HttpError(400, `Unable to detach VIF ${vif} from node ${uuid} because it is not attached to it.`);
       }
       ports.setVif(found.uuid, null);
     });

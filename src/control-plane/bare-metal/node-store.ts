@@ -1,7 +1,8 @@
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import { IronicError, instanceAssociated, nodeLocked, nodeNotFound } from "./ironic-error.js";
+import { instanceAssociated, nodeLocked, nodeNotFound } from "./ironic-error.js";
 
 export type JsonObject = { readonly [key: string]: Json };
 
@@ -104,7 +105,7 @@ export class NodeStore {
     return this.#byUuid.get(this.#byName.get(name) ?? "");
   }
 
-  /** @throws {IronicError} 404 */
+  /** @throws {HttpError} 404 */
   get(uuid: string): IronicNode {
     const node = this.find(uuid);
     if (!node) {
@@ -113,10 +114,10 @@ export class NodeStore {
     return node;
   }
 
-  /** @throws {IronicError} 409 if the uuid, name or instance is in use */
+  /** @throws {HttpError} 409 if the uuid, name or instance is in use */
   create(attributes: NewNode): IronicNode {
     if (this.#byUuid.has(attributes.uuid)) {
-      throw new IronicError(409, `A node with UUID ${attributes.uuid} already exists.`);
+      throw new HttpError(409, `A node with UUID ${attributes.uuid} already exists.`);
     }
     this.#assertUnique(attributes.uuid, attributes);
     const draft = newNode(attributes, 0, isoTime(this.#clock.now()));
@@ -132,7 +133,7 @@ export class NodeStore {
     return node;
   }
 
-  /** @throws {IronicError} 404, 409 */
+  /** @throws {HttpError} 404, 409 */
   save(uuid: string, changes: NodeChanges): IronicNode {
     const before = this.get(uuid);
     this.#assertUnique(uuid, changes);
@@ -160,7 +161,7 @@ export class NodeStore {
 
   #assertUnique(uuid: string, { name, instance_uuid: instance }: NodeChanges): void {
     if (typeof name === "string" && (this.#byName.get(name) ?? uuid) !== uuid) {
-      throw new IronicError(409, `A node with name ${name} already exists.`);
+      throw new HttpError(409, `A node with name ${name} already exists.`);
     }
     if (typeof instance === "string" && (this.#byInstance.get(instance) ?? uuid) !== uuid) {
       throw instanceAssociated(instance, uuid);
@@ -273,7 +274,7 @@ export class NodeLocks {
     return this.#held.has(uuid) ? CONDUCTOR_HOST : null;
   }
 
-  /** @throws {IronicError} 409 after three attempts */
+  /** @throws {HttpError} 409 after three attempts */
   async acquire(uuid: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       if (this.tryAcquire(uuid)) {

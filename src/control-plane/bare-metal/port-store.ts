@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
-import { IronicError } from "./ironic-error.js";
+import { HttpError } from "../http/http-error.js";
 import { isoTime, type JsonObject } from "./node-store.js";
 
 /** A network port of a node; `vif` is Nova's attachment. */
@@ -32,7 +32,7 @@ const DEFAULTS: Omit<IronicPort, "uuid" | "address" | "node_uuid" | "created_at"
   vif: null,
 };
 
-const portNotFound = (port: string) => new IronicError(404, `Port ${port} could not be found.`);
+const portNotFound = (port: string) => new HttpError(404, `Port ${port} could not be found.`);
 
 /** All ports, stored like the nodes of {@link NodeStore}. */
 export class PortStore {
@@ -61,7 +61,7 @@ export class PortStore {
     return [...(this.#byNode.get(nodeUuid) ?? [])].flatMap((uuid) => this.#ports.get(uuid) ?? []);
   }
 
-  /** @throws {IronicError} 404 */
+  /** @throws {HttpError} 404 */
   get(uuid: string): IronicPort {
     const port = this.#ports.get(uuid);
     if (!port) {
@@ -74,13 +74,13 @@ export class PortStore {
     return this.#ports.get(this.#byAddress.get(address) ?? "");
   }
 
-  /** @throws {IronicError} 409 if the address or uuid is in use */
+  /** @throws {HttpError} 409 if the address or uuid is in use */
   create(
     attributes: Pick<IronicPort, "uuid" | "address"> & PortChanges,
     node: { readonly id: number; readonly uuid: string },
   ): IronicPort {
     if (this.#ports.has(attributes.uuid)) {
-      throw new IronicError(409, `A port with UUID ${attributes.uuid} already exists.`);
+      throw new HttpError(409, `A port with UUID ${attributes.uuid} already exists.`);
     }
     this.#assertUnique(attributes.uuid, attributes.address);
     const port: IronicPort = {
@@ -100,7 +100,7 @@ export class PortStore {
     return port;
   }
 
-  /** @param node the port's node after the change @throws {IronicError} 404, or 409 if the address is in use */
+  /** @param node the port's node after the change @throws {HttpError} 404, or 409 if the address is in use */
   save(uuid: string, changes: PortChanges, node: { readonly id: number; readonly uuid: string }): IronicPort {
     const before = this.get(uuid);
     this.#assertUnique(uuid, changes.address ?? before.address);
@@ -149,7 +149,7 @@ export class PortStore {
 
   #assertUnique(uuid: string, address: string): void {
     if ((this.#byAddress.get(address) ?? uuid) !== uuid) {
-      throw new IronicError(409, `A port with MAC address ${address} already exists.`);
+      throw new HttpError(409, `A port with MAC address ${address} already exists.`);
     }
   }
 

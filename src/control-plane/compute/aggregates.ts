@@ -1,4 +1,5 @@
 import { ResourceProviderUpdateConflict } from "../../placement-client/errors.js";
+import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds } from "../http/times.js";
 import { addAggregateHost, removeAggregateHost } from "../store/aggregate-hosts.js";
@@ -6,7 +7,6 @@ import type { Aggregate } from "../store/aggregates.js";
 import { AggregateHostNotFound } from "../store/store-errors.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, conflict, notFound } from "./api/fault.js";
 import { HOSTNAME, NAME, UUID_TEXT } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { findServersZoneRejection, findZoneRejection } from "./availability-zones.js";
@@ -244,7 +244,7 @@ function aggregateView(aggregate: Aggregate, version: number): View {
   };
 }
 
-/** Returns the aggregate that the path names. @throws {Fault} 400, 404 */
+/** Returns the aggregate that the path names. @throws {HttpError} 400, 404 */
 function findAggregate({ store }: Pick<ComputeDeps, "store">, call: Call): Aggregate {
   const id = call.param("id");
   if (!/^-?\d{1,15}$/.test(id)) {

@@ -1,6 +1,7 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials } from "../credentials.js";
 import { EventLoopTicks } from "../event-loop.js";
+import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import { jsonText } from "../http/json.js";
 import { atOnce } from "../http/request.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
@@ -8,7 +9,7 @@ import { serve } from "../http/serve.js";
 import { AGGREGATE_ROUTES } from "./aggregates.js";
 import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, Fault, notFound, storeFault } from "./api/fault.js";
+import { renderFault, storeFault } from "./api/fault.js";
 import { GONE_ROUTES } from "./api/gone.js";
 import { SchemaValidator } from "./api/validate.js";
 import {
@@ -105,10 +106,11 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
         atOnce(request.method === "HEAD" ? "" : textOf(deps, response), (text) => toServiceResponse(response, text)),
       );
     },
-    failed: (error, { request, requestId }, route) => {
-      const fault = error instanceof Fault ? error : storeFault(error);
+    render: renderFault,
+    toHttpError: (error, { request, requestId }, route) => {
+      const fault = storeFault(error);
       if (fault) {
-        return fault.toResponse();
+        return fault;
       }
       deps.logger.error("Unexpected exception in API method", {
         err: error,
@@ -116,11 +118,11 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
         method: request.method,
         route: route.path,
       });
-      return new Fault(
+      return new HttpError(
         500,
         "Unexpected API Error. Please report this, with the request id, to those who run this cloud.\n" +
           `${error instanceof Error ? `<class '${error.name}'>` : ""}`,
-      ).toResponse();
+      );
     },
   });
 }
@@ -138,7 +140,7 @@ function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { r
   const legacy = api === "v2.0";
   const agreed = legacy ? ({ kind: "agreed", minor: MIN_MICROVERSION } as const) : negotiate(request.headers, RANGE);
   if (agreed.kind !== "agreed") {
-    return { response: versionFault(agreed.kind, agreed.version).toResponse() };
+    return { response: renderFault(versionFault(agreed.kind, agreed.version)) };
   }
   const headers = legacy ? {} : versionHeaders(agreed.minor);
   if (discovery || !credentials) {
@@ -183,10 +185,10 @@ function versionHeaders(minor: number): Record<string, string> {
   };
 }
 
-function versionFault(kind: "malformed" | "unsupported", version: string): Fault {
+function versionFault(kind: "malformed" | "unsupported", version: string): HttpError {
   return kind === "malformed"
-    ? new Fault(400, `API Version String ${version} is of invalid format. Must be of format MajorNum.MinorNum.`)
-    : new Fault(
+    ? new HttpError(400, `API Version String ${version} is of invalid format. Must be of format MajorNum.MinorNum.`)
+    : new HttpError(
         406,
         `Version ${version} is not supported by the API. Minimum is 2.${MIN_MICROVERSION} and maximum is 2.${MAX_MICROVERSION}.`,
       );

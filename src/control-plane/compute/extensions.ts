@@ -1,6 +1,6 @@
+import { notFound } from "../http/http-error.js";
 import type { Call, ComputeResponse, ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { notFound } from "./api/fault.js";
 
 /** Alias, name and description of the extensions that formed Nova's API before microversions, in Nova's order. */
 const EXTENSIONS: readonly (readonly [alias: string, name: string, description: string])[] = [
@@ -151,7 +151,7 @@ function listExtensions(_deps: ComputeDeps, { legacy }: Call): ComputeResponse {
   return { body: { extensions: extensions(legacy).map(extensionView) } };
 }
 
-/** @throws {Fault} 404 */
+/** @throws {HttpError} 404 */
 function showExtension(_deps: ComputeDeps, call: Call): ComputeResponse {
   const requestedAlias = call.param("alias");
   const found = extensions(call.legacy).find(([alias]) => alias === requestedAlias);

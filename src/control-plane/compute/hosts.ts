@@ -1,9 +1,9 @@
 import type { Instance } from "../../records/index.js";
+import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { allServices, askAgent, isUp, notSupported } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, notFound } from "./api/fault.js";
 import { MULTI } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
@@ -48,7 +48,7 @@ async function listHosts(deps: ComputeDeps, call: Call): Promise<ComputeResponse
   return { body: { hosts } };
 }
 
-/** @throws {Fault} 404 */
+/** @throws {HttpError} 404 */
 function requireComputeHost({ store }: ComputeDeps, host: string) {
   const service = store.services.getByHost(host, "nova-compute");
   if (!service) {
@@ -128,7 +128,7 @@ async function updateHost(deps: ComputeDeps, call: Call): Promise<ComputeRespons
 const isOn = (text: string): boolean => text.toLowerCase() === "enable";
 
 /**
- * Rejects power actions: no driver here can start or stop its own machine, nor can libvirt's. @throws {Fault} 404, 501
+ * Rejects power actions: no driver here can start or stop its own machine, nor can libvirt's. @throws {HttpError} 404, 501
  */
 function powerAction(deps: ComputeDeps, call: Call, action: "startup" | "shutdown" | "reboot"): ComputeResponse {
   requireAdmin(call, policy(action === "startup" ? "start" : action));

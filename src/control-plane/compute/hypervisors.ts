@@ -1,10 +1,10 @@
 import { ConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../records/index.js";
 import { EventLoopTicks } from "../event-loop.js";
+import { badRequest, notFound } from "../http/http-error.js";
 import { askAgent, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, notFound } from "./api/fault.js";
 import { BOOLEAN, boolFromText, INTEGER_TEXT, isUuidLike, SINGLE } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 import { amounts, type Hypervisor, type HypervisorView, hypervisorView } from "./hypervisor-view.js";
@@ -74,7 +74,7 @@ export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** Returns the ids of the nodes whose name contains the pattern. @throws {Fault} 404 */
+/** Returns the ids of the nodes whose name contains the pattern. @throws {HttpError} 404 */
 function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
   const lowerPattern = pattern.toLowerCase();
   const found = store.computeNodes
@@ -113,7 +113,7 @@ async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Com
   return { body: { hypervisors: views, ...links } };
 }
 
-/** Returns the node's id after which the page begins. @throws {Fault} 400 if there is no such hypervisor */
+/** Returns the node's id after which the page begins. @throws {HttpError} 400 if there is no such hypervisor */
 function placeOf(deps: ComputeDeps, { version }: Call, marker: string | undefined): number {
   if (marker === undefined) {
     return 0;
@@ -125,7 +125,7 @@ function placeOf(deps: ComputeDeps, { version }: Call, marker: string | undefine
   return found.node.id;
 }
 
-/** @throws {Fault} 400, 404 */
+/** @throws {HttpError} 400, 404 */
 function find(deps: ComputeDeps, call: Call): Hypervisor {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {
@@ -148,7 +148,7 @@ async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
 }
 
 /**
- * Returns the uptime that the host reports. Since 2.88 it is a property of the hypervisor. @throws {Fault} 400, 404,
+ * Returns the uptime that the host reports. Since 2.88 it is a property of the hypervisor. @throws {HttpError} 400, 404,
  * 501
  */
 async function showUptime(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {

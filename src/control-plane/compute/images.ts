@@ -1,7 +1,7 @@
+import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, Fault, notFound } from "./api/fault.js";
 import { boolFromText, METADATA } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
@@ -157,7 +157,7 @@ function valueFor(name: string, value: string): string {
   return name === "status" ? value.toLowerCase() : value;
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 async function list(deps: ComputeDeps, call: Call, path: string, show: typeof imageBrief | typeof imageDetail) {
   const { limit, marker } = readPage(call);
   const query = new URLSearchParams(filtersOf(call));
@@ -197,7 +197,7 @@ export const IMAGE_ROUTES: readonly ComputeRoute[] = [
   ...IMAGE_METADATA_ROUTES,
 ];
 
-/** Replaces all properties of the image. @throws {Fault} 400, 403, 404 */
+/** Replaces all properties of the image. @throws {HttpError} 400, 403, 404 */
 async function replace(
   deps: ComputeDeps,
   call: Call,
@@ -255,7 +255,7 @@ function imageDetail(call: Call, image: ImageDocument): Json {
 /**
  * Sends a request to the Image API with the caller's token, so that its policies apply.
  * @returns the parsed JSON body
- * @throws {Fault} 400, 403, 404
+ * @throws {HttpError} 400, 403, 404
  */
 async function askImages({ imageService }: ComputeDeps, call: Call, request: ImageRequest): Promise<unknown> {
   const { method, path, query, body } = request;
@@ -278,7 +278,7 @@ async function askImages({ imageService }: ComputeDeps, call: Call, request: Ima
     throw notFound("Image not found.");
   }
   if (response.status === 403) {
-    throw new Fault(
+    throw new HttpError(
       403,
       method === "DELETE" ? "You are not allowed to delete the image." : "Not authorized for image.",
     );
@@ -294,7 +294,7 @@ function imageRoot({ request }: Call): string {
   return request.baseUrl.replace(/\/compute$/, "/image");
 }
 
-/** Returns the image that the path names. @throws {Fault} 404 */
+/** Returns the image that the path names. @throws {HttpError} 404 */
 async function findImage(deps: ComputeDeps, call: Call): Promise<ImageDocument> {
   return (await askImages(deps, call, { method: "GET", path: pathOf(call) })) as ImageDocument;
 }

@@ -1,10 +1,10 @@
 import type { Digests } from "../../runtime/cryptography.js";
+import { badRequest, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds } from "../http/times.js";
 import type { KeyPair } from "../store/key-pairs.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, takePage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, type Fault, notFound } from "./api/fault.js";
 import { INTEGER_TEXT, MULTI, NAME } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { assertKeyPairQuota } from "./quotas/quota-checks.js";
@@ -70,7 +70,7 @@ export const KEYPAIR_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /**
- * Returns the owner of the keys: the caller or, since 2.10, the user that an administrator names. @throws {Fault} 403
+ * Returns the owner of the keys: the caller or, since 2.10, the user that an administrator names. @throws {HttpError} 403
  */
 function ownerOf(call: Call, rule: string, named: string | undefined): string {
   const own = call.credentials.userId;
@@ -146,7 +146,7 @@ function make({ keys, clock }: ComputeDeps, type: KeyPair["type"], userId: strin
   return type === "ssh" ? keys.ssh("Generated-by-Nova") : keys.x509(userId, clock.now());
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function fingerprintOf(publicKey: string, type: KeyPair["type"], { digests, keys }: ComputeDeps): string {
   const found = type === "ssh" ? sshFingerprint(publicKey, digests) : keys.certificateFingerprint(publicKey);
   if (found === undefined) {
@@ -159,9 +159,9 @@ function fingerprintOf(publicKey: string, type: KeyPair["type"], { digests, keys
   return found;
 }
 
-const invalid = (reason: string): Fault => badRequest(`Keypair data is invalid: ${reason}`);
+const invalid = (reason: string): HttpError => badRequest(`Keypair data is invalid: ${reason}`);
 
-function absent(call: Call, userId: string): Fault {
+function absent(call: Call, userId: string): HttpError {
   return notFound(`Keypair ${call.param("name")} not found for user ${userId}`);
 }
 

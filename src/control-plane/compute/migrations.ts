@@ -1,13 +1,13 @@
 import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../records/index.js";
 import { EventLoopTicks } from "../event-loop.js";
+import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { Place } from "../store/conditions.js";
 import type { MigrationQuery } from "../store/migrations.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, notFound } from "./api/fault.js";
 import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 import { SERVER_MIGRATION_ACTION_ROUTES } from "./server-migration-actions.js";
@@ -103,7 +103,7 @@ async function selectMigrations(
   return found;
 }
 
-/** Returns undefined if no migration can match. @throws {Fault} 400 */
+/** Returns undefined if no migration can match. @throws {HttpError} 400 */
 function readQuery(call: Call): MigrationQuery | undefined {
   const { version } = call;
   const get = (name: string, from = 0): string | undefined => (version >= from ? call.query.get(name) : undefined);

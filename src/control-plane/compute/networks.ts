@@ -1,6 +1,6 @@
+import { type HttpError, notFound } from "../http/http-error.js";
 import { FLAT_NETWORK } from "../network/flat-network.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "./api/call.js";
-import { type Fault, notFound } from "./api/fault.js";
 import { gone } from "./api/gone.js";
 import { LAST_PROXY } from "./security-groups.js";
 
@@ -99,7 +99,7 @@ function proxy(
   return routes;
 }
 
-function noSuchFloatingIp(call: Call): Fault {
+function noSuchFloatingIp(call: Call): HttpError {
   return notFound(`Floating IP not found for ID ${call.param("id")}`);
 }
 

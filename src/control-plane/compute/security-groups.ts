@@ -1,6 +1,6 @@
 import { isObject } from "../../runtime/collections.js";
+import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import { NetworkFault } from "../network/api/call.js";
 import { isIpV6 } from "../network/security-group-rule-values.js";
 import { addRule } from "../network/security-group-rules.js";
 import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
@@ -19,7 +19,6 @@ import {
   takePage,
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, Fault, notFound } from "./api/fault.js";
 import { isUuidLike } from "./api/schema-parts.js";
 import { findServer } from "./servers/find-server.js";
 
@@ -115,7 +114,7 @@ function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
   try {
     removeGroup(store, group, call.isAdmin);
   } catch (error) {
-    throw error instanceof NetworkFault || error instanceof SecurityGroupInUse ? badRequest(error.message) : error;
+    throw error instanceof HttpError || error instanceof SecurityGroupInUse ? badRequest(error.message) : error;
   }
   return { status: 202 };
 }
@@ -189,7 +188,7 @@ function deleteRule({ store }: ComputeDeps, call: Call): ComputeResponse {
   return { status: 202 };
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function readCidr(value: unknown): string {
   if (value === undefined || value === null || value === "") {
     return "0.0.0.0/0";
@@ -206,7 +205,7 @@ function readCidr(value: unknown): string {
   return text;
 }
 
-/** Returns null if protocol or ports are missing in a rule for a network. @throws {Fault} 400 */
+/** Returns null if protocol or ports are missing in a rule for a network. @throws {HttpError} 400 */
 function readProtocol(body: Readonly<Record<string, unknown>>, ofGroup: boolean): Protocol | null {
   const protocol = (body.ip_protocol ?? null) === null ? null : String(body.ip_protocol);
   const upper = protocol?.toUpperCase() ?? "";
@@ -284,7 +283,7 @@ function portsOf({ protocol, portMin, portMax }: Pick<SecurityGroupRule, "protoc
   return ["tcp", "udp"].includes(protocol) ? { from: 1, to: 65_535 } : { from: -1, to: -1 };
 }
 
-/** Returns the group that the path or body names, if the caller may see it. @throws {Fault} 400, 404 */
+/** Returns the group that the path or body names, if the caller may see it. @throws {HttpError} 400, 404 */
 function findOwn(store: Store, call: Call, id: unknown = call.param("id")): SecurityGroup {
   if (typeof id !== "string" || !isUuidLike(id)) {
     throw badRequest("Security group id should be uuid");
@@ -301,15 +300,15 @@ function proxied<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof NetworkFault) {
-      throw new Fault(error.status === 409 ? 403 : error.status, error.message);
+    if (error instanceof HttpError) {
+      throw new HttpError(error.status === 409 ? 403 : error.status, error.message);
     }
     const fault = error instanceof Error && error.name === "SecurityGroupDefaultAlreadyExists";
-    throw fault ? new Fault(403, error.message) : error;
+    throw fault ? new HttpError(403, error.message) : error;
   }
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function memberOf(call: Call, key: string): Readonly<Record<string, unknown>> {
   const body = call.json();
   const value = isObject(body) ? (body[key] ?? undefined) : undefined;

@@ -1,4 +1,5 @@
 import { SERVER_GROUP_POLICIES, type ServerGroup, type ServerGroupPolicy } from "../../records/index.js";
+import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import {
   type Call,
@@ -10,7 +11,6 @@ import {
   requireReader,
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, notFound } from "./api/fault.js";
 import { INTEGER_TEXT, MULTI, NAME, POSITIVE_INTEGER } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { assertServerGroupQuota } from "./quotas/quota-checks.js";
@@ -101,7 +101,7 @@ function destroy(deps: ComputeDeps, call: Call): ComputeResponse {
   return { status: 204 };
 }
 
-/** @throws {Fault} 404 */
+/** @throws {HttpError} 404 */
 function found(deps: ComputeDeps, call: Call): ServerGroup {
   const uuid = call.param("id");
   const group = findServerGroup(deps, call, uuid);

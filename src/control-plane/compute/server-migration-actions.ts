@@ -1,7 +1,7 @@
 import type { Instance, Migration, MigrationStatus } from "../../records/index.js";
+import { badRequest, conflict, notFound } from "../http/http-error.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest, conflict, notFound } from "./api/fault.js";
 import { schemas } from "./api/validate.js";
 import { recordAction, requireState } from "./servers/actions/server-action.js";
 import { assertNotLocked, findInstance } from "./servers/find-server.js";
@@ -54,7 +54,7 @@ function abort(deps: ComputeDeps, call: Call): ComputeResponse {
   });
 }
 
-/** @throws {Fault} 404 */
+/** @throws {HttpError} 404 */
 function findMigration({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration {
   const id = call.param("migration");
   const migration = /^\d{1,15}$/.test(id) ? store.migrations.get(Number(id)) : null;
@@ -64,7 +64,7 @@ function findMigration({ store }: ComputeDeps, call: Call, { uuid }: Instance): 
   return migration;
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function assertMigrationStatus(
   { uuid }: Instance,
   { id, status, migrationType }: Migration,

@@ -1,10 +1,10 @@
 import type { Service } from "../../records/index.js";
+import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import { type ComputeDeps, ServiceDeleteRejectedError } from "./api/deps.js";
-import { badRequest, conflict, notFound } from "./api/fault.js";
 import { BOOLEAN, boolFromText, HOSTNAME, isTrue, isUuidLike, MULTI } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 
@@ -214,7 +214,7 @@ function assertComputeBinary(binary: string): void {
   }
 }
 
-/** Returns the service that the path names, by uuid since 2.53 and by id before. @throws {Fault} 400, 404 */
+/** Returns the service that the path names, by uuid since 2.53 and by id before. @throws {HttpError} 400, 404 */
 function findService({ store }: Pick<ComputeDeps, "store">, call: Call, missing: (id: string) => string): Service {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {

@@ -1,4 +1,5 @@
 import type { Instance } from "../../records/index.js";
+import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import {
@@ -12,7 +13,6 @@ import {
   requireReader,
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest } from "./api/fault.js";
 import { INTEGER_TEXT, MULTI } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
@@ -82,7 +82,7 @@ interface Read {
   readonly links: Json | undefined;
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function read(
   { store, clock }: ComputeDeps,
   call: Call,
@@ -109,7 +109,7 @@ function read(
 /** Max servers that count before paging was introduced: Nova's `[api] max_limit`. */
 const MAX_UNPAGED_SERVERS = 1000;
 
-/** Parses the period. Missing times default to now; the future is cut off. @throws {Fault} 400 */
+/** Parses the period. Missing times default to now; the future is cut off. @throws {HttpError} 400 */
 function readPeriod({ query }: Call, now: number): UsagePeriod {
   const [from, to] = [query.get("start") ?? "", query.get("end") ?? ""];
   const start = from === "" ? now : readTime(from);

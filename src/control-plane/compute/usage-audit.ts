@@ -1,10 +1,10 @@
 import { lastCompletedPeriod } from "../../records/index.js";
+import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../http/times.js";
 import { allServices } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { badRequest } from "./api/fault.js";
 
 const policy = (what: string): string => `os_compute_api:os-instance-usage-audit-log:${what}`;
 
@@ -24,7 +24,7 @@ async function showBefore(deps: ComputeDeps, call: Call): Promise<ComputeRespons
   return { body: { instance_usage_audit_log: await auditLog(deps, call.param("before")) } };
 }
 
-/** Summarizes the audit records that hosts wrote for the last period completed before a time. @throws {Fault} 400 */
+/** Summarizes the audit records that hosts wrote for the last period completed before a time. @throws {HttpError} 400 */
 async function auditLog(deps: ComputeDeps, text: string): Promise<Json> {
   const before = timeIn(text);
   if (before === undefined) {

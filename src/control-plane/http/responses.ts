@@ -37,6 +37,16 @@ export function authenticationRequired({ baseUrl }: ServiceRequest, mount: strin
   });
 }
 
+/** Escapes text as Python's `html.escape` does. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#x27;");
+}
+
 /** Titles and explanations of OpenStack's web framework, by status. */
 const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation: string]>> = {
   400: [

@@ -1,5 +1,6 @@
 import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import { HttpError } from "./http-error.js";
 import { atOnce, newRequestId, Query } from "./request.js";
 import { withHeaders } from "./responses.js";
 import { type RouteMatch, type RoutePattern, Router } from "./router.js";
@@ -38,8 +39,13 @@ export interface Service<R extends RoutePattern, A extends Admission> {
   readonly lacks?: (route: R, admission: A) => boolean;
   readonly unrouted: (request: ServiceRequest, match: Exclude<RouteMatch<R>, { kind: "found" }>) => ServiceResponse;
   readonly handle: (route: R, routed: RoutedRequest, admission: A) => ServiceResponse | Promise<ServiceResponse>;
-  /** Handles an error that a route threw. If absent, the HTTP server responds to the error. */
-  readonly failed?: (error: unknown, routed: RoutedRequest, route: R) => ServiceResponse;
+  /** Renders an error in the format of the service's API. */
+  readonly render: (error: HttpError, request: ServiceRequest) => ServiceResponse;
+  /**
+   * Converts, and logs if unexpected, any other error that a route threw. If absent, the HTTP server responds to such
+   * errors.
+   */
+  readonly toHttpError?: (error: unknown, routed: RoutedRequest, route: R) => HttpError;
 }
 
 /** Creates the handler of one service: discovery, authentication and version, then the route, then its errors. */
@@ -77,10 +83,13 @@ export function serve<R extends RoutePattern, A extends Admission>(service: Serv
   }
 
   function failure(error: unknown, route: R, routed: RoutedRequest): ServiceResponse {
-    if (!service.failed) {
+    if (error instanceof HttpError) {
+      return service.render(error, routed.request);
+    }
+    if (!service.toHttpError) {
       throw error;
     }
-    return service.failed(error, routed, route);
+    return service.render(service.toHttpError(error, routed, route), routed.request);
   }
 
   return (request) => respond(request, newRequestId(service.random));

@@ -1,10 +1,11 @@
 import { RE2JS } from "re2js";
 import { Type } from "typebox";
 import type { ServiceHandler } from "../../runtime/http-server.js";
+import { HttpError } from "../http/http-error.js";
 import { authenticationRequired } from "../http/responses.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, forbidden, IdentityError, notFound } from "./api/identity-error.js";
+import { conflict, forbidden, notFound } from "./api/identity-error.js";
 import { BOOLEAN, checkBody, createSchema, ID, listBody, NAME, orNull, TEXT } from "./api/resource-routes.js";
 import { removeApplicationCredential } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
@@ -36,7 +37,7 @@ const ACCESS_RULE_ROUTES: readonly IdentityRoute[] = [
       const { id, user_id: userId } = ruleOf(call, "delete");
       const credentials = call.store.applicationCredentials.where("user_id", userId);
       if (credentials.some(({ access_rules: rules }) => rules.some((rule) => rule.id === id))) {
-        throw new IdentityError(
+        throw new HttpError(
           403,
           `You are not authorized to perform the requested action: May not delete access rule in use: access rule ${id} is used by an application credential.`,
         );
@@ -151,7 +152,7 @@ async function create(call: IdentityCall) {
 
 /**
  * Rejects tokens of a restricted application credential: only unrestricted ones manage other credentials.
- * @throws {IdentityError} 403
+ * @throws {HttpError} 403
  */
 function assertMayDelegate({ token, store }: IdentityCall): void {
   const { applicationCredentialId: id } = token.record;
@@ -175,7 +176,7 @@ function rolesFor(
       ref.id === undefined ? isSameName(name, ref.name) : isSameName(id, ref.id),
     );
     if (!role) {
-      throw new IdentityError(
+      throw new HttpError(
         400,
         "Invalid application credential: Cannot create an application credential with unassigned role",
       );
@@ -196,10 +197,10 @@ function expiry(
   const assumed =
     "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.";
   if (time === undefined) {
-    throw new IdentityError(400, `Timestamp not in expected format. ${assumed}`);
+    throw new HttpError(400, `Timestamp not in expected format. ${assumed}`);
   }
   if (expires <= services.clock.now()) {
-    throw new IdentityError(400, `The 'expires_at' must not be before now. ${assumed}`);
+    throw new HttpError(400, `The 'expires_at' must not be before now. ${assumed}`);
   }
   return { expires, expires_at: isoMicroseconds(time) };
 }

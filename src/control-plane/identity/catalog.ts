@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import type { Digests } from "../../runtime/cryptography.js";
+import { HttpError } from "../http/http-error.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, expecting, IdentityError, notFound } from "./api/identity-error.js";
+import { conflict, expecting, notFound } from "./api/identity-error.js";
 import {
   BOOLEAN,
   checkBody,
@@ -269,7 +270,7 @@ function inRegion(
   const id = requested.region_id ?? requested.region ?? null;
   if (id !== null && !store.regions.get(id)) {
     if (requested.region_id != null) {
-      throw new IdentityError(400, `Could not find region: ${id}.`);
+      throw new HttpError(400, `Could not find region: ${id}.`);
     }
     store.regions.insert({ id, description: "", parent_region_id: null });
   }
@@ -297,11 +298,11 @@ function createRegion(call: IdentityCall, requested: NewRegion): Region {
   return store.regions.insert(region);
 }
 
-/** @throws {IdentityError} 400, 404 */
+/** @throws {HttpError} 400, 404 */
 function requireParent(store: IdentityStore, { id, parent_region_id: parentId }: Region): void {
   for (let above = parentId; above !== null; above = store.regions.get(above)?.parent_region_id ?? null) {
     if (isSameName(above, id)) {
-      throw new IdentityError(400, `The specified parent region ${parentId} would create a circular region hierarchy.`);
+      throw new HttpError(400, `The specified parent region ${parentId} would create a circular region hierarchy.`);
     }
     if (!store.regions.get(above)) {
       throw notFound("region", above);
@@ -319,7 +320,7 @@ function removeRegion(call: IdentityCall, id: string): void {
   const regions = below(id);
   const endpoints = [...ownEndpoints(call), ...store.endpoints.list()];
   if (endpoints.some((endpoint) => regions.some((region) => isSameName(region, endpoint.region_id)))) {
-    throw new IdentityError(
+    throw new HttpError(
       403,
       `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
     );

@@ -1,7 +1,8 @@
 import { isObject } from "../../runtime/collections.js";
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, IdentityError, notFound } from "./api/identity-error.js";
+import { conflict, notFound } from "./api/identity-error.js";
 import { allows } from "./api/policy.js";
 import {
   checkBody,
@@ -94,14 +95,14 @@ function create(call: IdentityCall, body: unknown): Credential {
   const attributes = checkBody(CREATE, body);
   const { store, services } = call;
   if (attributes.type === "ec2" && attributes.project_id == null) {
-    throw new IdentityError(400, "'project_id' is a required property");
+    throw new HttpError(400, "'project_id' is a required property");
   }
   if (!store.users.get(attributes.user_id)) {
     throw notFound("user", attributes.user_id);
   }
   const access = attributes.type === "ec2" ? parsedBlob(attributes.blob).access : undefined;
   if (attributes.type === "ec2" && access === undefined) {
-    throw new IdentityError(400, "Invalid blob in credential");
+    throw new HttpError(400, "Invalid blob in credential");
   }
   const id = access === undefined ? call.newId() : services.digests.sha256(access);
   if (store.credentials.get(id)) {

@@ -1,7 +1,8 @@
 import { isObject } from "../../runtime/collections.js";
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { IdentityError, notFound } from "./api/identity-error.js";
+import { notFound } from "./api/identity-error.js";
 import { checkBody, resourceRoutes } from "./api/resource-routes.js";
 import { CREATE_DOMAIN, changeProject, createDomain, removeDomainRecord, UPDATE_DOMAIN } from "./project-rules.js";
 import type { DomainConfig, Project } from "./store/records.js";
@@ -129,7 +130,7 @@ function configOf(call: IdentityCall): Config {
   return config;
 }
 
-/** Returns the group or option of a configuration that the path names. @throws {IdentityError} 403, 404 */
+/** Returns the group or option of a configuration that the path names. @throws {HttpError} 403, 404 */
 function part(call: IdentityCall, config: Config): Json {
   const [group, option] = [call.param("group"), call.param("option")];
   if (group === "") {
@@ -150,7 +151,7 @@ function part(call: IdentityCall, config: Config): Json {
   return { [option]: value };
 }
 
-/** @throws {IdentityError} 400, 403 */
+/** @throws {HttpError} 400, 403 */
 function requestedConfig(call: IdentityCall): Config {
   const body = call.body("config");
   const [group, option] = [call.param("group"), call.param("option")];
@@ -200,11 +201,11 @@ function assertKnownOption(group: string, option: string): void {
   }
 }
 
-function invalid(reason: string): IdentityError {
-  return new IdentityError(403, `Invalid domain specific configuration: ${reason}.`);
+function invalid(reason: string): HttpError {
+  return new HttpError(403, `Invalid domain specific configuration: ${reason}.`);
 }
 
-function missing(call: IdentityCall, what: string): IdentityError {
+function missing(call: IdentityCall, what: string): HttpError {
   const domain = call.param("id");
-  return new IdentityError(404, `Could not find ${what} in domain configuration for domain ${domain}.`);
+  return new HttpError(404, `Could not find ${what} in domain configuration for domain ${domain}.`);
 }

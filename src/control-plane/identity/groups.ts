@@ -1,5 +1,6 @@
+import { HttpError } from "../http/http-error.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, IdentityError, notFound } from "./api/identity-error.js";
+import { conflict, notFound } from "./api/identity-error.js";
 import {
   checkBody,
   createSchema,
@@ -127,7 +128,7 @@ function pair(call: IdentityCall, action: string): Pair {
 
 function requireMember({ store }: IdentityCall, { group, user }: Pair): void {
   if (!store.members.has(group, user)) {
-    throw new IdentityError(404, `User '${user}' not found in group '${group}'.`);
+    throw new HttpError(404, `User '${user}' not found in group '${group}'.`);
   }
 }
 

@@ -4,12 +4,13 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../database/sql.js";
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { atOnce } from "../http/request.js";
 import { withHeaders } from "../http/responses.js";
 import { type Admission, serve } from "../http/serve.js";
 import { IdentityCall, type IdentityResponse, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
-import { IdentityError } from "./api/identity-error.js";
+import { renderIdentityError } from "./api/identity-error.js";
 import { APPLICATION_CREDENTIAL_ROUTES } from "./application-credentials.js";
 import { CATALOG_ROUTES } from "./catalog.js";
 import { CREDENTIAL_ROUTES } from "./credentials.js";
@@ -30,14 +31,14 @@ import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
 import { TokenStore } from "./tokens/token-store.js";
 import { USER_ROUTES } from "./users.js";
 
-const NO_ROUTE = new IdentityError(
+const NO_ROUTE = new HttpError(
   404,
   "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
 );
 
-const NO_METHOD = new IdentityError(405, "The method is not allowed for the requested URL.");
+const NO_METHOD = new HttpError(405, "The method is not allowed for the requested URL.");
 
-const UNEXPECTED = new IdentityError(500, "An unexpected error prevented the server from fulfilling your request.");
+const UNEXPECTED = new HttpError(500, "An unexpected error prevented the server from fulfilling your request.");
 
 const ROUTES: readonly IdentityRoute[] = [
   {
@@ -145,18 +146,15 @@ function identityHandler(services: IdentityServices, logger: Logger): ServiceHan
     headers: (requestId) => ({ vary: "X-Auth-Token", "x-openstack-request-id": requestId }),
     // Routes check tokens themselves, since each has different requirements.
     admit: ({ path }) => ({ path }),
-    unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
+    unrouted: (_, { kind }) => renderIdentityError(kind === "unknown" ? NO_ROUTE : NO_METHOD),
     handle: (route, routed) =>
       atOnce(route.handle(new IdentityCall(services, routed)), (response) =>
         toServiceResponse(response, routed.request.method === "HEAD"),
       ),
-    failed: (error, { request }) => {
-      if (error instanceof IdentityError) {
-        return challenge(error, request);
-      }
-      const { method, path } = request;
+    render: challenge,
+    toHttpError: (error, { request: { method, path } }) => {
       logger.error("a request to Identity failed unexpectedly", { err: error, method, path });
-      return UNEXPECTED.toResponse();
+      return UNEXPECTED;
     },
   });
 }
@@ -169,8 +167,8 @@ function toServiceResponse({ status = 200, headers = {}, body }: IdentityRespons
   };
 }
 
-function challenge(error: IdentityError, request: ServiceRequest): ServiceResponse {
-  const response = error.toResponse();
+function challenge(error: HttpError, request: ServiceRequest): ServiceResponse {
+  const response = renderIdentityError(error);
   if (error.status !== 401) {
     return response;
   }

@@ -1,7 +1,8 @@
 import { Type } from "typebox";
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, expecting, IdentityError } from "./api/identity-error.js";
+import { conflict, expecting } from "./api/identity-error.js";
 import { checkBody, ID, listBody, orNull, resourceRoutes, TEXT, targetOf } from "./api/resource-routes.js";
 import { ownServices } from "./catalog.js";
 import type { IdentityStore } from "./store/identity-store.js";
@@ -148,7 +149,7 @@ export const LIMIT_ROUTES: readonly IdentityRoute[] = [
       const limit = found(call, "update");
       const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
       if (id !== undefined && id !== limit.id) {
-        throw new IdentityError(400, "Cannot change ID");
+        throw new HttpError(400, "Cannot change ID");
       }
       return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
     },
@@ -171,7 +172,7 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
   const owner = ownerOf(call, attributes);
   const registered = registeredLimit(store, key);
   if (!registered) {
-    throw new IdentityError(403, "Unable to create a limit that has no corresponding registered limit.");
+    throw new HttpError(403, "Unable to create a limit that has no corresponding registered limit.");
   }
   const limit = { id: call.newId(), registered_limit_id: registered.id, ...owner, resource_limit, description };
   const isTaken = store.limits
@@ -188,14 +189,14 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
   return store.limits.insert(limit);
 }
 
-/** Returns the owner of a new limit. The project id of a domain counts as a domain. @throws {IdentityError} 400 */
+/** Returns the owner of a new limit. The project id of a domain counts as a domain. @throws {HttpError} 400 */
 function ownerOf(
   { store }: IdentityCall,
   attributes: Type.Static<typeof CREATE>[number],
 ): Pick<Limit, "project_id" | "domain_id"> {
   const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...attributes };
   if ((project === null) === (domain === null)) {
-    throw new IdentityError(400, "A limit is of a project or of a domain: give project_id or domain_id.");
+    throw new HttpError(400, "A limit is of a project or of a domain: give project_id or domain_id.");
   }
   if (domain !== null && !store.domain(domain)) {
     throw expecting("domain_id", "limit");
@@ -222,7 +223,7 @@ function listed({ store, token }: IdentityCall): readonly Limit[] {
   });
 }
 
-/** @throws {IdentityError} 401, 403, 404 */
+/** @throws {HttpError} 401, 403, 404 */
 function found(call: IdentityCall, what: "get" | "update" | "delete"): Limit {
   const id = call.param("id");
   const limit = call.store.limits.get(id);
@@ -249,7 +250,7 @@ function withLink(call: IdentityCall, limit: Limit): Readonly<Record<string, unk
   return { ...view(call, limit), links: { self: `${call.root}/limits/${limit.id}` } };
 }
 
-/** @throws {IdentityError} 409 */
+/** @throws {HttpError} 409 */
 function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): void {
   const other = registeredLimit(store, key);
   if (other && other.id !== own) {
@@ -257,10 +258,10 @@ function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): 
   }
 }
 
-/** @throws {IdentityError} 403 */
+/** @throws {HttpError} 403 */
 function assertUnused({ store }: IdentityCall, id: string): void {
   if (store.limits.list().some(({ registered_limit_id: registered }) => registered === id)) {
-    throw new IdentityError(
+    throw new HttpError(
       403,
       `Unable to update or delete registered limit ${id} because there are project limits associated with it.`,
     );
@@ -276,7 +277,7 @@ function registeredLimit(store: IdentityStore, key: LimitKey): RegisteredLimit |
     );
 }
 
-/** @throws {IdentityError} 400 the service or the region does not exist */
+/** @throws {HttpError} 400 the service or the region does not exist */
 function requirePlace(
   call: IdentityCall,
   kind: string,
@@ -292,8 +293,8 @@ function requirePlace(
   }
 }
 
-function limitNotFound(kind: string, id: string): IdentityError {
-  return new IdentityError(404, `Could not find ${kind} for ${id}.`);
+function limitNotFound(kind: string, id: string): HttpError {
+  return new HttpError(404, `Could not find ${kind} for ${id}.`);
 }
 
 /** Returns the bodies of a POST, which can create several records. */

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
+import { HttpError } from "../http/http-error.js";
 import type { IdentityRoute } from "./api/identity-call.js";
-import { IdentityError } from "./api/identity-error.js";
 import { checkBody, createSchema, orNull, resourceRoutes, TEXT, updateSchema } from "./api/resource-routes.js";
 import type { PlainRecord } from "./store/records.js";
 
@@ -42,7 +42,7 @@ export const CONSUMER_ROUTES: readonly IdentityRoute[] = resourceRoutes<PlainRec
   update: ({ store }, consumer, body) => {
     const requestedChanges = checkBody(UPDATE_CONSUMER, body);
     if ("secret" in requestedChanges) {
-      throw new IdentityError(400, "Cannot change consumer secret");
+      throw new HttpError(400, "Cannot change consumer secret");
     }
     return store.consumers.update({ ...consumer, ...requestedChanges });
   },

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
+import { HttpError } from "../http/http-error.js";
 import type { IdentityCall } from "./api/identity-call.js";
-import { conflict, IdentityError } from "./api/identity-error.js";
+import { conflict } from "./api/identity-error.js";
 import { BOOLEAN, createSchema, ID, OPTIONS, orNull, SHORT_NAME, TEXT, updateSchema } from "./api/resource-routes.js";
 import { endTokens, type IdentityStore, removeDomain } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
@@ -8,7 +9,7 @@ import { newProject, type Project } from "./store/records.js";
 /** Max depth of the project tree, including the domain: Keystone's `[DEFAULT] max_project_tree_depth`. */
 const DEEPEST = 5;
 
-/** @throws {IdentityError} 409 if the domain has another project of that name */
+/** @throws {HttpError} 409 if the domain has another project of that name */
 export function assertUniqueName(store: IdentityStore, { id, name, domain_id: domain, is_domain }: Project): void {
   const other = store.projects.named(name, domain);
   if (!other || other.id === id) {
@@ -22,30 +23,30 @@ export function assertUniqueName(store: IdentityStore, { id, name, domain_id: do
   );
 }
 
-/** @throws {IdentityError} 400, 403 if the parent or domain cannot have the new project */
+/** @throws {HttpError} 400, 403 if the parent or domain cannot have the new project */
 export function assertValidParent(store: IdentityStore, { domain_id: domainId, parent_id: parentId }: Project): void {
   const domain = domainId === null ? undefined : store.domain(domainId);
   if (!domain) {
-    throw new IdentityError(400, `Could not find domain: ${domainId}.`);
+    throw new HttpError(400, `Could not find domain: ${domainId}.`);
   }
   const parent = parentId === null ? undefined : store.projects.get(parentId);
   if (!parent) {
-    throw new IdentityError(400, `Could not find project: ${parentId}.`);
+    throw new HttpError(400, `Could not find project: ${parentId}.`);
   }
   const parentDomain = parent.is_domain ? parent.id : parent.domain_id;
   if (parentDomain !== domainId) {
-    throw new IdentityError(
+    throw new HttpError(
       400,
       `Cannot create project, since it specifies its domain_id ${domainId}, but specifies a parent in a different domain (${parentDomain}).`,
     );
   }
   const above = [parent, ...parentsOf(store, parent)];
   if (above.length >= DEEPEST) {
-    throw new IdentityError(403, `Max hierarchy depth reached for ${parent.id} branch.`);
+    throw new HttpError(403, `Max hierarchy depth reached for ${parent.id} branch.`);
   }
   const disabled = above.find(({ enabled }) => !enabled);
   if (disabled) {
-    throw new IdentityError(403, `Cannot create project in a branch containing a disabled project: ${disabled.id}.`);
+    throw new HttpError(403, `Cannot create project in a branch containing a disabled project: ${disabled.id}.`);
   }
 }
 
@@ -59,13 +60,13 @@ export function childrenOf(store: IdentityStore, id: string): readonly Project[]
   return store.projects.where("parent_id", id);
 }
 
-/** Stores a changed project or domain. Disabling it ends its tokens. @throws {IdentityError} 403, 409 */
+/** Stores a changed project or domain. Disabling it ends its tokens. @throws {HttpError} 403, 409 */
 export function changeProject(store: IdentityStore, before: Project, after: Project): Project {
   assertUniqueName(store, after);
   const disabled = before.enabled && !after.enabled;
   const alive = (id: string): boolean => childrenOf(store, id).some((child) => child.enabled || alive(child.id));
   if (disabled && !after.is_domain && alive(after.id)) {
-    throw new IdentityError(403, `Cannot disable project ${after.id} since its subtree contains enabled projects.`);
+    throw new HttpError(403, `Cannot disable project ${after.id} since its subtree contains enabled projects.`);
   }
   store.projects.update(after);
   if (disabled) {
@@ -77,7 +78,7 @@ export function changeProject(store: IdentityStore, before: Project, after: Proj
   return after;
 }
 
-/** Creates a domain: a project without a parent. @throws {IdentityError} 409 */
+/** Creates a domain: a project without a parent. @throws {HttpError} 409 */
 export function createDomain(call: IdentityCall, attributes: Partial<Project> & Pick<Project, "name">): Project {
   const domain = newProject(call.newId(), attributes.name, {
     ...attributes,
@@ -90,10 +91,10 @@ export function createDomain(call: IdentityCall, attributes: Partial<Project> & 
   return call.store.projects.insert(domain);
 }
 
-/** @throws {IdentityError} 403 if the domain is enabled */
+/** @throws {HttpError} 403 if the domain is enabled */
 export function removeDomainRecord(store: IdentityStore, domain: Project): void {
   if (domain.enabled) {
-    throw new IdentityError(403, "Cannot delete a domain that is enabled, please disable it first.");
+    throw new HttpError(403, "Cannot delete a domain that is enabled, please disable it first.");
   }
   removeDomain(store, domain.id);
 }

@@ -1,6 +1,7 @@
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
-import { IdentityError, notFound } from "./api/identity-error.js";
+import { notFound } from "./api/identity-error.js";
 import { checkBody, resourceRoutes, targetOf, withLinks } from "./api/resource-routes.js";
 import { effectiveRoles } from "./effective-roles.js";
 import {
@@ -90,7 +91,7 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
       const changes = checkBody(UPDATE_PROJECT, body);
       for (const member of ["parent_id", "is_domain"] as const) {
         if (changes[member] !== undefined && changes[member] !== project[member]) {
-          throw new IdentityError(403, `Update of \`${member}\` is not allowed.`);
+          throw new HttpError(403, `Update of \`${member}\` is not allowed.`);
         }
       }
       return store.sql.transaction(() => changeProject(store, project, { ...project, ...changes }));
@@ -106,7 +107,7 @@ function create(call: IdentityCall, body: unknown): Project {
   const attributes = checkBody(CREATE_PROJECT, body);
   if (attributes.is_domain === true) {
     if (attributes.domain_id != null || attributes.parent_id != null) {
-      throw new IdentityError(400, "only root projects are allowed to act as domains.");
+      throw new HttpError(400, "only root projects are allowed to act as domains.");
     }
     return createDomain(call, attributes);
   }
@@ -133,7 +134,7 @@ function remove({ store }: IdentityCall, project: Project): void {
     return;
   }
   if (childrenOf(store, project.id).length > 0) {
-    throw new IdentityError(
+    throw new HttpError(
       403,
       `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
     );
@@ -177,11 +178,11 @@ function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResp
   return { body: { tags, links: { self: call.url } } };
 }
 
-/** Returns the projects above and below a project as the query requests them: `?parents_as_ids`. @throws {IdentityError} 400 */
+/** Returns the projects above and below a project as the query requests them: `?parents_as_ids`. @throws {HttpError} 400 */
 function relatives(call: IdentityCall, project: Project): Readonly<Record<string, Json>> {
   for (const side of ["parents", "subtree"]) {
     if (call.flag(`${side}_as_list`) && call.flag(`${side}_as_ids`)) {
-      throw new IdentityError(400, `Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
+      throw new HttpError(400, `Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
     }
   }
   const { store } = call;

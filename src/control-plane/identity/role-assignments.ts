@@ -1,6 +1,7 @@
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { IdentityError, notFound } from "./api/identity-error.js";
+import { notFound } from "./api/identity-error.js";
 import { listBody, targetOf, withLinks } from "./api/resource-routes.js";
 import { ancestors, withImplied } from "./effective-roles.js";
 import { type Grant, removeApplicationCredential } from "./store/identity-store.js";
@@ -76,7 +77,7 @@ function routesOf(place: Place): readonly IdentityRoute[] {
   ];
 }
 
-/** Authorizes the caller and returns the grant that the path names. @throws {IdentityError} 401, 403, 404 */
+/** Authorizes the caller and returns the grant that the path names. @throws {HttpError} 401, 403, 404 */
 function grantOf(call: IdentityCall, place: Place, verb: "list" | "check" | "create" | "revoke"): GrantOf {
   const { store } = call;
   const { actor, target, inherited } = place;
@@ -118,7 +119,7 @@ function withRole(call: IdentityCall, grant: GrantOf): Grant {
 
 function requireGrant({ store }: IdentityCall, grant: Grant): void {
   if (!store.grants.has(grant)) {
-    throw new IdentityError(
+    throw new HttpError(
       404,
       `Could not find role assignment with role: ${grant.roleId}, user or group: ${grant.actorId}, project, domain, or system: ${grant.targetId}.`,
     );
@@ -167,7 +168,7 @@ export const ROLE_ASSIGNMENT_ROUTES: readonly IdentityRoute[] = [
   },
 ];
 
-/** @throws {IdentityError} 400 */
+/** @throws {HttpError} 400 */
 function assertFilterCombination(call: IdentityCall): void {
   const has = (name: string) => (call.query.get(name) ?? "") !== "";
   const conflicts: readonly (readonly [boolean, string])[] = [
@@ -190,7 +191,7 @@ function assertFilterCombination(call: IdentityCall): void {
   ];
   const conflict = conflicts.find(([wrong]) => wrong);
   if (conflict) {
-    throw new IdentityError(400, conflict[1]);
+    throw new HttpError(400, conflict[1]);
   }
 }
 

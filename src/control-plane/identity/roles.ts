@@ -1,6 +1,7 @@
+import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, IdentityError, notFound } from "./api/identity-error.js";
+import { conflict, notFound } from "./api/identity-error.js";
 import {
   checkBody,
   createSchema,
@@ -147,24 +148,24 @@ function bothRoles(call: IdentityCall): Rule {
 function knownRule(call: IdentityCall): Rule {
   const rule = bothRoles(call);
   if (!call.store.impliedRoles.has(rule.prior.id, rule.implied.id)) {
-    throw new IdentityError(404, `${rule.prior.id} does not imply ${rule.implied.id}.`);
+    throw new HttpError(404, `${rule.prior.id} does not imply ${rule.implied.id}.`);
   }
   return rule;
 }
 
 /**
  * Rejects rules that imply `admin`, form a cycle, or lead from a global role to a role of a domain.
- * @throws {IdentityError} 403
+ * @throws {HttpError} 403
  */
 function assertValidRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   if (implied.name === "admin") {
-    throw new IdentityError(403, `${implied.id} cannot be an implied roles.`);
+    throw new HttpError(403, `${implied.id} cannot be an implied roles.`);
   }
   if (prior.domain_id === null && implied.domain_id !== null) {
-    throw new IdentityError(403, `Global role ${prior.id} cannot imply a domain-specific role ${implied.id}.`);
+    throw new HttpError(403, `Global role ${prior.id} cannot imply a domain-specific role ${implied.id}.`);
   }
   if (withImplied(store, [implied.id]).has(prior.id)) {
-    throw new IdentityError(403, `The rule from ${prior.id} to ${implied.id} would be circular.`);
+    throw new HttpError(403, `The rule from ${prior.id} to ${implied.id} would be circular.`);
   }
 }
 

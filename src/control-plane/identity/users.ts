@@ -1,6 +1,7 @@
 import { Type } from "typebox";
+import { HttpError } from "../http/http-error.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, IdentityError, notFound, unauthorized } from "./api/identity-error.js";
+import { conflict, notFound, unauthorized } from "./api/identity-error.js";
 import {
   BOOLEAN,
   checkBody,
@@ -139,13 +140,13 @@ async function changePassword(call: IdentityCall) {
   return { status: 204 };
 }
 
-/** @throws {IdentityError} 403 */
+/** @throws {HttpError} 403 */
 async function preparePassword({ services }: IdentityCall, password: string | null | undefined) {
   if (password === undefined || password === null) {
     return undefined;
   }
   if (password.length > LONGEST_PASSWORD) {
-    throw new IdentityError(
+    throw new HttpError(
       403,
       `The password length must be less than or equal to ${LONGEST_PASSWORD}. The server could not comply with the request because the password is invalid.`,
     );

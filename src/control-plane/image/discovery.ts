@@ -1,7 +1,8 @@
 import type { ServiceResponse } from "../../runtime/http-server.js";
+import { conflict, forbidden } from "../http/http-error.js";
 import { json } from "../http/responses.js";
 import { type ImageCall, type ImageRoute, imageUsage, NO_CONTENT } from "./api/call.js";
-import { conflict, forbidden, type NamedSchema } from "./api/fault.js";
+import type { NamedSchema } from "./api/fault.js";
 import { findOwnImage, requirePolicy } from "./api/policy.js";
 import { MEMBER_STATUSES } from "./image-tables.js";
 import { IMAGE_SCHEMA, UUID_PATTERN } from "./images/image-attributes.js";

@@ -1,10 +1,11 @@
 import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
+import { HttpError, notFound } from "../http/http-error.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { ImageCall, type ImageLimits, type ImageRoute } from "./api/call.js";
-import { ImageFault, notFound } from "./api/fault.js";
+import { renderFault } from "./api/fault.js";
 import { INFO_ROUTES, SCHEMA_ROUTES } from "./discovery.js";
 import { DATA_ROUTES } from "./image-data.js";
 import type { ImageStore } from "./image-store.js";
@@ -47,19 +48,14 @@ export function createImageApi(options: ImageOptions) {
       const fault =
         match.kind === "unknown"
           ? notFound()
-          : new ImageFault(405, `The method ${request.method} is not allowed for this resource.`, {
-              allow: allowed.join(", "),
+          : new HttpError(405, `The method ${request.method} is not allowed for this resource.`, {
+              headers: { allow: allowed.join(", ") },
             });
-      return fault.toResponse(request);
+      return renderFault(fault, request);
     },
     handle: (route, { request, requestId, params, query }, { caller }) =>
       route.handle(new ImageCall({ request, requestId, params, query, caller, store, random, limits })),
-    failed: (error, { request }) => {
-      if (error instanceof ImageFault) {
-        return error.toResponse(request);
-      }
-      throw error;
-    },
+    render: renderFault,
   });
 }
 
@@ -73,7 +69,7 @@ function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { 
     return { response: authenticationRequired(request, "/image") };
   }
   // A path with a trailing slash is unknown here, unlike in other services.
-  return request.path.endsWith("/") ? { response: notFound().toResponse(request) } : { path: request.path, caller };
+  return request.path.endsWith("/") ? { response: renderFault(notFound(), request) } : { path: request.path, caller };
 }
 
 /** Minor versions of a Glance with multiple stores and without a cache. */

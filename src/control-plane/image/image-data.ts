@@ -1,9 +1,9 @@
 import type { Bytes } from "../../runtime/http.js";
 import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/http-server.js";
+import { badRequest, conflict, forbidden, HttpError, tooLarge } from "../http/http-error.js";
 import { json } from "../http/responses.js";
 import { isoMicroseconds } from "../http/times.js";
 import { assertWithinQuota, type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
-import { badRequest, conflict, forbidden, ImageFault, tooLarge } from "./api/fault.js";
 import { findImage, findOwnImage, requirePolicy } from "./api/policy.js";
 import type { Image } from "./image.js";
 import { importImage } from "./image-import.js";
@@ -47,7 +47,7 @@ function taskView(task: Task): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Handles GET /v2/images/{id}/file. The status is 204 if there is no data. @throws {ImageFault} 403, 404 */
+/** Handles GET /v2/images/{id}/file. The status is 204 if there is no data. @throws {HttpError} 403, 404 */
 async function download(call: ImageCall): Promise<ServiceResponse> {
   const { image, target } = findImage(call);
   requirePolicy(call.caller, "download_image", target);
@@ -73,7 +73,7 @@ async function download(call: ImageCall): Promise<ServiceResponse> {
 
 /**
  * Handles PUT /v2/images/{id}/file, which stores the complete data or nothing.
- * @throws {ImageFault} 400, 403, 404, 409, 410, 413, 415
+ * @throws {HttpError} 400, 403, 404, 409, 410, 413, 415
  */
 async function upload(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "upload_image");
@@ -90,7 +90,7 @@ async function upload(call: ImageCall): Promise<ServiceResponse> {
 
 /**
  * Handles PUT /v2/images/{id}/stage, which stores the complete data or nothing.
- * @throws {ImageFault} 403, 404, 409, 410, 413, 415
+ * @throws {HttpError} 403, 404, 409, 410, 413, 415
  */
 async function stage(call: ImageCall): Promise<ServiceResponse> {
   const image = findOwnImage(call, "modify_image");
@@ -103,7 +103,7 @@ async function stage(call: ImageCall): Promise<ServiceResponse> {
 
 /**
  * Checks the number of uploads. An image that is already uploading fails later because of its status. @throws
- * {ImageFault} 413
+ * {HttpError} 413
  */
 function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
   if (status === "queued") {
@@ -111,11 +111,11 @@ function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
   }
 }
 
-/** @throws {ImageFault} 415 */
+/** @throws {HttpError} 415 */
 function bytesOf({ bytes, headers }: ServiceRequest): Bytes {
   const type = headers["content-type"] ?? "";
   if (bytes === undefined && type !== BYTES) {
-    throw new ImageFault(415, `The request media type ${type} is not supported by this server: ${BYTES} is.`);
+    throw new HttpError(415, `The request media type ${type} is not supported by this server: ${BYTES} is.`);
   }
   return bytes ?? nothing();
 }
@@ -131,7 +131,7 @@ function assertHasFormats({ diskFormat, containerFormat }: Image): void {
   }
 }
 
-/** Converts errors of the image store. @throws {ImageFault} 409, 410, 413; rethrows other errors */
+/** Converts errors of the image store. @throws {HttpError} 409, 410, 413; rethrows other errors */
 async function orFault(work: Promise<void>): Promise<void> {
   try {
     await work;
@@ -143,7 +143,7 @@ async function orFault(work: Promise<void>): Promise<void> {
       throw tooLarge(error.message);
     }
     if (error instanceof ImageGone) {
-      throw new ImageFault(410, error.message);
+      throw new HttpError(410, error.message);
     }
     throw error;
   }

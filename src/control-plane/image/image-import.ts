@@ -1,8 +1,8 @@
 import { isObject } from "../../runtime/collections.js";
 import type { ServiceResponse } from "../../runtime/http-server.js";
+import { badRequest, conflict } from "../http/http-error.js";
 import { REGION } from "../identity/store/bootstrap.js";
 import { assertWithinQuota, type ImageCall } from "./api/call.js";
-import { badRequest, conflict } from "./api/fault.js";
 import { findImage, findOwnImage, may, requirePolicy, sees } from "./api/policy.js";
 import type { Image } from "./image.js";
 import { ImageStatusConflict } from "./image-store.js";
@@ -31,7 +31,7 @@ const INHERITED = ["hw_", "trait:", "os_distro", "os_secure_boot", "os_type"];
 /**
  * Handles POST /v2/images/{id}/import. The import has completed or failed before the response, as the image's tasks
  * report.
- * @throws {ImageFault} 400, 403, 404, 409
+ * @throws {HttpError} 400, 403, 404, 409
  */
 export async function importImage(call: ImageCall): Promise<ServiceResponse> {
   const body = call.object();
@@ -71,7 +71,7 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
   return { status: 202, headers: {}, body: "" };
 }
 
-/** @throws {ImageFault} 409 */
+/** @throws {HttpError} 409 */
 function assertImportableStatus({ status, containerFormat, diskFormat }: Image, method: ImportRequest["method"]): void {
   if (method === "copy-image") {
     if (status !== "active") {
@@ -151,7 +151,7 @@ function sourceOf(
   return source;
 }
 
-/** Parses the body of an import. @throws {ImageFault} 400 */
+/** Parses the body of an import. @throws {HttpError} 400 */
 function readImport(body: Readonly<Record<string, unknown>>): ImportRequest {
   const { method } = body;
   if (method === undefined) {

@@ -1,10 +1,10 @@
 import { DuplicateRecord } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import type { ServiceResponse } from "../../runtime/http-server.js";
+import { badRequest, conflict, forbidden, notFound, tooLarge } from "../http/http-error.js";
 import { json } from "../http/responses.js";
 import { isoSeconds } from "../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
-import { badRequest, conflict, forbidden, notFound, tooLarge } from "./api/fault.js";
 import { type FoundImage, findImage, may, type RuleName } from "./api/policy.js";
 import { MEMBER_STATUSES, type Member } from "./image-tables.js";
 

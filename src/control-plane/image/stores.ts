@@ -1,4 +1,4 @@
-import { badRequest, conflict, notFound } from "./api/fault.js";
+import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Image } from "./image.js";
 
 /**
@@ -22,7 +22,7 @@ export function storesOf({ status, stores }: Image): readonly string[] {
   return stores.length === 0 ? [DEFAULT_STORE] : stores;
 }
 
-/** Returns the store that the header of an upload names. @throws {ImageFault} 400 */
+/** Returns the store that the header of an upload names. @throws {HttpError} 400 */
 export function uploadStore(named: string | undefined): readonly string[] {
   const store = named ?? DEFAULT_STORE;
   if (!STORE_IDS.includes(store)) {
@@ -31,7 +31,7 @@ export function uploadStore(named: string | undefined): readonly string[] {
   return [store];
 }
 
-/** Returns the stores that the body or header of an import names. @throws {ImageFault} 400, 409 */
+/** Returns the stores that the body or header of an import names. @throws {HttpError} 400, 409 */
 export function importStores(body: Readonly<Record<string, unknown>>, header: string | undefined): readonly string[] {
   const { stores: named, all_stores: isAll } = body;
   if (named !== undefined && !(Array.isArray(named) && named.every((each) => typeof each === "string"))) {
@@ -52,7 +52,7 @@ export function importStores(body: Readonly<Record<string, unknown>>, header: st
   return ordered(requestedStores);
 }
 
-/** @throws {ImageFault} 409 */
+/** @throws {HttpError} 409 */
 export function checkStore(store: string): string {
   if (!STORE_IDS.includes(store)) {
     throw conflict(`The selected store ${store} is not available on this node.`);
@@ -65,7 +65,7 @@ export function ordered(stores: readonly string[]): readonly string[] {
   return STORE_IDS.filter((store) => stores.includes(store));
 }
 
-/** Returns the image's stores without one. @throws {ImageFault} 404 */
+/** Returns the image's stores without one. @throws {HttpError} 404 */
 export function without(image: Image, store: string): readonly string[] {
   const stores = storesOf(image);
   if (!stores.includes(store)) {

@@ -1,4 +1,4 @@
-import { NetworkFault } from "./api/call.js";
+import { HttpError } from "../http/http-error.js";
 
 /** The only network: flat, shared, predefined and immutable. */
 export const FLAT_NETWORK = {
@@ -12,12 +12,12 @@ export const FLAT_NETWORK = {
 /** The availability zone's name, as in Nova's default. */
 export const NETWORK_ZONE = "nova";
 
-/** Rejects changes that only a service with more than one network could make. @throws {NetworkFault} 403 */
+/** Rejects changes that only a service with more than one network could make. @throws {HttpError} 403 */
 export function rejectChange(what: string): never {
   const { name } = FLAT_NETWORK;
-  throw new NetworkFault(
+  throw new HttpError(
     403,
-    "OneFlatNetwork",
     `This cloud has one flat network, '${name}', that all projects share: ${what}. Use the network '${name}' as it is.`,
+    { code: "OneFlatNetwork" },
   );
 }

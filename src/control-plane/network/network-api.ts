@@ -4,12 +4,13 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import { EventLoopTicks } from "../event-loop.js";
+import { HttpError, notFound } from "../http/http-error.js";
 import { jsonText } from "../http/json.js";
 import { atOnce } from "../http/request.js";
 import { authenticationRequired, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
-import { NetworkCall, NetworkFault, type NetworkRoute, networkFault, notFound } from "./api/call.js";
+import { NetworkCall, type NetworkRoute, networkFault, renderNetworkError } from "./api/call.js";
 import { routesOf } from "./api/resource-routes.js";
 import { NETWORK_ROUTES } from "./networks.js";
 import { BINDING_ROUTES } from "./port-bindings.js";
@@ -52,7 +53,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
     random,
     headers: (requestId) => ({ "x-openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
-    unrouted: (_request, { kind }) => (kind === "unknown" ? notFound() : NO_METHOD).toResponse(),
+    unrouted: (_request, { kind }) => renderNetworkError(kind === "unknown" ? notFound() : NO_METHOD),
     handle: (route, { request, params, query }, { caller }) => {
       const ticks = new EventLoopTicks(options);
       const call = new NetworkCall({ request, caller, params, query, store, ticks });
@@ -62,7 +63,8 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
         return atOnce(text, (written) => ({ status, headers, body: written }));
       });
     },
-    failed: (error, { request, requestId }, route) => {
+    render: renderNetworkError,
+    toHttpError: (error, { request, requestId }, route) => {
       const fault = networkFault(error);
       if (!fault) {
         const { method } = request;
@@ -73,18 +75,14 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
           route: route.path,
         });
       }
-      return (fault ?? UNEXPECTED).toResponse();
+      return fault ?? UNEXPECTED;
     },
   });
 }
 
-const NO_METHOD = new NetworkFault(405, "HTTPMethodNotAllowed", "The method is not allowed for this resource.");
+const NO_METHOD = new HttpError(405, "The method is not allowed for this resource.");
 
-const UNEXPECTED = new NetworkFault(
-  500,
-  "HTTPInternalServerError",
-  "Request Failed: internal server error while processing your request.",
-);
+const UNEXPECTED = new HttpError(500, "Request Failed: internal server error while processing your request.");
 
 /** Collections that the version document lists. */
 const COLLECTIONS = ["network", "subnet", "port", "security-group", "security-group-rule", "extension", "quota"];

@@ -1,8 +1,9 @@
 import type { NetworkPort } from "../../conductor-client/methods/conductor.js";
 import { type AgentBus, hostsOf, sendInstanceEvents } from "../conductor/agent-messages.js";
+import { notFound } from "../http/http-error.js";
 import type { Port } from "../store/ports.js";
 import type { Store } from "../store/store.js";
-import { enforce, type NetworkCall, type NetworkResponse, type NetworkRoute, notFound } from "./api/call.js";
+import { enforce, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
 import { FLAT_NETWORK } from "./flat-network.js";
 import { bindingAt } from "./ports.js";
 

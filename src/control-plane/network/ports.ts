@@ -1,9 +1,10 @@
 import { isObject } from "../../runtime/collections.js";
+import { badRequest, HttpError } from "../http/http-error.js";
 import { isoSeconds } from "../http/times.js";
 import { pythonRepr } from "../python/repr.js";
 import { addressText } from "../store/network-settings.js";
 import type { Port } from "../store/ports.js";
-import { badRequest, enforce, invalidInput, may, type NetworkCall, NetworkFault } from "./api/call.js";
+import { enforce, invalidInput, may, type NetworkCall } from "./api/call.js";
 import type { Input } from "./api/input.js";
 import type { Attributes } from "./api/listing.js";
 import type { Resource } from "./api/resource-routes.js";
@@ -90,14 +91,12 @@ function createPort(call: NetworkCall, input: Input): Port {
   assertSupportedValues(input);
   enforce(caller, "create_port", projectId);
   if (mac !== undefined && !may(caller, "create_port:mac_address")) {
-    throw new NetworkFault(
-      403,
-      "PolicyNotAuthorized",
-      "(rule:create_port and rule:create_port:mac_address) is disallowed by policy",
-    );
+    throw new HttpError(403, "(rule:create_port and rule:create_port:mac_address) is disallowed by policy", {
+      code: "PolicyNotAuthorized",
+    });
   }
   if (network !== FLAT_NETWORK.id) {
-    throw new NetworkFault(404, "NetworkNotFound", `Network ${network} could not be found.`);
+    throw new HttpError(404, `Network ${network} could not be found.`, { code: "NetworkNotFound" });
   }
   return store.transaction(() => {
     assertWithinQuota(store, "port", projectId);
@@ -138,7 +137,7 @@ const MAC = /^([0-9a-f]{2}([:-]))(?:[0-9a-f]{2}\2){4}[0-9a-f]{2}$|^([0-9a-f]{4}\
 
 const NOT_OF_A_PORT = ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"];
 
-/** Returns undefined if none is requested. @throws {NetworkFault} 400 */
+/** Returns undefined if none is requested. @throws {HttpError} 400 */
 function readMac(input: Input): string | undefined {
   const value = input.any("mac_address");
   if (value === undefined) {
@@ -152,41 +151,39 @@ function readMac(input: Input): string | undefined {
   return mac;
 }
 
-/** @throws {NetworkFault} 409 */
+/** @throws {HttpError} 409 */
 function assertMacNotInUse({ store }: NetworkCall, mac: string | undefined): void {
   if (mac !== undefined && store.ports.withMac(mac)) {
-    throw new NetworkFault(
+    throw new HttpError(
       409,
-      "MacAddressInUse",
       `Unable to complete operation for network ${FLAT_NETWORK.id}. The mac address ${mac} is in use.`,
+      { code: "MacAddressInUse" },
     );
   }
 }
 
 /**
  * Checks that the MAC address may change. A bound port's may not, because a running guest would use the old one.
- * @throws {NetworkFault} 403, 409
+ * @throws {HttpError} 403, 409
  */
 function assertMacChangeable(call: NetworkCall, port: Port, mac: string): void {
   if (!may(call.caller, "update_port:mac_address")) {
-    throw new NetworkFault(
-      403,
-      "PolicyNotAuthorized",
-      "(rule:update_port and rule:update_port:mac_address) is disallowed by policy",
-    );
+    throw new HttpError(403, "(rule:update_port and rule:update_port:mac_address) is disallowed by policy", {
+      code: "PolicyNotAuthorized",
+    });
   }
   if (port.host !== null) {
-    throw new NetworkFault(
+    throw new HttpError(
       409,
-      "PortBound",
       `Unable to complete operation on port ${port.uuid}, port is already bound, port type: ` +
         `${bindingAt(port.host).vif_type}, old_mac ${port.mac}, new_mac ${mac}.`,
+      { code: "PortBound" },
     );
   }
   assertMacNotInUse(call, mac);
 }
 
-/** Rejects tags in an update: existing ports have separate routes for tags. @throws {NetworkFault} 400 */
+/** Rejects tags in an update: existing ports have separate routes for tags. @throws {HttpError} 400 */
 function assertNoTags(input: Input): void {
   if (input.any("tags") !== undefined) {
     throw badRequest("Cannot update read-only attribute tags");
@@ -195,7 +192,7 @@ function assertNoTags(input: Input): void {
 
 const DEFAULTS = { name: "", description: "", adminStateUp: true, deviceId: "", deviceOwner: "" };
 
-/** Rejects changes of the device, which only Compute sets. @throws {NetworkFault} 400 */
+/** Rejects changes of the device, which only Compute sets. @throws {HttpError} 400 */
 function keepDevice(input: Input, port: Pick<Port, "deviceId" | "deviceOwner">): void {
   for (const [name, found] of [
     ["device_id", port.deviceId],
@@ -217,19 +214,19 @@ function readAttributes(input: Input): Partial<Pick<Port, "name" | "description"
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
 }
 
-/** Returns undefined if the body contains no groups. @throws {NetworkFault} 400, 404 */
+/** Returns undefined if the body contains no groups. @throws {HttpError} 400, 404 */
 function readGroups({ store, caller }: NetworkCall, input: Input): readonly string[] | undefined {
   const groups = input.uuids("security_groups");
   for (const uuid of groups ?? []) {
     const group = store.securityGroups.get(uuid);
     if (!group || !may(caller, "get_security_group", group.projectId)) {
-      throw new NetworkFault(404, "SecurityGroupNotFound", `Security group ${uuid} does not exist`);
+      throw new HttpError(404, `Security group ${uuid} does not exist`, { code: "SecurityGroupNotFound" });
     }
   }
   return groups;
 }
 
-/** Returns undefined if no address is requested. @throws {NetworkFault} 400 */
+/** Returns undefined if no address is requested. @throws {HttpError} 400 */
 function readAddress(input: Input): string | undefined {
   const value = input.any("fixed_ips");
   if (value === undefined || value === null) {
@@ -247,7 +244,7 @@ function readAddress(input: Input): string | undefined {
   return address;
 }
 
-/** Accepts these attributes only with the values that every port has. @throws {NetworkFault} 400 */
+/** Accepts these attributes only with the values that every port has. @throws {HttpError} 400 */
 function assertSupportedValues(input: Input): void {
   for (const [name, allowed] of [
     ["binding:vnic_type", ["normal"]],

@@ -1,13 +1,6 @@
+import { badRequest, HttpError } from "../http/http-error.js";
 import type { Store } from "../store/store.js";
-import {
-  badRequest,
-  enforce,
-  invalidInput,
-  type NetworkCall,
-  NetworkFault,
-  type NetworkResponse,
-  type NetworkRoute,
-} from "./api/call.js";
+import { enforce, invalidInput, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
 import { Input } from "./api/input.js";
 
 /** Limits of a project without explicit quotas. Ports are unlimited, since Compute limits servers. */
@@ -30,11 +23,11 @@ const NAMES = Object.keys(DEFAULTS) as readonly QuotaName[];
 /** The largest integer of Neutron's database. */
 const MAX_LIMIT = 0x7fffffff;
 
-/** @throws {NetworkFault} 409 */
+/** @throws {HttpError} 409 */
 export function assertWithinQuota(store: Store, resource: QuotaName, projectId: string): void {
   const limit = limitsOf(store, projectId)[resource];
   if (limit >= 0 && usedBy(store, projectId, resource) + reservedBy(store, projectId, resource) >= limit) {
-    throw new NetworkFault(409, "OverQuota", `Quota exceeded for resources: ['${resource}'].`);
+    throw new HttpError(409, `Quota exceeded for resources: ['${resource}'].`, { code: "OverQuota" });
   }
 }
 
@@ -87,7 +80,7 @@ export const QUOTA_ROUTES: readonly NetworkRoute[] = [
       const { store } = call;
       const project = call.param("project");
       if (!store.networkQuotas.projects().includes(project)) {
-        throw new NetworkFault(404, "TenantQuotaNotFound", `Quota for tenant ${project} could not be found.`);
+        throw new HttpError(404, `Quota for tenant ${project} could not be found.`, { code: "TenantQuotaNotFound" });
       }
       store.networkQuotas.remove(project);
       return { status: 204 };
@@ -95,7 +88,7 @@ export const QUOTA_ROUTES: readonly NetworkRoute[] = [
   },
 ];
 
-/** Returns the project that the path names, if the caller may read its quotas. @throws {NetworkFault} 403 */
+/** Returns the project that the path names, if the caller may read its quotas. @throws {HttpError} 403 */
 function readableProject(call: NetworkCall): string {
   const project = call.param("project");
   enforce(call.caller, "get_quota", project);
@@ -133,7 +126,7 @@ function showUsage(call: NetworkCall): NetworkResponse {
   return { body: { quota: Object.fromEntries(details) } };
 }
 
-/** Sets all limits in the body, or none. @throws {NetworkFault} 400, 403 */
+/** Sets all limits in the body, or none. @throws {HttpError} 400, 403 */
 function updateQuota(call: NetworkCall): NetworkResponse {
   const { store, caller } = call;
   enforce(caller, "update_quota");
@@ -160,7 +153,7 @@ function updateQuota(call: NetworkCall): NetworkResponse {
   return { body: { quota: limitsOf(store, project) } };
 }
 
-/** @throws {NetworkFault} 400 */
+/** @throws {HttpError} 400 */
 function limitArgument(name: string, value: unknown): number {
   const limit = typeof value === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(value) ? Number(value) : value;
   if (typeof limit !== "number" || !Number.isFinite(limit)) {

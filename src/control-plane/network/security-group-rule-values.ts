@@ -1,6 +1,7 @@
+import { HttpError } from "../http/http-error.js";
 import { pythonRepr } from "../python/repr.js";
 import { addressOf, addressText } from "../store/network-settings.js";
-import { invalidInput, NetworkFault } from "./api/call.js";
+import { invalidInput } from "./api/call.js";
 
 /** Neutron's protocol names with their numbers. */
 const PROTOCOLS: Readonly<Record<string, number>> = {
@@ -36,7 +37,7 @@ const ICMP = [1, 58];
 const IPV6_ONLY = [41, 43, 44, 58, 59, 60];
 
 /**
- * Returns a protocol's name in lower case or its number as a string; null for any protocol. @throws {NetworkFault} 400
+ * Returns a protocol's name in lower case or its number as a string; null for any protocol. @throws {HttpError} 400
  */
 export function protocolOf(value: unknown, ethertype: "IPv4" | "IPv6"): string | null {
   if (value === undefined || value === null || value === "" || value === "any") {
@@ -45,17 +46,17 @@ export function protocolOf(value: unknown, ethertype: "IPv4" | "IPv6"): string |
   const text = String(value).toLowerCase();
   const number = numberOf(text);
   if (number === undefined) {
-    throw new NetworkFault(
+    throw new HttpError(
       400,
-      "SecurityGroupRuleInvalidProtocol",
       `Security group rule protocol ${pythonRepr(value)} not supported. Only protocol values ${pythonRepr(Object.keys(PROTOCOLS))} ` +
         "and integer representations [0 to 255] are supported.",
+      { code: "SecurityGroupRuleInvalidProtocol" },
     );
   }
   // In a rule for IPv6 the legacy name `icmp` means ICMPv6.
   if (ethertype === "IPv4" && IPV6_ONLY.includes(number)) {
     const message = `Invalid ethertype ${ethertype} for protocol ${text}.`;
-    throw new NetworkFault(400, "SecurityGroupEthertypeConflictWithProtocol", message);
+    throw new HttpError(400, message, { code: "SecurityGroupEthertypeConflictWithProtocol" });
   }
   return text;
 }
@@ -67,7 +68,7 @@ function numberOf(text: string): number | undefined {
   return /^\d{1,3}$/.test(text) && Number(text) < 256 ? Number(text) : undefined;
 }
 
-/** @throws {NetworkFault} 400 */
+/** @throws {HttpError} 400 */
 export function checkPorts(protocol: string | null, min: number | null, max: number | null): void {
   if (min === null && max === null) {
     return;
@@ -109,10 +110,10 @@ function checkIcmp(type: number | null, code: number | null): void {
 }
 
 function reject(type: string, message: string): never {
-  throw new NetworkFault(400, type, message);
+  throw new HttpError(400, message, { code: type });
 }
 
-/** Returns an address with its prefix length, including host bits; null for any source. @throws {NetworkFault} 400 */
+/** Returns an address with its prefix length, including host bits; null for any source. @throws {HttpError} 400 */
 export function remotePrefixOf(value: unknown, ethertype: "IPv4" | "IPv6"): string | null {
   if (value === undefined || value === null || value === "") {
     return null;
@@ -129,7 +130,7 @@ export function remotePrefixOf(value: unknown, ethertype: "IPv4" | "IPv6"): stri
   }
   if ((ethertype === "IPv4") !== four) {
     const text = `Conflicting value ethertype ${ethertype} for CIDR ${address}/${prefix}`;
-    throw new NetworkFault(400, "SecurityGroupRuleParameterConflict", text);
+    throw new HttpError(400, text, { code: "SecurityGroupRuleParameterConflict" });
   }
   return `${four ? address : shortIpV6(address)}/${prefix}`;
 }

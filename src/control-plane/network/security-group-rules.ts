@@ -1,8 +1,9 @@
 import type { Credentials } from "../credentials.js";
+import { HttpError } from "../http/http-error.js";
 import { pythonRepr } from "../python/repr.js";
 import type { NewRule, SecurityGroupRule } from "../store/security-groups.js";
 import type { Store } from "../store/store.js";
-import { enforce, invalidInput, may, type NetworkCall, NetworkFault } from "./api/call.js";
+import { enforce, invalidInput, may, type NetworkCall } from "./api/call.js";
 import type { Input } from "./api/input.js";
 import type { Resource } from "./api/resource-routes.js";
 import { assertWithinQuota } from "./quotas.js";
@@ -81,7 +82,7 @@ function groupId(input: Input, name: string): string | undefined {
   return input.any(name) === null ? undefined : input.text(name)?.toLowerCase();
 }
 
-/** @throws {NetworkFault} 400, 404, 409 */
+/** @throws {HttpError} 400, 404, 409 */
 export function addRule(context: RuleContext, requested: RequestedRule): SecurityGroupRule {
   const { store } = context;
   const rule = checkedRule(requested);
@@ -93,7 +94,7 @@ export function addRule(context: RuleContext, requested: RequestedRule): Securit
     const same = store.securityGroups.rulesOf(group.uuid).find((one) => SAME.every((key) => one[key] === rule[key]));
     if (same) {
       const text = `Security group rule already exists. Rule id is ${same.uuid}.`;
-      throw new NetworkFault(409, "SecurityGroupRuleExists", text);
+      throw new HttpError(409, text, { code: "SecurityGroupRuleExists" });
     }
     assertWithinQuota(store, "security_group_rule", rule.projectId);
     store.securityGroups.update(group, {});
@@ -104,7 +105,7 @@ export function addRule(context: RuleContext, requested: RequestedRule): Securit
 function requireGroup({ store, caller }: RuleContext, uuid: string) {
   const group = store.securityGroups.get(uuid);
   if (!group || !may(caller, "get_security_group", group.projectId)) {
-    throw new NetworkFault(404, "SecurityGroupNotFound", `Security group ${uuid} does not exist`);
+    throw new HttpError(404, `Security group ${uuid} does not exist`, { code: "SecurityGroupNotFound" });
   }
   return group;
 }
@@ -125,7 +126,7 @@ function checkedRule(requested: RequestedRule): NewRule {
   const remotePrefix = remotePrefixOf(requested.remotePrefix, ethertype);
   if (remotePrefix !== null && remoteGroup !== null) {
     const text = "Only remote_ip_prefix or remote_group_id may be provided.";
-    throw new NetworkFault(400, "SecurityGroupMultipleRemoteEntites", text);
+    throw new HttpError(400, text, { code: "SecurityGroupMultipleRemoteEntites" });
   }
   return { groupUuid, projectId, direction, ethertype, protocol, ...ports, remotePrefix, remoteGroup, description };
 }
@@ -133,10 +134,10 @@ function checkedRule(requested: RequestedRule): NewRule {
 function ethertypeOf(text: string): "IPv4" | "IPv6" {
   const found = (["IPv4", "IPv6"] as const).find((one) => one.toLowerCase() === text.toLowerCase());
   if (!found) {
-    throw new NetworkFault(
+    throw new HttpError(
       400,
-      "SecurityGroupRuleInvalidEtherType",
       `Security group rule for ethertype '${text}' not supported. Allowed values are ['IPv4', 'IPv6'].`,
+      { code: "SecurityGroupRuleInvalidEtherType" },
     );
   }
   return found;
@@ -148,11 +149,9 @@ function portOf(name: string, value: unknown): number | null {
   }
   const port = typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : value;
   if (typeof port !== "number" || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new NetworkFault(
-      400,
-      "SecurityGroupInvalidPortValue",
-      `Invalid value for port ${pythonRepr(value)} (${name})`,
-    );
+    throw new HttpError(400, `Invalid value for port ${pythonRepr(value)} (${name})`, {
+      code: "SecurityGroupInvalidPortValue",
+    });
   }
   return port;
 }

@@ -1,7 +1,8 @@
+import { HttpError } from "../http/http-error.js";
 import { isoSeconds } from "../http/times.js";
 import { DEFAULT_GROUP, type SecurityGroup, type SecurityGroupRule } from "../store/security-groups.js";
 import type { Store } from "../store/store.js";
-import { enforce, type NetworkCall, NetworkFault } from "./api/call.js";
+import { enforce, type NetworkCall } from "./api/call.js";
 import type { Input } from "./api/input.js";
 import { type Attributes, view } from "./api/listing.js";
 import type { Resource } from "./api/resource-routes.js";
@@ -104,7 +105,7 @@ function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input)
   });
 }
 
-/** @throws {NetworkFault} 409 {@link SecurityGroupDefaultExists} */
+/** @throws {HttpError} 409 {@link SecurityGroupDefaultExists} */
 export function newGroup(
   store: Store,
   attributes: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean },
@@ -117,7 +118,7 @@ export function newGroup(
   });
 }
 
-/** @throws {NetworkFault} 409 */
+/** @throws {HttpError} 409 */
 export function changeGroup(
   { securityGroups }: Store,
   group: SecurityGroup,
@@ -125,17 +126,19 @@ export function changeGroup(
 ): SecurityGroup {
   const { name = group.name } = changes;
   if (name !== group.name && [name, group.name].includes(DEFAULT_GROUP)) {
-    throw new NetworkFault(409, "SecurityGroupCannotUpdateDefault", "Updating default security group not allowed.");
+    throw new HttpError(409, "Updating default security group not allowed.", {
+      code: "SecurityGroupCannotUpdateDefault",
+    });
   }
   securityGroups.update(group, changes);
   return securityGroups.get(group.uuid) ?? group;
 }
 
-/** @throws {NetworkFault} 409 {@link SecurityGroupInUse} */
+/** @throws {HttpError} 409 {@link SecurityGroupInUse} */
 export function removeGroup({ securityGroups }: Store, { uuid, name }: SecurityGroup, isAdmin: boolean): void {
   if (name === DEFAULT_GROUP && !isAdmin) {
     const text = "Insufficient rights for removing default security group.";
-    throw new NetworkFault(409, "SecurityGroupCannotRemoveDefault", text);
+    throw new HttpError(409, text, { code: "SecurityGroupCannotRemoveDefault" });
   }
   securityGroups.destroy(uuid);
 }

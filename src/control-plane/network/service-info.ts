@@ -1,13 +1,6 @@
+import { HttpError, notFound } from "../http/http-error.js";
 import { FLAT_SUBNET, POOL } from "../store/network-settings.js";
-import {
-  enforce,
-  may,
-  type NetworkCall,
-  NetworkFault,
-  type NetworkResponse,
-  type NetworkRoute,
-  notFound,
-} from "./api/call.js";
+import { enforce, may, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
 import { type Attributes, listPage, view } from "./api/listing.js";
 import { FLAT_NETWORK, NETWORK_ZONE, rejectChange } from "./flat-network.js";
 import { QUOTA_ROUTES } from "./quotas.js";
@@ -64,7 +57,7 @@ const EXTENSION_ROUTES: readonly NetworkRoute[] = [
     handle: (call) => {
       const alias = call.param("alias");
       if (!Object.hasOwn(EXTENSIONS, alias)) {
-        throw new NetworkFault(404, "HTTPNotFound", `Extension with alias ${alias} does not exist`);
+        throw new HttpError(404, `Extension with alias ${alias} does not exist`);
       }
       return { body: { extension: extension(alias) } };
     },
@@ -161,24 +154,24 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
   },
 ];
 
-/** Returns the project that the path names. Clients without a project send `None`. @throws {NetworkFault} 403 */
+/** Returns the project that the path names. Clients without a project send `None`. @throws {HttpError} 403 */
 function topologyProject(call: NetworkCall): string {
   const named = call.param("project");
   const project = named === "None" || named === "null" ? (call.caller.projectId ?? "") : named;
   if (!call.isAdmin && project !== call.caller.projectId) {
-    throw new NetworkFault(403, "NotAuthorized", "Not authorized.");
+    throw new HttpError(403, "Not authorized.", { code: "NotAuthorized" });
   }
   return project;
 }
 
-/** @throws {NetworkFault} 400, 403, 404 */
+/** @throws {HttpError} 400, 403, 404 */
 function showTopology(call: NetworkCall): NetworkResponse {
   const project = topologyProject(call);
   enforce(call.caller, "get_auto_allocated_topology", project);
   const fields = call.query.all("fields");
   const isDryRun = fields.includes("dry-run");
   if (fields.length > 0 && !isDryRun) {
-    throw new NetworkFault(400, "BadRequest", "Bad auto_allocate request: Unrecognized field.");
+    throw new HttpError(400, "Bad auto_allocate request: Unrecognized field.", { code: "BadRequest" });
   }
   // Neutron's policy finds no owner in the result of a dry run, so only administrators see it.
   if (isDryRun && !call.isAdmin) {

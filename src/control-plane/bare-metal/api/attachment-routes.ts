@@ -1,8 +1,8 @@
 import { isObject } from "../../../runtime/collections.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/repr.js";
-import { IronicError } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
 import type { IronicRoute } from "./call.js";
 import { detailArgument } from "./list-ports.js";
@@ -110,7 +110,7 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
         const { uuid } = nodeOf(nodes, call);
         await conductor.setTraits(uuid, (before) => {
           if (!before.includes(trait)) {
-            throw new IronicError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
+            throw new HttpError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
           }
           return before.filter((name) => name !== trait);
         });
@@ -124,7 +124,7 @@ const STANDARD = new Set<string>(STANDARD_TRAITS);
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
 
 function traitsOf(body: unknown): readonly string[] {
-  const wrong = (text: string) => new IronicError(400, `Schema error for body: ${text}`);
+  const wrong = (text: string) => new HttpError(400, `Schema error for body: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -144,7 +144,7 @@ function checkTrait(trait: unknown, what: string): string {
     return trait;
   }
   const found = pythonRepr(trait);
-  throw new IronicError(
+  throw new HttpError(
     400,
     `Schema error for ${what}: ${found} is not valid under any of the given schemas. Possible root cause: ${found} does not match '^CUSTOM_[A-Z0-9_]+$'`,
   );
@@ -155,7 +155,7 @@ function vifOf(body: unknown): string {
   if (typeof id === "string" && id !== "") {
     return id;
   }
-  throw new IronicError(400, "Schema error for vif: 'id' is a required property");
+  throw new HttpError(400, "Schema error for vif: 'id' is a required property");
 }
 
 function findRequestedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {

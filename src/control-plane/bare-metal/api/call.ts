@@ -1,8 +1,8 @@
 import type { ServiceRequest } from "../../../runtime/http-server.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { pythonRepr, pythonStr } from "../../python/repr.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
-import { IronicError } from "../ironic-error.js";
 
 /** A request to Ironic's API. */
 export interface IronicCall {
@@ -52,7 +52,7 @@ const FALSE = ["0", "f", "false", "n", "no", "off"];
 
 const ACCEPTED = [...TRUE, ...FALSE].sort();
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 export function booleanArgument(name: string, value: unknown): boolean {
   if (typeof value === "boolean") {
     return value;
@@ -65,50 +65,47 @@ export function booleanArgument(name: string, value: unknown): boolean {
     return false;
   }
   const accepted = ACCEPTED.map(pythonRepr).join(", ");
-  throw new IronicError(
+  throw new HttpError(
     400,
     `Invalid ${name}: Unrecognized value ${pythonRepr(pythonStr(value))}, acceptable values are: ${accepted}`,
   );
 }
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 export function uuidArgument(name: string, value: unknown): string {
   if (typeof value === "string" && isUuidLike(value)) {
     return normalizeUuid(value);
   }
-  throw new IronicError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
+  throw new HttpError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
 }
 
 export const isMac = (text: string): boolean => /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text);
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 export function macArgument(name: string, value: unknown): string {
   if (typeof value === "string" && isMac(value)) {
     return value.toLowerCase();
   }
-  throw new IronicError(
+  throw new HttpError(
     400,
     `Expected valid MAC address for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
   );
 }
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 export function integerArgument(name: string, value: unknown): number {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(text)) {
     return Number(text);
   }
-  throw new IronicError(
-    400,
-    `Expected an integer for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
-  );
+  throw new HttpError(400, `Expected an integer for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
 }
 
-/** @throws {IronicError} 400 if the query has other parameters */
+/** @throws {HttpError} 400 if the query has other parameters */
 export function onlyArguments(query: Query, known: readonly string[]): void {
   const unknown = query.names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    throw new IronicError(400, `Unexpected arguments: ${unknown.join(", ")}`);
+    throw new HttpError(400, `Unexpected arguments: ${unknown.join(", ")}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Faults } from "../../../faults/faults.js";
-import { IronicError, notAcceptable } from "../ironic-error.js";
+import { HttpError } from "../../http/http-error.js";
+import { notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, newNode } from "../node-store.js";
 import { hardwarePoint } from "../provision-states.js";
 import {
@@ -59,7 +60,7 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
         const fields = fieldsArgument(call);
         const { driver = "" } = call.params;
         if (driver !== HARDWARE_TYPE) {
-          throw new IronicError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
+          throw new HttpError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
         }
         return { body: driverView(call, true, fields) };
       },
@@ -69,7 +70,7 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
       path: "/drivers/:driver/properties",
       handle: ({ params: { driver = "" } }) => {
         if (driver !== HARDWARE_TYPE) {
-          throw new IronicError(404, `The driver '${driver}' is unknown.`);
+          throw new HttpError(404, `The driver '${driver}' is unknown.`);
         }
         // The fake interfaces require nothing in a node's driver_info.
         return { body: {} };
@@ -78,14 +79,14 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
   ];
 }
 
-/** @throws {IronicError} 400, 406 */
+/** @throws {HttpError} 400, 406 */
 function listDrivers(call: IronicCall): IronicResponse {
   const { query, minor } = call;
   onlyArguments(query, ["type", "detail", "fields"]);
   const detail = query.get("detail") === undefined ? undefined : booleanArgument("detail", query.get("detail"));
   const fields = listArgument(query.get("fields"));
   if (fields && fields.length > 0 && detail) {
-    throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
   }
   const type = query.get("type");
   if ((detail !== undefined || type !== undefined) && minor < 30) {
@@ -93,12 +94,12 @@ function listDrivers(call: IronicCall): IronicResponse {
   }
   fieldsArgument(call);
   if (type !== undefined && type !== "classic" && type !== "dynamic") {
-    throw new IronicError(400, '"type" filter must be one of "classic" or "dynamic", if specified.');
+    throw new HttpError(400, '"type" filter must be one of "classic" or "dynamic", if specified.');
   }
   return { body: { drivers: type === "classic" ? [] : [driverView(call, detail === true, fields)] } };
 }
 
-/** @throws {IronicError} 406 */
+/** @throws {HttpError} 406 */
 function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   if (fields && minor < 77) {
@@ -107,7 +108,7 @@ function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undef
   return fields;
 }
 
-/** @param isDetailed includes the interfaces @throws {IronicError} 400 for an unknown field */
+/** @param isDetailed includes the interfaces @throws {HttpError} 400 for an unknown field */
 function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: readonly string[] | undefined) {
   const view: Readonly<Record<string, unknown>> = {
     name: HARDWARE_TYPE,
@@ -118,7 +119,7 @@ function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: re
   };
   const unknown = fields?.find((name) => !Object.hasOwn(view, name));
   if (unknown !== undefined) {
-    throw new IronicError(400, `Field(s) "${unknown}" are not valid`);
+    throw new HttpError(400, `Field(s) "${unknown}" are not valid`);
   }
   const selected = Object.entries(view).filter(([name]) => !fields || fields.includes(name) || name === "links");
   return Object.fromEntries(selected);

@@ -3,12 +3,12 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../r
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Timers } from "../../../runtime/time.js";
 import type { ValidateToken } from "../../credentials.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { atOnce } from "../../http/request.js";
 import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
-import { IronicError } from "../ironic-error.js";
 import { attachmentRoutes } from "./attachment-routes.js";
 import { type IronicCall, type IronicResponse, type IronicRoute, links } from "./call.js";
 import { hardwareRoutes } from "./hardware-routes.js";
@@ -67,12 +67,10 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
         : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
     handle: (route, routed, { minor, root }) =>
       atOnce(route.handle({ ...routed, minor, root, body: readBody(routed.request.body) }), toServiceResponse),
-    failed: (error, { request: { method, path } }) => {
-      if (error instanceof IronicError) {
-        return ironicFault(error.status, error.message);
-      }
+    render: ({ status, message }) => ironicFault(status, message),
+    toHttpError: (error, { request: { method, path } }) => {
       options.logger.error("a request failed unexpectedly", { err: error, method, path });
-      return ironicFault(500, error instanceof Error ? error.message : String(error));
+      return new HttpError(500, error instanceof Error ? error.message : String(error));
     },
   });
   return gate(options, handler);
@@ -130,19 +128,19 @@ function findRejection({ validate }: IronicApiOptions, request: ServiceRequest):
   return ironicFault(403, "Access was denied to the following resource: baremetal:node:get");
 }
 
-/** @throws {IronicError} 400, 413 */
+/** @throws {HttpError} 400, 413 */
 function readBody(text: string): unknown {
   if (text === "") {
     return {};
   }
   const excess = excessOf(text, MESSAGE_LIMITS.ironic);
   if (excess) {
-    throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, MESSAGE_LIMITS.ironic));
+    throw new HttpError(excess === "depth" ? 400 : 413, excessText(excess, MESSAGE_LIMITS.ironic));
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new IronicError(400, `The body is not JSON: ${error instanceof Error ? error.message : error}`);
+    throw new HttpError(400, `The body is not JSON: ${error instanceof Error ? error.message : error}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { isObject } from "../../../runtime/collections.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
-import { IronicError } from "../ironic-error.js";
 
 export interface PatchOperation {
   readonly op: "add" | "replace" | "remove";
@@ -12,9 +12,9 @@ export interface PatchOperation {
 
 const OPERATIONS = ["add", "replace", "remove"];
 
-/** Reads a request's body as operations. @throws {IronicError} 400 */
+/** Reads a request's body as operations. @throws {HttpError} 400 */
 export function readPatch(body: unknown): readonly PatchOperation[] {
-  const wrong = (text: string) => new IronicError(400, `Schema error for patch: ${text}`);
+  const wrong = (text: string) => new HttpError(400, `Schema error for patch: ${text}`);
   if (!Array.isArray(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'array'`);
   }
@@ -45,7 +45,7 @@ export function readPatch(body: unknown): readonly PatchOperation[] {
   });
 }
 
-/** Returns a copy of the document with the operations applied in order. @throws {IronicError} 400 */
+/** Returns a copy of the document with the operations applied in order. @throws {HttpError} 400 */
 export function applyPatch(
   document: Readonly<Record<string, Json>>,
   patch: readonly PatchOperation[],
@@ -54,7 +54,7 @@ export function applyPatch(
   for (const operation of patch) {
     const reason = apply(result, operation);
     if (reason !== undefined) {
-      throw new IronicError(400, `Couldn't apply patch '${pythonRepr(operation)}'. Reason: ${reason}`);
+      throw new HttpError(400, `Couldn't apply patch '${pythonRepr(operation)}'. Reason: ${reason}`);
     }
   }
   return result;

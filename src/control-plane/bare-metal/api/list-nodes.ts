@@ -1,5 +1,6 @@
+import { HttpError } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
-import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
+import { nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeStore } from "../node-store.js";
 import { PROVISION_STATES } from "../provision-states.js";
 import {
@@ -21,7 +22,7 @@ type Keep = (node: IronicNode) => boolean;
 interface Filter {
   /** The first minor version with this filter; earlier ones respond with 406. */
   readonly from?: number;
-  /** @throws {IronicError} 400 */
+  /** @throws {HttpError} 400 */
   keep(value: string): Keep;
 }
 
@@ -61,7 +62,7 @@ const FILTERS: Readonly<Record<string, Filter>> = {
     from: 9,
     keep: (value) => {
       if (!PROVISION_STATES.has(value)) {
-        throw new IronicError(400, `Provision state "${value}" is not valid`);
+        throw new HttpError(400, `Provision state "${value}" is not valid`);
       }
       return (node) => node.provision_state === value;
     },
@@ -127,7 +128,7 @@ function fieldsOf(query: Query, minor: number): readonly string[] | undefined {
     throw notAcceptable(43);
   }
   if (detail && fields) {
-    throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
   }
   if (detail) {
     return undefined;
@@ -148,14 +149,14 @@ function filtersOf(query: Query, minor: number): readonly Keep[] {
   });
 }
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 export function limitArgument(text: string | undefined): number {
   if (text === undefined) {
     return MAX_LIMIT;
   }
   const limit = integerArgument("limit", text);
   if (limit <= 0) {
-    throw new IronicError(400, "Limit must be positive");
+    throw new HttpError(400, "Limit must be positive");
   }
   return Math.min(limit, MAX_LIMIT);
 }
@@ -167,10 +168,10 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
   }
   const direction = sortDirection(query);
   if (NOT_SORTABLE.has(key)) {
-    throw new IronicError(400, `The sort_key value ${key} is an invalid field for sorting`);
+    throw new HttpError(400, `The sort_key value ${key} is an invalid field for sorting`);
   }
   if (key !== "id" && (firstMinorOf(key) === undefined || key === "conductor" || key === "allocation_uuid")) {
-    throw new IronicError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+    throw new HttpError(400, `The sort_key value "${key}" is an invalid field for sorting`);
   }
   const all = [...nodes.all()];
   if (key !== "id") {
@@ -179,11 +180,11 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
   return direction === "asc" ? all : all.reverse();
 }
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 export function sortDirection(query: Query): "asc" | "desc" {
   const direction = query.get("sort_dir") ?? "asc";
   if (direction !== "asc" && direction !== "desc") {
-    throw new IronicError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
+    throw new HttpError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
   }
   return direction;
 }
@@ -196,7 +197,7 @@ function order(left: unknown, right: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** @throws {IronicError} 404 if the marker's node was deleted, and the client must restart the list */
+/** @throws {HttpError} 404 if the marker's node was deleted, and the client must restart the list */
 function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number {
   if (marker === undefined) {
     return 0;

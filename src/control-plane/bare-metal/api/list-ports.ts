@@ -1,5 +1,6 @@
+import { HttpError } from "../../http/http-error.js";
 import { isUuidLike } from "../../python/uuid.js";
-import { IronicError, notAcceptable } from "../ironic-error.js";
+import { notAcceptable } from "../ironic-error.js";
 import type { IronicPort } from "../port-store.js";
 import {
   booleanArgument,
@@ -60,7 +61,7 @@ const SORT_COLUMNS: Readonly<
   version: null,
 };
 
-/** @param isDetailed `/detail` @throws {IronicError} 400, 403, 404, 406 */
+/** @param isDetailed `/detail` @throws {HttpError} 400, 403, 404, 406 */
 export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean): IronicResponse {
   const { query, minor, root } = call;
   onlyArguments(query, [...FILTERS, ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
@@ -99,7 +100,7 @@ interface PortFilters {
   readonly isByAddress: boolean;
 }
 
-/** @throws {IronicError} 400, 403, 406 */
+/** @throws {HttpError} 400, 403, 406 */
 function readFilters({ query, params, minor }: IronicCall): PortFilters {
   const named = query.get("node");
   const uuid = query.get("node_uuid");
@@ -109,7 +110,7 @@ function readFilters({ query, params, minor }: IronicCall): PortFilters {
     ["portgroup", portgroup],
   ] as const) {
     if (value !== undefined && !isUuidLike(value) && !isLogicalName(value)) {
-      throw new IronicError(400, `Expected UUID or name for ${name}: ${value}`);
+      throw new HttpError(400, `Expected UUID or name for ${name}: ${value}`);
     }
   }
   const nodeUuid = uuid === undefined ? undefined : uuidArgument("node_uuid", uuid);
@@ -139,7 +140,7 @@ function filtered(
   { node, address, portgroup, shards, isByAddress }: PortFilters,
 ): IronicPort[] {
   if (portgroup !== undefined) {
-    throw new IronicError(404, `Portgroup ${portgroup} could not be found.`);
+    throw new HttpError(404, `Portgroup ${portgroup} could not be found.`);
   }
   if (node !== undefined) {
     return ports.of(nodeOf(nodes, { params: { node }, minor }).uuid);
@@ -153,14 +154,14 @@ function filtered(
     : all.filter(({ node_uuid: uuid }) => shards.includes(nodes.find(uuid)?.shard?.toLowerCase() ?? ""));
 }
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 function sorted({ nodes }: ApiParts, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
   if (NOT_SORTABLE.includes(key)) {
-    throw new IronicError(400, `The sort_key value ${key} is an invalid field for sorting`);
+    throw new HttpError(400, `The sort_key value ${key} is an invalid field for sorting`);
   }
   const read = Object.hasOwn(SORT_COLUMNS, key) ? SORT_COLUMNS[key] : undefined;
   if (read === undefined) {
-    throw new IronicError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+    throw new HttpError(400, `The sort_key value "${key}" is an invalid field for sorting`);
   }
   if (read !== null) {
     // The sort is stable: ports with equal values stay in order of creation.
@@ -178,13 +179,13 @@ function compare(one: string | number | boolean | null, other: string | number |
   return one === null || (other !== null && one < other) ? -1 : 1;
 }
 
-/** @throws {IronicError} 404 */
+/** @throws {HttpError} 404 */
 function afterMarker({ ports }: ApiParts, found: readonly IronicPort[], marker: string): number {
   const { uuid } = ports.get(marker);
   return found.findIndex((port) => port.uuid === uuid) + 1;
 }
 
-/** Reads `detail=True`, which exists since 1.43. @throws {IronicError} 400 */
+/** Reads `detail=True`, which exists since 1.43. @throws {HttpError} 400 */
 export function detailArgument({ query, minor }: IronicCall, fields?: readonly string[]): boolean | undefined {
   const text = query.get("detail");
   if (text === undefined) {
@@ -192,20 +193,20 @@ export function detailArgument({ query, minor }: IronicCall, fields?: readonly s
   }
   const detail = booleanArgument("detail", text);
   if (minor < 43) {
-    throw new IronicError(400, `Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
+    throw new HttpError(400, `Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
   }
   if (detail && fields) {
-    throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
   }
   return detail;
 }
 
-/** @throws {IronicError} 403 */
+/** @throws {HttpError} 403 */
 export function notPermitted(): never {
-  throw new IronicError(403, "Operation not permitted.");
+  throw new HttpError(403, "Operation not permitted.");
 }
 
-/** Returns the requested attributes; undefined for all. @throws {IronicError} 406 */
+/** Returns the requested attributes; undefined for all. @throws {HttpError} 406 */
 export function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   if (fields && minor < 8) {
@@ -215,14 +216,14 @@ export function fieldsArgument({ query, minor }: IronicCall): readonly string[] 
   return fields;
 }
 
-/** @throws {IronicError} 406 if an attribute is newer than the request's version */
+/** @throws {HttpError} 406 if an attribute is newer than the request's version */
 export function checkPortVersion(names: readonly string[], minor: number): void {
   if (names.some((name) => REJECTED_EARLIER.includes(name) && minor < (FIELDS[name] ?? 1))) {
     throw notAcceptable();
   }
 }
 
-/** @param fields undefined for all @throws {IronicError} 400 for an unknown attribute */
+/** @param fields undefined for all @throws {HttpError} 400 for an unknown attribute */
 export function portView(
   { root, minor }: Pick<IronicCall, "root" | "minor">,
   port: IronicPort,
@@ -230,7 +231,7 @@ export function portView(
 ): Readonly<Record<string, unknown>> {
   const unknown = fields?.filter((name) => !Object.hasOwn(FIELDS, name) && name !== "links") ?? [];
   if (unknown.length > 0) {
-    throw new IronicError(400, `Field(s) "${unknown.join(", ")}" are not valid`);
+    throw new HttpError(400, `Field(s) "${unknown.join(", ")}" are not valid`);
   }
   const { vif, ...attributes } = port;
   const values: Readonly<Record<string, unknown>> = {

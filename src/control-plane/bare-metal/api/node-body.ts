@@ -1,7 +1,8 @@
 import { isObject } from "../../../runtime/collections.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
-import { IronicError, notAcceptable } from "../ironic-error.js";
+import { notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeChanges } from "../node-store.js";
 import { booleanArgument, uuidArgument } from "./call.js";
 import { firstMinorOf } from "./node-view.js";
@@ -40,9 +41,9 @@ const PATCHABLE: Readonly<Record<string, Kind>> = { ...SETTABLE, protected: "boo
 
 export const patchableFields = (): readonly string[] => Object.keys(PATCHABLE).sort();
 
-/** Reads the body of POST /nodes. @throws {IronicError} 400, 406 */
+/** Reads the body of POST /nodes. @throws {HttpError} 400, 406 */
 export function readNewNode(body: unknown, minor: number): NodeChanges & { readonly uuid?: string } {
-  const wrong = (text: string) => new IronicError(400, `Schema error for node: ${text}`);
+  const wrong = (text: string) => new HttpError(400, `Schema error for node: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -65,10 +66,10 @@ export function readNewNode(body: unknown, minor: number): NodeChanges & { reado
   };
 }
 
-/** Returns the fields of a patched document that differ from the node. @throws {IronicError} 400 */
+/** Returns the fields of a patched document that differ from the node. @throws {HttpError} 400 */
 export function changesOf(node: IronicNode, document: Readonly<Record<string, Json>>): NodeChanges {
   if (document.driver === undefined) {
-    throw new IronicError(400, "Schema error for patch: 'driver' is a required property");
+    throw new HttpError(400, "Schema error for patch: 'driver' is a required property");
   }
   const fields = Object.fromEntries(Object.keys(PATCHABLE).map((name) => [name, document[name] ?? null]));
   const values = Object.entries(valuesOf(fields, PATCHABLE, "patch"));
@@ -133,8 +134,8 @@ function text(value: unknown, what: string): string | null {
   return value;
 }
 
-function typeError(value: unknown, types: readonly string[], what: string): IronicError {
-  return new IronicError(
+function typeError(value: unknown, types: readonly string[], what: string): HttpError {
+  return new HttpError(
     400,
     `Schema error for ${what}: ${pythonRepr(value)} is not of type ${types.map((type) => `'${type}'`).join(", ")}`,
   );

@@ -1,8 +1,9 @@
 import type { Random } from "../../../runtime/cryptography.js";
+import { HttpError } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import type { IronicConductor } from "../conductor.js";
-import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
+import { nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeLocks, NodeStore } from "../node-store.js";
 import type { PortStore } from "../port-store.js";
 import { UPDATE_ALLOWED } from "../provision-states.js";
@@ -24,7 +25,7 @@ const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
 
 export const isLogicalName = (text: string): boolean => LOGICAL_NAME.test(text);
 
-/** Returns the node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
+/** Returns the node that a path names by uuid, or since 1.5 by name. @throws {HttpError} 404, 400 */
 export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode {
   const { node: ident = "" } = params;
   if (isUuidLike(ident)) {
@@ -34,7 +35,7 @@ export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "pa
     throw nodeNotFound(ident);
   }
   if (!LOGICAL_NAME.test(ident)) {
-    throw new IronicError(400, `Expected a logical name or UUID but received ${ident}.`);
+    throw new HttpError(400, `Expected a logical name or UUID but received ${ident}.`);
   }
   const found = nodes.findByName(ident);
   if (!found) {
@@ -96,19 +97,19 @@ function checkName(name: string, minor: number, text: string): void {
     throw notAcceptable();
   }
   if (!LOGICAL_NAME.test(name) || isUuidLike(name)) {
-    throw new IronicError(400, text);
+    throw new HttpError(400, text);
   }
 }
 
 /**
  * Validates driver and conductor group. The conductor serves every group, but only one hardware type.
- * @throws {IronicError} 400
+ * @throws {HttpError} 400
  */
 function checkDriver(driver = "", group = ""): void {
   if (driver === "fake-hardware") {
     return;
   }
-  throw new IronicError(
+  throw new HttpError(
     400,
     `No valid host was found. Reason: No conductor service registered which supports driver ${driver} for conductor group "${group}".`,
   );
@@ -120,7 +121,7 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   for (const { path, op } of patch) {
     const field = path.split("/")[1] ?? "";
     if (!fields.includes(field)) {
-      throw new IronicError(400, `Cannot patch ${path}. Only the following can be updated: ${fields.join(", ")}`);
+      throw new HttpError(400, `Cannot patch ${path}. Only the following can be updated: ${fields.join(", ")}`);
     }
     if (op !== "remove" && call.minor < (firstMinorOf(field) ?? 1)) {
       throw notAcceptable();
@@ -130,13 +131,13 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   const isRelease = patch.length === 1 && patch[0]?.op === "remove" && patch[0].path === "/instance_uuid";
   const inTransition = node.target_provision_state !== null && !UPDATE_ALLOWED.has(node.provision_state);
   if (inTransition && !(node.maintenance && isRelease)) {
-    throw new IronicError(409, `Node ${call.params.node} can not be updated while a state transition is in progress.`);
+    throw new HttpError(409, `Node ${call.params.node} can not be updated while a state transition is in progress.`);
   }
   const document = applyPatch(documentOf(node), patch);
   // Checked after patching, since each operation may nest its value below the previous one.
   const excess = excessOf(JSON.stringify(document), MESSAGE_LIMITS.ironic);
   if (excess) {
-    throw new IronicError(400, `The node would be too large: ${excessText(excess, MESSAGE_LIMITS.ironic, "node")}`);
+    throw new HttpError(400, `The node would be too large: ${excessText(excess, MESSAGE_LIMITS.ironic, "node")}`);
   }
   const changes = changesOf(node, document);
   if (typeof changes.name === "string") {

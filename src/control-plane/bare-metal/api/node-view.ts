@@ -1,6 +1,7 @@
 import { isObject } from "../../../runtime/collections.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
-import { IronicError, notAcceptable } from "../ironic-error.js";
+import { notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, type IronicNode, type JsonObject } from "../node-store.js";
 import { links } from "./call.js";
 
@@ -83,7 +84,7 @@ const FIRST_MINORS: ReadonlyMap<string, number> = new Map(Object.entries({ ...FI
 /** Returns undefined for an unknown field. */
 export const firstMinorOf = (field: string): number | undefined => FIRST_MINORS.get(field);
 
-/** @throws {IronicError} 406 if a field is newer than the request's version, 400 if it is unknown */
+/** @throws {HttpError} 406 if a field is newer than the request's version, 400 if it is unknown */
 export function checkFields(fields: readonly string[], minor: number): void {
   if (minor < 8) {
     throw notAcceptable();
@@ -97,7 +98,7 @@ export function checkFields(fields: readonly string[], minor: number): void {
     (field) => firstMinorOf(field) === undefined || field === "created_at" || field === "updated_at",
   );
   if (unknown !== undefined) {
-    throw new IronicError(400, `Field ${unknown} is not a valid field.`);
+    throw new HttpError(400, `Field ${unknown} is not a valid field.`);
   }
 }
 

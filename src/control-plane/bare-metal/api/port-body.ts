@@ -1,7 +1,7 @@
 import { isObject } from "../../../runtime/collections.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
-import { IronicError } from "../ironic-error.js";
 import type { JsonObject } from "../node-store.js";
 import type { PortChanges } from "../port-store.js";
 import { additionalProperties, booleanArgument, isMac, macArgument, uuidArgument } from "./call.js";
@@ -63,7 +63,7 @@ export interface PortBody extends PortChanges {
   readonly portgroup_uuid?: string | null;
 }
 
-/** @param what `port` or `patch`, for error messages @throws {IronicError} 400; 500 if pxe_enabled is null, as in Ironic */
+/** @param what `port` or `patch`, for error messages @throws {HttpError} 400; 500 if pxe_enabled is null, as in Ironic */
 export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
   checkSchema(body, what);
   const fields = body as Readonly<Record<string, Json>>;
@@ -98,9 +98,9 @@ export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
   return read as unknown as PortBody;
 }
 
-/** @throws {IronicError} 400 */
+/** @throws {HttpError} 400 */
 function checkSchema(body: unknown, what: string): void {
-  const wrong = (text: string) => new IronicError(400, `Schema error for ${what}: ${text}`);
+  const wrong = (text: string) => new HttpError(400, `Schema error for ${what}: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -127,18 +127,18 @@ function typeOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Validates a port's connection to a switch and normalizes the switch id. @throws {IronicError} 400 */
+/** Validates a port's connection to a switch and normalizes the switch id. @throws {HttpError} 400 */
 function checkLocalLink(value: JsonObject): JsonObject {
   const errors = SCHEMAS.map((schema) => errorsOf(value, schema));
   if (errors.every(({ length }) => length > 0)) {
-    throw new IronicError(400, `Schema error for ${NAME}: ${describe(value, errors.flat())}`);
+    throw new HttpError(400, `Schema error for ${NAME}: ${describe(value, errors.flat())}`);
   }
   const { switch_id: id } = value;
   if (typeof id !== "string") {
     return value;
   }
   if (!isMac(id) && !/^[0-9a-f]{16}$/i.test(id)) {
-    throw new IronicError(400, `Expected a MAC address or OpenFlow datapath ID but received ${id}.`);
+    throw new HttpError(400, `Expected a MAC address or OpenFlow datapath ID but received ${id}.`);
   }
   return { ...value, switch_id: id.toLowerCase() };
 }

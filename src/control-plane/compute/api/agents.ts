@@ -10,18 +10,18 @@ import type { AgentCall, AgentMethods } from "../../../conductor-client/methods/
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import type { Service } from "../../../records/index.js";
 import { EventLoopTicks } from "../../event-loop.js";
+import { conflict, HttpError, notFound } from "../../http/http-error.js";
 import type { Call } from "./call.js";
 import type { ComputeDeps } from "./deps.js";
-import { conflict, Fault, notFound } from "./fault.js";
 
 /** Nova's error for an operation that the driver does not implement. */
-export const notSupported = (): Fault => new Fault(501, "The requested functionality is not supported.");
+export const notSupported = (): HttpError => new HttpError(501, "The requested functionality is not supported.");
 
 /**
  * Calls a host's agent and returns its result while the client waits. If no agent replies, Nova's API responds with
  * 500. Here it is 409, as for requests that move a server, since a stopped agent is not an internal error.
  * @param verb operation that the error names when the instance's state forbids it
- * @throws {Fault} 404, 409, 501
+ * @throws {HttpError} 404, 409, 501
  */
 export async function askAgent<M extends AgentCall>(
   { bus }: Pick<ComputeDeps, "bus">,

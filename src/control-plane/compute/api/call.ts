@@ -1,10 +1,10 @@
 import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import { type Query, readJson } from "../../http/request.js";
 import type { ComputeDeps } from "./deps.js";
-import { badRequest, Fault } from "./fault.js";
 import type { SchemaValidator, SchemaVersions } from "./validate.js";
 
 type Parameter = readonly [name: string, value: string];
@@ -100,27 +100,27 @@ export class Call {
     return this.params[name] ?? "";
   }
 
-  /** Parses the body as JSON, without validation. @throws {Fault} 400, 413, 415 */
+  /** Parses the body as JSON, without validation. @throws {HttpError} 400, 413, 415 */
   json(): unknown {
     const body = readJson(this.request);
     if (body.kind === "json") {
       return body.value;
     }
     if (body.kind === "too-large") {
-      throw new Fault(413, "Request is too large.");
+      throw new HttpError(413, "Request is too large.");
     }
     if (body.kind === "other-type") {
-      throw new Fault(415, "Unsupported Content-Type");
+      throw new HttpError(415, "Unsupported Content-Type");
     }
     throw badRequest("Malformed request body");
   }
 
-  /** Returns the body, validated by the schema of the request's microversion. @throws {Fault} 400, 413, 415 */
+  /** Returns the body, validated by the schema of the request's microversion. @throws {HttpError} 400, 413, 415 */
   body<T>(schemas: SchemaVersions<T>): T {
     return this.#validator.body(this.json(), schemas, this.version, this.legacy);
   }
 
-  /** @throws {Fault} 400 */
+  /** @throws {HttpError} 400 */
   checkQuery(schemas: SchemaVersions<unknown>): void {
     const { length } = this.query.entries;
     if (length > MAX_QUERY_PARAMETERS) {
@@ -172,7 +172,7 @@ export interface Page {
   readonly marker: string | undefined;
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 export function readPage({ query }: Pick<Call, "query">): Page {
   const text = query.get("limit");
   if (text !== undefined && !/^\d{1,9}$/.test(text)) {
@@ -182,7 +182,7 @@ export function readPage({ query }: Pick<Call, "query">): Page {
   return { limit: Math.min(text === undefined ? MAX_LIMIT : Number(text), MAX_LIMIT), marker };
 }
 
-/** Returns one page of an ordered list. @throws {Fault} 400 if the marker is not in the list */
+/** Returns one page of an ordered list. @throws {HttpError} 400 if the marker is not in the list */
 export function takePage<T>(members: readonly T[], { limit, marker }: Page, id: (member: T) => string): readonly T[] {
   const start = marker === undefined ? 0 : members.findIndex((member) => id(member) === marker) + 1;
   if (marker !== undefined && start === 0) {
@@ -216,4 +216,4 @@ export function requireReader(call: Call, rule: string): void {
   }
 }
 
-export const denied = (rule: string): Fault => new Fault(403, `Policy doesn't allow ${rule} to be performed.`);
+export const denied = (rule: string): HttpError => new HttpError(403, `Policy doesn't allow ${rule} to be performed.`);

@@ -7,6 +7,7 @@ import {
   UnexpectedVmState,
 } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { badRequest, conflict, type HttpError, notFound } from "../../http/http-error.js";
 import {
   AggregateHostExists,
   AggregateNameExists,
@@ -38,37 +39,17 @@ const FAULT_NAMES: Readonly<Record<number, string>> = {
   503: "serviceUnavailable",
 };
 
-/** An error response with Nova's message. */
-export class Fault extends Error {
-  override readonly name = "Fault";
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-
-  toResponse(): ServiceResponse {
-    const body = { [FAULT_NAMES[this.status] ?? "computeFault"]: { code: this.status, message: this.message } };
-    return {
-      status: this.status,
-      headers: { "content-type": "application/json; charset=UTF-8" },
-      body: JSON.stringify(body),
-    };
-  }
+/** Renders an error as Nova's API does. */
+export function renderFault({ status, message }: HttpError): ServiceResponse {
+  const body = { [FAULT_NAMES[status] ?? "computeFault"]: { code: status, message } };
+  return { status, headers: { "content-type": "application/json; charset=UTF-8" }, body: JSON.stringify(body) };
 }
-
-export const badRequest = (message: string): Fault => new Fault(400, message);
-
-export const notFound = (message = "The resource could not be found."): Fault => new Fault(404, message);
-
-export const conflict = (message: string): Fault => new Fault(409, message);
 
 /**
  * Returns the API's error for a conflict in the store, where a row changed after the request read it.
  * @returns undefined if the error is not caused by the client
  */
-export function storeFault(error: unknown): Fault | undefined {
+export function storeFault(error: unknown): HttpError | undefined {
   if (!(error instanceof ConductorError)) {
     return undefined;
   }

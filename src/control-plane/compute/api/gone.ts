@@ -1,5 +1,5 @@
+import { HttpError } from "../../http/http-error.js";
 import type { ComputeRoute } from "./call.js";
-import { Fault } from "./fault.js";
 
 /** Paths of removed APIs by method. Nova still has them and responds with 410. */
 const GONE: Readonly<Record<string, readonly ComputeRoute["method"][]>> = {
@@ -32,8 +32,8 @@ const GONE: Readonly<Record<string, readonly ComputeRoute["method"][]>> = {
   "/servers/:id/os-virtual-interfaces": ["GET"],
 };
 
-export function gone(): Fault {
-  return new Fault(410, "This resource is no longer available. No forwarding address is given.");
+export function gone(): HttpError {
+  return new HttpError(410, "This resource is no longer available. No forwarding address is given.");
 }
 
 export const GONE_ROUTES: readonly ComputeRoute[] = Object.entries(GONE).flatMap(([path, methods]) =>

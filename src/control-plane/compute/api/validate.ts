@@ -1,8 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { HttpError } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 import { pythonStr } from "../../python/repr.js";
-import { Fault } from "./fault.js";
 import { FORMAT_MESSAGES, FORMATS } from "./schema-parts.js";
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -57,14 +57,14 @@ function compile(schema: Schema): ValidateFunction {
 export class SchemaValidator {
   /**
    * @param legacy ignores properties that the schema does not define
-   * @throws {Fault} 400 with the message of Nova's validation
+   * @throws {HttpError} 400 with the message of Nova's validation
    */
   body<T>(value: unknown, of: SchemaVersions<T>, version: number, legacy: boolean): T {
     this.#check(value, of, version, legacy, "field/attribute");
     return value as T;
   }
 
-  /** Validates a query string; each parameter's value is the list of its values. @throws {Fault} 400 */
+  /** Validates a query string; each parameter's value is the list of its values. @throws {HttpError} 400 */
   query(query: Query, of: SchemaVersions<unknown>, version: number): void {
     this.#check(Object.fromEntries(query.lists()), of, version, false, "query parameters");
   }
@@ -80,7 +80,7 @@ export class SchemaValidator {
     }
     const errors = (validate.errors ?? []).filter((error) => !(legacy && error.keyword === "additionalProperties"));
     if (errors.length > 0) {
-      throw new Fault(400, describe(errors, value, what));
+      throw new HttpError(400, describe(errors, value, what));
     }
   }
 }

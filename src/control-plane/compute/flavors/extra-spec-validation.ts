@@ -1,6 +1,6 @@
 import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js";
+import { badRequest, type HttpError } from "../../http/http-error.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
-import { badRequest, type Fault } from "../api/fault.js";
 
 /** Allowed values of a known extra spec (Nova's `nova/api/validation/extra_specs`). */
 type ValueRule =
@@ -134,7 +134,7 @@ const BOOLEANS = /^\s*(?:1|t|true|on|y|yes|0|f|false|off|n|no)\s*$/i;
 /**
  * Validates specs as Nova does from microversion 2.86 on. Known specs must have a valid value; names in other
  * namespaces, and those without one, are free for operators.
- * @throws {Fault} 400
+ * @throws {HttpError} 400
  */
 export function validateExtraSpecs(specs: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(specs)) {
@@ -184,7 +184,7 @@ function validateInteger({ min, max }: { readonly min?: number; readonly max?: n
   }
 }
 
-function failed(what: string): Fault {
+function failed(what: string): HttpError {
   return badRequest(`Validation failed; ${what}`);
 }
 

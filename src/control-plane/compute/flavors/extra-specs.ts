@@ -1,6 +1,6 @@
+import { badRequest, notFound } from "../../http/http-error.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, notFound } from "../api/fault.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
 import { findFlavor } from "./flavor-access.js";
@@ -87,7 +87,7 @@ type Text = Readonly<Record<string, string>>;
 /** First microversion that validates known specs. */
 const VALIDATED = 86;
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function toStringSpecs({ version }: Call, requestedSpecs: Specs): Text {
   const stringSpecs = Object.fromEntries(Object.entries(requestedSpecs).map(([key, value]) => [key, String(value)]));
   if (version >= VALIDATED) {

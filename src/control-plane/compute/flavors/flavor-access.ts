@@ -1,8 +1,8 @@
 import type { Flavor } from "../../../records/index.js";
+import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, conflict, notFound } from "../api/fault.js";
 import { type Schema, schemas } from "../api/validate.js";
 
 interface Tenant {
@@ -87,7 +87,7 @@ function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {
   };
 }
 
-/** Returns the flavor that the path names, if the caller may see it. @throws {Fault} 404 */
+/** Returns the flavor that the path names, if the caller may see it. @throws {HttpError} 404 */
 export function findFlavor(deps: Pick<ComputeDeps, "store">, call: Call): Flavor {
   const id = call.param("flavor");
   const flavor = deps.store.flavors.getByFlavorid(id);

@@ -1,4 +1,5 @@
 import type { Flavor } from "../../../records/index.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import {
   type Call,
@@ -10,7 +11,6 @@ import {
   takePage,
 } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
 import { BOOLEAN, DESCRIPTION, INTEGER_TEXT, isTrue, MULTI, NAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { EXTRA_SPEC_ROUTES } from "./extra-specs.js";

@@ -1,8 +1,8 @@
 import type { Flavor, InjectedFile, ServerGroup } from "../../../records/index.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Limits } from "../../store/quotas.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { Fault } from "../api/fault.js";
 import { isOver, limitsOf, type ServerUsage, serverUsage } from "./limits-and-usage.js";
 import { UNLIMITED } from "./resources.js";
 
@@ -27,7 +27,7 @@ const COUNTED = ["cores", "instances", "ram"] as const;
 /**
  * Returns how many servers of the flavor may be created: `most`, or as many as the limits allow. Call it in the
  * transaction that creates them, so that two requests cannot both take the last one.
- * @throws {Fault} 403 for fewer than `least`
+ * @throws {HttpError} 403 for fewer than `least`
  */
 export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, least: number, most: number): number {
   const scopes = scopesOf(deps, owner);
@@ -37,12 +37,12 @@ export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, leas
   }
   const requested = { instances: most, cores: most * flavor.vcpus, ram: most * flavor.memoryMb };
   const reportedAmounts = { ...requested, instances: least === most ? most : `${least}-${most}` };
-  throw new Fault(403, exceeded(scopes, requested, reportedAmounts));
+  throw new HttpError(403, exceeded(scopes, requested, reportedAmounts));
 }
 
 /**
  * Checks the quota for a larger flavor. A smaller one, or a move without a change, is always allowed.
- * @throws {Fault} `status`
+ * @throws {HttpError} `status`
  */
 export function assertUpsizeQuota(deps: QuotaDeps, owner: Owner, before: Size, after: Size, status: 403 | 413): void {
   const requested = {
@@ -52,7 +52,7 @@ export function assertUpsizeQuota(deps: QuotaDeps, owner: Owner, before: Size, a
   };
   const scopes = requested.cores > 0 || requested.ram > 0 ? scopesOf(deps, owner) : [];
   if (scopes.some((scope) => overs(scope, requested).length > 0)) {
-    throw new Fault(status, exceeded(scopes, requested, requested));
+    throw new HttpError(status, exceeded(scopes, requested, requested));
   }
 }
 
@@ -114,7 +114,7 @@ function limitFor(deps: RequestQuotaDeps, { credentials }: Call, resource: strin
   return limits.filter((limit) => limit >= 0).sort((one, other) => one - other)[0];
 }
 
-/** @throws {Fault} 403 */
+/** @throws {HttpError} 403 */
 export function assertMetadataQuota(
   deps: RequestQuotaDeps,
   call: Call,
@@ -123,65 +123,65 @@ export function assertMetadataQuota(
   const count = Object.keys(metadata).length;
   const limit = count === 0 ? undefined : limitFor(deps, call, "metadata_items");
   if (isOver(limit, count)) {
-    throw new Fault(403, `Maximum number of metadata items exceeds ${limit}`);
+    throw new HttpError(403, `Maximum number of metadata items exceeds ${limit}`);
   }
 }
 
-/** Counts the metadata of an image created from a server, as Nova does up to 2.38. @throws {Fault} 403 */
+/** Counts the metadata of an image created from a server, as Nova does up to 2.38. @throws {HttpError} 403 */
 export function assertImageMetadataQuota(
   deps: RequestQuotaDeps,
   call: Call,
   metadata: Readonly<Record<string, string>> = {},
 ): void {
   if (call.version < 39 && isOver(limitFor(deps, call, "metadata_items"), Object.keys(metadata).length)) {
-    throw new Fault(403, "Image metadata limit exceeded");
+    throw new HttpError(403, "Image metadata limit exceeded");
   }
 }
 
-/** Checks injected files, which exist before 2.57. @throws {Fault} 403 */
+/** Checks injected files, which exist before 2.57. @throws {HttpError} 403 */
 export function assertFileQuota(deps: RequestQuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
   if (files.length === 0) {
     return;
   }
   if (isOver(limitFor(deps, call, "injected_files"), files.length)) {
-    throw new Fault(403, "Personality file limit exceeded");
+    throw new HttpError(403, "Personality file limit exceeded");
   }
   const paths = limitFor(deps, call, "injected_file_path_bytes");
   if (files.some(({ path }) => isOver(paths, path.length))) {
-    throw new Fault(403, `Personality file path exceeds maximum ${paths}`);
+    throw new HttpError(403, `Personality file path exceeds maximum ${paths}`);
   }
   const contents = limitFor(deps, call, "injected_file_content_bytes");
   if (files.some((file) => isOver(contents, Buffer.from(file.contents, "base64").length))) {
-    throw new Fault(403, `Personality file content exceeds maximum ${contents}`);
+    throw new HttpError(403, `Personality file content exceeds maximum ${contents}`);
   }
 }
 
 /**
  * Checks that the user may have one more key pair. Call this and the next two checks in the transaction that creates
  * the resource.
- * @throws {Fault} 403
+ * @throws {HttpError} 403
  */
 export function assertKeyPairQuota(deps: RequestQuotaDeps, call: Call, userId: string): void {
   if (isOver(limitFor(deps, call, "key_pairs"), deps.store.keyPairs.count(userId) + 1)) {
-    throw new Fault(403, "Quota exceeded, too many key pairs.");
+    throw new HttpError(403, "Quota exceeded, too many key pairs.");
   }
 }
 
-/** @throws {Fault} 403 */
+/** @throws {HttpError} 403 */
 export function assertServerGroupQuota(deps: RequestQuotaDeps, projectId: string, userId: string): void {
   const { serverGroups } = deps.store;
   const over = [null, userId].some((user) =>
     isOver(limitsOf(deps, projectId, user).server_groups, serverGroups.count(projectId, user) + 1),
   );
   if (over) {
-    throw new Fault(403, "Quota exceeded, too many server groups.");
+    throw new HttpError(403, "Quota exceeded, too many server groups.");
   }
 }
 
-/** @throws {Fault} 403 */
+/** @throws {HttpError} 403 */
 export function assertMemberQuota(deps: RequestQuotaDeps, call: Call, group: ServerGroup, more: number): void {
   const members = deps.store.serverGroups.countMembers(group.id, call.credentials.userId);
   if (isOver(limitFor(deps, call, "server_group_members"), members + more)) {
-    throw new Fault(403, "Quota exceeded, too many servers in group");
+    throw new HttpError(403, "Quota exceeded, too many servers in group");
   }
 }

@@ -1,8 +1,8 @@
+import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import type { Limits } from "../../store/quotas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
 import { BOOLEAN, isTrue, MULTI } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { classLimits, createUsageReader, defaultLimits, limitsOf } from "./limits-and-usage.js";
@@ -155,7 +155,7 @@ function readTarget(
   return { project, user: userOf(call) };
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function requireProject({ projectExists }: ComputeDeps, project: string): void {
   if (!projectExists(project)) {
     throw badRequest(`Project ID ${project} is not a valid project.`);
@@ -166,7 +166,7 @@ function setOf(project: string, values: Readonly<Record<string, Json>>): Compute
   return { body: { quota_set: { id: project, ...values } } };
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function assertLimitInRange(
   deps: ComputeDeps,
   project: string,

@@ -1,13 +1,13 @@
 import type { Flavor, Instance, RequestSpec, ServerGroup } from "../../../records/index.js";
+import { badRequest, type HttpError } from "../../http/http-error.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, type Fault } from "../api/fault.js";
 import { findServerGroup, groupNotFound } from "../server-groups.js";
 import type { CreateBody } from "./server-schemas.js";
 
 type Server = CreateBody["server"];
 
-/** Rejects features of a valid request that this cluster does not have. @throws {Fault} 400 */
+/** Rejects features of a valid request that this cluster does not have. @throws {HttpError} 400 */
 export function assertSupported(body: CreateBody, count: number): void {
   const { server } = body;
   checkDeviceFormats(server);
@@ -17,7 +17,7 @@ export function assertSupported(body: CreateBody, count: number): void {
   }
 }
 
-/** Returns the servers' group; null if none is requested. @throws {Fault} 400 */
+/** Returns the servers' group; null if none is requested. @throws {HttpError} 400 */
 export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: CreateBody): ServerGroup | null {
   const uuid = hintsOf(body).group;
   if (uuid === undefined) {
@@ -44,7 +44,7 @@ function hintsOf(body: CreateBody): Readonly<Record<string, unknown>> {
   return body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"] ?? {};
 }
 
-/** Returns the key pair's attributes that a server stores; they are null without one. @throws {Fault} 400 */
+/** Returns the key pair's attributes that a server stores; they are null without one. @throws {HttpError} 400 */
 export function chosenKey(
   { store }: Pick<ComputeDeps, "store">,
   userId: string,
@@ -60,7 +60,7 @@ export function chosenKey(
   return { keyName: name, keyData: pair.publicKey };
 }
 
-/** Rejects certificates: image signatures are not verified here. @throws {Fault} 400 */
+/** Rejects certificates: image signatures are not verified here. @throws {HttpError} 400 */
 export function assertNoCertificates(certificates: readonly string[] | null | undefined): void {
   if (certificates && certificates.length > 0) {
     throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
@@ -79,7 +79,7 @@ const bootIndexOf = ({ boot_index: index }: BlockDevice) => Number(index ?? -1);
 const isBlank = (device: BlockDevice) => device.source_type === "blank" && destinationOf(device) === "local";
 const isSwap = (device: BlockDevice) => isBlank(device) && device.guest_format === "swap";
 
-/** Checks each device on its own, as Nova's API does. Volumes are rejected. @throws {Fault} 400 */
+/** Checks each device on its own, as Nova's API does. Volumes are rejected. @throws {HttpError} 400 */
 function checkDeviceFormats({ imageRef, block_device_mapping: old = [], block_device_mapping_v2: all = [] }: Server) {
   if (old.length > 0 && all.length > 0) {
     throw badRequest("Using different block_device_mapping syntaxes is not allowed in the same request.");
@@ -105,14 +105,14 @@ function checkDeviceFormats({ imageRef, block_device_mapping: old = [], block_de
   }
 }
 
-function withoutVolumes(): Fault {
+function withoutVolumes(): HttpError {
   return invalidDevice("this cloud has no Block Storage service. Leave volumes out and boot from an image.");
 }
 
 /**
  * Checks the requested local devices against the flavor, as Nova does. The guest has the flavor's ephemeral disk and
  * swap.
- * @throws {Fault} 400
+ * @throws {HttpError} 400
  */
 export function checkLocalDevices({ block_device_mapping_v2: all = [] }: Server, flavor: Flavor): void {
   if (all.length === 0) {

@@ -8,10 +8,10 @@ import {
 } from "../../../records/index.js";
 import type { Random } from "../../../runtime/cryptography.js";
 import { EventLoopTicks } from "../../event-loop.js";
+import { badRequest } from "../../http/http-error.js";
 import { atOnce } from "../../http/request.js";
 import { type Call, type ComputeResponse, denied, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/flavor-access.js";
 import { assertFileQuota, assertMemberQuota, assertMetadataQuota, serversInQuota } from "../quotas/quota-checks.js";
@@ -92,7 +92,7 @@ function storeBatch(deps: ComputeDeps, call: Call, draft: Draft, from: number): 
  * Stores the servers after the first batch. If another request exhausts a quota in between, the servers of this request
  * are deleted again, as in Nova. If the control plane is killed, the servers stored so far are built; the client got no
  * response.
- * @throws {Fault} 403
+ * @throws {HttpError} 403
  */
 async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: readonly Instance[]): Promise<void> {
   const { store } = deps;

@@ -1,7 +1,7 @@
+import { badRequest } from "../../http/http-error.js";
 import { DEFAULT_ZONE } from "../../store/services.js";
 import { type Call, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
 import type { CreateBody } from "./server-schemas.js";
 
 /** The host, node and zone on which a new server has to be placed. */
@@ -21,7 +21,7 @@ const REQUESTED = "compute:servers:create:requested_destination";
 /**
  * Parses `availability_zone` in its forms `zone`, `zone:host`, `zone:host:node` and `zone::node`, and since 2.74 `host`
  * and `hypervisor_hostname`.
- * @throws {Fault} 400, 403
+ * @throws {HttpError} 400, 403
  */
 export function readDestination(
   deps: Pick<ComputeDeps, "store" | "logger">,

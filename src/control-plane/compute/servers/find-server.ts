@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
+import { conflict, type HttpError, notFound } from "../../http/http-error.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { conflict, type Fault, notFound } from "../api/fault.js";
 import { isUuidLike } from "../api/schema-parts.js";
 
 export interface FoundServer {
@@ -10,9 +10,9 @@ export interface FoundServer {
   readonly building: boolean;
 }
 
-const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
+const serverNotFound = (id: string): HttpError => notFound(`Instance ${id} could not be found.`);
 
-/** Returns the server that the path names, if the caller may see it. @throws {Fault} 404 */
+/** Returns the server that the path names, if the caller may see it. @throws {HttpError} 404 */
 export function findServer(
   { store }: Pick<ComputeDeps, "store">,
   call: Call,
@@ -31,7 +31,7 @@ export function findServer(
   return { instance, building: request !== null };
 }
 
-/** Returns a server as {@link findServer} does, but rejects one that is not scheduled yet. @throws {Fault} 404, 409 */
+/** Returns a server as {@link findServer} does, but rejects one that is not scheduled yet. @throws {HttpError} 404, 409 */
 export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Instance {
   const { instance, building } = findServer(deps, call);
   if (building) {
@@ -40,7 +40,7 @@ export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Inst
   return instance;
 }
 
-/** Rejects a locked server, unless the caller is an administrator. @throws {Fault} 409 */
+/** Rejects a locked server, unless the caller is an administrator. @throws {HttpError} 409 */
 export function assertNotLocked(call: Call, instance: Instance): void {
   if (instance.locked && !call.isAdmin) {
     throw conflict(`Instance ${instance.uuid} is locked`);

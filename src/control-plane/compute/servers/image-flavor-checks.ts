@@ -1,7 +1,7 @@
 import { cpuPolicy, dedicatedCpus, type Flavor, invalidImageProperty, threadPolicy } from "../../../records/index.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
 import { boolFromText } from "../api/schema-parts.js";
 
 type ImageProperties = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ const GIB = 1024 ** 3;
 /**
  * Returns the properties that a server stores of the image from which it is created or rescued.
  * @param flavor the server's, if the image becomes its root disk
- * @throws {Fault} 400
+ * @throws {HttpError} 400
  */
 export function imageToUse(
   { images }: Pick<ComputeDeps, "images">,
@@ -37,7 +37,7 @@ export function imageToUse(
   return image.noted;
 }
 
-/** Checks that the flavor meets the image's requirements. @throws {Fault} 400 */
+/** Checks that the flavor meets the image's requirements. @throws {HttpError} 400 */
 export function assertFlavorFits(
   { memoryMb, rootGb }: Pick<Flavor, "memoryMb" | "rootGb">,
   image: { readonly minRam: number; readonly minDisk: number; readonly size: number | null },
@@ -88,7 +88,7 @@ const DISABLED = /^os[:_]secure_boot$/;
  * Rejects specs that Nova would honour, or for which it would find no host, and this cluster does not support. Specs in
  * unknown namespaces are the operator's and are ignored. Image properties with values that Nova does not know are
  * rejected as well.
- * @throws {Fault} 400, which names the spec
+ * @throws {HttpError} 400, which names the spec
  */
 export function validateRequestedSpecs(flavor: Flavor, imageProperties: Readonly<Record<string, string>>): void {
   validateImageProperties(imageProperties);
@@ -97,7 +97,7 @@ export function validateRequestedSpecs(flavor: Flavor, imageProperties: Readonly
   validateCpuPolicies(flavor, imageProperties);
 }
 
-/** Validates image properties; the messages are Nova's. @throws {Fault} 400 */
+/** Validates image properties; the messages are Nova's. @throws {HttpError} 400 */
 function validateImageProperties(imageProperties: Readonly<Record<string, string>>): void {
   const { img_config_drive: configDrive = "optional" } = imageProperties;
   if (configDrive !== "optional" && configDrive !== "mandatory") {
@@ -125,7 +125,7 @@ function isOff(name: string, value: string): boolean {
 
 /**
  * Validates CPU policies as Nova does before it creates a server (`numa_get_constraints` of its `virt/hardware.py`).
- * @throws {Fault} 400
+ * @throws {HttpError} 400
  */
 function validateCpuPolicies({ extraSpecs, vcpus }: Flavor, image: ImageProperties): void {
   validatePolicyNames(extraSpecs, image);

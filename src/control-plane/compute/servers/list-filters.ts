@@ -1,10 +1,10 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/times.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import { addressText } from "../../store/network-settings.js";
 import type { Store } from "../../store/store.js";
 import { type Call, requireAdmin } from "../api/call.js";
-import { badRequest, Fault } from "../api/fault.js";
 import { NamePattern } from "../api/name-pattern.js";
 import { boolFromText } from "../api/schema-parts.js";
 import { statesOfStatus } from "./server-status.js";
@@ -74,7 +74,7 @@ const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
 /**
  * Parses the filters of a request.
  * @param rule the policy for listing servers of all projects
- * @throws {Fault} 400, 403
+ * @throws {HttpError} 400, 403
  */
 export function readFilters(call: Call, store: Store, rule: string): ServerFilters {
   const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
@@ -174,7 +174,7 @@ function readTimes(get: Get): Pick<InstanceQuery, "changesSince" | "changesBefor
 function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery {
   if (query.vmStates?.length === 1 && query.vmStates[0] === "deleted") {
     if (!call.isAdmin) {
-      throw new Fault(403, "Only administrators may list deleted instances");
+      throw new HttpError(403, "Only administrators may list deleted instances");
     }
     return { ...query, deleted: true };
   }

@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
-import { badRequest, Fault } from "../api/fault.js";
 import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
@@ -143,7 +143,7 @@ function isIgnored(name: string, version: number): boolean {
   return version < 75 && IGNORED.has(name) && !(name === "locked" && version >= 73);
 }
 
-/** Returns undefined for the default order, newest first. @throws {Fault} 400, 403 */
+/** Returns undefined for the default order, newest first. @throws {HttpError} 400, 403 */
 export function readSort(call: Call): InstanceQuery["sort"] | undefined {
   const names = call.query.all("sort_key");
   if (names.length === 0) {
@@ -169,7 +169,7 @@ export function readSort(call: Call): InstanceQuery["sort"] | undefined {
   });
   const forbidden = call.isAdmin ? undefined : sort.find(({ name }) => FOR_ADMINISTRATORS.includes(name));
   if (forbidden) {
-    throw new Fault(403, `Only administrators can sort servers by ${forbidden.name}`);
+    throw new HttpError(403, `Only administrators can sort servers by ${forbidden.name}`);
   }
   return sort.length === 0 ? undefined : sort;
 }

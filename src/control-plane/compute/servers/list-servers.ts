@@ -1,9 +1,9 @@
 import type { Instance } from "../../../records/index.js";
 import { EventLoopTicks } from "../../event-loop.js";
+import { badRequest } from "../../http/http-error.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import { type Call, type ComputeResponse, type Page, readPage, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest } from "../api/fault.js";
 import type { FoundServer } from "./find-server.js";
 import { readFilters, type ServerFilters } from "./list-filters.js";
 import { LIST_QUERY, readSort } from "./list-query.js";
@@ -109,7 +109,7 @@ async function selectPending(
   return { building, rest: { limit: limit - building.length, marker: inPending ? undefined : marker } };
 }
 
-/** Returns the position of the marker, after which the page begins; undefined without a marker. @throws {Fault} 400 */
+/** Returns the position of the marker, after which the page begins; undefined without a marker. @throws {HttpError} 400 */
 function placeBehind(store: ComputeDeps["store"], query: InstanceQuery, marker: string | undefined) {
   const place = marker === undefined ? undefined : store.instances.place(marker, query);
   if (place === null) {

@@ -1,7 +1,7 @@
 import type { Instance } from "../../../records/index.js";
+import { badRequest, notFound } from "../../http/http-error.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, notFound } from "../api/fault.js";
 import { METADATA } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { assertMetadataQuota } from "../quotas/quota-checks.js";

@@ -1,8 +1,8 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { HttpError } from "../../http/http-error.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { Fault } from "../api/fault.js";
 import { ADMIN_PASSWORD } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { begin, requireHost, requireState, type ServerAction } from "./actions/server-action.js";
@@ -52,8 +52,8 @@ export const changePassword: ServerAction = {
       const params = { instanceUuid: uuid, requestId, newPass };
       await askAgent(deps, call, host, "set_admin_password", params, "changePassword");
     } catch (error) {
-      throw error instanceof Fault && error.status === 501
-        ? new Fault(501, "Unable to set password on instance")
+      throw error instanceof HttpError && error.status === 501
+        ? new HttpError(501, "Unable to set password on instance")
         : error;
     } finally {
       // The agent may not have received the message, or not have ended the task.

@@ -1,6 +1,6 @@
+import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, conflict, notFound } from "../api/fault.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
@@ -67,7 +67,7 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
 }
 
 /**
- * Rejects the request as a Nova without consoles does: guests have none that a network could reach. @throws {Fault}
+ * Rejects the request as a Nova without consoles does: guests have none that a network could reach. @throws {HttpError}
  * 400, 404, 409
  */
 function rejectConsole(deps: ComputeDeps, call: Call, verb: string, type: string): ComputeResponse {

@@ -1,5 +1,5 @@
 import type { InjectedFile, Instance, InstanceChanges } from "../../../records/index.js";
-import { badRequest } from "../api/fault.js";
+import { badRequest } from "../../http/http-error.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
@@ -227,7 +227,7 @@ export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wis
   };
 }
 
-/** Returns the request's disk configuration, else the image's. @throws {Fault} 400 */
+/** Returns the request's disk configuration, else the image's. @throws {HttpError} 400 */
 export function diskConfigWith(
   image: Readonly<Record<string, string>>,
   { "OS-DCF:diskConfig": disk }: UserAttributes,

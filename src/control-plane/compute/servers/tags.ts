@@ -1,8 +1,8 @@
 import type { VmState } from "../../../records/index.js";
+import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { badRequest, conflict, notFound } from "../api/fault.js";
 import { TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
@@ -36,7 +36,7 @@ const STATES: readonly VmState[] = ["active", "paused", "suspended", "stopped"];
 /**
  * Saves a server's tags.
  * @param change returns the new tags
- * @throws {Fault} 409
+ * @throws {HttpError} 409
  */
 function save(
   deps: ComputeDeps,
@@ -54,7 +54,7 @@ function save(
   });
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function checkTag(tag: string): void {
   const isLong = tag.length > MAX_TAG_LENGTH;
   if (!isLong && !/[,/]/.test(tag)) {

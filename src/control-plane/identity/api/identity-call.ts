@@ -2,13 +2,14 @@ import { isObject } from "../../../runtime/collections.js";
 import type { Digests, Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Clock } from "../../../runtime/time.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { type Query, readJson } from "../../http/request.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { DEFAULT_DOMAIN } from "../store/records.js";
 import type { Authenticator } from "../tokens/authenticate.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
-import { expecting, forbidden, IdentityError, unauthorized } from "./identity-error.js";
+import { expecting, forbidden, unauthorized } from "./identity-error.js";
 import { allows, type PolicyTarget } from "./policy.js";
 
 export interface IdentityServices extends Authenticator {
@@ -75,14 +76,14 @@ export class IdentityCall {
     return value !== undefined && !["0", "false", "no", "off"].includes(value.toLowerCase());
   }
 
-  /** The caller's token. @throws {IdentityError} 401 */
+  /** The caller's token. @throws {HttpError} 401 */
   get token(): LiveToken {
     return this.requireToken();
   }
 
   /**
    * Validates the caller's token again: it may have expired or been revoked while the handler waited.
-   * @throws {IdentityError} 401
+   * @throws {HttpError} 401
    */
   requireToken(): LiveToken {
     const live = this.services.live.find(this.request.headers["x-auth-token"] ?? "");
@@ -92,23 +93,23 @@ export class IdentityCall {
     return live;
   }
 
-  /** @param action `identity:list_users` @throws {IdentityError} 401, 403 */
+  /** @param action `identity:list_users` @throws {HttpError} 401, 403 */
   enforce(action: string, target: PolicyTarget = {}): void {
     if (!allows(action, this.token, target)) {
       throw forbidden(action);
     }
   }
 
-  /** Returns the object in a member of the body, or an empty object if there is none. @throws {IdentityError} 400, 413 */
+  /** Returns the object in a member of the body, or an empty object if there is none. @throws {HttpError} 400, 413 */
   body(member: string): unknown {
     return this.json()[member] ?? {};
   }
 
-  /** @throws {IdentityError} 400, 413 */
+  /** @throws {HttpError} 400, 413 */
   json(): Readonly<Record<string, unknown>> {
     const body = readJson(this.request);
     if (body.kind === "too-large") {
-      throw new IdentityError(413, "Request is too large.");
+      throw new HttpError(413, "Request is too large.");
     }
     if (body.kind === "empty") {
       return {};

@@ -1,11 +1,12 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { schemaWords } from "../../http/schema-errors.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { isSameName, type RecordTable, type StoredRecord } from "../store/record-tables.js";
 import type { IdentityCall, IdentityRoute } from "./identity-call.js";
-import { IdentityError, notFound } from "./identity-error.js";
+import { notFound } from "./identity-error.js";
 import type { PolicyTarget } from "./policy.js";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -43,7 +44,7 @@ export interface Resource<T extends StoredRecord> {
   readonly update: (call: IdentityCall, record: T, body: unknown) => T | Promise<T>;
   readonly remove: (call: IdentityCall, record: T) => void;
   /** Creates the "not found" error. Default: the message of most kinds. */
-  readonly missing?: (id: string) => IdentityError;
+  readonly missing?: (id: string) => HttpError;
   /** Renders a record. Default: the record itself. */
   readonly view?: (call: IdentityCall, record: T) => object;
 }
@@ -125,7 +126,7 @@ export function withLinks(call: IdentityCall, plural: string, record: StoredReco
   return { ...record, links: { self: `${call.root}/${plural}/${record.id}` } };
 }
 
-/** Returns the record that the path names. @throws {IdentityError} 401, 403, 404 */
+/** Returns the record that the path names. @throws {HttpError} 401, 403, 404 */
 function findRecord<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, action: string): T {
   const { singular, names = {} } = resource;
   const id = call.param("id");
@@ -162,7 +163,7 @@ function ownDomain(call: IdentityCall, singular: string): PolicyTarget {
 
 function assertNotBuiltIn<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, { id }: T): void {
   if (resource.own?.(call).some((one) => one.id === id)) {
-    throw new IdentityError(
+    throw new HttpError(
       403,
       `The ${resource.singular} ${id} comes with the cluster and is neither changed nor deleted.`,
     );
@@ -172,10 +173,10 @@ function assertNotBuiltIn<T extends StoredRecord>(resource: Resource<T>, call: I
 function assertAllowedChanges(singular: string, record: StoredRecord, body: unknown): void {
   const requested = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
   if (requested.id !== undefined && requested.id !== record.id) {
-    throw new IdentityError(400, "Cannot change ID");
+    throw new HttpError(400, "Cannot change ID");
   }
   if (requested.domain_id !== undefined && "domain_id" in record && requested.domain_id !== record.domain_id) {
-    throw new IdentityError(400, "Cannot change Domain ID");
+    throw new HttpError(400, "Cannot change Domain ID");
   }
   const options = requested.options as { readonly immutable?: unknown } | undefined;
   if (isImmutable(record) && options?.immutable !== false) {
@@ -187,8 +188,8 @@ function isImmutable(record: StoredRecord): boolean {
   return "options" in record && (record.options as { readonly immutable?: unknown } | null)?.immutable === true;
 }
 
-function immutable(what: string, kind: string, id: string): IdentityError {
-  return new IdentityError(
+function immutable(what: string, kind: string, id: string): HttpError {
+  return new HttpError(
     403,
     `Unable to ${what} immutable ${kind} resource: \`${id}. Set resource option "immutable" to false first.`,
   );
@@ -254,7 +255,7 @@ const COMPILED = new WeakMap<TSchema, ValidateFunction>();
 
 /**
  * Validates a body. The message has only the first lines of Keystone's: the remaining ones print the schema.
- * @throws {IdentityError} 400
+ * @throws {HttpError} 400
  */
 export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const validate = COMPILED.get(schema) ?? ajv.compile(schema);
@@ -262,7 +263,7 @@ export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<
   if (!validate(value)) {
     const errors = validate.errors ?? [];
     const error = errors.at(-1);
-    throw new IdentityError(400, error ? wording(error, errors) : "The request body is not valid.");
+    throw new HttpError(400, error ? wording(error, errors) : "The request body is not valid.");
   }
   return value as Static<S>;
 }

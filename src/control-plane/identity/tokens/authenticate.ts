@@ -1,5 +1,6 @@
 import { isObject } from "../../../runtime/collections.js";
-import { expecting, IdentityError, unauthorized } from "../api/identity-error.js";
+import { HttpError } from "../../http/http-error.js";
+import { expecting, unauthorized } from "../api/identity-error.js";
 import { effectiveRoles } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import type { PasswordStore } from "../store/password-store.js";
@@ -68,12 +69,12 @@ interface Issued {
 
 /**
  * Issues a token in the requested scope to a user who authenticates.
- * @throws {IdentityError} 401 for every cause, so that the response does not reveal which users or projects exist
+ * @throws {HttpError} 401 for every cause, so that the response does not reveal which users or projects exist
  */
 export async function authenticate(parts: Authenticator, request: TokenRequest, now: number): Promise<Issued> {
   const { methods } = request;
   if (methods.length === 0 || !methods.every((method) => METHODS.includes(method))) {
-    throw new IdentityError(401, "Attempted to authenticate with an unsupported method.");
+    throw new HttpError(401, "Attempted to authenticate with an unsupported method.");
   }
   if (methods.includes("application_credential")) {
     return byApplicationCredential(parts, request, now);
@@ -88,7 +89,7 @@ export async function authenticate(parts: Authenticator, request: TokenRequest, 
   }
   if (parent && parent.record.applicationCredentialId !== null) {
     // Exchanging a token must not extend the rights of an application credential.
-    throw new IdentityError(
+    throw new HttpError(
       403,
       "You are not authorized to perform the requested action: rescope a token of an application credential.",
     );
@@ -117,7 +118,7 @@ async function byApplicationCredential(
     throw unauthorized();
   }
   if (scope.kind !== "none") {
-    throw new IdentityError(
+    throw new HttpError(
       401,
       "Error authenticating with application credential: Application credentials cannot request a scope.",
     );
@@ -169,7 +170,7 @@ function findDomain(store: IdentityStore, ref: DomainRef | undefined): Project |
   return found?.is_domain ? found : undefined;
 }
 
-/** @throws {IdentityError} 401 if the user has no role in the scope */
+/** @throws {HttpError} 401 if the user has no role in the scope */
 function grantScope(store: IdentityStore, userId: string, ref: ScopeRef, parent: TokenRecord | undefined): TokenScope {
   const scope = requestedScope(store, userId, ref, parent);
   const at = scopeOf(scope);
@@ -222,7 +223,7 @@ function defaultScope(store: IdentityStore, userId: string): TokenScope {
   return usable ? { ...UNSCOPED, projectId: project.id } : UNSCOPED;
 }
 
-/** @throws {IdentityError} 400 */
+/** @throws {HttpError} 400 */
 export function readTokenRequest(body: unknown): TokenRequest {
   const auth = object(isObject(body) ? body.auth : undefined, "auth", "request body");
   const identity = object(auth.identity, "identity", "auth");
@@ -285,7 +286,7 @@ function reference(value: Readonly<Record<string, unknown>>, path: string): User
   const id = optionalText(value, "id", path);
   const name = optionalText(value, "name", path);
   if (id === undefined && name === undefined) {
-    throw new IdentityError(400, `Invalid input for field ${path}: id or name must be present.`);
+    throw new HttpError(400, `Invalid input for field ${path}: id or name must be present.`);
   }
   const domain = value.domain;
   return { id, name, domain: domain === undefined ? undefined : domainReference(domain, `${path}/domain`) };
@@ -298,7 +299,7 @@ function domainReference(value: unknown, path: string): DomainRef {
   const id = optionalText(value, "id", path);
   const name = optionalText(value, "name", path);
   if (id === undefined && name === undefined) {
-    throw new IdentityError(400, `Invalid input for field ${path}: id or name must be present.`);
+    throw new HttpError(400, `Invalid input for field ${path}: id or name must be present.`);
   }
   return { id, name };
 }
@@ -330,6 +331,6 @@ function optionalText(value: Readonly<Record<string, unknown>>, key: string, pat
 }
 
 /** Creates an error without the value, which may be a password. */
-function wrongType(path: string, type: string): IdentityError {
-  return new IdentityError(400, `Invalid input for field '${path}': it is not of type '${type}'`);
+function wrongType(path: string, type: string): HttpError {
+  return new HttpError(400, `Invalid input for field '${path}': it is not of type '${type}'`);
 }

@@ -1,7 +1,8 @@
+import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
 import type { IdentityCall, IdentityResponse, IdentityRoute } from "../api/identity-call.js";
-import { expecting, forbidden, IdentityError } from "../api/identity-error.js";
+import { expecting, forbidden } from "../api/identity-error.js";
 import { listBody, withLinks } from "../api/resource-routes.js";
 import { type CatalogService, catalogOf } from "../catalog.js";
 import { domainView } from "../domains.js";
@@ -25,14 +26,14 @@ function tokenResponse(call: IdentityCall, token: string, live: LiveToken, statu
   return { status, headers: { "x-subject-token": token }, body: tokenView(call.store, live, catalog) };
 }
 
-/** Returns the token in `X-Subject-Token`. @throws {IdentityError} 401, 403, 404 */
+/** Returns the token in `X-Subject-Token`. @throws {HttpError} 401, 403, 404 */
 function subject(call: IdentityCall, rule: string): { readonly token: string; readonly live: LiveToken } {
   const token = call.request.headers["x-subject-token"] ?? "";
   const live = call.services.live.find(token);
   // A missing token has no owner, so any caller gets 404 instead of 403.
   call.enforce(rule, { "target.token.user_id": live?.user.id ?? call.token.user.id });
   if (!live) {
-    throw new IdentityError(404, token === "" ? "No token in the request" : "Failed to validate token");
+    throw new HttpError(404, token === "" ? "No token in the request" : "Failed to validate token");
   }
   return { token, live };
 }

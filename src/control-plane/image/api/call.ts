@@ -2,11 +2,11 @@ import { isObject } from "../../../runtime/collections.js";
 import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
+import { badRequest, tooLarge } from "../../http/http-error.js";
 import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import type { Query } from "../../http/request.js";
 import type { Image, ImageStatus } from "../image.js";
 import type { ImageStore } from "../image-store.js";
-import { badRequest, tooLarge } from "./fault.js";
 
 /** Returns a project's limit from Identity; undefined if no limit is registered, or if it is unlimited. */
 export type ImageLimits = (resource: string, projectId: string) => number | undefined;
@@ -46,7 +46,7 @@ export class ImageCall {
     return this.params[name] ?? "";
   }
 
-  /** Parses the body as JSON, without validation. @throws {ImageFault} 400, 413 */
+  /** Parses the body as JSON, without validation. @throws {HttpError} 400, 413 */
   json(): unknown {
     const { body } = this.request;
     const excess = excessOf(body, MESSAGE_LIMITS.nova);
@@ -66,7 +66,7 @@ export class ImageCall {
     }
   }
 
-  /** @throws {ImageFault} 400, 413 */
+  /** @throws {HttpError} 400, 413 */
   object(): Readonly<Record<string, unknown>> {
     const value = this.json();
     if (!isObject(value)) {
@@ -75,7 +75,7 @@ export class ImageCall {
     return value;
   }
 
-  /** @throws {ImageFault} 400 */
+  /** @throws {HttpError} 400 */
   boundQuery(): Query {
     const { length } = this.query.entries;
     if (length > MAX_QUERY_PARAMETERS) {
@@ -110,7 +110,7 @@ type LimitedResource = keyof typeof USAGES;
  * Checks a limit. Call it synchronously before the operation that it counts. As in Glance, an upload is rejected if the
  * project already exceeds its limit, because the size of an upload is not known in advance.
  * @param delta the number to be added
- * @throws {ImageFault} 413
+ * @throws {HttpError} 413
  */
 export function assertWithinQuota(
   { store, limits }: Pick<ImageCall, "store" | "limits">,

@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
-import { withHeaders } from "../../http/responses.js";
+import { badRequest, type HttpError } from "../../http/http-error.js";
+import { escapeHtml, withHeaders } from "../../http/responses.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -14,35 +15,12 @@ const TITLES: Readonly<Record<number, string>> = {
   415: "Unsupported Media Type",
 };
 
-/** An error response with Glance's message. */
-export class ImageFault extends Error {
-  override readonly name = "ImageFault";
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
-  }
-
-  toResponse({ headers }: Pick<ServiceRequest, "headers">): ServiceResponse {
-    return withHeaders(errorPage(this.status, this.message, headers.accept), this.headers);
-  }
+/** Renders an error as Glance's web framework does: as HTML, JSON or plain text, depending on the Accept header. */
+export function renderFault(error: HttpError, { headers }: Pick<ServiceRequest, "headers">): ServiceResponse {
+  return withHeaders(errorPage(error, headers.accept), error.headers);
 }
 
-export const badRequest = (message: string): ImageFault => new ImageFault(400, message);
-
-export const forbidden = (message: string): ImageFault => new ImageFault(403, message);
-
-export const notFound = (message = "The resource could not be found."): ImageFault => new ImageFault(404, message);
-
-export const conflict = (message: string): ImageFault => new ImageFault(409, message);
-
-export const tooLarge = (message: string): ImageFault => new ImageFault(413, message);
-
-/** Renders an error as Glance's web framework does: as HTML, JSON or plain text, depending on the Accept header. */
-function errorPage(status: number, detail: string, accept: string | undefined): ServiceResponse {
+function errorPage({ status, message: detail }: HttpError, accept: string | undefined): ServiceResponse {
   const title = TITLES[status] ?? "Error";
   const head = `${status} ${title}`;
   if (accept === undefined) {
@@ -69,15 +47,6 @@ function page(status: number, type: string, body: string): ServiceResponse {
     headers: { "content-type": type },
     body,
   };
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#x27;");
 }
 
 /** A schema that the API publishes and that validates bodies. */
@@ -107,7 +76,7 @@ function compiled(schema: NamedSchema): ValidateFunction {
   return validate;
 }
 
-/** Validates a body. @throws {ImageFault} 400 with the message of Glance's validation */
+/** Validates a body. @throws {HttpError} 400 with the message of Glance's validation */
 export function checkObject(value: unknown, schema: NamedSchema): void {
   const validate = compiled(schema);
   if (validate(value)) {

@@ -1,7 +1,7 @@
 import type { Credentials } from "../../credentials.js";
+import { forbidden, notFound } from "../../http/http-error.js";
 import type { Image } from "../image.js";
 import type { ImageCall } from "./call.js";
-import { forbidden, notFound } from "./fault.js";
 
 /** The relation of the caller's project to an image: owner, member, or by the image's visibility. */
 type Relation = "owner" | "member" | "public" | "community" | "shared";
@@ -64,7 +64,7 @@ export function may(caller: Credentials, name: RuleName, target?: Target): boole
   return where === undefined || (target !== undefined && where.some((relation) => holds(caller, relation, target)));
 }
 
-/** @throws {ImageFault} 403 */
+/** @throws {HttpError} 403 */
 export function requirePolicy(caller: Credentials, name: RuleName, target?: Target): void {
   if (!may(caller, name, target)) {
     throw forbidden(`You are not authorized to complete ${name} action.`);
@@ -106,7 +106,7 @@ export interface FoundImage {
   readonly target: Target;
 }
 
-/** Returns the image that the path names. @param missing default: the message of GET @throws {ImageFault} 404 */
+/** Returns the image that the path names. @param missing default: the message of GET @throws {HttpError} 404 */
 export function findImage(call: ImageCall, missing?: (id: string) => string): FoundImage {
   const { store, caller } = call;
   const id = call.param("id");
@@ -122,7 +122,7 @@ export function findImage(call: ImageCall, missing?: (id: string) => string): Fo
 /**
  * Returns the image that the path names, for a change.
  * @param words `rejection` defaults to the message of Glance's policy
- * @throws {ImageFault} 403, 404
+ * @throws {HttpError} 403, 404
  */
 export function findOwnImage(
   call: ImageCall,

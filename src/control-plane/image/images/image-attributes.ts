@@ -1,5 +1,6 @@
+import { badRequest, forbidden, tooLarge } from "../../http/http-error.js";
 import { isoSeconds } from "../../http/times.js";
-import { badRequest, checkObject, forbidden, type NamedSchema, tooLarge } from "../api/fault.js";
+import { checkObject, type NamedSchema } from "../api/fault.js";
 import { CONTAINERS, DISKS, type Image, type ImageAttributes } from "../image.js";
 import { storesOf } from "../stores.js";
 
@@ -139,7 +140,7 @@ export function isAttribute(name: string): boolean {
   return Object.hasOwn(ATTRIBUTES, name);
 }
 
-/** @throws {ImageFault} 403 */
+/** @throws {HttpError} 403 */
 export function assertNotReserved(name: string): void {
   if (READ_ONLY.has(name)) {
     throw forbidden(`Attribute '${name}' is read-only.`);
@@ -152,7 +153,7 @@ export function assertNotReserved(name: string): void {
 /**
  * Returns the attributes with one attribute or property set. The schema has validated the value; null removes a
  * property.
- * @throws {ImageFault} 400, 413
+ * @throws {HttpError} 400, 413
  */
 export function withValue(attributes: ImageAttributes, name: string, value: unknown): ImageAttributes {
   if (!isAttribute(name) && value === null) {
@@ -172,13 +173,13 @@ export function withValue(attributes: ImageAttributes, name: string, value: unkn
 
 const isAmount = (value: unknown): boolean => typeof value === "number" && value >= 0 && value < 2 ** 31;
 
-/** @throws {ImageFault} 413 */
+/** @throws {HttpError} 413 */
 export function checkQuotas({ properties, tags }: ImageAttributes): void {
   assertWithinLimit("properties", Object.keys(properties).length, MAX_PROPERTIES);
   checkTags(tags);
 }
 
-/** @throws {ImageFault} 413 */
+/** @throws {HttpError} 413 */
 export function checkTags(tags: readonly string[]): void {
   assertWithinLimit("tags", tags.length, MAX_TAGS);
 }
@@ -190,7 +191,7 @@ function assertWithinLimit(what: string, attempted: number, maximum: number): vo
   }
 }
 
-/** @throws {ImageFault} 400 */
+/** @throws {HttpError} 400 */
 export function checkMembers(value: Readonly<Record<string, unknown>>): void {
   checkObject(value, IMAGE_SCHEMA);
 }

@@ -1,6 +1,6 @@
+import { badRequest } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { parseIsoTime, toSeconds } from "../../http/times.js";
-import { badRequest } from "../api/fault.js";
 import type { Image } from "../image.js";
 
 type Matches = (image: Image) => boolean;
@@ -49,7 +49,7 @@ const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> =
   eq: (a, b) => a === b,
 };
 
-/** Returns a predicate for the query's filters. @throws {ImageFault} 400 */
+/** Returns a predicate for the query's filters. @throws {HttpError} 400 */
 export function readFilters(query: Query): Matches {
   if (query.get("changes-since")) {
     throw badRequest('The "changes-since" filter is no longer available on v2.');
@@ -136,7 +136,7 @@ function operatorIn(value: string): readonly [operator: string, text: string] {
   return at < 0 ? ["eq", value] : [value.slice(0, at), value.slice(at + 1)];
 }
 
-/** Splits `a,"b,c"` into `a` and `b,c`. @throws {ImageFault} 400 */
+/** Splits `a,"b,c"` into `a` and `b,c`. @throws {HttpError} 400 */
 function quotedParts(text: string): readonly string[] {
   const PART = /\s*(?:"((?:[^"\\]|\\.)*)"|([^",]*))\s*(?:,|$)/y;
   const parts: string[] = [];

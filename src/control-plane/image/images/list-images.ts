@@ -1,8 +1,8 @@
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import type { ImageCall } from "../api/call.js";
-import { badRequest } from "../api/fault.js";
 import { requirePolicy, sees } from "../api/policy.js";
 import type { Image } from "../image.js";
 import { imageView } from "./image-attributes.js";
@@ -34,7 +34,7 @@ const PAGE = 25;
 
 const LONGEST_PAGE = 1000;
 
-/** Handles GET /v2/images. @throws {ImageFault} 400, 403 */
+/** Handles GET /v2/images. @throws {HttpError} 400, 403 */
 export function listImages(call: ImageCall): ServiceResponse {
   const query = call.boundQuery();
   const limit = readLimit(query);
@@ -61,7 +61,7 @@ function link(params: ReadonlyMap<string, string>): string {
   return text === "" ? "/v2/images" : `/v2/images?${text}`;
 }
 
-/** @throws {ImageFault} 400 */
+/** @throws {HttpError} 400 */
 function readLimit(query: Query): number {
   const text = query.get("limit");
   if (text === undefined) {
@@ -93,7 +93,7 @@ function findMarker({ store, caller }: ImageCall, id: string | undefined): Image
 /**
  * Returns the images that the caller may list. Images shared with the caller's project need the requested
  * `member_status`. Community images of other projects are included only on request.
- * @throws {ImageFault} 400
+ * @throws {HttpError} 400
  */
 function listedImages({ store, caller, query, isAdmin }: ImageCall): Image[] {
   const visibility = query.get("visibility");
@@ -120,7 +120,7 @@ function matchesVisibility(image: Image, visibility: string | undefined, project
   return visibility === "all" || image.visibility === visibility;
 }
 
-/** Returns a comparison for the requested order. The default is newest first. @throws {ImageFault} 400 */
+/** Returns a comparison for the requested order. The default is newest first. @throws {HttpError} 400 */
 function readOrder(query: Query): (a: Image, b: Image) => number {
   const order = query.get("sort") === undefined ? classic(query) : combined(query);
   return (a, b) => {

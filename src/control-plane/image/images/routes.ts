@@ -1,7 +1,7 @@
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { forbidden, notFound } from "../../http/http-error.js";
 import { json } from "../../http/responses.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
-import { forbidden, notFound } from "../api/fault.js";
 import { findImage, findOwnImage } from "../api/policy.js";
 import type { Image } from "../image.js";
 import { checkMembers, checkTags, imageView } from "./image-attributes.js";
@@ -23,12 +23,12 @@ export const IMAGE_ROUTES: readonly ImageRoute[] = [
   { method: "DELETE", path: "/v2/images/:id/tags/:tag", handle: removeTag },
 ];
 
-/** Handles POST /v2/images/{id}/actions/deactivate. @throws {ImageFault} 403, 404 */
+/** Handles POST /v2/images/{id}/actions/deactivate. @throws {HttpError} 403, 404 */
 function deactivate(call: ImageCall): ServiceResponse {
   return turn(call, "deactivate", "active", "deactivated");
 }
 
-/** Handles POST /v2/images/{id}/actions/reactivate. @throws {ImageFault} 403, 404 */
+/** Handles POST /v2/images/{id}/actions/reactivate. @throws {HttpError} 403, 404 */
 function reactivate(call: ImageCall): ServiceResponse {
   return turn(call, "reactivate", "deactivated", "active");
 }
@@ -47,7 +47,7 @@ function turn(
   return NO_CONTENT;
 }
 
-/** Handles DELETE /v2/images/{id}. @throws {ImageFault} 403, 404 */
+/** Handles DELETE /v2/images/{id}. @throws {HttpError} 403, 404 */
 function deleteImage(call: ImageCall): ServiceResponse {
   const image = findOwnImage(call, "delete_image", { missing });
   if (image.protected) {
@@ -57,7 +57,7 @@ function deleteImage(call: ImageCall): ServiceResponse {
   return NO_CONTENT;
 }
 
-/** Handles PUT /v2/images/{id}/tags/{tag}. @throws {ImageFault} 400, 403, 404, 413 */
+/** Handles PUT /v2/images/{id}/tags/{tag}. @throws {HttpError} 400, 403, 404, 413 */
 function addTag(call: ImageCall): ServiceResponse {
   const tag = call.param("tag");
   checkMembers({ tags: [tag] });
@@ -68,7 +68,7 @@ function addTag(call: ImageCall): ServiceResponse {
   return NO_CONTENT;
 }
 
-/** Handles DELETE /v2/images/{id}/tags/{tag}. @throws {ImageFault} 403, 404 */
+/** Handles DELETE /v2/images/{id}/tags/{tag}. @throws {HttpError} 403, 404 */
 function removeTag(call: ImageCall): ServiceResponse {
   const tag = call.param("tag");
   const image = find(call, "delete");

@@ -1,9 +1,9 @@
 import { DuplicateRecord } from "../../../conductor-client/errors.js";
 import { isObject } from "../../../runtime/collections.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { badRequest, conflict, forbidden, HttpError } from "../../http/http-error.js";
 import { json, withHeaders } from "../../http/responses.js";
 import { assertWithinQuota, type ImageCall } from "../api/call.js";
-import { badRequest, conflict, forbidden, ImageFault } from "../api/fault.js";
 import { findOwnImage, may, requirePolicy, type Target } from "../api/policy.js";
 import { type Image, type ImageAttributes, PLAIN } from "../image.js";
 import { IMPORT_METHODS, STORE_IDS } from "../stores.js";
@@ -39,7 +39,7 @@ const DRAFTS: ReadonlyMap<string, boolean> = new Map([
   ["application/openstack-images-v2.1-json-patch", false],
 ]);
 
-/** Handles POST /v2/images. @throws {ImageFault} 400, 403, 409, 413 */
+/** Handles POST /v2/images. @throws {HttpError} 400, 403, 409, 413 */
 export function createImage(call: ImageCall): ServiceResponse {
   const { store, random, caller, request } = call;
   const body = call.object();
@@ -83,7 +83,7 @@ function mayCreate({ caller }: ImageCall, { owner, visibility }: ImageAttributes
   checkVisibility(caller, target);
 }
 
-/** Rejects a visibility that the caller may not set. @throws {ImageFault} 403 */
+/** Rejects a visibility that the caller may not set. @throws {HttpError} 403 */
 function checkVisibility(caller: ImageCall["caller"], target: Target): void {
   if (target.visibility === "public") {
     requirePolicy(caller, "publicize_image", target);
@@ -95,7 +95,7 @@ function checkVisibility(caller: ImageCall["caller"], target: Target): void {
 const taken = (id: string) => conflict(`Image ID ${id} already exists!`);
 
 /**
- * Handles PATCH /v2/images/{id}: all changes are applied, or none. @throws {ImageFault} 400, 403, 404, 409, 413, 415
+ * Handles PATCH /v2/images/{id}: all changes are applied, or none. @throws {HttpError} 400, 403, 404, 409, 413, 415
  */
 export function updateImage(call: ImageCall): ServiceResponse {
   const image = findOwnImage(call, "modify_image");
@@ -168,18 +168,18 @@ function checkAttribute(call: ImageCall, image: Image, name: string, value: unkn
   }
 }
 
-/** @throws {ImageFault} 415 */
+/** @throws {HttpError} 415 */
 function draftOf(contentType: string | undefined): { readonly isOld: boolean } {
   const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
   const isOld = DRAFTS.get(type);
   if (isOld === undefined) {
     const headers = { "accept-patch": [...DRAFTS.keys()].join(", ") };
-    throw new ImageFault(415, `The request media type ${type} is not supported by this server.`, headers);
+    throw new HttpError(415, `The request media type ${type} is not supported by this server.`, { headers });
   }
   return { isOld };
 }
 
-/** Parses the changes of a patch and validates each on its own. @throws {ImageFault} 400, 403 */
+/** Parses the changes of a patch and validates each on its own. @throws {HttpError} 400, 403 */
 function readChanges(body: unknown, isOld: boolean): readonly Change[] {
   if (!Array.isArray(body)) {
     throw badRequest("Request body must be a JSON array of operation objects.");

@@ -1,9 +1,10 @@
 import { DuplicateRecord } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { badRequest, conflict, forbidden, notFound, tooLarge } from "../../http/http-error.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import type { ImageCall } from "../api/call.js";
-import { badRequest, checkObject, conflict, forbidden, type NamedSchema, notFound, tooLarge } from "../api/fault.js";
+import { checkObject, type NamedSchema } from "../api/fault.js";
 import { may } from "../api/policy.js";
 import { ASSOCIATION_SCHEMA, OBJECT_SCHEMA, PROPERTY_SCHEMA, TAG_SCHEMA } from "./metadef-schemas.js";
 import type { Entry, EntryKind, Namespace } from "./metadef-store.js";
@@ -92,7 +93,7 @@ export function isOpen(call: ImageCall, namespace: Namespace): boolean {
   return may(call.caller, "get_metadef", namespace);
 }
 
-/** Returns the namespace that the path names. @throws {ImageFault} 404 */
+/** Returns the namespace that the path names. @throws {HttpError} 404 */
 export function findNamespace(call: ImageCall): Namespace {
   const name = call.param("namespace");
   const namespace = call.store.metadefs.namespace(name);
@@ -102,7 +103,7 @@ export function findNamespace(call: ImageCall): Namespace {
   return namespace;
 }
 
-/** Allows only administrators to create, change and delete definitions. @throws {ImageFault} 403 */
+/** Allows only administrators to create, change and delete definitions. @throws {HttpError} 403 */
 export function requireWriter(call: ImageCall, action: string): void {
   if (!may(call.caller, "modify_metadef")) {
     throw forbidden(`You are not authorized to complete ${action} action.`);
@@ -158,7 +159,7 @@ function withoutName({ name: _name, ...rest }: Readonly<Record<string, unknown>>
   return rest;
 }
 
-/** @throws {ImageFault} 400 */
+/** @throws {HttpError} 400 */
 function page({ query }: ImageCall, entries: readonly Entry[]): readonly Entry[] {
   const limit = query.get("limit");
   if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
@@ -180,7 +181,7 @@ interface EntryText {
   readonly content: Entry["content"];
 }
 
-/** Parses a definition. @throws {ImageFault} 400, 403 */
+/** Parses a definition. @throws {HttpError} 400, 403 */
 export function readEntry({ schema }: KindOfEntry, body: Readonly<Record<string, unknown>>): EntryText {
   assertNoReadOnlyMembers(body);
   checkObject(body, schema);
@@ -188,7 +189,7 @@ export function readEntry({ schema }: KindOfEntry, body: Readonly<Record<string,
   return { name: String(name), content };
 }
 
-/** @throws {ImageFault} 403 */
+/** @throws {HttpError} 403 */
 export function assertNoReadOnlyMembers(body: Readonly<Record<string, unknown>>): void {
   const found = READ_ONLY.find((name) => name in body);
   if (found) {
@@ -196,7 +197,7 @@ export function assertNoReadOnlyMembers(body: Readonly<Record<string, unknown>>)
   }
 }
 
-/** @throws {ImageFault} 409, 413 */
+/** @throws {HttpError} 409, 413 */
 export function addEntry(call: ImageCall, of: KindOfEntry, namespace: Namespace, { name, content }: EntryText): Entry {
   const { metadefs } = call.store;
   const count = metadefs.countEntries(namespace.number, of.kind);
@@ -208,7 +209,7 @@ export function addEntry(call: ImageCall, of: KindOfEntry, namespace: Namespace,
   );
 }
 
-/** Runs `work`. @throws {ImageFault} 409 for a duplicate; rethrows other errors */
+/** Runs `work`. @throws {HttpError} 409 for a duplicate; rethrows other errors */
 export function orConflict<T>(message: string, work: () => T): T {
   try {
     return work();
@@ -217,7 +218,7 @@ export function orConflict<T>(message: string, work: () => T): T {
   }
 }
 
-/** @param what `namespace n1`, `object o1` @throws {ImageFault} 403 */
+/** @param what `namespace n1`, `object o1` @throws {HttpError} 403 */
 export function assertUnprotected(namespace: Namespace, what: string): void {
   if (namespace.protected) {
     throw forbidden(`Metadata definition ${what} is protected and cannot be deleted.`);

@@ -1,9 +1,10 @@
 import { isObject } from "../../../runtime/collections.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { badRequest, notFound } from "../../http/http-error.js";
 import { json, withHeaders } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";
-import { badRequest, checkObject, notFound } from "../api/fault.js";
+import { checkObject } from "../api/fault.js";
 import {
   ASSOCIATION,
   addEntry,
@@ -29,7 +30,7 @@ import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Handles POST: creates a namespace with all definitions in the body, or nothing. @throws {ImageFault} 400, 403, 409,
+ * Handles POST: creates a namespace with all definitions in the body, or nothing. @throws {HttpError} 400, 403, 409,
  * 413
  */
 export function createNamespace(call: ImageCall): ServiceResponse {
@@ -52,7 +53,7 @@ export function createNamespace(call: ImageCall): ServiceResponse {
   });
 }
 
-/** Handles GET of a namespace with all its definitions. @throws {ImageFault} 404 */
+/** Handles GET of a namespace with all its definitions. @throws {HttpError} 404 */
 export function showNamespace(call: ImageCall): ServiceResponse {
   const name = call.param("namespace");
   const namespace = call.store.metadefs.namespace(name);
@@ -72,7 +73,7 @@ export function showNamespace(call: ImageCall): ServiceResponse {
   });
 }
 
-/** Handles PUT. Attributes that the body omits get their defaults. @throws {ImageFault} 400, 403, 404, 409 */
+/** Handles PUT. Attributes that the body omits get their defaults. @throws {HttpError} 400, 403, 404, 409 */
 export function updateNamespace(call: ImageCall): ServiceResponse {
   const body = readBody(call);
   const namespace = findNamespace(call);
@@ -84,7 +85,7 @@ export function updateNamespace(call: ImageCall): ServiceResponse {
   return json(200, namespaceView(metadefs.namespace(name) ?? namespace));
 }
 
-/** Handles DELETE. @throws {ImageFault} 403, 404 */
+/** Handles DELETE. @throws {HttpError} 403, 404 */
 export function deleteNamespace(call: ImageCall): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, "delete_metadef_namespace");
@@ -156,7 +157,7 @@ const PAGE = 25;
 
 const LONGEST_PAGE = 1000;
 
-/** Handles GET of the namespaces that the caller may see, newest first. @throws {ImageFault} 400, 404 */
+/** Handles GET of the namespaces that the caller may see, newest first. @throws {HttpError} 400, 404 */
 export function listNamespaces(call: ImageCall): ServiceResponse {
   const query = call.boundQuery();
   const limit = query.get("limit") ?? String(PAGE);

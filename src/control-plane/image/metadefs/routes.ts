@@ -1,8 +1,9 @@
 import type { ServiceResponse } from "../../../runtime/http-server.js";
+import { notFound } from "../../http/http-error.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
-import { checkObject, notFound } from "../api/fault.js";
+import { checkObject } from "../api/fault.js";
 import {
   ASSOCIATION,
   addEntry,
@@ -146,7 +147,7 @@ function update(call: ImageCall, of: KindOfEntry): ServiceResponse {
   return json(200, changed ? of.view(changed, namespace.name) : {});
 }
 
-/** Handles DELETE of one definition. @throws {ImageFault} 403, 404 */
+/** Handles DELETE of one definition. @throws {HttpError} 403, 404 */
 function remove(call: ImageCall, of: KindOfEntry): ServiceResponse {
   const namespace = findNamespace(call);
   requireWriter(call, `delete_${of.policy}`);

@@ -3,6 +3,7 @@ import { isObject } from "../../../runtime/collections.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import type { EventLoopTicks } from "../../event-loop.js";
+import { badRequest, HttpError, tooLarge } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import { type Query, readJson } from "../../http/request.js";
@@ -10,25 +11,19 @@ import { json } from "../../http/responses.js";
 import { type Check, parseRule } from "../../policy/rule-parser.js";
 import type { Store } from "../../store/store.js";
 
-/** An error response of Neutron. */
-export class NetworkFault extends Error {
-  override readonly name = "NetworkFault";
-  readonly status: number;
-  /** Name of Neutron's exception. */
-  readonly type: string;
+/** Names of Neutron's exceptions for errors without a code. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  400: "HTTPBadRequest",
+  404: "HTTPNotFound",
+  405: "HTTPMethodNotAllowed",
+  413: "HTTPRequestEntityTooLarge",
+};
 
-  constructor(status: number, type: string, message: string) {
-    super(message);
-    this.status = status;
-    this.type = type;
-  }
-
-  toResponse(): ServiceResponse {
-    return json(this.status, { NeutronError: { type: this.type, message: this.message, detail: "" } });
-  }
+/** Renders an error as Neutron does. */
+export function renderNetworkError({ status, code, message }: HttpError): ServiceResponse {
+  const type = code ?? ERROR_TYPES[status] ?? "HTTPInternalServerError";
+  return json(status, { NeutronError: { type, message, detail: "" } });
 }
-
-export const badRequest = (message: string): NetworkFault => new NetworkFault(400, "HTTPBadRequest", message);
 
 /** Statuses of the store's errors, by the name of Neutron's exception. */
 const REJECTION_STATUSES: Readonly<Record<string, number>> = {
@@ -78,11 +73,11 @@ export class NetworkCall {
     return this.params[name] ?? "";
   }
 
-  /** @throws {NetworkFault} 400, 413 */
+  /** @throws {HttpError} 400, 413 */
   body(): Readonly<Record<string, unknown>> {
     const body = readJson(this.request);
     if (body.kind === "too-large") {
-      throw new NetworkFault(413, "HTTPRequestEntityTooLarge", "Request is too large.");
+      throw tooLarge("Request is too large.");
     }
     if (body.kind !== "json" || !isObject(body.value)) {
       throw badRequest("Body required: expected a JSON object as the body of the request.");
@@ -103,22 +98,15 @@ export interface NetworkRoute {
   readonly handle: (call: NetworkCall) => NetworkResponse | Promise<NetworkResponse>;
 }
 
-export function notFound(): NetworkFault {
-  return new NetworkFault(404, "HTTPNotFound", "The resource could not be found.");
-}
-
-export function invalidInput(name: string, reason: string): NetworkFault {
+export function invalidInput(name: string, reason: string): HttpError {
   return badRequest(`Invalid input for ${name}. Reason: ${reason}`);
 }
 
-/** Returns undefined if the error is not caused by the client. */
-export function networkFault(error: unknown): NetworkFault | undefined {
-  if (error instanceof NetworkFault) {
-    return error;
-  }
+/** Converts an error of the store; returns undefined if it is not caused by the client. */
+export function networkFault(error: unknown): HttpError | undefined {
   const status = error instanceof ConductorError ? REJECTION_STATUSES[error.name] : undefined;
   return error instanceof Error && status !== undefined
-    ? new NetworkFault(status, error.name, error.message)
+    ? new HttpError(status, error.message, { code: error.name })
     : undefined;
 }
 
@@ -182,9 +170,9 @@ export function may({ projectId: own, roles }: Credentials, name: RuleName, proj
   return attributes.rule(name);
 }
 
-/** @throws {NetworkFault} 403 */
+/** @throws {HttpError} 403 */
 export function enforce(caller: Credentials, name: RuleName, projectId?: string): void {
   if (!may(caller, name, projectId)) {
-    throw new NetworkFault(403, "PolicyNotAuthorized", `rule:${name} is disallowed by policy`);
+    throw new HttpError(403, `rule:${name} is disallowed by policy`, { code: "PolicyNotAuthorized" });
   }
 }

@@ -1,6 +1,7 @@
 import { isObject } from "../../../runtime/collections.js";
+import { badRequest } from "../../http/http-error.js";
 import { pythonRepr } from "../../python/repr.js";
-import { badRequest, invalidInput, type NetworkCall } from "./call.js";
+import { invalidInput, type NetworkCall } from "./call.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
@@ -13,7 +14,7 @@ export class Input {
   readonly #members: Readonly<Record<string, unknown>>;
   readonly #read = new Set<string>();
 
-  /** @throws {NetworkFault} 400 */
+  /** @throws {HttpError} 400 */
   constructor(members: unknown) {
     if (!isObject(members)) {
       throw badRequest("Resource body required");
@@ -27,7 +28,7 @@ export class Input {
     return Object.hasOwn(this.#members, name) ? this.#members[name] : undefined;
   }
 
-  /** @throws {NetworkFault} 400 */
+  /** @throws {HttpError} 400 */
   text(name: string, longest = 255): string | undefined {
     const value = this.any(name);
     if (value === undefined) {
@@ -42,7 +43,7 @@ export class Input {
     return value;
   }
 
-  /** @throws {NetworkFault} 400 */
+  /** @throws {HttpError} 400 */
   flag(name: string): boolean | undefined {
     const value = this.any(name);
     if (value === undefined) {
@@ -55,13 +56,13 @@ export class Input {
     return flag;
   }
 
-  /** Treats null as absent. @throws {NetworkFault} 400 */
+  /** Treats null as absent. @throws {HttpError} 400 */
   uuid(name: string): string | undefined {
     const value = this.any(name) ?? undefined;
     return value === undefined ? undefined : asUuid(name, value);
   }
 
-  /** Treats null as absent. @throws {NetworkFault} 400 */
+  /** Treats null as absent. @throws {HttpError} 400 */
   uuids(name: string): readonly string[] | undefined {
     const value = this.any(name) ?? undefined;
     if (value === undefined) {
@@ -73,7 +74,7 @@ export class Input {
     return [...new Set(value.map((item) => asUuid(name, item)))];
   }
 
-  /** @throws {NetworkFault} 400 */
+  /** @throws {HttpError} 400 */
   require<T>(name: string, value: T | undefined): T {
     if (value === undefined) {
       throw badRequest(`Failed to parse request. Required attribute '${name}' not specified`);
@@ -81,7 +82,7 @@ export class Input {
     return value;
   }
 
-  /** Returns the project that the body names, else the caller's. @throws {NetworkFault} 400 */
+  /** Returns the project that the body names, else the caller's. @throws {HttpError} 400 */
   project({ caller }: NetworkCall): string {
     const [tenant, project] = [this.text("tenant_id"), this.text("project_id")];
     if (tenant !== undefined && project !== undefined && tenant !== project) {
@@ -90,7 +91,7 @@ export class Input {
     return this.require("project_id", project ?? tenant ?? caller.projectId ?? undefined);
   }
 
-  /** Rejects attributes that were not read. @throws {NetworkFault} 400 */
+  /** Rejects attributes that were not read. @throws {HttpError} 400 */
   end(): void {
     const others = Object.keys(this.#members).filter((name) => !this.#read.has(name));
     if (others.length > 0) {

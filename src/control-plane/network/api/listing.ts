@@ -1,6 +1,7 @@
+import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
-import { badRequest, invalidInput, type NetworkCall, NetworkFault } from "./call.js";
+import { invalidInput, type NetworkCall } from "./call.js";
 
 /** Renders the attributes of a record. */
 export type Attributes<T> = Readonly<Record<string, (record: T, call: NetworkCall) => Json>>;
@@ -33,7 +34,7 @@ function requestedFields({ query }: NetworkCall): ReadonlySet<string> {
   return new Set(query.all("fields").flatMap((field) => field.split(",")));
 }
 
-/** Returns a page of the records that match the query's filters. @throws {NetworkFault} 400, 404 */
+/** Returns a page of the records that match the query's filters. @throws {HttpError} 400, 404 */
 export async function listPage<T>(
   call: NetworkCall,
   plural: string,
@@ -55,7 +56,7 @@ export async function listPage<T>(
   const marker = call.query.get("marker");
   const at = marker === undefined ? undefined : ordered.findIndex((record) => idOf(record) === marker);
   if (at === -1) {
-    throw new NetworkFault(404, "MarkerNotFound", `Marker ${marker} could not be found.`);
+    throw new HttpError(404, `Marker ${marker} could not be found.`, { code: "MarkerNotFound" });
   }
   const [from, to] = reverse
     ? [Math.max(0, (at ?? ordered.length) - (limit ?? ordered.length)), at ?? ordered.length]

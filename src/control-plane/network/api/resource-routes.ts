@@ -1,4 +1,5 @@
-import { badRequest, enforce, may, type NetworkCall, type NetworkRoute, notFound, type RuleName } from "./call.js";
+import { badRequest, notFound } from "../../http/http-error.js";
+import { enforce, may, type NetworkCall, type NetworkRoute, type RuleName } from "./call.js";
 import { Input } from "./input.js";
 import { type Attributes, listPage, view } from "./listing.js";
 
@@ -62,7 +63,7 @@ export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
   ];
 }
 
-/** Returns the record. One that the caller may not see counts as missing. @throws {NetworkFault} 403, 404 */
+/** Returns the record. One that the caller may not see counts as missing. @throws {HttpError} 403, 404 */
 function found<T>(resource: Resource<T>, call: NetworkCall, rule?: RuleName): T {
   const record = resource.find(call, call.param("id").toLowerCase());
   if (record === undefined || !may(call.caller, `get_${resource.singular}`, resource.owner(record))) {

@@ -1,6 +1,7 @@
 import { isObject } from "../../../runtime/collections.js";
+import { HttpError } from "../../http/http-error.js";
 import { pythonRepr } from "../../python/repr.js";
-import { may, type NetworkCall, NetworkFault, type NetworkRoute } from "./call.js";
+import { may, type NetworkCall, type NetworkRoute } from "./call.js";
 import type { Input } from "./input.js";
 import type { Resource } from "./resource-routes.js";
 
@@ -80,16 +81,15 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
   ];
 }
 
-/** Returns the tags in the body of a new record. @throws {NetworkFault} 400 */
+/** Returns the tags in the body of a new record. @throws {HttpError} 400 */
 export function readTags(input: Input): readonly string[] {
   const value = input.any("tags");
-  const wrong = (reason: string) =>
-    new NetworkFault(400, "HTTPBadRequest", `Invalid input for tags. Reason: ${reason}.`);
+  const wrong = (reason: string) => new HttpError(400, `Invalid input for tags. Reason: ${reason}.`);
   return value === undefined ? [] : checkTags(value, wrong);
 }
 
-/** @throws {NetworkFault} 400 */
-function checkTags(value: unknown, wrong: (reason: string) => NetworkFault): readonly string[] {
+/** @throws {HttpError} 400 */
+function checkTags(value: unknown, wrong: (reason: string) => HttpError): readonly string[] {
   if (!Array.isArray(value)) {
     throw wrong(`'${typeof value === "string" ? value : pythonRepr(value)}' is not a list`);
   }
@@ -108,11 +108,11 @@ function checkTags(value: unknown, wrong: (reason: string) => NetworkFault): rea
   return value;
 }
 
-function invalidTags(reason: string): NetworkFault {
-  return new NetworkFault(400, "InvalidInput", `Invalid input for operation: ${reason}.`);
+function invalidTags(reason: string): HttpError {
+  return new HttpError(400, `Invalid input for operation: ${reason}.`, { code: "InvalidInput" });
 }
 
-/** @throws {NetworkFault} 404 */
+/** @throws {HttpError} 404 */
 function tagged<T>(
   { singular, owner, find }: Tagged<T>,
   call: NetworkCall,
@@ -120,15 +120,17 @@ function tagged<T>(
   const id = call.param("id").toLowerCase();
   const record = find(call, id);
   if (record === undefined || !may(call.caller, `get_${singular}`, owner(record))) {
-    throw new NetworkFault(404, "TagResourceNotFound", `Resource ${singular} ${call.param("id")} could not be found.`);
+    throw new HttpError(404, `Resource ${singular} ${call.param("id")} could not be found.`, {
+      code: "TagResourceNotFound",
+    });
   }
   return { id, record };
 }
 
-/** @throws {NetworkFault} 404 */
+/** @throws {HttpError} 404 */
 function requireTag(call: NetworkCall, id: string): void {
   const tag = call.param("tag");
   if (!call.store.networkTags.of(id).includes(tag)) {
-    throw new NetworkFault(404, "TagNotFound", `Tag ${tag} could not be found.`);
+    throw new HttpError(404, `Tag ${tag} could not be found.`, { code: "TagNotFound" });
   }
 }

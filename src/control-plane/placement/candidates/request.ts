@@ -1,3 +1,4 @@
+import { badRequest } from "../../http/http-error.js";
 import { MAX_REQUEST_GROUPS } from "../../http/listener-limits.js";
 import { compareText, repr } from "../../python/repr.js";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../handlers/filters.js";
 import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "../handlers/shared-schemas.js";
 import type { Call } from "../http/call.js";
-import { badRequest, ErrorCode } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 
 /** The request group of the parameters that have the same suffix. */
 export interface RequestGroup {

@@ -1,5 +1,6 @@
+import { conflict } from "../../http/http-error.js";
 import { type Call, type HandlerResponse, provider, readJson } from "../http/call.js";
-import { conflict, ErrorCode } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 import type { Provider } from "../model.js";
 import { setAggregates } from "../store/trait-and-class-changes.js";
 import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "./shared-schemas.js";

@@ -1,6 +1,6 @@
+import { badRequest, notFound } from "../../http/http-error.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import { type Call, type HandlerResponse, jsonObject, latest, NO_CONTENT, readJson } from "../http/call.js";
-import { badRequest, notFound } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
 import type { Allocation, Consumer, Provider } from "../model.js";
 import { deleteAllocations, replaceAllocations, updateConsumer } from "../store/allocation-changes.js";

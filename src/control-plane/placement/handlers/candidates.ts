@@ -1,8 +1,8 @@
+import { badRequest } from "../../http/http-error.js";
 import { candidateRecords, candidatesJson, rootRecords } from "../candidates/render.js";
 import { parseCandidatesRequest } from "../candidates/request.js";
 import { searchCandidates, searchRoots } from "../candidates/search.js";
 import { type Call, checkQuery, type HandlerResponse } from "../http/call.js";
-import { badRequest } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
 import { ResourceClassNotFound, TraitNotFound } from "../model.js";
 import { GROUP_PATTERN, GROUP_PATTERN_1_33, schemaFor } from "./shared-schemas.js";

@@ -1,7 +1,7 @@
+import { badRequest, conflict } from "../../http/http-error.js";
 import { dictOf } from "../../python/json.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, readJson } from "../http/call.js";
-import { badRequest, conflict } from "../http/errors.js";
 import { explain } from "../http/json-schema-errors.js";
 import type { ResourceClass } from "../model.js";
 import {

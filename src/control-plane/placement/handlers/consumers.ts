@@ -1,5 +1,6 @@
+import { badRequest, conflict, type HttpError } from "../../http/http-error.js";
 import type { Call } from "../http/call.js";
-import { badRequest, conflict, ErrorCode, type HttpError } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 import { type Consumer, InvalidInventory, NotFound } from "../model.js";
 import {
   createConsumer,

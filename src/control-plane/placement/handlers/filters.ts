@@ -1,6 +1,6 @@
+import { badRequest, type HttpError } from "../../http/http-error.js";
 import { isUuidLike } from "../../python/uuid.js";
 import type { Call } from "../http/call.js";
-import { badRequest, type HttpError } from "../http/errors.js";
 import { pythonInt } from "../http/headers.js";
 
 /** Matches providers that have at least one trait of each required set and no forbidden trait. */

@@ -1,6 +1,7 @@
+import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { reprFloat } from "../../python/repr.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 import { type Schema, validatorFor } from "../http/json-schema.js";
 import {
   capacityOf,

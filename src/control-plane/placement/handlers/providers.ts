@@ -1,6 +1,7 @@
+import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { normalizeUuid } from "../../python/uuid.js";
 import { type Call, checkQuery, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
 import {
   type Aggregate,

@@ -1,5 +1,6 @@
+import { badRequest, conflict } from "../../http/http-error.js";
 import { type Call, type HandlerResponse, NO_CONTENT, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
 import { type InventoryAmounts, InventoryInUse, NotFound, type Provider } from "../model.js";
 import { replaceAllocations, updateConsumer } from "../store/allocation-changes.js";

@@ -1,5 +1,6 @@
+import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { type Call, checkQuery, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
-import { badRequest, conflict, ErrorCode, notFound } from "../http/errors.js";
+import { ErrorCode } from "../http/errors.js";
 import { validatorFor } from "../http/json-schema.js";
 import { NotFound, type Trait } from "../model.js";
 import { CannotChangeStandard, createTrait, deleteTrait, InUse, setTraits } from "../store/trait-and-class-changes.js";

@@ -1,5 +1,5 @@
+import { notFound } from "../../http/http-error.js";
 import { type Call, checkQuery, type HandlerResponse, jsonObject } from "../http/call.js";
-import { notFound } from "../http/errors.js";
 import type { Schema } from "../http/json-schema.js";
 import type { Consumer } from "../model.js";
 import { EXTERNAL_ID, RC_PATTERN } from "./shared-schemas.js";

@@ -1,5 +1,6 @@
 import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../../runtime/http-server.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
@@ -7,7 +8,6 @@ import type { Action } from "../auth.js";
 import { NotFound, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
 import type { Changing } from "../store/state.js";
-import { badRequest, HttpError } from "./errors.js";
 import { type Schema, validatorFor } from "./json-schema.js";
 import { explain } from "./json-schema-errors.js";
 

@@ -1,3 +1,5 @@
+import { escapeHtml } from "../../http/responses.js";
+
 interface Range {
   readonly type: string;
   readonly parameters: string;
@@ -25,35 +27,6 @@ export const ErrorCode = {
   badQueryValue: "placement.query.bad_value",
   missingQueryValue: "placement.query.missing_value",
 } as const;
-
-/** A response with status 400 or above. `detail` is the text that Placement adds after its general explanation. */
-export class HttpError extends Error {
-  override readonly name = "HttpError";
-  readonly status: number;
-  readonly detail: string;
-  readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, detail: string, code: string = ErrorCode.undefinedCode, headers = {}) {
-    super(detail);
-    this.status = status;
-    this.detail = detail;
-    this.code = code;
-    this.headers = headers;
-  }
-}
-
-export function badRequest(detail: string, code?: string): HttpError {
-  return new HttpError(400, detail, code);
-}
-
-export function notFound(detail: string): HttpError {
-  return new HttpError(404, detail);
-}
-
-export function conflict(detail: string, code?: string): HttpError {
-  return new HttpError(409, detail, code);
-}
 
 /** The inputs of an error response. */
 interface ErrorParts {
@@ -153,15 +126,6 @@ function stripTags(text: string): string {
     .replace(/<br.*?>/gi, "\n")
     .replace(/<!--|-->/g, "")
     .replace(/<.*?>/gs, "");
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#x27;");
 }
 
 /**

@@ -2,13 +2,14 @@ import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
+import { HttpError } from "../../http/http-error.js";
 import type { Action, Enforcer } from "../auth.js";
 import { NotFound } from "../model.js";
 import type { AuthOptions, PlacementCredentials, PlacementTuning } from "../options.js";
 import type { Sink } from "../store/journal.js";
 import { type State, UnitOfWork } from "../store/state.js";
 import { type Call, type HandlerResponse, PolicyNotAuthorized, Query } from "./call.js";
-import { acceptable, HttpError, renderError } from "./errors.js";
+import { acceptable, ErrorCode, renderError } from "./errors.js";
 import { httpDate, MAX_MINOR, negotiate } from "./headers.js";
 import { type Endpoint, type Match, matchRoute } from "./routes.js";
 
@@ -112,7 +113,7 @@ export class Exchange {
     const endpoint = match.route.endpoints.get(this.#request.method);
     if (endpoint === undefined) {
       const detail = "The method specified is not allowed for this resource.";
-      throw new HttpError(405, detail, undefined, { allow: match.route.allow });
+      throw new HttpError(405, detail, { headers: { allow: match.route.allow } });
     }
     if (endpoint.contentFirst) {
       this.#negotiateContent(endpoint, minor);
@@ -235,10 +236,10 @@ export class Exchange {
 
   /** @param guidelines true: the error format of the API guidelines; false: webob's own format */
   #error(error: HttpError, minor?: number, headers: Headers = {}, guidelines = true): ServiceResponse {
-    const { status, detail } = error;
+    const { status, message: detail } = error;
     const json: Record<string, unknown> = { request_id: this.#requestId };
     if (minor !== undefined && minor >= ERROR_CODE_SINCE) {
-      json.code = error.code;
+      json.code = error.code ?? ErrorCode.undefinedCode;
     }
     if (minor === undefined && status === 406) {
       json.max_version = `1.${MAX_MINOR}`;

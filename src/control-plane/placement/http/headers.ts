@@ -1,4 +1,4 @@
-import { HttpError } from "./errors.js";
+import { HttpError } from "../../http/http-error.js";
 
 /** Microversions are 1.0 to 1.39; the code identifies them by the minor number. */
 export const MAX_MINOR = 39;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { EventLoopTicks } from "../../../../src/control-plane/event-loop.js";
+import { conflict, HttpError } from "../../../../src/control-plane/http/http-error.js";
 import { jsonText } from "../../../../src/control-plane/http/json.js";
 import { serve } from "../../../../src/control-plane/http/serve.js";
 import type { ServiceRequest, ServiceResponse } from "../../../../src/runtime/http-server.js";
@@ -27,13 +28,15 @@ const service = serve<TestRoute, { path: string; headers: Record<string, string>
         throw new Error("at once");
       },
     },
+    { method: "GET", path: "/conflict", handle: () => Promise.reject(conflict("in use")) },
     { method: "GET", path: "/rejects", handle: () => Promise.reject(new Error("later")) },
   ],
   headers: (requestId) => ({ "x-openstack-request-id": requestId }),
   admit: ({ path }) => ({ path, headers: { "x-version": "1" } }),
   unrouted: (_, { kind }) => ({ status: kind === "unknown" ? 404 : 405, headers: {}, body: "" }),
   handle: (route) => route.handle(),
-  failed: (error) => ({ status: 500, headers: {}, body: error instanceof Error ? error.message : "" }),
+  render: ({ status, message }) => ({ status, headers: {}, body: message }),
+  toHttpError: (error) => new HttpError(500, error instanceof Error ? error.message : ""),
 });
 
 function ask(path: string, method = "GET") {
@@ -55,6 +58,7 @@ test("a synchronous route gets a synchronous response, with the headers of the v
 test("a thrown error and a rejected promise get the same response", async () => {
   expect(ask("/throws")).toMatchObject({ status: 500, body: "at once" });
   expect(await ask("/rejects")).toMatchObject({ status: 500, body: "later" });
+  expect(await ask("/conflict")).toMatchObject({ status: 409, body: "in use" });
   expect(await ask("/later")).toMatchObject({ status: 200, body: "ok" });
 });
 

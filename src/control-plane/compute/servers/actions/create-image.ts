@@ -1,7 +1,7 @@
 import type { Instance } from "../../../../records/index.js";
+import { badRequest } from "../../../http/http-error.js";
 import { type Call, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest } from "../../api/fault.js";
 import { METADATA, NAME, NON_NEGATIVE_INTEGER } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";

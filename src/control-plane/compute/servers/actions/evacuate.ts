@@ -4,10 +4,10 @@ import {
   markInterruptedRebuild,
   REBUILD_TASK_STATES,
 } from "../../../../records/index.js";
+import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
 import type { Store } from "../../../store/store.js";
 import { isUp } from "../../api/agents.js";
 import { requireAdmin } from "../../api/call.js";
-import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
@@ -69,7 +69,7 @@ export const evacuate: ServerAction = {
     }
     requireState(instance, "evacuate", { vm: ["active", "stopped", "error"], task: null });
     if (instance.host === null || instance.node === null) {
-      throw new Fault(409, `Instance ${instance.uuid} is not ready`);
+      throw new HttpError(409, `Instance ${instance.uuid} is not ready`);
     }
     const source = store.services.getByHost(instance.host, "nova-compute");
     if (source && isUp(deps, source)) {

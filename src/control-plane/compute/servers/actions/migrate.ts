@@ -1,8 +1,8 @@
 import { InstanceInvalidState, messageOf, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/faults.js";
+import { badRequest, conflict } from "../../../http/http-error.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest, conflict } from "../../api/fault.js";
 import { BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
@@ -157,7 +157,7 @@ function storeTask(deps: ComputeDeps, call: Call): StoredTask {
 /**
  * Converts the task's result to a response.
  * @param failure undefined if a destination was found
- * @throws {Fault} 400, 409; rethrows unexpected errors
+ * @throws {HttpError} 400, 409; rethrows unexpected errors
  */
 function toResponse({ task }: StoredTask, failure: unknown): ComputeResponse {
   if (failure === undefined) {

@@ -7,10 +7,10 @@ import {
   withImageProperties,
 } from "../../../../records/index.js";
 import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
+import { badRequest } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
 import { type Call, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest } from "../../api/fault.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
@@ -156,7 +156,7 @@ function toRebuildView(deps: ComputeDeps, call: Call, instance: Instance): { rea
 
 /**
  * Checks that the image does not change the CPU request, because the allocations in Placement do not change. @throws
- * {Fault} 400
+ * {HttpError} 400
  */
 function assertSameCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
   const { flavor } = instance;

@@ -1,8 +1,8 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
+import { badRequest, conflict } from "../../../http/http-error.js";
 import { isUp } from "../../api/agents.js";
 import { requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest, conflict } from "../../api/fault.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";

@@ -1,7 +1,7 @@
 import { isObject } from "../../../../runtime/collections.js";
+import { badRequest, notFound } from "../../../http/http-error.js";
 import type { Call, ComputeResponse } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
 import { forceDelete, restore } from "../delete-server.js";
 import { consoleOutput } from "../diagnostics.js";

@@ -1,10 +1,10 @@
 import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, TaskState, VmState } from "../../../../records/index.js";
+import { conflict } from "../../../http/http-error.js";
 import { isUp } from "../../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { conflict } from "../../api/fault.js";
 import type { SchemaVersions } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 
@@ -72,7 +72,7 @@ export interface AllowedStates {
 /**
  * Checks that the instance is in one of the states and was launched, as Nova's `check_instance_state` does.
  * @param verb the operation's name in the message
- * @throws {Fault} 409
+ * @throws {HttpError} 409
  */
 export function requireState(instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void {
   const reject = (attribute: string, state: string | null): never => {
@@ -92,7 +92,7 @@ export function requireState(instance: Instance, verb: string, { vm, task = [nul
 /**
  * Returns the host of the instance. Its agent may be down: it receives the message when it is up again, unless the
  * request has been superseded by then.
- * @throws {Fault} 409
+ * @throws {HttpError} 409
  */
 export function requireHost({ host, uuid }: Instance): string {
   if (host === null) {
@@ -101,7 +101,7 @@ export function requireHost({ host, uuid }: Instance): string {
   return host;
 }
 
-/** Returns the host of an instance that will move; its agent has to be up. @throws {Fault} 409 */
+/** Returns the host of an instance that will move; its agent has to be up. @throws {HttpError} 409 */
 export function requireAgent(deps: ComputeDeps, instance: Instance): string {
   const host = requireHost(instance);
   const service = deps.store.services.getByHost(host, "nova-compute");

@@ -1,12 +1,12 @@
 import type { Instance } from "../../../../records/index.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
+import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { fixedIps, portStatus } from "../../../network/ports.js";
 import { portQuota } from "../../../network/quotas.js";
 import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
@@ -120,7 +120,7 @@ function attach(deps: ComputeDeps, call: Call): ComputeResponse {
       [deps.store.securityGroups.ensureDefault(instance.projectId).uuid],
     );
     if (!made) {
-      throw new Fault(500, `Failed to attach a network interface to ${instance.uuid}`);
+      throw new HttpError(500, `Failed to attach a network interface to ${instance.uuid}`);
     }
     noteChange(deps, call, instance, made.uuid);
     return { body: { interfaceAttachment: view(call, made) } };
@@ -158,7 +158,7 @@ function noteChange({ store, bus }: ComputeDeps, call: Call, instance: Instance,
   sendInstanceEvents({ store, bus }, instance, [event], call.requestId);
 }
 
-/** @throws {Fault} 403, 404, 409 */
+/** @throws {HttpError} 403, 404, 409 */
 function attachable(
   deps: ComputeDeps,
   call: Call,

@@ -1,10 +1,10 @@
+import { badRequest, conflict, HttpError } from "../../../http/http-error.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { portQuota } from "../../../network/quotas.js";
 import { addressOf, isInPool } from "../../../store/network-settings.js";
 import type { RequestedPort } from "../../../store/ports.js";
 import type { Store } from "../../../store/store.js";
 import type { Call } from "../../api/call.js";
-import { badRequest, conflict, Fault } from "../../api/fault.js";
 import type { CreateBody } from "../server-schemas.js";
 import { findGroup } from "./security-groups.js";
 
@@ -20,7 +20,7 @@ export interface RequestedNetworks {
 
 /**
  * Resolves the requested networks: the flat network, unless the request is `none`. Before 2.37 networks are optional.
- * @throws {Fault} 400, 409
+ * @throws {HttpError} 400, 409
  */
 export function resolveNetworks(
   store: Store,
@@ -48,7 +48,7 @@ export function resolveNetworks(
 /**
  * Returns how many servers with these ports the port quota allows, at most `max`. Existing ports do not count. Call it
  * in the transaction that stores the servers.
- * @throws {Fault} 403 for fewer than `min`
+ * @throws {HttpError} 403 for fewer than `min`
  */
 export function serversInPortQuota(
   store: Store,
@@ -63,7 +63,7 @@ export function serversInPortQuota(
   }
   const { limit, used, reserved } = quota;
   if (used > limit) {
-    throw new Fault(403, `The number of defined ports: ${used} is over the limit: ${limit}`);
+    throw new HttpError(403, `The number of defined ports: ${used} is over the limit: ${limit}`);
   }
   const allowed = Math.min(max, Math.floor(Math.max(0, limit - used - reserved) / newPorts));
   if (allowed < min) {
@@ -73,7 +73,7 @@ export function serversInPortQuota(
 }
 
 /** Returns Nova's response for a port that Neutron rejects because of the quota. */
-export const portLimitExceeded = (): Fault => new Fault(403, "Maximum number of ports exceeded");
+export const portLimitExceeded = (): HttpError => new HttpError(403, "Maximum number of ports exceeded");
 
 /** Nova's entry in the system metadata of a server with ports. */
 export const NETWORK_MARK = { network_allocated: "True" } as const;
@@ -113,7 +113,7 @@ function resolvePort(store: Store, call: Call, request: NetworkRequest): Request
   return { ...(address === undefined ? {} : { address: freeAddress(store, address) }), ...named };
 }
 
-/** Returns the uuid of a port that the caller may see and that is not attached to a server. @throws {Fault} 400, 409 */
+/** Returns the uuid of a port that the caller may see and that is not attached to a server. @throws {HttpError} 400, 409 */
 export function freePort(store: Store, call: Call, id: string): string {
   const port = store.ports.get(id.toLowerCase());
   if (!port || !(call.isAdmin || port.projectId === call.credentials.projectId)) {

@@ -1,10 +1,10 @@
 import { isObject } from "../../../../runtime/collections.js";
+import { badRequest, conflict, notFound } from "../../../http/http-error.js";
 import type { Port } from "../../../store/ports.js";
 import { DEFAULT_GROUP, type SecurityGroup } from "../../../store/security-groups.js";
 import type { Store } from "../../../store/store.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { badRequest, conflict, notFound } from "../../api/fault.js";
 import { anyBody, type ServerAction } from "../actions/server-action.js";
 import { findInstance } from "../find-server.js";
 
@@ -57,7 +57,7 @@ function change(
   return { status: 202 };
 }
 
-/** @throws {Fault} 400 */
+/** @throws {HttpError} 400 */
 function nameIn(call: Call, action: string): string {
   const body = call.json();
   const parameters = isObject(body) ? body[action] : undefined;
@@ -74,7 +74,7 @@ function nameIn(call: Call, action: string): string {
   return name;
 }
 
-/** Returns the project's group with this id, else with this name, else null. @throws {Fault} 409 */
+/** Returns the project's group with this id, else with this name, else null. @throws {HttpError} 409 */
 export function findGroup({ securityGroups }: Store, projectId: string, nameOrId: string): SecurityGroup | null {
   const own = securityGroups.get(nameOrId.toLowerCase());
   if (own?.projectId === projectId) {

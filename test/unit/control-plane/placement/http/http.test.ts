@@ -27,7 +27,7 @@ describe("negotiate", () => {
     ["placement 1.10.1", 400, "invalid literal for int() with base 10: '10.1'"],
   ])("rejects %s with %i", (header, status, message) => {
     expect(() => negotiate(header)).toThrow(
-      expect.objectContaining({ status, detail: expect.stringContaining(message) }),
+      expect.objectContaining({ status, message: expect.stringContaining(message) }),
     );
   });
 });
@@ -87,7 +87,7 @@ describe("Query", () => {
     ["a=%C3x", "byte 0xc3 in position 0: invalid continuation byte"],
   ])("rejects %s", (text, message) => {
     expect(() => new Query(text)).toThrow(
-      expect.objectContaining({ status: 400, detail: expect.stringContaining(message) }),
+      expect.objectContaining({ status: 400, message: expect.stringContaining(message) }),
     );
   });
 });
