@@ -50,7 +50,7 @@ describe("findings of the audit", () => {
     await holdForNobody(cluster.stateDir, "devstack1", OTHER);
     await person.goTo("Try it");
     const finding = (consumer: string) =>
-      page.getByText(`consumer ${consumer} holds 2 VCPU, but no server and no migration has this uuid`);
+      page.getByText(`consumer ${consumer} has 2 VCPU allocated, but no server and no migration has this uuid`);
     await finding(NOBODY).waitFor();
     await finding(OTHER).waitFor();
     await person.keep("wrong");

@@ -94,7 +94,7 @@ describe("compute-cluster audit and apply", () => {
     expect(await failure(clouds.replaceAll(password, "wrong"))).toMatch(
       /^1 .*rejected the user or the password \(401\)/,
     );
-    expect(await failure(clouds, "devstack-demo")).toMatch(/^1 .*answered 403.*needs admin/);
+    expect(await failure(clouds, "devstack-demo")).toMatch(/^1 .*responded 403.*needs admin/);
     expect(await failure(clouds.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:1"))).toMatch(/^4 .*no response from/);
     expect(await failure(clouds.replace("  devstack:", "  devstack: ]"))).toMatch(/^2 .*other\.yaml:\d+: not YAML/);
     expect(await failure(clouds, "nowhere")).toMatch(/^2 .*expected a cloud nowhere, found devstack/);

@@ -67,7 +67,7 @@ describe.skipIf(process.platform !== "linux")("agents on another machine", () =>
     const check = agent("rack2", ...joining(), "--check");
     expect([(await check.exited).code, check.stdout]).toEqual([
       0,
-      expect.stringContaining(`${first.url}/placement speaks`),
+      expect.stringContaining(`${first.url}/placement supports`),
     ]);
     // The endpoints in clouds.yaml use the same listener.
     const { auth, cacert } = parse(await readFile(join(stateDir, "clouds.yaml"), "utf8")).clouds.devstack;
