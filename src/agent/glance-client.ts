@@ -1,5 +1,5 @@
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
-import { EndpointNotFound, PlacementAPIConnectFailure } from "../placement-client/errors.js";
+import { isPlacementError } from "../placement-client/errors.js";
 import { asRecord, parseJson } from "../placement-client/json.js";
 import {
   type Bytes,
@@ -215,10 +215,10 @@ export class GlanceClient implements ImageService {
     try {
       return await this.#options.access.credentials(signal);
     } catch (error) {
-      if (error instanceof EndpointNotFound) {
+      if (isPlacementError(error, "EndpointNotFound")) {
         throw new ImageServiceNotFound(`there is no Image service: ${error.message}`, { cause: error });
       }
-      if (error instanceof PlacementAPIConnectFailure) {
+      if (isPlacementError(error, "PlacementAPIConnectFailure")) {
         throw new GlanceConnectionFailed(`cannot get credentials for the Image service: ${error.message}`, {
           cause: error,
         });

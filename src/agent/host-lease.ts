@@ -1,7 +1,7 @@
-import { HostLeaseHeld } from "../conductor-client/errors.js";
+import { isConductorError } from "../conductor-client/errors.js";
 import { PublicError } from "../runtime/error-messages.js";
 import type { AgentContext } from "./context.js";
-import { LeaseRejectedError } from "./rejections.js";
+import { StartRejectedError } from "./rejections.js";
 
 /** Thrown instead of acting when the host's lease is lost: another agent may be acting for the host. */
 export class HostLeaseLost extends PublicError {
@@ -16,17 +16,17 @@ export class HostLeaseLost extends PublicError {
 
 /**
  * Acquires the host's lease (spec 2.4 G6), so that of two running agents of one host only one acts.
- * @throws {LeaseRejectedError}
+ * @throws {StartRejectedError}
  */
 export async function acquireHostLease(context: AgentContext): Promise<void> {
   try {
     await context.conductor.acquireLease();
   } catch (error) {
-    if (!(error instanceof HostLeaseHeld)) {
+    if (!isConductorError(error, "HostLeaseHeld")) {
       throw error;
     }
     const { pid, machine, bootId } = error.data;
-    throw new LeaseRejectedError({
+    throw new StartRejectedError("host-lease-held", {
       found:
         pid === undefined
           ? `another agent acts for host ${context.host}: ${error.message}`

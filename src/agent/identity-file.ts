@@ -1,7 +1,7 @@
 import type { Random } from "../runtime/cryptography.js";
 import { FileFailure, type Files } from "../runtime/files.js";
 import type { Logger } from "../runtime/runtime.js";
-import { NodeConfigRejectedError } from "./rejections.js";
+import { StartRejectedError } from "./rejections.js";
 
 const FILE_NAME = "compute_id";
 
@@ -40,7 +40,7 @@ export class IdentityFile {
     return `${this.#statePath}/${FILE_NAME}`;
   }
 
-  /** Returns the uuid and its file; null: there is no file. @throws {NodeConfigRejectedError} */
+  /** Returns the uuid and its file; null: there is no file. @throws {StartRejectedError} */
   async read(): Promise<{ readonly uuid: string; readonly path: string } | null> {
     if (this.#found) {
       return this.#found;
@@ -56,7 +56,7 @@ export class IdentityFile {
     const [first] = found;
     const other = found.find(({ uuid }) => uuid !== first?.uuid);
     if (first && other) {
-      throw new NodeConfigRejectedError("identity-ambiguous", {
+      throw new StartRejectedError("identity-ambiguous", {
         found: `UUID ${other.uuid} in ${other.path} does not match ${first.uuid} in ${first.path}`,
         hint: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
         records: { [first.path]: first.uuid, [other.path]: other.uuid },
@@ -89,7 +89,7 @@ export class IdentityFile {
   /**
    * Called when the ownership guard has passed. Writes a uuid that was already returned; later ones are written
    * immediately.
-   * @throws {NodeConfigRejectedError} another uuid appeared meanwhile: the guard's checks apply to the uuid returned
+   * @throws {StartRejectedError} another uuid appeared meanwhile: the guard's checks apply to the uuid returned
    * before
    */
   async allowWrites(): Promise<void> {
@@ -99,7 +99,7 @@ export class IdentityFile {
     }
   }
 
-  /** Makes the uuid the host's. @throws {NodeConfigRejectedError} the file exists, or could not be written */
+  /** Makes the uuid the host's. @throws {StartRejectedError} the file exists, or could not be written */
   async write(uuid: string): Promise<void> {
     try {
       await this.#files.create(this.path, `${uuid}\n`);
@@ -107,7 +107,7 @@ export class IdentityFile {
       if (!(error instanceof FileFailure)) {
         throw error;
       }
-      throw new NodeConfigRejectedError("identity-not-writable", {
+      throw new StartRejectedError("identity-not-writable", {
         found:
           error.code === "EEXIST"
             ? `uuid ${uuid} could not be written to ${this.path}: the file appeared meanwhile`
@@ -127,7 +127,7 @@ export class IdentityFile {
       if (!(error instanceof FileFailure)) {
         throw error;
       }
-      throw new NodeConfigRejectedError("identity-unparseable", {
+      throw new StartRejectedError("identity-unparseable", {
         found: `file ${path} could not be read: ${error.code}`,
         hint: "make it readable for the agent; it contains the uuid of the host's compute node",
         records: { [path]: error.code },
@@ -139,7 +139,7 @@ export class IdentityFile {
 function parse(text: string, path: string): string {
   const value = text.slice(0, 40).trim();
   if (!UUID.test(value)) {
-    throw new NodeConfigRejectedError("identity-unparseable", {
+    throw new StartRejectedError("identity-unparseable", {
       found: `Unable to parse UUID from ${path}: it contains ${JSON.stringify(value)}`,
       hint: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
       records: { [path]: value },

@@ -1,4 +1,4 @@
-import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../conductor-client/errors.js";
+import { ConductorError, type ConductorErrorCode } from "../conductor-client/errors.js";
 import { InvalidConfiguration } from "../virt/errors.js";
 
 /**
@@ -76,35 +76,23 @@ export class ConfigRejectedError extends InvalidConfiguration {
   }
 }
 
-/** Like {@link ConfigRejectedError}, for the identity file. Not an InvalidConfiguration (spec 2.3). */
-export class NodeConfigRejectedError extends InvalidNodeConfiguration {
+/**
+ * Reports any other reason why the agent must not act: its identity file, the host's lease or a version. Not an
+ * InvalidConfiguration (spec 2.3).
+ */
+export class StartRejectedError extends ConductorError {
   readonly rejection: StartupRejection;
 
-  constructor(code: RejectionCode, details: RejectionDetails) {
-    super(sentence(details), { ...details.records });
+  constructor(code: RejectionCodeOf<ConductorErrorCode>, details: RejectionDetails) {
+    super(REJECTIONS[code].error, sentence(details), { ...details.records });
     this.rejection = createRejection(code, details);
   }
 }
 
-/** Reports that another running agent acts for this host (spec 2.4 G6). */
-export class LeaseRejectedError extends HostLeaseHeld {
-  readonly rejection: StartupRejection;
-
-  constructor(details: RejectionDetails) {
-    super(sentence(details), { ...details.records });
-    this.rejection = createRejection("host-lease-held", details);
-  }
-}
-
-/** Reports that this agent, or one that it would work with, is older than the deployment allows (spec 1.2). */
-export class VersionRejectedError extends ServiceTooOld {
-  readonly rejection: StartupRejection;
-
-  constructor(details: RejectionDetails) {
-    super(sentence(details), { ...details.records });
-    this.rejection = createRejection("service-too-old", details);
-  }
-}
+/** The codes of the rejections with these names of OpenStack's. */
+type RejectionCodeOf<Name extends string> = {
+  [Code in RejectionCode]: (typeof REJECTIONS)[Code]["error"] extends Name ? Code : never;
+}[RejectionCode];
 
 /**
  * Errors of other layers that end a start. The conductor's errors result from a write, so earlier writes may have
@@ -121,12 +109,7 @@ const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RejectionCode; re
 
 /** Returns the rejection that an error of a start represents; null for any other failure. */
 export function toStartupRejection(error: unknown): StartupRejection | null {
-  if (
-    error instanceof ConfigRejectedError ||
-    error instanceof NodeConfigRejectedError ||
-    error instanceof LeaseRejectedError ||
-    error instanceof VersionRejectedError
-  ) {
+  if (error instanceof ConfigRejectedError || error instanceof StartRejectedError) {
     return error.rejection;
   }
   if (!(error instanceof Error)) {

@@ -1,5 +1,5 @@
 import { never } from "../runtime/lifetime.js";
-import { HostLeaseHeld } from "./errors.js";
+import { ConductorError, isConductorError } from "./errors.js";
 import type { HostLease } from "./host-lease.js";
 import type { Link } from "./link.js";
 import type { AgentMethod, AgentMethods } from "./methods/agent.js";
@@ -105,7 +105,8 @@ export class AgentSession implements KillableSession {
       return;
     }
     if (this.#carrier.claim(this) !== this) {
-      throw new HostLeaseHeld(
+      throw new ConductorError(
+        "HostLeaseHeld",
         `host ${this.host} is already used by another agent in this process; give each agent its own --host`,
         {
           host: this.host,
@@ -253,7 +254,7 @@ export class AgentSession implements KillableSession {
         await link.request("host_serve", { host: this.host }, { timeout, meta });
       }
     } catch (error) {
-      if (!(error instanceof HostLeaseHeld)) {
+      if (!isConductorError(error, "HostLeaseHeld")) {
         throw error;
       }
       this.#lost(error.message);

@@ -3,7 +3,7 @@ import { backOff } from "../runtime/retry.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/time.js";
 import { AgentSession, type Carrier } from "./agent-session.js";
-import { ConductorUnreachable, JoinTokenRejected, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
+import { ConductorError, isConductorError } from "./errors.js";
 import { HostLease } from "./host-lease.js";
 import { Inbound, OfferedControl } from "./inbound.js";
 import { Link } from "./link.js";
@@ -116,12 +116,12 @@ class Connection implements ConductorConnection, Carrier {
     await Promise.all([...this.#sessions].map((session) => session.close()));
     this.#reports.flush();
     this.#link?.close();
-    this.#end(new ConductorUnreachable("the connection to the conductor was closed by this agent"));
+    this.#end(new ConductorError("ConductorUnreachable", "the connection to the conductor was closed by this agent"));
   }
 
   start(): void {
     this.#run().catch((error: unknown) => {
-      this.#end(error instanceof Error ? error : new ConductorUnreachable(String(error)));
+      this.#end(error instanceof Error ? error : new ConductorError("ConductorUnreachable", String(error)));
     });
   }
 
@@ -188,7 +188,7 @@ class Connection implements ConductorConnection, Carrier {
         if (ended()) {
           return never();
         }
-        if (!(error instanceof MessagingTimeout)) {
+        if (!isConductorError(error, "MessagingTimeout")) {
           throw error;
         }
         link.cut();
@@ -236,7 +236,8 @@ class Connection implements ConductorConnection, Carrier {
         return;
       }
       if (clock.monotonic() - since >= giveUpAfter) {
-        throw new ConductorUnreachable(
+        throw new ConductorError(
+          "ConductorUnreachable",
           `the conductor at ${this.#url} was not reachable for ${giveUpAfter} ms: ${reason}`,
         );
       }
@@ -366,5 +367,5 @@ class Connection implements ConductorConnection, Carrier {
 
 /** Whether a retry cannot help. */
 function isFinal(error: unknown): boolean {
-  return error instanceof JoinTokenRejected || error instanceof UnsupportedProtocol;
+  return isConductorError(error, "JoinTokenRefused", "UnsupportedProtocol");
 }

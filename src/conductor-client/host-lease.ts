@@ -1,7 +1,7 @@
 import type { Processes } from "../runtime/processes.js";
 import type { Logger } from "../runtime/runtime.js";
 import type { Clock, Timers } from "../runtime/time.js";
-import { HostLeaseHeld } from "./errors.js";
+import { type ConductorError, isConductorError } from "./errors.js";
 import type { GrantedLease, LeaseHolder } from "./methods/session.js";
 
 /**
@@ -71,7 +71,7 @@ export class HostLease {
         await ask(dead);
         return;
       } catch (error) {
-        if (!(error instanceof HostLeaseHeld)) {
+        if (!isConductorError(error, "HostLeaseHeld")) {
           throw error;
         }
         const holder = error.data as unknown as LeaseHolder;
@@ -123,7 +123,7 @@ export class HostLease {
   }
 
   /** Waits before the next poll. @throws the rejection if the owner is alive, so that waiting is useless */
-  async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, rejection: HostLeaseHeld): Promise<void> {
+  async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, rejection: ConductorError): Promise<void> {
     if (holder.connected && (!this.#isDead(holder) || hasBeenActive(holder, before))) {
       throw rejection;
     }

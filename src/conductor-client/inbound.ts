@@ -1,6 +1,6 @@
 import type { Logger } from "../runtime/runtime.js";
 import type { Clock } from "../runtime/time.js";
-import { ConductorError, InvalidParameters, MessagingTimeout } from "./errors.js";
+import { ConductorError } from "./errors.js";
 import type { Link } from "./link.js";
 import { AGENT_METHODS, type AgentMethod } from "./methods/agent.js";
 import { type ControlledHost, HOST_ACTIONS, type HostAction, MAX_ANNOUNCED_HOSTS } from "./methods/session.js";
@@ -97,7 +97,11 @@ export class Inbound {
     }
     const handlers = inbox?.handlers ?? null;
     if (inbox === undefined || handlers === null) {
-      respond({ error: encodeError(new MessagingTimeout(`this agent does not serve host ${host} now`, { host })) });
+      respond({
+        error: encodeError(
+          new ConductorError("MessagingTimeout", `this agent does not serve host ${host} now`, { host }),
+        ),
+      });
       return;
     }
     // Looks up known methods only: the name is unverified, and could be that of an inherited property.
@@ -128,7 +132,9 @@ export class Inbound {
       requestId,
       assertCallerWaiting: () => {
         if (this.#clock.monotonic() >= deadline) {
-          throw new MessagingTimeout(`${method}: its caller has stopped waiting; nothing was done`, { method });
+          throw new ConductorError("MessagingTimeout", `${method}: its caller has stopped waiting; nothing was done`, {
+            method,
+          });
         }
       },
     };
@@ -216,14 +222,17 @@ export class OfferedControl {
   async #outcome({ host, action }: Readonly<Record<string, unknown>>): Promise<Outcome> {
     try {
       if (!this.#hosts.has(String(host)) || !isAction(action)) {
-        throw new InvalidParameters(
+        throw new ConductorError(
+          "InvalidParameters",
           `host ${String(host)} is not controlled by this process, or ${String(action)} is not an action`,
         );
       }
       return { result: await this.#controller.control(String(host), action) };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { error: encodeError(error instanceof ConductorError ? error : new ConductorError(message)) };
+      return {
+        error: encodeError(error instanceof ConductorError ? error : new ConductorError("ConductorError", message)),
+      };
     }
   }
 

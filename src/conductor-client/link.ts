@@ -1,6 +1,6 @@
 import type { Socket } from "../runtime/sockets.js";
 import type { CancelTimer, Timers } from "../runtime/time.js";
-import { MessagingTimeout } from "./errors.js";
+import { ConductorError } from "./errors.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
 import { decodeError, type Meta, type Outcome, type RequestFrame, type RpcId } from "./wire.js";
@@ -167,12 +167,14 @@ export class Link {
     const id = `s${this.#lastId}`;
     return new Promise((resolve, reject) => {
       if (!this.#open) {
-        reject(new MessagingTimeout(`the connection ended before ${method} was sent`));
+        reject(new ConductorError("MessagingTimeout", `the connection ended before ${method} was sent`));
         return;
       }
       const expire = () => {
         this.#questions.delete(id);
-        reject(new MessagingTimeout(`the conductor did not respond to ${method} within ${timeout} ms`));
+        reject(
+          new ConductorError("MessagingTimeout", `the conductor did not respond to ${method} within ${timeout} ms`),
+        );
       };
       const settle = (outcome: Outcome) => {
         if ("error" in outcome) {
@@ -235,7 +237,7 @@ export class Link {
     this.#questions.clear();
     for (const { fail, cancel } of questions) {
       cancel();
-      fail(new MessagingTimeout("the connection ended before the conductor responded"));
+      fail(new ConductorError("MessagingTimeout", "the connection ended before the conductor responded"));
     }
   }
 }

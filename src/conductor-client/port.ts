@@ -132,7 +132,7 @@ export interface ConductorConnection {
   onState(listener: (state: ConnectionState, detail: string) => void): void;
   /**
    * @throws {ConductorUnreachable} only after `giveUpAfter` of the connection's options.
-   * @throws {JoinTokenRejected} a retry cannot help.
+   * @throws {JoinTokenRefused} a retry cannot help.
    * @throws {UnsupportedProtocol} a retry cannot help.
    */
   connected(): Promise<void>;

@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, Timers } from "../runtime/time.js";
-import { InvalidParameters, MessagingTimeout } from "./errors.js";
+import { ConductorError } from "./errors.js";
 import type { RequestText } from "./link.js";
 import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import { decodeError, type Meta, type Outcome } from "./wire.js";
@@ -65,14 +65,14 @@ export class UnansweredCalls {
     const bytes = Buffer.byteLength(params);
     if (bytes > LARGEST) {
       const text = `${method}: found parameters of ${bytes} bytes, expected at most ${LARGEST}; nothing was sent`;
-      return Promise.reject(new InvalidParameters(text, { method }));
+      return Promise.reject(new ConductorError("InvalidParameters", text, { method }));
     }
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
       const expire = () => {
         const text = `the conductor did not respond to ${method} within ${timeout} ms`;
-        this.#fail(id, new MessagingTimeout(text, { method }));
+        this.#fail(id, new ConductorError("MessagingTimeout", text, { method }));
       };
       const abort = () => this.#fail(id, signal?.reason);
       signal?.addEventListener("abort", abort, { once: true });

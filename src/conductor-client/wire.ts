@@ -1,8 +1,7 @@
 import { HttpConnectFailure } from "../runtime/http.js";
 import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/sockets.js";
 import type { Timers } from "../runtime/time.js";
-import * as errors from "./errors.js";
-import { ConductorUnreachable, JoinTokenRejected } from "./errors.js";
+import { ConductorError, isConductorError, toWireErrorCode } from "./errors.js";
 
 /** A JSON-RPC 2.0 request on the agent's wire, in either direction. One text frame contains one message or a batch. */
 export interface RequestFrame {
@@ -78,32 +77,24 @@ export const PROTOCOL_VERSION = 3;
 /** The oldest version of an agent that a conductor supports. */
 export const OLDEST_PROTOCOL = 1;
 
-type ErrorClass = new (message: string, data?: Readonly<Record<string, unknown>>) => errors.ConductorError;
-
-/** All classes of `errors.ts` by name, so that none can be forgotten here. */
-const CLASSES: ReadonlyMap<string, ErrorClass> = new Map(Object.entries(errors));
-
 /** Encodes an error. Only ConductorErrors keep their message: others could contain a user's data. */
 export function encodeError(error: unknown): WireError {
-  if (!(error instanceof errors.ConductorError)) {
+  if (!(error instanceof ConductorError)) {
     return {
       code: RPC_CODES.internalError,
       message: "internal error; see the log of the called process for the cause",
     };
   }
-  const code = error instanceof errors.InvalidParameters ? RPC_CODES.invalidParams : RPC_CODES.application;
+  const code = isConductorError(error, "InvalidParameters") ? RPC_CODES.invalidParams : RPC_CODES.application;
   return { code, message: error.message, data: { name: error.name, details: error.data } };
 }
 
-/**
- * Decodes an error to the class from which it was encoded; an unknown name becomes a plain {@link errors.ConductorError}.
- */
-export function decodeError(error: WireError): errors.ConductorError {
-  const known = CLASSES.get(error.data?.name ?? "");
-  if (known) {
-    return new known(error.message, error.data?.details);
-  }
-  return new errors.ConductorError(error.message, { code: error.code, ...error.data?.details });
+/** Decodes an error; one with an unknown name gets the code ConductorError. */
+export function decodeError(error: WireError): ConductorError {
+  const code = toWireErrorCode(error.data?.name);
+  return code === undefined
+    ? new ConductorError("ConductorError", error.message, { code: error.code, ...error.data?.details })
+    : new ConductorError(code, error.message, error.data?.details);
 }
 
 /** Prefix of the message for a server that responds without valid TLS; the message contains a hint. */
@@ -119,7 +110,7 @@ export function conductorUrl(url: string): string {
 
 /**
  * Opens a socket to the conductor.
- * @throws {JoinTokenRejected} a retry cannot help.
+ * @throws {JoinTokenRefused} a retry cannot help.
  * @throws {ConductorUnreachable} any other failure.
  */
 export async function openSocket(
@@ -148,19 +139,20 @@ export async function openSocket(
 
 function translate(error: unknown, url: string): Error {
   if (error instanceof UpgradeRejectedError && error.status === 401) {
-    return new JoinTokenRejected(`the conductor at ${url} rejected this agent: ${error.body}`);
+    return new ConductorError("JoinTokenRefused", `the conductor at ${url} rejected this agent: ${error.body}`);
   }
   if (error instanceof UpgradeRejectedError && /speaks TLS/.test(error.body)) {
     const secure = url.replace(/^ws:/, "wss:");
-    return new ConductorUnreachable(
+    return new ConductorError(
+      "ConductorUnreachable",
       `${NO_TLS} at ${url}: that port uses TLS: use ${secure}, with its CA in [conductor] cafile`,
     );
   }
   if (error instanceof HttpConnectFailure && error.tls !== undefined) {
-    return new ConductorUnreachable(`${NO_TLS} at ${url}: ${error.tls} (${error.code})`);
+    return new ConductorError("ConductorUnreachable", `${NO_TLS} at ${url}: ${error.tls} (${error.code})`);
   }
   if (error instanceof HttpConnectFailure) {
-    return new ConductorUnreachable(`no control plane responds at ${url} (${error.code})`);
+    return new ConductorError("ConductorUnreachable", `no control plane responds at ${url} (${error.code})`);
   }
-  return new ConductorUnreachable(error instanceof Error ? error.message : String(error));
+  return new ConductorError("ConductorUnreachable", error instanceof Error ? error.message : String(error));
 }

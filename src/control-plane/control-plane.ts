@@ -1,4 +1,4 @@
-import { ServiceTooOld } from "../conductor-client/errors.js";
+import { ConductorError } from "../conductor-client/errors.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { ReportClient } from "../placement-client/report-client.js";
 import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
@@ -395,7 +395,8 @@ function assertServiceVersion(store: Store, oldest = 0): void {
   if (minimum === 0 || minimum >= oldest) {
     return;
   }
-  throw new ServiceTooOld(
+  throw new ConductorError(
+    "ServiceTooOld",
     `a nova-compute of this deployment has service version ${minimum}, this control plane requires ${oldest} or later: ` +
       "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set " +
       "[workarounds] disable_compute_service_check_for_ffu",

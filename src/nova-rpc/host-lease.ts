@@ -1,4 +1,4 @@
-import { HostLeaseHeld } from "../conductor-client/errors.js";
+import { ConductorError } from "../conductor-client/errors.js";
 import { BrokerRejectedError, type Consumer, type MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hostQueue, type Topology } from "./transport/topology.js";
@@ -64,7 +64,7 @@ export class HostLease {
         return;
       }
       if (clock.monotonic() >= deadline) {
-        throw new HostLeaseHeld(reason, { host: this.#options.host });
+        throw new ConductorError("HostLeaseHeld", reason, { host: this.#options.host });
       }
       if (!hasWarned) {
         runtime.logger.warn(`${reason}; waiting ${heartbeatTimeoutMs / 1000} s in case that is a dead connection`);

@@ -1,4 +1,4 @@
-import { HostLeaseHeld } from "../conductor-client/errors.js";
+import { ConductorError } from "../conductor-client/errors.js";
 import type { AgentMethod, AgentMethods } from "../conductor-client/methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "../conductor-client/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
@@ -232,7 +232,9 @@ export class NovaSession implements KillableSession {
       this.#consumers = new Map([...this.#consumers, [topic, { own, shared: [] }]]);
     } catch (error) {
       throw error instanceof BrokerRejectedError && error.code === "ACCESS_REFUSED"
-        ? new HostLeaseHeld(`queue ${queue} is read by another nova-compute: ${error.message}`, { host: this.host })
+        ? new ConductorError("HostLeaseHeld", `queue ${queue} is read by another nova-compute: ${error.message}`, {
+            host: this.host,
+          })
         : error;
     }
     const subscriptions = [

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { ConsumerAllocationRetrievalFailed } from "./errors.js";
+import { createAllocationError } from "./errors.js";
 import { asNumber, asRecord, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { Allocations, AllocationWrite, ConsumerAllocations, RequestContext, ResourceAmounts } from "./types.js";
@@ -18,7 +18,7 @@ export async function readConsumer(
 ): Promise<ConsumerAllocations> {
   const response = await http.get(`/allocations/${consumer}`, { ...context, version: CONSUMER_GENERATION_VERSION });
   if (!response.ok) {
-    throw new ConsumerAllocationRetrievalFailed(consumer, "they could not be read", response);
+    throw createAllocationError("ConsumerAllocationRetrievalFailed", consumer, "they could not be read", response);
   }
   return response.read(({ allocations, project_id, user_id, consumer_generation }) => ({
     allocations: mapRecord(allocations, readAllocation),

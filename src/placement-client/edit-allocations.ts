@@ -7,7 +7,7 @@ import {
   rewriteOf,
   writeConsumer,
 } from "./consumer-allocations.js";
-import { AllocationDeleteFailed, AllocationUpdateFailed } from "./errors.js";
+import { createAllocationError } from "./errors.js";
 import type { PlacementResponse } from "./placement-http.js";
 import { listTree } from "./provider-requests.js";
 import { AGAIN, retryConflicts } from "./retries.js";
@@ -60,7 +60,7 @@ async function edit(
     async () => {
       const current = await readConsumer(client.http, consumer, context);
       if (holdsNothing(current)) {
-        throw new AllocationUpdateFailed(consumer, "it has no allocations");
+        throw createAllocationError("AllocationUpdateFailed", consumer, "it has no allocations");
       }
       const edited = edit(current.allocations);
       if (edited === null) {
@@ -75,7 +75,7 @@ async function edit(
         return AGAIN;
       }
       if (!response.ok) {
-        throw new AllocationUpdateFailed(consumer, "Placement rejected the change", response);
+        throw createAllocationError("AllocationUpdateFailed", consumer, "Placement rejected the change", response);
       }
       client.logger.info(`changed the allocations of consumer ${consumer}`, { consumer, ...requestField(context) });
       return true;
@@ -83,7 +83,7 @@ async function edit(
     context.signal,
   );
   if (!done) {
-    throw new AllocationUpdateFailed(consumer, "they changed repeatedly; try again later");
+    throw createAllocationError("AllocationUpdateFailed", consumer, "they changed repeatedly; try again later");
   }
 }
 
@@ -160,7 +160,8 @@ function subtract(consumer: string, held: Allocations, amounts: Allocations): Al
   for (const [provider, { resources }] of Object.entries(left)) {
     for (const [name, amount] of Object.entries(resources)) {
       if (amount < 0) {
-        throw new AllocationUpdateFailed(
+        throw createAllocationError(
+          "AllocationUpdateFailed",
           consumer,
           `it has ${held[provider]?.resources[name] ?? 0} ${name} on provider ${provider}, ` +
             `cannot subtract ${amounts[provider]?.resources[name]}`,
@@ -228,7 +229,7 @@ export async function putAllocations(
     client,
     async (tried) => {
       if (tried > 0 && !isAsRead(read, await readConsumer(client.http, consumer, context))) {
-        throw new AllocationUpdateFailed(consumer, CHANGED);
+        throw createAllocationError("AllocationUpdateFailed", consumer, CHANGED);
       }
       return evaluateResponse(client, consumer, await writeConsumer(client.http, consumer, write, context));
     },
@@ -249,7 +250,7 @@ function evaluateResponse(
     return true;
   }
   if (response.isConsumerConflict) {
-    throw new AllocationUpdateFailed(consumer, CHANGED, response);
+    throw createAllocationError("AllocationUpdateFailed", consumer, CHANGED, response);
   }
   if (response.isConcurrentUpdate) {
     return AGAIN;
@@ -328,7 +329,8 @@ function expectDeleted(consumer: string, response: PlacementResponse): true {
   if (response.ok) {
     return true;
   }
-  throw new AllocationDeleteFailed(
+  throw createAllocationError(
+    "AllocationDeleteFailed",
     consumer,
     `they were not deleted; try again, or use "openstack resource provider allocation delete ${consumer}"`,
     response,

@@ -8,9 +8,59 @@ interface DescribedResponse {
   describe(): string;
 }
 
-/** The base of the report client's errors, with OpenStack's name. */
+/** The reasons why Placement could not be reached; it is unknown whether it acted on the request. */
+const CONNECT_FAILURES = [
+  /** There was no response: connection refused, reset or timed out. */
+  "ConnectFailure",
+  /** The catalog has no placement endpoint with that interface and region. */
+  "EndpointNotFound",
+  /** Identity rejected the credentials, or Placement rejected two tokens in a row. */
+  "Unauthorized",
+  /** The server does not implement the expected API. */
+  "DiscoveryFailure",
+] as const;
+
+/**
+ * The beginnings of Nova's messages, which become instance faults; operators search for them. Placeholder: the consumer or
+ * provider.
+ */
+const ALLOCATION_MESSAGES = {
+  ResourceProviderAllocationRetrievalFailed: "Failed to retrieve allocations for resource provider %s:",
+  ConsumerAllocationRetrievalFailed: "Failed to retrieve allocations for consumer %s:",
+  AllocationUpdateFailed: "Failed to update allocations for consumer %s. Error:",
+  AllocationMoveFailed: "Failed to move allocations from consumer %s. Error:",
+  AllocationDeleteFailed: "Failed to delete allocations for consumer %s. Error:",
+} as const;
+
+export type PlacementErrorCode =
+  | (typeof CONNECT_FAILURES)[number]
+  | keyof typeof ALLOCATION_MESSAGES
+  | "ResourceProviderCreationFailed"
+  | "ResourceProviderNotFound"
+  | "ResourceProviderRetrievalFailed"
+  | "ResourceProviderAggregateRetrievalFailed"
+  | "ResourceProviderTraitRetrievalFailed"
+  /** Another client changed the provider; read it again and retry. */
+  | "ResourceProviderUpdateConflict"
+  | "ResourceProviderUpdateFailed"
+  | "ResourceProviderInUse"
+  | "ResourceProviderDeletionFailed"
+  /** A part of the tree could not be written; `cause` is the first error. Not redriven within the pass. */
+  | "ResourceProviderSyncFailed"
+  | "InventoryInUse"
+  /** An inventory that the driver no longer reports is in use (spec 4.8). */
+  | "PlacementPciException"
+  | "InvalidResourceClass"
+  | "TraitRetrievalFailed"
+  | "TraitCreationFailed"
+  /** A provider or consumer changed during a reshape; redrive the pass. */
+  | "PlacementReshapeConflict";
+
+/** An error of the report client. */
 export class PlacementError extends PublicError {
-  override readonly name: string = "PlacementError";
+  /** OpenStack's name of the error. */
+  readonly code: PlacementErrorCode;
+  override readonly name: PlacementErrorCode;
   /** The status of Placement's response; null if there was none. */
   readonly status: number | null;
 
@@ -18,130 +68,43 @@ export class PlacementError extends PublicError {
    * @param message the failed operation and what to do.
    * @param response Placement's response, which is appended to the message.
    */
-  constructor(message: string, response?: DescribedResponse, options?: ErrorOptions) {
+  constructor(code: PlacementErrorCode, message: string, response?: DescribedResponse, options?: ErrorOptions) {
     super(response ? `${message}. Placement responded with ${response.describe()}` : message, options);
+    this.code = code;
+    this.name = code;
     this.status = response?.status ?? null;
   }
 }
 
+/** Returns whether the error has one of these codes; PlacementAPIConnectFailure stands for {@link CONNECT_FAILURES}. */
+export function isPlacementError(
+  error: unknown,
+  ...codes: readonly (PlacementErrorCode | "PlacementAPIConnectFailure")[]
+): error is PlacementError {
+  return (
+    error instanceof PlacementError &&
+    (codes.includes(error.code) ||
+      (codes.includes("PlacementAPIConnectFailure") && CONNECT_FAILURES.some((code) => code === error.code)))
+  );
+}
+
 /**
- * Placement could not be reached; it is unknown whether it acted on the request. The base of the four classes below.
+ * Creates an error with Nova's message.
+ * @param subject the consumer or provider; for a move, `SOURCE to consumer DESTINATION`
  */
-export class PlacementAPIConnectFailure extends PlacementError {
-  override readonly name: string = "PlacementAPIConnectFailure";
-}
-/** There was no response: connection refused, reset or timed out. */
-export class ConnectFailure extends PlacementAPIConnectFailure {
-  override readonly name = "ConnectFailure";
-}
-/** The catalog has no placement endpoint with that interface and region. */
-export class EndpointNotFound extends PlacementAPIConnectFailure {
-  override readonly name = "EndpointNotFound";
-}
-/** Identity rejected the credentials, or Placement rejected two tokens in a row. */
-export class Unauthorized extends PlacementAPIConnectFailure {
-  override readonly name = "Unauthorized";
-}
-/** The server does not implement the expected API. */
-export class DiscoveryFailure extends PlacementAPIConnectFailure {
-  override readonly name = "DiscoveryFailure";
+export function createAllocationError(
+  code: keyof typeof ALLOCATION_MESSAGES,
+  subject: string,
+  reason: string,
+  response?: DescribedResponse,
+): PlacementError {
+  return new PlacementError(code, `${ALLOCATION_MESSAGES[code].replace("%s", () => subject)} ${reason}`, response);
 }
 
-export class ResourceProviderCreationFailed extends PlacementError {
-  override readonly name = "ResourceProviderCreationFailed";
-}
-export class ResourceProviderNotFound extends PlacementError {
-  override readonly name = "ResourceProviderNotFound";
-}
-export class ResourceProviderRetrievalFailed extends PlacementError {
-  override readonly name = "ResourceProviderRetrievalFailed";
-}
-export class ResourceProviderAggregateRetrievalFailed extends PlacementError {
-  override readonly name = "ResourceProviderAggregateRetrievalFailed";
-}
-export class ResourceProviderTraitRetrievalFailed extends PlacementError {
-  override readonly name = "ResourceProviderTraitRetrievalFailed";
-}
-export class ResourceProviderAllocationRetrievalFailed extends PlacementError {
-  override readonly name = "ResourceProviderAllocationRetrievalFailed";
-
-  constructor(provider: string, reason: string, response?: DescribedResponse) {
-    super(`Failed to retrieve allocations for resource provider ${provider}: ${reason}`, response);
-  }
-}
 /**
  * Returns whether the provider does not exist in Placement: it was deleted with its service or by an operator. The next
  * tracker pass creates it again.
  */
 export function isProviderMissing(error: unknown): boolean {
-  return error instanceof ResourceProviderAllocationRetrievalFailed && error.status === 404;
-}
-
-/** Another client changed the provider; read it again and retry. */
-export class ResourceProviderUpdateConflict extends PlacementError {
-  override readonly name = "ResourceProviderUpdateConflict";
-}
-export class ResourceProviderUpdateFailed extends PlacementError {
-  override readonly name = "ResourceProviderUpdateFailed";
-}
-export class ResourceProviderInUse extends PlacementError {
-  override readonly name = "ResourceProviderInUse";
-}
-export class ResourceProviderDeletionFailed extends PlacementError {
-  override readonly name = "ResourceProviderDeletionFailed";
-}
-/** A part of the tree could not be written; `cause` is the first error. Not redriven within the pass. */
-export class ResourceProviderSyncFailed extends PlacementError {
-  override readonly name = "ResourceProviderSyncFailed";
-}
-export class InventoryInUse extends PlacementError {
-  override readonly name = "InventoryInUse";
-}
-/** An inventory that the driver no longer reports is in use (spec 4.8). */
-export class PlacementPciException extends PlacementError {
-  override readonly name = "PlacementPciException";
-}
-export class InvalidResourceClass extends PlacementError {
-  override readonly name = "InvalidResourceClass";
-}
-export class TraitRetrievalFailed extends PlacementError {
-  override readonly name = "TraitRetrievalFailed";
-}
-export class TraitCreationFailed extends PlacementError {
-  override readonly name = "TraitCreationFailed";
-}
-/** A provider or consumer changed during a reshape; redrive the pass. */
-export class PlacementReshapeConflict extends PlacementError {
-  override readonly name = "PlacementReshapeConflict";
-}
-/**
- * The messages of this class and the next three are Nova's: they become instance faults, and operators search for them.
- */
-export class ConsumerAllocationRetrievalFailed extends PlacementError {
-  override readonly name = "ConsumerAllocationRetrievalFailed";
-
-  constructor(consumer: string, reason: string, response?: DescribedResponse) {
-    super(`Failed to retrieve allocations for consumer ${consumer}: ${reason}`, response);
-  }
-}
-export class AllocationUpdateFailed extends PlacementError {
-  override readonly name = "AllocationUpdateFailed";
-
-  constructor(consumer: string, reason: string, response?: DescribedResponse) {
-    super(`Failed to update allocations for consumer ${consumer}. Error: ${reason}`, response);
-  }
-}
-export class AllocationMoveFailed extends PlacementError {
-  override readonly name = "AllocationMoveFailed";
-
-  constructor(source: string, target: string, reason: string, response?: DescribedResponse) {
-    super(`Failed to move allocations from consumer ${source} to consumer ${target}. Error: ${reason}`, response);
-  }
-}
-export class AllocationDeleteFailed extends PlacementError {
-  override readonly name = "AllocationDeleteFailed";
-
-  constructor(consumer: string, reason: string, response?: DescribedResponse) {
-    super(`Failed to delete allocations for consumer ${consumer}. Error: ${reason}`, response);
-  }
+  return isPlacementError(error, "ResourceProviderAllocationRetrievalFailed") && error.status === 404;
 }

@@ -1,16 +1,7 @@
 import type { ReshapeAllocations } from "../virt/driver.js";
 import type { InventoryRecord, ProviderTree } from "../virt/provider-tree.js";
 import type { ClientContext } from "./client-context.js";
-import {
-  InventoryInUse,
-  PlacementAPIConnectFailure,
-  PlacementError,
-  PlacementPciException,
-  PlacementReshapeConflict,
-  ReshapeFailed,
-  ResourceProviderSyncFailed,
-  ResourceProviderUpdateConflict,
-} from "./errors.js";
+import { isPlacementError, PlacementError, ReshapeFailed } from "./errors.js";
 import { ensureClasses, setAggregates, setInventory, setTraits } from "./provider-associations.js";
 import { deleteProvider, inventoryToWire, readInventory } from "./provider-requests.js";
 import { loadProvider } from "./resource-providers.js";
@@ -75,7 +66,7 @@ async function moveAcross(
   try {
     await reshape(client, tree, removed, consumers, context);
   } catch (error) {
-    if (error instanceof PlacementReshapeConflict) {
+    if (isPlacementError(error, "PlacementReshapeConflict")) {
       client.cache.clear();
     }
     throw error;
@@ -147,14 +138,14 @@ async function guarded(
   try {
     await step();
   } catch (error) {
-    if (error instanceof ResourceProviderUpdateConflict) {
+    if (isPlacementError(error, "ResourceProviderUpdateConflict")) {
       invalidate(client, tree, uuid);
       throw error;
     }
-    if (error instanceof InventoryInUse) {
-      throw new PlacementPciException(error.message, undefined, { cause: error });
+    if (isPlacementError(error, "InventoryInUse")) {
+      throw new PlacementError("PlacementPciException", error.message, undefined, { cause: error });
     }
-    if (!(error instanceof PlacementError) || error instanceof PlacementAPIConnectFailure) {
+    if (!(error instanceof PlacementError) || isPlacementError(error, "PlacementAPIConnectFailure")) {
       throw error;
     }
     client.logger.error(`resource provider ${uuid} could not be written; continuing with the other providers`, {
@@ -182,7 +173,8 @@ function raise(client: ClientContext, tree: ProviderTree, failures: readonly Fai
   for (const { uuid } of failures) {
     invalidate(client, tree, uuid);
   }
-  throw new ResourceProviderSyncFailed(
+  throw new PlacementError(
+    "ResourceProviderSyncFailed",
     `${failures.length} resource providers could not be written; the first is ${first.uuid}: ${first.error.message}`,
     undefined,
     { cause: first.error },
@@ -218,7 +210,11 @@ async function reshape(
     body: { inventories, allocations },
   });
   if (response.isConcurrentUpdate) {
-    throw new PlacementReshapeConflict("a provider or a consumer changed during the reshape; retrying", response);
+    throw new PlacementError(
+      "PlacementReshapeConflict",
+      "a provider or a consumer changed during the reshape; retrying",
+      response,
+    );
   }
   if (!response.ok) {
     throw new ReshapeFailed(

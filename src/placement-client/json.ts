@@ -1,13 +1,13 @@
 import { isObject } from "../runtime/collections.js";
-import { DiscoveryFailure } from "./errors.js";
+import { PlacementError } from "./errors.js";
 
-/** Readers of external JSON. Each throws {@link DiscoveryFailure} if the value does not have the type in its name. */
+/** Readers of external JSON. Each throws DiscoveryFailure if the value does not have the type in its name. */
 
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DiscoveryFailure(`expected JSON, found ${excerpt(text)}`, undefined, {
+    throw new PlacementError("DiscoveryFailure", `expected JSON, found ${excerpt(text)}`, undefined, {
       cause: error,
     });
   }
@@ -50,8 +50,9 @@ export function mapRecord<T>(value: unknown, read: (member: unknown, key: string
   return Object.fromEntries(Object.entries(asRecord(value)).map(([key, member]) => [key, read(member, key)]));
 }
 
-function unexpected(expected: string, found: unknown): DiscoveryFailure {
-  return new DiscoveryFailure(
+function unexpected(expected: string, found: unknown): PlacementError {
+  return new PlacementError(
+    "DiscoveryFailure",
     `expected ${expected} in the response, found ${excerpt(JSON.stringify(found) ?? "nothing")}`,
   );
 }

@@ -8,7 +8,7 @@ import {
   rewriteOf,
 } from "./consumer-allocations.js";
 import { deleteAllocation } from "./edit-allocations.js";
-import { AllocationMoveFailed } from "./errors.js";
+import { createAllocationError } from "./errors.js";
 import { AGAIN, retryConflicts } from "./retries.js";
 import type { Allocations, RequestContext } from "./types.js";
 
@@ -71,7 +71,12 @@ async function attempt(
     return true;
   }
   if (response.isConsumerConflict) {
-    throw new AllocationMoveFailed(source, target, "another process changed one of them meanwhile", response);
+    throw createAllocationError(
+      "AllocationMoveFailed",
+      `${source} to consumer ${target}`,
+      "another process changed one of them meanwhile",
+      response,
+    );
   }
   if (response.isConcurrentUpdate) {
     return AGAIN;

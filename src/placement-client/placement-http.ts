@@ -8,7 +8,7 @@ import {
 } from "../runtime/http.js";
 import type { Clock } from "../runtime/time.js";
 import type { PlacementAccess } from "./access/placement-access.js";
-import { ConnectFailure, DiscoveryFailure, Unauthorized } from "./errors.js";
+import { isPlacementError, PlacementError } from "./errors.js";
 import { asArray, asRecord, parseJson } from "./json.js";
 import type { RequestContext } from "./types.js";
 
@@ -78,7 +78,8 @@ export class PlacementHttp {
       response = await this.#send(method, path, call);
     }
     if (response.status === 401) {
-      throw new Unauthorized(
+      throw new PlacementError(
+        "Unauthorized",
         `${method} ${path}: the token is not accepted; check auth_type and the credentials in [placement]`,
         response,
       );
@@ -106,7 +107,8 @@ export class PlacementHttp {
     } catch (error) {
       report(null);
       if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
-        throw new ConnectFailure(
+        throw new PlacementError(
+          "ConnectFailure",
           `${method} ${path}: ${error.message}; start Placement, or correct its endpoint in [placement]`,
           undefined,
           { cause: error },
@@ -155,12 +157,15 @@ export class PlacementResponse {
     try {
       return reader(asRecord(parseJson(this.#body)));
     } catch (error) {
-      if (!(error instanceof DiscoveryFailure)) {
+      if (!isPlacementError(error, "DiscoveryFailure")) {
         throw error;
       }
-      throw new DiscoveryFailure(`${this.#request} did not get a response of Placement: ${error.message}`, undefined, {
-        cause: error,
-      });
+      throw new PlacementError(
+        "DiscoveryFailure",
+        `${this.#request} did not get a response of Placement: ${error.message}`,
+        undefined,
+        { cause: error },
+      );
     }
   }
 

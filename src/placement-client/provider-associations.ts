@@ -1,14 +1,6 @@
 import type { InventoryRecord } from "../virt/provider-tree.js";
 import type { ClientContext } from "./client-context.js";
-import {
-  InvalidResourceClass,
-  InventoryInUse,
-  ResourceProviderNotFound,
-  ResourceProviderUpdateConflict,
-  ResourceProviderUpdateFailed,
-  TraitCreationFailed,
-  TraitRetrievalFailed,
-} from "./errors.js";
+import { isPlacementError, PlacementError } from "./errors.js";
 import { asArray, asString } from "./json.js";
 import type { PlacementResponse } from "./placement-http.js";
 import {
@@ -43,7 +35,8 @@ export async function setInventory(
     body: { resource_provider_generation: generation, inventories },
   });
   if (response.status === 409 && response.code === "placement.inventory.inuse") {
-    throw new InventoryInUse(
+    throw new PlacementError(
+      "InventoryInUse",
       `provider ${uuid}: an inventory that the driver no longer reports still has allocations; move or delete what holds them`,
       response,
     );
@@ -129,7 +122,8 @@ export async function ensureClasses(
       version: "1.7",
     });
     if (!response.ok) {
-      throw new InvalidResourceClass(
+      throw new PlacementError(
+        "InvalidResourceClass",
         `resource class ${name} could not be created; names of custom classes are CUSTOM_ and upper case letters, digits, _`,
         response,
       );
@@ -146,7 +140,7 @@ async function ensureTraits(client: ClientContext, traits: readonly string[], co
   const query = unknown.map(encodeURIComponent).join(",");
   const response = await client.http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
   if (!response.ok) {
-    throw new TraitRetrievalFailed("reading the existing traits failed", response);
+    throw new PlacementError("TraitRetrievalFailed", "reading the existing traits failed", response);
   }
   const existing = new Set(response.read(({ traits: known }) => asArray(known).map(asString)));
   for (const trait of unknown) {
@@ -160,7 +154,8 @@ async function ensureTraits(client: ClientContext, traits: readonly string[], co
 async function createTrait(client: ClientContext, trait: string, context: RequestContext): Promise<void> {
   const response = await client.http.put(`/traits/${encodeURIComponent(trait)}`, { ...context, version: "1.6" });
   if (!response.ok) {
-    throw new TraitCreationFailed(
+    throw new PlacementError(
+      "TraitCreationFailed",
       `trait ${trait} could not be created; names are either standard or CUSTOM_ and upper case letters, digits, _`,
       response,
     );
@@ -170,13 +165,17 @@ async function createTrait(client: ClientContext, trait: string, context: Reques
 /** @throws ResourceProviderUpdateConflict on any 409, ResourceProviderUpdateFailed on any other error status */
 function generationAfter(client: ClientContext, response: PlacementResponse, what: string): number {
   if (response.status === 409) {
-    throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; reading it again and retrying`, response);
+    throw new PlacementError(
+      "ResourceProviderUpdateConflict",
+      `${what} changed meanwhile; reading it again and retrying`,
+      response,
+    );
   }
   if (response.status === 400) {
     client.known.classes.clear();
   }
   if (!response.ok) {
-    throw new ResourceProviderUpdateFailed(`${what} could not be written`, response);
+    throw new PlacementError("ResourceProviderUpdateFailed", `${what} could not be written`, response);
   }
   return response.read(generationIn);
 }
@@ -269,7 +268,7 @@ export async function removeFromAggregate(
   try {
     await edit(client, providerName, (known) => new Set(known.filter((uuid) => uuid !== aggregate)), context);
   } catch (error) {
-    if (!(error instanceof ResourceProviderNotFound)) {
+    if (!isPlacementError(error, "ResourceProviderNotFound")) {
       throw error;
     }
   }
@@ -295,14 +294,21 @@ async function edit(
         return AGAIN;
       }
       if (!response.ok) {
-        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${name} could not be written`, response);
+        throw new PlacementError(
+          "ResourceProviderUpdateFailed",
+          `the aggregates of provider ${name} could not be written`,
+          response,
+        );
       }
       return true;
     },
     context.signal,
   );
   if (!done) {
-    throw new ResourceProviderUpdateConflict(`the aggregates of provider ${name} changed repeatedly; try again later`);
+    throw new PlacementError(
+      "ResourceProviderUpdateConflict",
+      `the aggregates of provider ${name} changed repeatedly; try again later`,
+    );
   }
 }
 
@@ -311,7 +317,8 @@ async function uuidOf(client: ClientContext, name: string, context: RequestConte
   if (found) {
     return found.uuid;
   }
-  throw new ResourceProviderNotFound(
+  throw new PlacementError(
+    "ResourceProviderNotFound",
     `there is no resource provider named ${name}; its compute service creates it when it starts`,
   );
 }

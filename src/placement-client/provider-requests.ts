@@ -1,14 +1,6 @@
 import { SparseMap } from "../runtime/collections.js";
 import type { InventoryRecord } from "../virt/provider-tree.js";
-import {
-  ResourceProviderAggregateRetrievalFailed,
-  ResourceProviderAllocationRetrievalFailed,
-  ResourceProviderCreationFailed,
-  ResourceProviderDeletionFailed,
-  ResourceProviderInUse,
-  ResourceProviderRetrievalFailed,
-  ResourceProviderTraitRetrievalFailed,
-} from "./errors.js";
+import { createAllocationError, PlacementError } from "./errors.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
 import type { ProviderAllocations, ProviderListing, RequestContext, ResourceAmounts, WireInventory } from "./types.js";
@@ -32,7 +24,11 @@ export async function listProviders(
 ): Promise<ProviderListing[]> {
   const response = await http.get(`/resource_providers${query && `?${query}`}`, { ...context, version });
   if (!response.ok) {
-    throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, response);
+    throw new PlacementError(
+      "ResourceProviderRetrievalFailed",
+      `listing resource providers (${query}) failed`,
+      response,
+    );
   }
   return response.read(({ resource_providers }) => asArray(resource_providers).map(readProvider));
 }
@@ -66,7 +62,8 @@ export async function createProvider(
       return { provider: existing.read(readProvider), created: false };
     }
   }
-  throw new ResourceProviderCreationFailed(
+  throw new PlacementError(
+    "ResourceProviderCreationFailed",
     `resource provider ${name} (${uuid}) could not be created; if another provider has this name, ` +
       `check it with "openstack resource provider list --name ${name}", and delete it if its compute node no longer exists`,
     response,
@@ -83,12 +80,17 @@ export async function deleteProvider(http: PlacementHttp, uuid: string, context:
     return;
   }
   if (response.status === 409) {
-    throw new ResourceProviderInUse(
+    throw new PlacementError(
+      "ResourceProviderInUse",
       `resource provider ${uuid} is in use; see "openstack resource provider show --allocations ${uuid}"`,
       response,
     );
   }
-  throw new ResourceProviderDeletionFailed(`resource provider ${uuid} could not be deleted`, response);
+  throw new PlacementError(
+    "ResourceProviderDeletionFailed",
+    `resource provider ${uuid} could not be deleted`,
+    response,
+  );
 }
 
 /** @throws ResourceProviderRetrievalFailed */
@@ -99,7 +101,7 @@ export async function readInventory(
 ): Promise<Association<Record<string, InventoryRecord>>> {
   const response = await http.get(`/resource_providers/${uuid}/inventories`, context);
   if (!response.ok) {
-    throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, response);
+    throw new PlacementError("ResourceProviderRetrievalFailed", `reading the inventory of ${uuid} failed`, response);
   }
   return response.read((body) => ({
     value: mapRecord(body.inventories, inventoryFromWire),
@@ -115,7 +117,11 @@ export async function readAggregates(
 ): Promise<Association<string[]>> {
   const response = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
   if (!response.ok) {
-    throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, response);
+    throw new PlacementError(
+      "ResourceProviderAggregateRetrievalFailed",
+      `reading the aggregates of ${uuid} failed`,
+      response,
+    );
   }
   return response.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
 }
@@ -141,7 +147,7 @@ export async function readTraits(
 ): Promise<Association<string[]>> {
   const response = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
   if (!response.ok) {
-    throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, response);
+    throw new PlacementError("ResourceProviderTraitRetrievalFailed", `reading the traits of ${uuid} failed`, response);
   }
   return response.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
 }
@@ -230,7 +236,7 @@ export async function readProviderAllocations(
 ): Promise<ProviderAllocations> {
   const response = await http.get(`/resource_providers/${uuid}/allocations`, context);
   if (!response.ok) {
-    throw new ResourceProviderAllocationRetrievalFailed(uuid, "they could not be read", response);
+    throw createAllocationError("ResourceProviderAllocationRetrievalFailed", uuid, "they could not be read", response);
   }
   return response.read((body) => {
     const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));

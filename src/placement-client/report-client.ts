@@ -17,7 +17,7 @@ import {
   removeResources,
   type SubtractionOptions,
 } from "./edit-allocations.js";
-import { PlacementAPIConnectFailure } from "./errors.js";
+import { isPlacementError } from "./errors.js";
 import { flushTree } from "./flush.js";
 import { moveAllocations } from "./move-allocations.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
@@ -76,7 +76,7 @@ const WARN_EVERY = 10;
 /**
  * The Placement client of agent, scheduler and conductor (spec 5). One client serves all nodes of a process: it caches
  * the provider trees, skips writes that change nothing, and names every failure as OpenStack does (errors.ts).
- * Every method may reject with {@link PlacementAPIConnectFailure} (no response, no endpoint, no valid token) unless it
+ * Every method may reject with PlacementAPIConnectFailure (no response, no endpoint, no valid token) unless it
  * is marked *safe*. Safe methods return null instead and warn at most every 10th time.
  */
 export class ReportClient {
@@ -363,7 +363,7 @@ export class ReportClient {
     try {
       return await action();
     } catch (error) {
-      if (!(error instanceof PlacementAPIConnectFailure)) {
+      if (!isPlacementError(error, "PlacementAPIConnectFailure")) {
         throw error;
       }
       if (this.#connectFailures % WARN_EVERY === 0) {

@@ -1,6 +1,6 @@
 import type { ClientContext } from "./client-context.js";
 import { deleteAllocation, removeProviderTree } from "./edit-allocations.js";
-import { ResourceProviderDeletionFailed, ResourceProviderInUse } from "./errors.js";
+import { isPlacementError } from "./errors.js";
 import { refreshAssociations } from "./provider-associations.js";
 import { createProvider, deleteProvider, listProviders, listTree, PlacementPass } from "./provider-requests.js";
 import type { DeletionCascade, ProviderListing, RequestContext } from "./types.js";
@@ -137,7 +137,7 @@ export async function deleteProviderTree(
       await deleteProvider(client.http, uuid, context);
       client.cache.invalidateProvider(uuid);
     } catch (error) {
-      if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) {
+      if (!isPlacementError(error, "ResourceProviderInUse", "ResourceProviderDeletionFailed")) {
         throw error;
       }
       client.logger.error(`resource provider ${uuid} could not be deleted; keeping it`, { provider: uuid, err: error });

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
-import { HostLeaseHeld } from "../../src/conductor-client/errors.js";
 import type { AgentHandlers, ConductorConnection } from "../../src/conductor-client/port.js";
 import { openStore } from "../../src/control-plane/store/open-store.js";
 import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
@@ -141,7 +140,7 @@ describe("the control plane as a process", () => {
     expect(shared).toBe(true);
     await progress.until(() => [...taken.values()].every((mine) => mine.length === 2));
     expect(new Set([...taken.values()].map(String))).toEqual(new Set(["req-1,req-2"]));
-    await expect(connect().host("host-3").acquireLease()).rejects.toThrow(HostLeaseHeld);
+    await expect(connect().host("host-3").acquireLease()).rejects.toMatchObject({ code: "HostLeaseHeld" });
   });
 });
 

@@ -1,10 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { quietLogger } from "../../src/cli/ui/logging.js";
-import {
-  PlacementPciException,
-  ResourceProviderCreationFailed,
-  ResourceProviderUpdateConflict,
-} from "../../src/placement-client/errors.js";
 import { editedAllocations, reshapeAllocations } from "../../src/placement-client/flush.js";
 import type { PlacementRequestEvent } from "../../src/placement-client/placement-http.js";
 import type { ReportClient } from "../../src/placement-client/report-client.js";
@@ -91,7 +86,9 @@ describe("report client and Debian's real Placement", () => {
     const operator = newClient();
     const { traits, generation } = await operator.getProviderTraits(uuid);
     await operator.setTraitsForProvider(uuid, { traits: [...traits, "CUSTOM_OPERATOR"], generation });
-    await expect(report(client, uuid, "rec1", ["STORAGE_DISK_SSD"])).rejects.toThrow(ResourceProviderUpdateConflict);
+    await expect(report(client, uuid, "rec1", ["STORAGE_DISK_SSD"])).rejects.toMatchObject({
+      code: "ResourceProviderUpdateConflict",
+    });
     await report(client, uuid, "rec1", ["STORAGE_DISK_SSD"]);
     const after = await operator.getProviderTraits(uuid);
     expect([...after.traits].sort()).toEqual([...TRAITS, "CUSTOM_OPERATOR", "STORAGE_DISK_SSD"].sort());
@@ -101,13 +98,13 @@ describe("report client and Debian's real Placement", () => {
     const [uuid, other, instance] = [runtime.random.uuid(), runtime.random.uuid(), runtime.random.uuid()];
     const client = newClient();
     await report(client, uuid, "rec1");
-    await expect(report(client, other, "rec1")).rejects.toThrow(ResourceProviderCreationFailed);
+    await expect(report(client, other, "rec1")).rejects.toMatchObject({ code: "ResourceProviderCreationFailed" });
     await claim(client, instance, uuid);
     client.clearProviderCache();
     const tree = await client.getProviderTreeAndEnsureRoot(uuid, "rec1");
     const { VCPU: _left, ...rest } = INVENTORY;
     tree.updateInventory(uuid, rest);
-    await expect(client.updateFromProviderTree(tree)).rejects.toThrow(PlacementPciException);
+    await expect(client.updateFromProviderTree(tree)).rejects.toMatchObject({ code: "PlacementPciException" });
     expect(
       await newClient().deleteResourceProvider(uuid, { cascade: { instances: [instance], evacuated: [] } }),
     ).toEqual({

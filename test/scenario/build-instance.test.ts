@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../src/agent/host-lease.js";
-import { MessagingTimeout } from "../../src/conductor-client/errors.js";
+import { ConductorError } from "../../src/conductor-client/errors.js";
 import { publicMessageOf } from "../../src/runtime/error-messages.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
@@ -363,7 +363,10 @@ describe("6.1 build, failures", () => {
 
   test.each([
     ["the host lease is lost", new HostLeaseLost("h1", "another agent took it")],
-    ["the conductor did not answer: it may have written what was asked", new MessagingTimeout("60 s")],
+    [
+      "the conductor did not answer: it may have written what was asked",
+      new ConductorError("MessagingTimeout", "60 s"),
+    ],
   ])("%s: nothing is undone, as after a crash", async (_, error) => {
     const { world, agent, vm } = await setUp();
     agent.session.fail = ({ params }) => (JSON.stringify(params).includes(`"vmState":"active"`) ? error : undefined);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { MessagingTimeout } from "../../src/conductor-client/errors.js";
+import { ConductorError } from "../../src/conductor-client/errors.js";
 import { ComputeResourcesUnavailable, InstanceFaultRollback } from "../../src/virt/errors.js";
 import {
   BIGGER,
@@ -278,7 +278,7 @@ scenario("6.3 row 4: when nobody knows whether the conductor took it, nothing mo
       return;
     }
     requested = true;
-    throw new MessagingTimeout("no answer");
+    throw new ConductorError("MessagingTimeout", "no answer");
   };
   await harness.world.runUntil(() => requested);
   await harness.world.advance(1_000);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseHeld } from "../../src/conductor-client/errors.js";
+import { type ConductorError, isConductorError } from "../../src/conductor-client/errors.js";
 import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
@@ -20,12 +20,12 @@ async function start() {
 const other = () => new VirtualMachine("another-machine");
 
 /** Returns the lease's outcome or its rejection. */
-async function outcomeOf(acquire: Promise<void>): Promise<"taken" | HostLeaseHeld> {
+async function outcomeOf(acquire: Promise<void>): Promise<"taken" | ConductorError> {
   try {
     await acquire;
     return "taken";
   } catch (error) {
-    if (error instanceof HostLeaseHeld) {
+    if (isConductorError(error, "HostLeaseHeld")) {
       return error;
     }
     throw error;
@@ -42,8 +42,8 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     const before = world.now;
     const rejection = await world.runUntil(outcomeOf(second.session.acquireLease()));
     expect(world.now).toBe(before);
-    expect(rejection).toBeInstanceOf(HostLeaseHeld);
-    expect((rejection as HostLeaseHeld).message).toMatch(
+    expect(rejection).toMatchObject({ code: "HostLeaseHeld" });
+    expect((rejection as ConductorError).message).toMatch(
       new RegExp(
         `host ${HOST} is held by another live agent: pid ${first.runtime.processes.pid} .*boot id [0-9a-f-]{36}, last seen [0-9.]+ s ago\\. Stop that agent, or start this one with another --host`,
       ),
@@ -105,7 +105,7 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     const second = await join("second", container);
     container.setLiveness(first.runtime.processes.pid, false);
     const before = world.now;
-    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toBeInstanceOf(HostLeaseHeld);
+    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toMatchObject({ code: "HostLeaseHeld" });
     expect(world.now).toBe(before);
     expect(first.session.leaseHeld).toBe(true);
   });
@@ -117,8 +117,9 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     world.machine.setLiveness(first.runtime.processes.pid, false);
     const second = await join("second");
     const before = world.now;
-    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toBeInstanceOf(HostLeaseHeld);
+    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toMatchObject({ code: "HostLeaseHeld" });
     // It may have died this moment: only its next ping proves that it did not.
+
     expect(world.now - before).toBeLessThanOrEqual(3_000);
     await world.advance(60_000);
     expect(first.session.leaseHeld).toBe(true);
@@ -160,7 +161,7 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     const outcome = outcomeOf(second.session.acquireLease());
     await world.advance(3_000);
     world.network.heal("first", "control-plane");
-    expect(await world.runUntil(outcome)).toBeInstanceOf(HostLeaseHeld);
+    expect(await world.runUntil(outcome)).toMatchObject({ code: "HostLeaseHeld" });
     expect(first.session.leaseHeld).toBe(true);
   });
 
@@ -231,7 +232,7 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     const second = await join("second");
     await world.runUntil(second.session.acquireLease());
     world.network.heal("first", "control-plane");
-    await expect(world.runUntil(late)).rejects.toThrow(HostLeaseHeld);
+    await expect(world.runUntil(late)).rejects.toMatchObject({ code: "HostLeaseHeld" });
     expect(store.services.get(service.id)?.reportCount).toBe(0);
     expect(first.session.leaseHeld).toBe(false);
     expect(second.session.leaseHeld).toBe(true);
@@ -245,7 +246,7 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     await world.advance(2_000);
     await cluster.restart();
     const second = await join("second");
-    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toBeInstanceOf(HostLeaseHeld);
+    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toMatchObject({ code: "HostLeaseHeld" });
     await world.advance(10_000);
     expect(first.session.leaseHeld).toBe(true);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RequestOf } from "../../src/agent/operations/flow/contract.js";
-import { MessagingTimeout } from "../../src/conductor-client/errors.js";
+import { ConductorError } from "../../src/conductor-client/errors.js";
 import { flavorResources, type Instance, markInterruptedRebuild } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtures/invariants-tracker.js";
@@ -318,7 +318,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
 
   test("the conductor does not answer to the last write: the guest is not taken back, as it may be wanted", async () => {
     const { world, agent, vm, evacuate, both, status } = await setUp();
-    const timeout = new MessagingTimeout("60 s");
+    const timeout = new ConductorError("MessagingTimeout", "60 s");
     let written = false;
     agent.session.done = ({ params }) => {
       written ||= JSON.stringify(params).includes(`"status":"done"`);

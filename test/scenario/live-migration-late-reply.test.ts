@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { InstanceInvalidState, MigrationPreCheckError } from "../../src/control-plane/conductor/tasks/faults.js";
+import { InstanceInvalidState, preCheckFailed } from "../../src/control-plane/conductor/tasks/faults.js";
 import { NoValidHost } from "../../src/control-plane/scheduler/errors.js";
 import { POWER_STATES } from "../../src/records/index.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
@@ -75,7 +75,7 @@ describe("in a cluster", () => {
 
 test.each<[string, number, (uuid: string) => Error, (uuid: string) => string]>([
   ["no host", 400, () => new NoValidHost("Why."), () => "No valid host was found. Why."],
-  ["a failed pre-check", 400, () => new MigrationPreCheckError("why"), () => "Migration pre-check error: why"],
+  ["a failed pre-check", 400, () => preCheckFailed("why"), () => "Migration pre-check error: why"],
   [
     "a guest that does not run",
     409,

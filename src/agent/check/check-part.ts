@@ -1,4 +1,4 @@
-import { MessagingTimeout } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { TookTooLong } from "../../runtime/time.js";
 import { toStartupRejection } from "../rejections.js";
 
@@ -39,6 +39,6 @@ export function failedPart(name: CheckPart["name"], error: unknown, hint = ""): 
     return part(name, "fails", rejection.found, rejection.hint === "" ? hint : rejection.hint);
   }
   const message = error instanceof Error ? error.message : String(error);
-  const waits = error instanceof TookTooLong || error instanceof MessagingTimeout;
+  const waits = error instanceof TookTooLong || isConductorError(error, "MessagingTimeout");
   return part(name, waits ? "waits" : "fails", message, hint);
 }

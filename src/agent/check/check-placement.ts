@@ -1,6 +1,6 @@
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { PlacementAccess } from "../../placement-client/access/placement-access.js";
-import { ConnectFailure, EndpointNotFound } from "../../placement-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import { asArray, asRecord } from "../../placement-client/json.js";
 import { PlacementHttp, type PlacementResponse } from "../../placement-client/placement-http.js";
 import { withoutUserInfo } from "../../runtime/http.js";
@@ -34,7 +34,7 @@ export async function checkPlacement(check: PlacementCheck): Promise<readonly Ch
     ({ endpoint } = await inTime(keystone ?? "the conductor", access.credentials()));
   } catch (error) {
     const keystoneParts = keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)];
-    return error instanceof EndpointNotFound || keystone === null
+    return isPlacementError(error, "EndpointNotFound") || keystone === null
       ? [...keystoneParts, failed("placement", error)]
       : [
           failed("keystone", error, "check that Keystone runs, and [placement] auth_url"),
@@ -51,7 +51,7 @@ export async function checkPlacement(check: PlacementCheck): Promise<readonly Ch
 
 /** Converts an error into a part; a start waits for an unreachable service. */
 function failed(name: CheckPart["name"], error: unknown, hint = ""): CheckPart {
-  return error instanceof ConnectFailure ? part(name, "waits", error.message) : failedPart(name, error, hint);
+  return isPlacementError(error, "ConnectFailure") ? part(name, "waits", error.message) : failedPart(name, error, hint);
 }
 
 async function askPlacement({ host, access, runtime, signal }: PlacementCheck, endpoint: string): Promise<CheckPart> {

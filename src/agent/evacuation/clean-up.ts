@@ -1,4 +1,4 @@
-import { InvalidMigrationState } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { POWER_STATES } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { hasQuirk, requestId } from "../context.js";
@@ -100,7 +100,7 @@ async function settleRecord(services: AgentServices, record: EvacuationRecord, r
       { requestId: request },
     );
   } catch (error) {
-    if (!(error instanceof InvalidMigrationState)) {
+    if (!isConductorError(error, "InvalidMigrationState")) {
       throw error;
     }
     services.logger.warn("the evacuation's status changed during the cleanup; its record is left", {

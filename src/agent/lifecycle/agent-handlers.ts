@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
@@ -124,9 +124,9 @@ async function runCast<M extends InstanceMethod>(
   try {
     await runOperation(services, method, params, caller);
   } catch (error) {
-    if (error instanceof InstanceNotFound) {
+    if (isConductorError(error, "InstanceNotFound")) {
       log.info(`${method}: the instance is gone`);
-    } else if (error instanceof UnexpectedDeletingTaskState) {
+    } else if (isConductorError(error, "UnexpectedDeletingTaskState")) {
       log.info(`${method}: the instance is being deleted`);
     } else {
       log.error(`${method} failed`, { err: error });

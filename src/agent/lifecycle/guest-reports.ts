@@ -1,4 +1,4 @@
-import { InstanceInvalidState, InstanceNotFound, NotImplementedError } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { AgentMethods, InstanceParams } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { type HypervisorGuest, type Instance, POWER_STATES, type PowerState } from "../../records/index.js";
@@ -12,7 +12,7 @@ export function hostUptime({ driver }: Services): Promise<string> {
   return translateErrors(driver.getHostUptime());
 }
 
-/** @throws {InstanceNotFound} {@link NotImplementedError} */
+/** @throws {InstanceNotFound} NotImplementedError */
 export async function consoleOutput(
   services: Services,
   { tailLength, ...params }: ParamsOf<AgentMethods, "get_console_output">,
@@ -21,7 +21,7 @@ export async function consoleOutput(
   return tailLength === null ? output : tail(output, tailLength);
 }
 
-/** @throws {InstanceNotFound} {@link InstanceInvalidState} {@link NotImplementedError} */
+/** @throws {InstanceNotFound} InstanceInvalidState NotImplementedError */
 export async function diagnostics(
   services: Services,
   params: InstanceParams,
@@ -45,7 +45,7 @@ async function instanceHere(
 ): Promise<Instance> {
   const instance = await conductor.call("instance_get", { uuid }, { requestId });
   if (instance === null || instance.host !== host) {
-    throw new InstanceNotFound(`Instance ${uuid} could not be found.`, { instance_uuid: uuid });
+    throw new ConductorError("InstanceNotFound", `Instance ${uuid} could not be found.`, { instance_uuid: uuid });
   }
   return instance;
 }
@@ -56,7 +56,8 @@ async function runningHere(services: Services, params: InstanceParams): Promise<
   if (power !== POWER_STATES.running) {
     const [state = "nostate"] = Object.entries(POWER_STATES).find(([, value]) => value === power) ?? [];
     const displayState = state === "nostate" ? "pending" : state;
-    throw new InstanceInvalidState(
+    throw new ConductorError(
+      "InstanceInvalidState",
       `Instance ${instance.uuid} in power state ${displayState}. Cannot get_diagnostics while the instance is in this state.`,
       { attr: "power state", instance_uuid: instance.uuid, state: displayState, method: "get_diagnostics" },
     );
@@ -70,10 +71,10 @@ async function translateErrors<T>(result: Promise<T>): Promise<T> {
     return await result;
   } catch (error) {
     if (error instanceof NotImplemented) {
-      throw new NotImplementedError(error.message);
+      throw new ConductorError("NotImplementedError", error.message);
     }
     if (error instanceof GuestNotFound) {
-      throw new InstanceNotFound(error.message);
+      throw new ConductorError("InstanceNotFound", error.message);
     }
     throw error;
   }

@@ -1,4 +1,4 @@
-import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import type { Service } from "../../records/index.js";
 import { within } from "../../runtime/time.js";
 import type { AgentContext } from "../context.js";
@@ -89,12 +89,11 @@ export class Heartbeat {
    */
   #logFailure(error: unknown): void {
     const { runtime, host } = this.#context;
-    const isUnanswered = error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+    const isUnanswered = isConductorError(error, "MessagingTimeout", "ConductorUnreachable");
     if (!(isUnanswered && this.#unanswered)) {
-      const what =
-        error instanceof ServiceNotFound
-          ? "the service record of this host is gone; it is not created again while the agent runs"
-          : "could not report the heartbeat";
+      const what = isConductorError(error, "ServiceNotFound")
+        ? "the service record of this host is gone; it is not created again while the agent runs"
+        : "could not report the heartbeat";
       runtime.logger.error(what, { host, err: error });
     }
     this.#unanswered = isUnanswered;

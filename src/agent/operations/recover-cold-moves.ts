@@ -1,4 +1,4 @@
-import { InvalidMigrationState, UnexpectedTaskState } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { DISK_INFO, type Instance, type Migration, type MigrationStatus, type TaskState } from "../../records/index.js";
 import { PublicError } from "../../runtime/error-messages.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../context.js";
@@ -218,7 +218,7 @@ async function undoPrep({ services, request, move }: MoveProgress): Promise<void
       migration: { ...migration, status: "error" },
     });
   } catch (error) {
-    if (!(error instanceof InvalidMigrationState || error instanceof UnexpectedTaskState)) {
+    if (!isConductorError(error, "InvalidMigrationState", "UnexpectedTaskState")) {
       throw error;
     }
     services.context.runtime.logger.info("the move has continued meanwhile", { instance: instance.uuid, err: error });

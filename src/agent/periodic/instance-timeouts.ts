@@ -1,10 +1,4 @@
-import {
-  InstanceNotFound,
-  InvalidMigrationState,
-  ObjectActionError,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
@@ -29,7 +23,7 @@ export async function pollUnconfirmedResizes(services: AgentServices): Promise<v
     try {
       await poll(services, migration);
     } catch (err) {
-      if (err instanceof InvalidMigrationState) {
+      if (isConductorError(err, "InvalidMigrationState")) {
         services.logger.debug("a resize was confirmed or reverted meanwhile", { ...fields, err });
       } else {
         services.logger.error("a resize could not be confirmed; retrying later", { ...fields, err });
@@ -121,7 +115,7 @@ export async function checkInstanceBuildTime(services: AgentServices): Promise<v
       await conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(services) });
       logger.warn("the instance took too long to build; it is set to error", { instance: uuid });
     } catch (err) {
-      if (!TAKEN.some((kind) => err instanceof kind)) {
+      if (!isConductorError(err, ...TAKEN)) {
         throw err;
       }
       logger.debug("the instance took long to build; it has progressed meanwhile", { instance: uuid, err });
@@ -129,4 +123,4 @@ export async function checkInstanceBuildTime(services: AgentServices): Promise<v
   }
 }
 
-const TAKEN = [InstanceNotFound, ObjectActionError, UnexpectedTaskState, UnexpectedVmState];
+const TAKEN = ["InstanceNotFound", "ObjectActionError", "UnexpectedTaskState", "UnexpectedVmState"] as const;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { InvalidMigrationState } from "../../conductor-client/errors.js";
-import { AllocationUpdateFailed } from "../../placement-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import type { Allocations, ConsumerAllocations } from "../../placement-client/types.js";
 import {
   type ComputeNode,
@@ -155,7 +155,7 @@ async function endMove(
     await conductor.call("migration_save", { id, changes, expectedStatus: [status] }, { requestId: request });
     return true;
   } catch (err) {
-    if (!(err instanceof InvalidMigrationState)) {
+    if (!isConductorError(err, "InvalidMigrationState")) {
       throw err;
     }
     logger.info("the migration of a deleted instance has continued; checking again in the next run", {
@@ -312,7 +312,7 @@ async function rewrite(
       return true;
     }
   } catch (error) {
-    if (!(error instanceof AllocationUpdateFailed)) {
+    if (!isPlacementError(error, "AllocationUpdateFailed")) {
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { ConnectFailure } from "../../placement-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import type { Instance, Migration, Service } from "../../records/index.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentState, AgentView } from "../context.js";
@@ -179,7 +179,7 @@ async function cleanUpAfterEvacuations(
  * conductor's is (spec 3.1 OPT). `work` must detect by itself which parts are done. Any response ends the wait.
  * @param purpose for the log: `start-up waits for Placement, to <purpose>`
  * @param signal ends the wait; rejects with its reason
- * @throws any error of `work` except {@link ConnectFailure}
+ * @throws any error of `work` except ConnectFailure
  * @internal
  */
 export async function awaitPlacement<T>(
@@ -198,7 +198,7 @@ export async function awaitPlacement<T>(
     return await retry(timers, work, {
       attempts: Number.POSITIVE_INFINITY,
       delay: () => PAUSE,
-      retryOn: (error) => error instanceof ConnectFailure,
+      retryOn: (error) => isPlacementError(error, "ConnectFailure"),
       onRetry: ({ message }) => {
         const first = reason === null;
         reason = message;

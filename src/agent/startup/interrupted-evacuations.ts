@@ -1,5 +1,5 @@
-import { InvalidMigrationState } from "../../conductor-client/errors.js";
-import { ConnectFailure } from "../../placement-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import {
   afterRejectedEvacuation,
   type ComputeNode,
@@ -87,7 +87,7 @@ async function nodeHeld(
     const { allocations } = await view.placement.getAllocationsForConsumer(uuid, { requestId: request });
     return [...nodes].find((node) => node.uuid in allocations);
   } catch (err) {
-    if (err instanceof ConnectFailure) {
+    if (isPlacementError(err, "ConnectFailure")) {
       throw err;
     }
     view.logger.error("could not check whether an evacuation to this host was interrupted", {
@@ -123,7 +123,10 @@ async function requireUnended({ conductor }: AgentServices, { id, status }: Migr
   if (now?.status === status) {
     return;
   }
-  throw new InvalidMigrationState(`migration ${id}: found status ${now?.status ?? "none"}, expected ${status}`);
+  throw new ConductorError(
+    "InvalidMigrationState",
+    `migration ${id}: found status ${now?.status ?? "none"}, expected ${status}`,
+  );
 }
 
 async function undo(services: AgentServices, found: InterruptedEvacuation): Promise<void> {

@@ -1,4 +1,4 @@
-import { MessagingTimeout, ServiceBinaryExists } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import {
   COMPUTE_ID_SERVICE_VERSION,
   OLDEST_SUPPORTED_SERVICE_VERSION,
@@ -7,7 +7,7 @@ import {
 } from "../../records/index.js";
 import { retry } from "../../runtime/retry.js";
 import type { AgentContext, AgentView } from "../context.js";
-import { ConfigRejectedError, VersionRejectedError } from "../rejections.js";
+import { ConfigRejectedError, StartRejectedError } from "../rejections.js";
 
 const BINARY = "nova-compute";
 
@@ -18,7 +18,7 @@ const TOPIC = "compute";
  * @param version the service version that this agent reports
  * @param waiting set by a start: repeats the request until a conductor responds, as Nova's `wait_until_ready` does.
  * Default: one request
- * @throws {VersionRejectedError}
+ * @throws {StartRejectedError}
  */
 export async function lookUpService(
   context: AgentContext,
@@ -36,10 +36,10 @@ export async function lookUpService(
   const [oldest, service] = await retry(context.runtime.timers, read, {
     ...waiting,
     attempts: waiting === undefined ? 1 : Number.POSITIVE_INFINITY,
-    retryOn: (error) => error instanceof MessagingTimeout,
+    retryOn: (error) => isConductorError(error, "MessagingTimeout"),
   });
   if (oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
-    throw new VersionRejectedError({
+    throw new StartRejectedError("service-too-old", {
       found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${version}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
       hint: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",
       records: { "oldest service version": String(oldest), agent: String(version) },
@@ -73,10 +73,9 @@ async function createService(context: AgentContext, version: number): Promise<Se
       enableNewServices: config.defaults.enableNewServices,
     });
   } catch (error) {
-    const sibling =
-      error instanceof ServiceBinaryExists
-        ? await context.conductor.call("service_get_by_host", { host, binary: BINARY })
-        : null;
+    const sibling = isConductorError(error, "ServiceBinaryExists")
+      ? await context.conductor.call("service_get_by_host", { host, binary: BINARY })
+      : null;
     if (sibling === null) {
       throw error;
     }
@@ -86,7 +85,7 @@ async function createService(context: AgentContext, version: number): Promise<Se
 
 /**
  * Spec 2.3, the table: a host that was in service before has its identity file, or gets it from its only compute node.
- * @throws {ConfigRejectedError} {@link NodeConfigRejectedError}
+ * @throws {ConfigRejectedError} {@link StartRejectedError}
  */
 export async function checkServiceIdentity(view: AgentView, service: Service): Promise<void> {
   if (usesNodeIdentities(view)) {

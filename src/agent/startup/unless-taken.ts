@@ -1,11 +1,4 @@
-import {
-  InstanceNotFound,
-  InvalidMigrationState,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import type { ConductorMethods } from "../../conductor-client/methods/conductor.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { Instance } from "../../records/index.js";
@@ -44,19 +37,23 @@ export async function requireAsFound(
 ): Promise<Instance> {
   const now = await conductor.call("instance_get", { uuid });
   if (now === null) {
-    throw new InstanceNotFound(`instance ${uuid} was deleted`, { uuid });
+    throw new ConductorError("InstanceNotFound", `instance ${uuid} was deleted`, { uuid });
   }
   if (now.host !== host) {
     const text = `instance ${uuid}: host changed: found ${now.host ?? "none"}, expected ${host ?? "none"}`;
-    throw new ObjectActionError(text, { uuid, reason: "host changed" });
+    throw new ConductorError("ObjectActionError", text, { uuid, reason: "host changed" });
   }
   if (now.taskState !== taskState) {
-    throw new UnexpectedTaskState(
+    throw new ConductorError(
+      "UnexpectedTaskState",
       `instance ${uuid}: found task_state ${now.taskState ?? "none"}, expected ${taskState ?? "none"}`,
     );
   }
   if (now.vmState !== vmState) {
-    throw new UnexpectedVmState(`instance ${uuid}: found vm_state ${now.vmState}, expected ${vmState}`);
+    throw new ConductorError(
+      "UnexpectedVmState",
+      `instance ${uuid}: found vm_state ${now.vmState}, expected ${vmState}`,
+    );
   }
   return now;
 }
@@ -75,7 +72,7 @@ export async function endMove(
   try {
     await conductor.call("save_together", writes, { requestId });
   } catch (err) {
-    if (!migration || !isTaken(err) || err instanceof InvalidMigrationState) {
+    if (!migration || !isTaken(err) || isConductorError(err, "InvalidMigrationState")) {
       throw err;
     }
     const fields = { instance: instance?.uuid, migration: migration.id, request_id: requestId };
@@ -87,12 +84,18 @@ export async function endMove(
 /** Returns whether the error means that the instance or its move has changed since start-up made its plan. */
 function isTaken(error: unknown): boolean {
   return (
-    TAKEN.some((kind) => error instanceof kind) ||
-    (error instanceof ObjectActionError && error.data.reason === "host changed")
+    isConductorError(error, ...TAKEN) ||
+    (isConductorError(error, "ObjectActionError") && error.data.reason === "host changed")
   );
 }
 
-const TAKEN = [InstanceNotFound, UnexpectedTaskState, UnexpectedVmState, MigrationNotFound, InvalidMigrationState];
+const TAKEN = [
+  "InstanceNotFound",
+  "UnexpectedTaskState",
+  "UnexpectedVmState",
+  "MigrationNotFound",
+  "InvalidMigrationState",
+] as const;
 
 /**
  * Returns whether the message of the request that owns the instance is queued for this host. Then nothing was

@@ -1,4 +1,4 @@
-import { InvalidMigrationState } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { isProviderMissing } from "../../placement-client/errors.js";
 import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ProviderAllocations, RequestContext } from "../../placement-client/types.js";
@@ -137,7 +137,7 @@ async function endLeftMove(
     await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
     return true;
   } catch (err) {
-    if (!(err instanceof InvalidMigrationState)) {
+    if (!isConductorError(err, "InvalidMigrationState")) {
       throw err;
     }
     runtime.logger.debug("the move of a deleted instance has continued: checking again in the next pass", {

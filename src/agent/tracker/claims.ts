@@ -1,8 +1,8 @@
-import { InstanceNotFound } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import type { AssignedResource, Instance, Migration } from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
-import { AssignedResourceNotFound, type BegunTask, type Claim, type ClaimAbort, UNPLACED } from "./contract.js";
+import { type BegunTask, type Claim, type ClaimAbort, TrackerError, UNPLACED } from "./contract.js";
 import { readDisabled, recount, type UpdateOptions, updateNode } from "./node-update.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
@@ -49,7 +49,7 @@ async function orGone(instance: Instance, saving: Promise<Instance>): Promise<In
   try {
     return await saving;
   } catch (error) {
-    if (error instanceof InstanceNotFound) {
+    if (isConductorError(error, "InstanceNotFound")) {
       return instance;
     }
     throw error;
@@ -180,7 +180,8 @@ export function checkAssignedResources(tracker: TrackerState, node: TrackedNode)
     return;
   }
   const names = missing.map(keyOf).join(", ");
-  const err = new AssignedResourceNotFound(
+  const err = new TrackerError(
+    "AssignedResourceNotFound",
     `assigned resources are not on node ${node.row.hypervisorHostname}: ${names}`,
   );
   tracker.context.runtime.logger.error(err.message, { node: node.row.hypervisorHostname, err });

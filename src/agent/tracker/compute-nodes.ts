@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import type { RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode } from "../../records/index.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
@@ -35,7 +35,11 @@ export async function initComputeNode(
   const listed = rows.find((row) => row.uuid === uuid);
   const found = listed ?? (await context.conductor.call("compute_node_get_by_uuid", { uuid }));
   if (found && found.deleted !== 0 && tracker.options.noNodeUndelete) {
-    throw new DuplicateRecord(`compute node ${uuid} cannot be created: its deleted row has the uuid`, { uuid });
+    throw new ConductorError(
+      "DuplicateRecord",
+      `compute node ${uuid} cannot be created: its deleted row has the uuid`,
+      { uuid },
+    );
   }
   if (found) {
     return { node: await adopt(tracker, found, resources), isNew: false };
@@ -92,7 +96,7 @@ async function create(
       exclusive: options.exclusiveNames && !driver.rebalancesNodes,
     });
   } catch (error) {
-    if (!(error instanceof DuplicateRecord)) {
+    if (!isConductorError(error, "DuplicateRecord")) {
       throw error;
     }
     const { takenBy } = error.data;

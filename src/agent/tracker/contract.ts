@@ -160,34 +160,28 @@ export interface Moved {
   readonly migration: Migration;
 }
 
-/** Base class of the tracker's own errors; the names are OpenStack's. */
-class TrackerError extends PublicError {
-  override readonly name: string = "TrackerError";
-}
+type TrackerErrorCode =
+  /** The tracker is bound to one Service row and got another (spec 2.1 step 5). */
+  | "ComputeServiceInUse"
+  /** The Service row belongs to another host (spec 2.1 step 5). */
+  | "ServiceNotUnique"
+  /** A guest's discrete resource is no longer in the provider tree (spec 4.4 step 12). */
+  | "AssignedResourceNotFound"
+  /** A file of `[compute] provider_config_location` breaks a rule of its schema (spec 4.9); fatal at start. */
+  | "ProviderConfigException"
+  /** provider.yaml contradicts the driver or Placement; that node's pass fails (spec 4.9). */
+  | "ValueError";
 
-/** Reports that the tracker is bound to one Service row and got another (spec 2.1 step 5). */
-export class ComputeServiceInUse extends TrackerError {
-  override readonly name = "ComputeServiceInUse";
-}
+/** An error of the tracker itself; the names are OpenStack's. */
+export class TrackerError extends PublicError {
+  readonly code: TrackerErrorCode;
+  override readonly name: TrackerErrorCode;
 
-/** Reports that the Service row belongs to another host (spec 2.1 step 5). */
-export class ServiceNotUnique extends TrackerError {
-  override readonly name = "ServiceNotUnique";
-}
-
-/** Reports that a guest's discrete resource is no longer in the provider tree (spec 4.4 step 12). */
-export class AssignedResourceNotFound extends TrackerError {
-  override readonly name = "AssignedResourceNotFound";
-}
-
-/** Reports that a file of `[compute] provider_config_location` breaks a rule of its schema (spec 4.9); fatal at start. */
-export class ProviderConfigException extends TrackerError {
-  override readonly name = "ProviderConfigException";
-}
-
-/** Reports that provider.yaml contradicts the driver or Placement; that node's pass fails (spec 4.9). */
-export class ProviderConfigConflict extends TrackerError {
-  override readonly name = "ValueError";
+  constructor(code: TrackerErrorCode, message: string) {
+    super(message);
+    this.code = code;
+    this.name = code;
+  }
 }
 
 /** One entry of a provider.yaml (spec 4.9). */

@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import {
   type AssignedResource,
   FINAL_MIGRATION_STATUSES,
@@ -163,10 +163,10 @@ async function unlessTaken(
   try {
     return (await write()).instance ?? instance;
   } catch (error) {
-    if (!(error instanceof InstanceNotFound || error instanceof UnexpectedTaskState)) {
+    if (!isConductorError(error, "InstanceNotFound", "UnexpectedTaskState")) {
       throw error;
     }
-    if (error instanceof InstanceNotFound) {
+    if (isConductorError(error, "InstanceNotFound")) {
       return instance;
     }
     const saved = end ? await conductor.call("save_together", { migration: end }) : null;

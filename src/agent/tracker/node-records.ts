@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import {
   type AssignedResource,
   FINAL_MIGRATION_STATUSES,
@@ -155,7 +155,7 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
     tracker.binding.persistsComputeIds = saved.computeId === computeId;
     return saved;
   } catch (error) {
-    if (error instanceof ObjectActionError || error instanceof InstanceNotFound) {
+    if (isConductorError(error, "ObjectActionError", "InstanceNotFound")) {
       return null;
     }
     throw error;
@@ -209,7 +209,7 @@ async function contradicted(tracker: TrackerState, migration: Migration): Promis
     await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
     runtime.logger.warn("the instance's context names another migration: this one is set to error", fields);
   } catch (err) {
-    if (!(err instanceof InvalidMigrationState)) {
+    if (!isConductorError(err, "InvalidMigrationState")) {
       throw err;
     }
     runtime.logger.debug("the instance's context names another migration: this one has ended by now", fields);

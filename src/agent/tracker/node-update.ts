@@ -1,4 +1,4 @@
-import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../placement-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import { editedAllocations, reshapeAllocations } from "../../placement-client/flush.js";
 import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ConsumerAllocations, RequestContext } from "../../placement-client/types.js";
@@ -72,7 +72,7 @@ async function updateToPlacement(tracker: TrackerState, node: TrackedNode, optio
   const { timers, logger } = tracker.context.runtime;
   await retry(timers, () => updateOnce(tracker, node, options), {
     attempts: ATTEMPTS,
-    retryOn: (error) => error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict,
+    retryOn: (error) => isPlacementError(error, "ResourceProviderUpdateConflict", "PlacementReshapeConflict"),
     onRetry: (_, attempt) => {
       logger.debug("provider changed meanwhile: retrying the update", {
         node: node.row.hypervisorHostname,

@@ -2,7 +2,7 @@ import { parse, YAMLParseError } from "yaml";
 import { isObject } from "../../runtime/collections.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { InventoryRecord } from "../../virt/provider-tree.js";
-import { EVERY_COMPUTE_NODE, type ProviderConfig, ProviderConfigException } from "./contract.js";
+import { EVERY_COMPUTE_NODE, type ProviderConfig, TrackerError } from "./contract.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
@@ -167,4 +167,6 @@ function list(file: string, where: string, value: unknown): readonly unknown[] {
 
 const formatValue = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));
 
-const broken = (file: string, rule: string): ProviderConfigException => new ProviderConfigException(`${file}: ${rule}`);
+function broken(file: string, rule: string): TrackerError {
+  return new TrackerError("ProviderConfigException", `${file}: ${rule}`);
+}

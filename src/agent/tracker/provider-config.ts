@@ -1,12 +1,7 @@
 import { SparseSet } from "../../runtime/collections.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
-import {
-  EVERY_COMPUTE_NODE,
-  type ProviderConfig,
-  ProviderConfigConflict,
-  ProviderConfigException,
-} from "./contract.js";
+import { EVERY_COMPUTE_NODE, type ProviderConfig, TrackerError } from "./contract.js";
 
 /**
  * Adds the inventories and traits of provider.yaml to the providers of a tree (spec 4.9). One per agent: it remembers
@@ -25,7 +20,7 @@ export class ProviderMerge {
     this.#logger = logger;
   }
 
-  /** @throws {ProviderConfigConflict} one provider is named twice, or the driver sets the same inventory */
+  /** @throws {TrackerError} one provider is named twice, or the driver sets the same inventory */
   apply(tree: ProviderTree): void {
     if (this.#configs.length === 0) {
       return;
@@ -75,7 +70,8 @@ export class ProviderMerge {
       this.#met.add(config);
       const other = chosen.get(provider.uuid);
       if (other) {
-        throw new ProviderConfigConflict(
+        throw new TrackerError(
+          "ValueError",
           `provider ${provider.name} (${provider.uuid}) is named by its uuid and by its name, in ${other.file} and ` +
             `${config.file}; describe it once`,
         );
@@ -100,7 +96,8 @@ function merge(tree: ProviderTree, uuid: string, config: ProviderConfig): void {
     const found = inventory[resourceClass];
     // A provider that the driver does not rewrite retains the last pass's inventories: that is no conflict.
     if (found && !equalRecords(found, record)) {
-      throw new ProviderConfigConflict(
+      throw new TrackerError(
+        "ValueError",
         `${config.file} adds inventory ${resourceClass} to provider ${name} (${uuid}), which has one already; ` +
           "remove it from the file, or choose a class of your own",
       );
@@ -135,7 +132,8 @@ export async function loadProviderConfigs(
       const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
       const first = filesById.get(id);
       if (first !== undefined) {
-        throw new ProviderConfigException(
+        throw new TrackerError(
+          "ProviderConfigException",
           `${file}: provider ${id} is described twice (first in ${first}); describe each provider once`,
         );
       }

@@ -4,7 +4,7 @@ import { FairLock } from "../../runtime/locks.js";
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import type { AgentContext } from "../context.js";
 import { instanceClaim } from "./claims.js";
-import { ComputeServiceInUse, type ResourceTracker, ServiceNotUnique } from "./contract.js";
+import { type ResourceTracker, TrackerError } from "./contract.js";
 import {
   dropMoveClaimAtDestination,
   dropMoveClaimAtSource,
@@ -118,12 +118,14 @@ class Tracker implements ResourceTracker {
 export function bindService(tracker: TrackerState, service: Service): void {
   const { context, binding } = tracker;
   if (service.host !== context.host) {
-    throw new ServiceNotUnique(
+    throw new TrackerError(
+      "ServiceNotUnique",
       `the tracker of host ${context.host} was given the service of host ${service.host}: start one agent per host`,
     );
   }
   if (binding.serviceId !== null && binding.serviceId !== service.id) {
-    throw new ComputeServiceInUse(
+    throw new TrackerError(
+      "ComputeServiceInUse",
       `host ${context.host} is bound to service ${binding.serviceId} and was given service ${service.id}: ` +
         "the service was deleted and created again while this agent ran; restart the agent",
     );

@@ -12,8 +12,9 @@ import type { NodeRuntimeOptions } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import { backOff } from "../../runtime/retry.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { certificatesIn, TlsUnusable } from "../cluster/tls/tls-files.js";
+import { certificatesIn } from "../cluster/tls/tls-files.js";
 import { version } from "../ui/command-line.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { notifyParent } from "../ui/process-lifecycle.js";
 import type { LoadedConfig } from "./load-config.js";
 
@@ -128,7 +129,7 @@ interface TlsOptions {
  * Creates the agent's TLS settings. `[placement]` applies to all requests, except those of sections with their own options
  * (`[glance]`, the driver's). Requests to the control plane use `[conductor]`.
  * @param driver its section and the options there, by camelCase name
- * @throws {FileFailure} @throws {TlsUnusable}
+ * @throws {FileFailure} @throws {CommandError}
  */
 export async function agentTls(
   config: NovaConfig,
@@ -163,9 +164,10 @@ export function tlsOptionsOf({ driver, driverConfig }: Pick<LoadedConfig, "drive
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** @throws {TlsUnusable} The text is not a certificate. */
+/** @throws {CommandError} The text is not a certificate. */
 function assertCertificate(ca: string, place: string): void {
-  const wrong = new TlsUnusable(
+  const wrong = new CommandError(
+    ExitCode.usage,
     `${place} has no readable certificate; expected the one of the control plane's authority in PEM, as compute-cluster join writes it`,
   );
   try {

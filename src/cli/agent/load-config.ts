@@ -15,6 +15,7 @@ import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { DriverDefinition } from "../../virt/driver.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { optionsOf } from "./built-in-drivers.js";
 import { DriverGuard, loadContained } from "./driver-guard.js";
 import { type AgentCommandOptions, agentCommand, commandLineValues } from "./options.js";
@@ -26,19 +27,9 @@ export interface LoadedHosts {
   readonly first: LoadedConfig;
   /**
    * Compiles a host's configuration. It is compiled again at each call, to save memory. @throws {ConfigFileValueError}
-   * {@link HostsShareState}
+   * {CommandError}
    */
   of(host: string): LoadedConfig;
-}
-
-/** A command for one host was called with several. */
-class OneHostOnly extends Error {
-  override readonly name = "OneHostOnly";
-}
-
-/** Hosts of one process would write to the same state directory. */
-class HostsShareState extends Error {
-  override readonly name = "HostsShareState";
 }
 
 /** The configuration of one host. */
@@ -57,7 +48,7 @@ export interface LoadedConfig {
 /**
  * Reads every source of options, finds the driver that they name, and compiles both tables of options, for one host.
  * @param guard contains a driver that is not built in; null: the driver is trusted
- * @throws {OneHostOnly} `--host` names several.
+ * @throws {CommandError} `--host` names several.
  */
 export async function loadConfig(
   options: AgentCommandOptions,
@@ -66,7 +57,8 @@ export async function loadConfig(
 ): Promise<LoadedConfig> {
   const { names, first } = await loadHosts(options, files, guard);
   if (names.length > 1) {
-    throw new OneHostOnly(
+    throw new CommandError(
+      ExitCode.usage,
       `--host names ${names.length} hosts, expected one: --check and --dry-run need a single host, such as --host ${names[0]}`,
     );
   }
@@ -130,7 +122,7 @@ export async function loadHosts(
   return { names: requestedHosts.length === 0 ? [first.compiled.config.defaults.host] : requestedHosts, first, of };
 }
 
-/** @throws {HostsShareState} */
+/** @throws {CommandError} */
 function assertStateNotShared(
   { defaults }: NovaConfig,
   requestedHost: string | undefined,
@@ -138,13 +130,15 @@ function assertStateNotShared(
 ): void {
   const { host, statePath } = defaults;
   if (requestedHost !== undefined && host !== requestedHost) {
-    throw new HostsShareState(
+    throw new CommandError(
+      ExitCode.usage,
       `--host ${requestedHost} is overridden by another option, which sets ${host}; remove that option`,
     );
   }
   const owner = owners.get(statePath) ?? host;
   if (owner !== host) {
-    throw new HostsShareState(
+    throw new CommandError(
+      ExitCode.usage,
       `hosts ${owner} and ${host} would share [DEFAULT] state_path = ${statePath}; each needs a separate one, such as state_path = ${statePath}/$host`,
     );
   }

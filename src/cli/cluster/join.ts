@@ -12,8 +12,9 @@ import {
 } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
-import { covers, TlsFiles, TlsUnusable } from "./tls/tls-files.js";
+import { covers, TlsFiles } from "./tls/tls-files.js";
 
 interface JoinOptions {
   readonly stateDir: string;
@@ -58,7 +59,7 @@ function advice({ url, file }: Joining): string {
  * Writes the configuration file for agents on other machines.
  * @param address instead of the address that the control plane announces
  * @throws {NoLocalCloud}
- * @throws {TlsUnusable} the control plane has no external listener, or not with this name
+ * @throws {CommandError} the control plane has no external listener, or not with this name
  */
 export async function writeJoinConfig(
   address: string | undefined,
@@ -71,7 +72,8 @@ export async function writeJoinConfig(
     throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
   }
   if (info.externalUrl === undefined) {
-    throw new TlsUnusable(
+    throw new CommandError(
+      ExitCode.usage,
       `the control plane of ${directory.root} listens on ${info.url} only, which other machines cannot reach: ` +
         'create a certificate with "compute-cluster tls", and start it with --listen ADDRESS',
     );
@@ -81,7 +83,8 @@ export async function writeJoinConfig(
   if (address !== undefined && isSecure) {
     const server = await tls.server();
     if (server !== undefined && !covers(server.certificate, address)) {
-      throw new TlsUnusable(
+      throw new CommandError(
+        ExitCode.usage,
         `the certificate of the control plane is not for ${address}; "compute-cluster tls" prints its names, --renew creates another`,
       );
     }

@@ -4,15 +4,8 @@ import { InvalidArgumentError, Option } from "commander";
 import type { ExternalListener } from "../../control-plane/external-listener.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import {
-  covers,
-  day,
-  type Identity,
-  ownAddresses,
-  TlsFiles,
-  TlsUnusable,
-  toCertificateAttributes,
-} from "./tls/tls-files.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
+import { covers, day, type Identity, ownAddresses, TlsFiles, toCertificateAttributes } from "./tls/tls-files.js";
 
 /** Listener flags of `up` and `control-plane`. */
 export interface ListenFlags {
@@ -79,7 +72,7 @@ export function listenWarnings({ listen, listenWithoutTls }: ListenFlags): reado
 /**
  * Returns the listener for other machines; undefined if none was requested.
  * @param before its address at the last start
- * @throws {TlsUnusable} there is no certificate for the address, or none that is currently valid
+ * @throws {CommandError} there is no certificate for the address, or none that is currently valid
  */
 export async function resolveExternalListener(
   { listen, listenWithoutTls }: ListenFlags,
@@ -89,7 +82,7 @@ export async function resolveExternalListener(
 ): Promise<ExternalListener | undefined> {
   if (listen === undefined) {
     if (listenWithoutTls) {
-      throw new TlsUnusable("--listen-without-tls requires --listen ADDRESS");
+      throw new CommandError(ExitCode.usage, "--listen-without-tls requires --listen ADDRESS");
     }
     return undefined;
   }
@@ -106,7 +99,8 @@ export async function resolveExternalListener(
   const tls = new TlsFiles(files, directory);
   const server = await tls.server();
   if (server === undefined) {
-    throw new TlsUnusable(
+    throw new CommandError(
+      ExitCode.usage,
       `there is no certificate for listening on ${address}: create one with "${tlsCommand(address, directory)}", and try again; ` +
         "--listen-without-tls listens in plain text",
     );
@@ -134,15 +128,20 @@ function validateCertificate({ certificate }: Identity, address: string, directo
   const renew = `"${tlsCommand(address, directory)} --renew"`;
   const found = `the certificate of ${directory.tls.server}`;
   if (now < from || now > until) {
-    throw new TlsUnusable(
+    throw new CommandError(
+      ExitCode.usage,
       `${found} is valid from ${day(from)} to ${day(until)}, which is not now: create a new one with ${renew}`,
     );
   }
   if (!isAll(address) && !covers(certificate, address)) {
-    throw new TlsUnusable(`${found} is for ${names.join(", ")}, not for ${address}: create a new one with ${renew}`);
+    throw new CommandError(
+      ExitCode.usage,
+      `${found} is for ${names.join(", ")}, not for ${address}: create a new one with ${renew}`,
+    );
   }
   if (names.length === 0) {
-    throw new TlsUnusable(
+    throw new CommandError(
+      ExitCode.usage,
       `${found} has no names (subjectAltName), so that no client accepts it: create a new one with ${renew}`,
     );
   }

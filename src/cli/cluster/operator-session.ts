@@ -4,20 +4,16 @@ import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
 import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { version } from "../ui/command-line.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 
 /** Timeout of the connection to a running control plane, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
-
-/** The control plane of the state directory's cluster is not running. */
-class NotRunning extends Error {
-  override readonly name = "NotRunning";
-}
 
 /**
  * Runs `work` with a conductor session of a running cluster, for an operator's command. The connection is closed afterwards.
  * @param command name of the command in the conductor's logs
  * @throws {NoLocalCloud}
- * @throws {NotRunning} and the errors of connecting
+ * @throws {CommandError} and the errors of connecting
  */
 export async function withOperatorSession<T>(
   command: string,
@@ -40,7 +36,8 @@ export async function withOperatorSession<T>(
   }
   const { processes } = runtime;
   if (info.machine === processes.machine && !processes.isAlive(info.pid)) {
-    throw new NotRunning(
+    throw new CommandError(
+      ExitCode.unreachable,
       `the control plane of ${directory.root} is not running; start it with "compute-cluster up" and try again`,
     );
   }

@@ -11,25 +11,20 @@ import {
 import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 
 const home = (): string => clustersHome(process.env, homedir());
-
-/** No cluster of this user has the name. */
-class NoSuchCluster extends Error {
-  override readonly name = "NoSuchCluster";
-
-  constructor(name: string) {
-    super(`this user has no cluster named ${name}; "compute-cluster list" shows the existing ones`);
-  }
-}
 
 /** Commands that create the named state, wait for it, or work without it. A machine may have only the state of an agent. */
 const BEFORE_IT_IS = ["up", "control-plane", "import", "wait", "doctor", "compute-agent"];
 
-/** @throws {NoSuchCluster} */
+/** @throws {CommandError} */
 export async function requireCluster(name: string): Promise<void> {
   if ((await new NodeFiles().stat(rootOf(name))) === undefined) {
-    throw new NoSuchCluster(name);
+    throw new CommandError(
+      ExitCode.usage,
+      `this user has no cluster named ${name}; "compute-cluster list" shows the existing ones`,
+    );
   }
 }
 

@@ -226,7 +226,7 @@ async function upOnce(
 /**
  * Returns the description in the requested file or scenario; undefined if neither was requested.
  * @param mayBeThere whether a scenario's cluster may already exist.
- * @throws {FileInvalid}
+ * @throws {CommandError}
  * @throws {SeedRejectedError}
  */
 async function describeCluster(

@@ -19,6 +19,17 @@ export const ExitCode = {
   leaseLost: 5,
 } as const;
 
+/** A failure of a command that the user can fix. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
 /** Prints a program's failure: one line for errors that the user can fix; a stack only under DEBUG. */
 export function reportFailure(program: string, error: unknown): { readonly code: number; readonly message: string } {
   const message = error instanceof Error ? error.message : String(error);
@@ -30,7 +41,7 @@ export function reportFailure(program: string, error: unknown): { readonly code:
   return { code: exitCodeOf(error), message };
 }
 
-/** Exit codes by error name, for errors that the user can fix; any other error is an unexpected failure. */
+/** Exit codes by error name, for errors of other folders that the user can fix; any other error is an unexpected failure. */
 const CODES: ReadonlyMap<string, number> = new Map([
   ...[
     "AddressInUse",
@@ -44,22 +55,15 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "DatabaseTooOld",
     "DatabaseUnusable",
     "FileFailure",
-    "FileInvalid",
     "HostRangeError",
-    "HostsShareState",
     "InvalidDriver",
     "InvalidHostName",
     "InvalidTransportUrl",
-    "NoSuchCluster",
     "NotInPlan",
-    "OneHostOnly",
     "PlanUnreadable",
-    "RecordingUnusable",
     "StateDirUnusable",
-    "TlsUnusable",
     "UnsupportedConfiguration",
   ].map((name): [string, number] => [name, ExitCode.usage]),
-  ["DriversDiffer", ExitCode.rejected],
   ["SeedRefused", ExitCode.rejected],
   ["SnapshotRefused", ExitCode.rejected],
   ["ServiceTooOld", ExitCode.rejected],
@@ -69,12 +73,14 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ["HttpTimeout", ExitCode.unreachable],
   ["JoinTokenRefused", ExitCode.unreachable],
   ["NoLocalCloud", ExitCode.unreachable],
-  ["NotRunning", ExitCode.unreachable],
   ["RefusedByBroker", ExitCode.unreachable],
   ["HostLeaseLost", ExitCode.leaseLost],
 ]);
 
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError) {
+    return error.exitCode;
+  }
   return (error instanceof Error && CODES.get(error.name)) || ExitCode.failure;
 }
 

@@ -171,7 +171,7 @@ export function assertServing(agents: LocalAgents, host: string): void {
 
 /**
  * Reads the cluster file, if there is one, and prepares the start.
- * @throws {ClusterFileInvalid}
+ * @throws {CommandError} the file is missing or invalid
  */
 export async function whatToStart(
   startOptions: StartClusterOptions,

@@ -1,10 +1,10 @@
-import { ResourceProviderUpdateConflict } from "../../placement-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { isoMicroseconds } from "../http/times.js";
 import { addAggregateHost, removeAggregateHost } from "../store/aggregate-hosts.js";
 import type { Aggregate } from "../store/aggregates.js";
-import { AggregateHostNotFound } from "../store/store-errors.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { HOSTNAME, NAME, UUID_TEXT } from "./api/schema-parts.js";
@@ -197,10 +197,10 @@ async function removeHost(deps: ComputeDeps, call: Call): Promise<Aggregate> {
   try {
     return await removeAggregateHost(deps, aggregate, host, call.requestId);
   } catch (error) {
-    if (error instanceof AggregateHostNotFound) {
+    if (isConductorError(error, "AggregateHostNotFound")) {
       throw missing;
     }
-    throw error instanceof ResourceProviderUpdateConflict ? conflict(error.message) : error;
+    throw isPlacementError(error, "ResourceProviderUpdateConflict") ? conflict(error.message) : error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { isConductorError } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
@@ -7,7 +8,6 @@ import { changeGroup, newGroup, removeGroup } from "../network/security-groups.j
 import { addressOf } from "../store/network-settings.js";
 import type { NewRule, SecurityGroup, SecurityGroupRule } from "../store/security-groups.js";
 import type { Store } from "../store/store.js";
-import { SecurityGroupInUse } from "../store/store-errors.js";
 import {
   type Call,
   type ComputeResponse,
@@ -114,7 +114,9 @@ function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
   try {
     removeGroup(store, group, call.isAdmin);
   } catch (error) {
-    throw error instanceof HttpError || error instanceof SecurityGroupInUse ? badRequest(error.message) : error;
+    throw error instanceof HttpError || isConductorError(error, "SecurityGroupInUse")
+      ? badRequest(error.message)
+      : error;
   }
   return { status: 202 };
 }

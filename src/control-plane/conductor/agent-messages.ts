@@ -1,4 +1,4 @@
-import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import {
   AGENT_METHODS,
   type AgentCall,
@@ -76,13 +76,16 @@ export class AgentMessages {
     const session = this.#outbox.server(host);
     if (!session) {
       const known = this.#leases.holder(host) ? "its agent is not serving yet" : "no agent serves it";
-      throw new MessagingTimeout(`host ${host}: ${method} cannot be called: ${known}`, { host, method });
+      throw new ConductorError("MessagingTimeout", `host ${host}: ${method} cannot be called: ${known}`, {
+        host,
+        method,
+      });
     }
     const { requestId, timeout = RPC_RESPONSE_TIMEOUT, call } = options;
     const meta = { host, requestId, timeout, ...(call === undefined ? {} : { call }) };
     const result = await session.ask(method, { params, meta });
     if (!CHECKS.isResult(method, result)) {
-      throw new ConductorError(`the agent of host ${host} returned an invalid result of ${method}`);
+      throw new ConductorError("ConductorError", `the agent of host ${host} returned an invalid result of ${method}`);
     }
     return result;
   }

@@ -236,7 +236,10 @@ export class ConductorServer {
 
   #introduced(session: Session, identity: AgentIdentity): void {
     if (session.identity && session.identity.bootId !== identity.bootId) {
-      throw new ConductorError("this connection belongs to another boot; open one connection for each boot");
+      throw new ConductorError(
+        "ConductorError",
+        "this connection belongs to another boot; open one connection for each boot",
+      );
     }
     this.#forgetOldReplies();
     for (const other of this.#sessions) {

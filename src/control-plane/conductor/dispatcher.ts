@@ -1,4 +1,4 @@
-import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { CONDUCTOR_METHODS } from "../../conductor-client/methods/conductor.js";
 import type {
   MethodKind,
@@ -90,7 +90,7 @@ export class Dispatcher {
         return { error: { code: RPC_CODES.methodNotFound, message: `unknown method ${method.slice(0, 100)}` } };
       }
       if (!session.identity && method !== "session_hello") {
-        throw new UnsupportedProtocol("the first message of a connection must be session_hello");
+        throw new ConductorError("UnsupportedProtocol", "the first message of a connection must be session_hello");
       }
       CHECKS.checkParams(method, params);
       const requestId = meta.requestId ?? `req-${this.#deps.random.uuid()}`;
@@ -208,7 +208,11 @@ export class Dispatcher {
   async #wait(handler: AnyHandler, params: object, caller: Caller, method: string): Promise<Outcome> {
     const { session } = caller;
     if (session.overLimit) {
-      return { error: encodeError(new OverLimit("too many calls of this connection are pending; wait for responses")) };
+      return {
+        error: encodeError(
+          new ConductorError("OverLimit", "too many calls of this connection are pending; wait for responses"),
+        ),
+      };
     }
     session.underWay += 1;
     try {
@@ -272,6 +276,6 @@ export async function forwardErrorText<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof ConductorError) {
       throw error;
     }
-    throw new ConductorError(error instanceof Error ? error.message : String(error));
+    throw new ConductorError("ConductorError", error instanceof Error ? error.message : String(error));
   }
 }

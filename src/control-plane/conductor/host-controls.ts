@@ -1,4 +1,4 @@
-import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import {
   type ControlledHost,
   HOST_CONTROL,
@@ -23,11 +23,6 @@ export interface KnownHost {
 
 /** Max milliseconds of an action. Draining a host takes up to `manager_shutdown_timeout` (160 s), so `stop` allows more. */
 const LIMITS: Readonly<Record<HostAction, number>> = { start: 120_000, stop: 300_000, kill: 30_000 };
-
-/** No connection controls the host, or the requested action failed. */
-class HostNotControlled extends ConductorError {
-  override readonly name = "HostNotControlled";
-}
 
 const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
 
@@ -70,7 +65,11 @@ export class HostControls {
   async control(host: string, action: HostAction): Promise<ControlledHost> {
     const [session] = bestOf(this.#hosts.get(host) ?? new Map()) ?? [];
     if (session === undefined) {
-      throw new HostNotControlled(`host ${host}: ${action} failed: no connected process controls this host`, { host });
+      throw new ConductorError(
+        "HostNotControlled",
+        `host ${host}: ${action} failed: no connected process controls this host`,
+        { host },
+      );
     }
     try {
       // Sent without the host's name: a call to a host fails when that host ends.
@@ -105,7 +104,7 @@ export class HostControls {
 
   /** Handles a connection that ended during the action: an agent with one host ends with its process. */
   #unanswered(host: string, action: HostAction, session: Session, error: unknown): ControlledHost {
-    if (error instanceof MessagingTimeout && session.closed) {
+    if (isConductorError(error, "MessagingTimeout") && session.closed) {
       if (action === "kill") {
         return { host, state: "killed", detail: "its process has ended" };
       }
@@ -114,7 +113,7 @@ export class HostControls {
       }
     }
     const reason = error instanceof Error ? error.message : String(error);
-    throw new HostNotControlled(`host ${host}: ${action} failed: ${reason}`, { host });
+    throw new ConductorError("HostNotControlled", `host ${host}: ${action} failed: ${reason}`, { host });
   }
 }
 

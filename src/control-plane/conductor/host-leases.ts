@@ -1,4 +1,4 @@
-import { HostLeaseHeld } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { LEASE_LOST, type LeaseHolder } from "../../conductor-client/methods/session.js";
 import type { Clock } from "../../runtime/time.js";
 import type { HostLease } from "../store/host-records.js";
@@ -189,11 +189,12 @@ export class HostLeases {
     return { host, bootId, pid, machine, seenAgo: silenceMs, connected, freeIn };
   }
 
-  #held(holding: Holding): HostLeaseHeld {
+  #held(holding: Holding): ConductorError {
     const data = this.#holder(holding);
     const { host, bootId, pid, machine, seenAgo: silenceMs, freeIn } = data;
     const wait = freeIn === null ? "" : ` (if it does not come back, the host is free in ${seconds(freeIn)})`;
-    return new HostLeaseHeld(
+    return new ConductorError(
+      "HostLeaseHeld",
       `host ${host} is held by another live agent: pid ${pid} on machine ${machine}, boot id ${bootId}, ` +
         `last seen ${seconds(silenceMs)} ago${wait}. Stop that agent, or start this one with another --host`,
       { ...data },

@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
-import { InvalidParameters } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { RemoteMethods } from "../../conductor-client/methods/method.js";
 import { object } from "../../records/field.js";
 import { describe } from "../store/record-fields.js";
@@ -45,7 +45,7 @@ export class MethodChecks<T extends RemoteMethods> {
     const validate = this.#compiled(this.#params, method, (entry) => object(entry.params));
     if (!validate(params)) {
       const { field, text } = wrongField(validate, "params");
-      throw new InvalidParameters(`${method}: ${text}`, { field });
+      throw new ConductorError("InvalidParameters", `${method}: ${text}`, { field });
     }
   }
 

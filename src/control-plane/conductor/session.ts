@@ -1,4 +1,4 @@
-import { type ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import {
   decodeError,
   encodeError,
@@ -128,9 +128,11 @@ export class Session {
       const expire = () => {
         this.#questions.delete(id);
         reject(
-          new MessagingTimeout(`${meta.host ?? "the agent"}: no response to ${method} within ${timeout} ms`, {
-            ...meta,
-          }),
+          new ConductorError(
+            "MessagingTimeout",
+            `${meta.host ?? "the agent"}: no response to ${method} within ${timeout} ms`,
+            { ...meta },
+          ),
         );
       };
       const cancel = timeout === undefined ? () => {} : this.#timers.after(timeout, expire);
@@ -169,7 +171,7 @@ export class Session {
       if (questionHost === host) {
         this.#questions.delete(id);
         cancel();
-        reject(new MessagingTimeout(`the agent of host ${host} ended before it responded`, { host }));
+        reject(new ConductorError("MessagingTimeout", `the agent of host ${host} ended before it responded`, { host }));
       }
     }
   }
@@ -195,7 +197,9 @@ function textOf(message: unknown): string {
 }
 
 function connectionEnded(method: string, meta: Meta): ConductorError {
-  return new MessagingTimeout(`the agent's connection ended before it responded to ${method}`, { ...meta });
+  return new ConductorError("MessagingTimeout", `the agent's connection ended before it responded to ${method}`, {
+    ...meta,
+  });
 }
 
 /** Creates a response frame. */

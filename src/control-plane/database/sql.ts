@@ -1,5 +1,5 @@
 import Database from "libsql";
-import { DuplicateRecord, InvalidParameters } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { DatabaseFile, FileStatement, SqlValue } from "./database-file.js";
 
 export type SqlRow = readonly SqlValue[];
@@ -240,10 +240,12 @@ function translate(error: unknown): unknown {
   }
   const [rule = "", detail = ""] = error.message.split(" constraint failed: ");
   if (rule === "UNIQUE") {
-    return new DuplicateRecord(`a record with the same ${detail} exists already`, { index: detail });
+    return new ConductorError("DuplicateRecord", `a record with the same ${detail} exists already`, { index: detail });
   }
   if (error.code.startsWith("SQLITE_CONSTRAINT") || error.rawCode === SQLITE_CONSTRAINT_DATATYPE) {
-    return new InvalidParameters(`the database rejected the change: ${error.message}`, { rule: error.message });
+    return new ConductorError("InvalidParameters", `the database rejected the change: ${error.message}`, {
+      rule: error.message,
+    });
   }
   return error;
 }

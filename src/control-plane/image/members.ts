@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../conductor-client/errors.js";
+import { isConductorError } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import type { ServiceResponse } from "../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, notFound, tooLarge } from "../http/http-error.js";
@@ -52,7 +52,9 @@ function add(call: ImageCall): ServiceResponse {
   try {
     return json(200, view(id, store.members.add(id, memberId)));
   } catch (error) {
-    throw error instanceof DuplicateRecord ? conflict(`Member ${memberId} is duplicated for image ${id}`) : error;
+    throw isConductorError(error, "DuplicateRecord")
+      ? conflict(`Member ${memberId} is duplicated for image ${id}`)
+      : error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { MAX_CONSUMERS } from "../../conductor-client/methods/conductor.js";
 import { isAsRead, readConsumer } from "../../placement-client/consumer-allocations.js";
-import { PlacementError, ResourceProviderRetrievalFailed } from "../../placement-client/errors.js";
+import { isPlacementError, PlacementError } from "../../placement-client/errors.js";
 import { listProviders, readProviderAllocations } from "../../placement-client/provider-requests.js";
 import type {
   ConsumerAllocations,
@@ -211,7 +211,7 @@ async function providersOf(parts: ManageParts, uuid: string | undefined): Promis
     }
   } catch (error) {
     // Placement rejects a string that is not a uuid.
-    if (!(error instanceof ResourceProviderRetrievalFailed) || error.status !== 400) {
+    if (!isPlacementError(error, "ResourceProviderRetrievalFailed") || error.status !== 400) {
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 import type { Conductor } from "../../conductor-client/port.js";
 import { isAsRead, readConsumer, writeConsumer } from "../../placement-client/consumer-allocations.js";
-import { ConsumerAllocationRetrievalFailed, PlacementAPIConnectFailure } from "../../placement-client/errors.js";
+import { isPlacementError } from "../../placement-client/errors.js";
 import type { PlacementHttp } from "../../placement-client/placement-http.js";
 import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
 import type { AllocationRewrite, RequestContext } from "../../placement-client/types.js";
@@ -100,10 +100,10 @@ export async function putAllocations(
     });
     return written === true ? undefined : updateFailed(consumer, rejection);
   } catch (error) {
-    if (error instanceof ConsumerAllocationRetrievalFailed) {
+    if (isPlacementError(error, "ConsumerAllocationRetrievalFailed")) {
       return updateFailed(consumer, error.message);
     }
-    if (!(error instanceof PlacementAPIConnectFailure)) {
+    if (!isPlacementError(error, "PlacementAPIConnectFailure")) {
       throw error;
     }
     return NO_PLACEMENT;

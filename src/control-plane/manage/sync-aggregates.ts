@@ -1,8 +1,4 @@
-import {
-  PlacementAPIConnectFailure,
-  ResourceProviderAggregateRetrievalFailed,
-  ResourceProviderUpdateFailed,
-} from "../../placement-client/errors.js";
+import { isPlacementError, PlacementError } from "../../placement-client/errors.js";
 import { listProviders, putAggregates, readAggregates } from "../../placement-client/provider-requests.js";
 import { AGAIN, retryConflicts } from "../../placement-client/retries.js";
 import { mapConcurrently } from "../../runtime/task-queue.js";
@@ -100,10 +96,10 @@ async function addToAggregate(parts: ManageParts, membership: Membership): Promi
     }
     return true;
   } catch (error) {
-    if (error instanceof PlacementAPIConnectFailure) {
+    if (isPlacementError(error, "PlacementAPIConnectFailure")) {
       throw notWritten(membership, NO_PLACEMENT);
     }
-    if (!(error instanceof ResourceProviderAggregateRetrievalFailed)) {
+    if (!isPlacementError(error, "ResourceProviderAggregateRetrievalFailed")) {
       throw error;
     }
     if (error.status === 404) {
@@ -224,7 +220,11 @@ export async function mirrorAggregates(
         return AGAIN;
       }
       if (!response.ok) {
-        throw new ResourceProviderUpdateFailed(`the aggregates of provider ${host} could not be written`, response);
+        throw new PlacementError(
+          "ResourceProviderUpdateFailed",
+          `the aggregates of provider ${host} could not be written`,
+          response,
+        );
       }
       return true;
     });

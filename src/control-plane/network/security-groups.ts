@@ -105,7 +105,7 @@ function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input)
   });
 }
 
-/** @throws {HttpError} 409 {@link SecurityGroupDefaultExists} */
+/** @throws {HttpError} 409 {@link SecurityGroupDefaultAlreadyExists} */
 export function newGroup(
   store: Store,
   attributes: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean },

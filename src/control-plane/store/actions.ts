@@ -1,4 +1,4 @@
-import { InstanceNotFound } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import {
   INSTANCE_ACTION,
   INSTANCE_ACTION_EVENT,
@@ -49,9 +49,13 @@ export class Actions {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
-        throw new InstanceNotFound(`instance ${action.instanceUuid} of the new action was not found`, {
-          uuid: action.instanceUuid,
-        });
+        throw new ConductorError(
+          "InstanceNotFound",
+          `instance ${action.instanceUuid} of the new action was not found`,
+          {
+            uuid: action.instanceUuid,
+          },
+        );
       }
       const id = this.#actions.insert({ ...action, startTime: clock.now() });
       changes.changed("action", id);

@@ -1,9 +1,8 @@
-import { DuplicateRecord } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import { id, mapOf, nullable, text, time, uuid } from "../../records/field.js";
 import { checkOf } from "./record-fields.js";
 import { refreshZones } from "./services.js";
 import type { StoreContext } from "./store-context.js";
-import { AggregateHostExists, AggregateHostNotFound, AggregateNameExists, AggregateNotFound } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
 /** A group of hosts with metadata. */
@@ -95,7 +94,7 @@ export class Aggregates {
     anyText(host, "host");
     return sql.transaction(() => {
       if (this.#existing(id).hosts.includes(host)) {
-        throw new AggregateHostExists(`Aggregate ${id} already has host ${host}.`, { id, host });
+        throw new ConductorError("AggregateHostExists", `Aggregate ${id} already has host ${host}.`, { id, host });
       }
       sql.execute("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
       return this.#changed(id, [host]);
@@ -109,7 +108,7 @@ export class Aggregates {
       this.#existing(id);
       const { changes } = sql.run("DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND host = ?", id, host);
       if (changes === 0) {
-        throw new AggregateHostNotFound(`Aggregate ${id} has no host ${host}.`, { id, host });
+        throw new ConductorError("AggregateHostNotFound", `Aggregate ${id} has no host ${host}.`, { id, host });
       }
       return this.#changed(id, [host]);
     });
@@ -182,7 +181,7 @@ export class Aggregates {
   #existing(id: number): Aggregate {
     const aggregate = this.get(id);
     if (!aggregate) {
-      throw new AggregateNotFound(`Aggregate ${id} could not be found.`, { id });
+      throw new ConductorError("AggregateNotFound", `Aggregate ${id} could not be found.`, { id });
     }
     return aggregate;
   }
@@ -191,10 +190,10 @@ export class Aggregates {
     try {
       return write();
     } catch (error) {
-      if (!(error instanceof DuplicateRecord)) {
+      if (!isConductorError(error, "DuplicateRecord")) {
         throw error;
       }
-      throw new AggregateNameExists(`Aggregate ${name} already exists.`, { name });
+      throw new ConductorError("AggregateNameExists", `Aggregate ${name} already exists.`, { name });
     }
   }
 }

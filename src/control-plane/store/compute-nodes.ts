@@ -1,4 +1,4 @@
-import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../records/index.js";
 import type { SqlValue } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
@@ -175,7 +175,8 @@ export class ComputeNodes {
     return sql.transaction(() => {
       const found = this.#existing(id, options.undelete ?? false);
       if ("uuid" in values && values.uuid !== found.uuid) {
-        throw new InvalidNodeConfiguration(
+        throw new ConductorError(
+          "InvalidNodeConfiguration",
           `compute node ${id}: its uuid ${found.uuid} cannot be changed to ${values.uuid}`,
           { id, uuid: found.uuid },
         );
@@ -212,7 +213,11 @@ export class ComputeNodes {
   #existing(id: number, readDeleted: boolean): ComputeNode {
     const node = this.#first("id = ? AND (deleted = 0 OR ?)", id, readDeleted ? 1 : 0);
     if (!node) {
-      throw new ComputeHostNotFound(`compute node ${id} was not found: it never existed or was deleted`, { id });
+      throw new ConductorError(
+        "ComputeHostNotFound",
+        `compute node ${id} was not found: it never existed or was deleted`,
+        { id },
+      );
     }
     return node;
   }
@@ -222,7 +227,8 @@ export class ComputeNodes {
     if (!other) {
       return;
     }
-    throw new DuplicateRecord(
+    throw new ConductorError(
+      "DuplicateRecord",
       `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; it cannot also belong to host ${host}`,
       { host, hypervisorHostname, uuid: other.uuid, takenBy: other.host },
     );
@@ -232,12 +238,13 @@ export class ComputeNodes {
     try {
       return write();
     } catch (error) {
-      if (!(error instanceof DuplicateRecord)) {
+      if (!isConductorError(error, "DuplicateRecord")) {
         throw error;
       }
       const { host, hypervisorHostname } = identity;
       const holder = this.getByHostAndNode(host, hypervisorHostname);
-      throw new DuplicateRecord(
+      throw new ConductorError(
+        "DuplicateRecord",
         `host ${host} already has a compute node ${hypervisorHostname}, with uuid ${holder?.uuid}`,
         { host, hypervisorHostname, uuid: holder?.uuid },
       );

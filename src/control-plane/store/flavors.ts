@@ -1,15 +1,8 @@
-import { DuplicateRecord } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import { text } from "../../records/field.js";
 import { FLAVOR, type Flavor, type NewFlavor, newFlavor } from "../../records/index.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
-import {
-  FlavorAccessExists,
-  FlavorAccessNotFound,
-  FlavorExists,
-  FlavorIdExists,
-  FlavorNotFound,
-} from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
 const FLAVORS = tableOf("flavors", FLAVOR);
@@ -40,7 +33,7 @@ export class Flavors {
       try {
         this.#context.changes.changed("flavor", this.#table.insert(created));
       } catch (error) {
-        throw error instanceof DuplicateRecord ? duplicate(created, error) : error;
+        throw isConductorError(error, "DuplicateRecord") ? duplicate(created, error) : error;
       }
       return this.#existing(flavor.flavorid);
     });
@@ -77,7 +70,8 @@ export class Flavors {
     this.#context.sql.transaction(() => {
       const { id } = this.#existing(flavorid);
       if (this.projects(flavorid).includes(projectId)) {
-        throw new FlavorAccessExists(
+        throw new ConductorError(
+          "FlavorAccessExists",
           `Flavor access already exists for flavor ${flavorid} and project ${projectId} combination.`,
           { flavorid, projectId },
         );
@@ -97,10 +91,14 @@ export class Flavors {
         projectId,
       );
       if (changes === 0) {
-        throw new FlavorAccessNotFound(`Flavor access not found for ${flavorid} / ${projectId} combination.`, {
-          flavorid,
-          projectId,
-        });
+        throw new ConductorError(
+          "FlavorAccessNotFound",
+          `Flavor access not found for ${flavorid} / ${projectId} combination.`,
+          {
+            flavorid,
+            projectId,
+          },
+        );
       }
       this.#context.changes.changed("flavor", id);
     });
@@ -118,14 +116,16 @@ export class Flavors {
   #existing(flavorid: string): Flavor {
     const flavor = this.getByFlavorid(flavorid);
     if (!flavor) {
-      throw new FlavorNotFound(`flavor ${flavorid} could not be found`, { flavorid });
+      throw new ConductorError("FlavorNotFound", `flavor ${flavorid} could not be found`, { flavorid });
     }
     return flavor;
   }
 }
 
-function duplicate(flavor: Omit<Flavor, "id">, error: DuplicateRecord): FlavorExists | FlavorIdExists {
+function duplicate(flavor: Omit<Flavor, "id">, error: ConductorError): ConductorError | ConductorError {
   return String(error.data.index).includes("flavorid")
-    ? new FlavorIdExists(`Flavor with ID ${flavor.flavorid} already exists.`, { flavorid: flavor.flavorid })
-    : new FlavorExists(`Flavor with name ${flavor.name} already exists.`, { name: flavor.name });
+    ? new ConductorError("FlavorIdExists", `Flavor with ID ${flavor.flavorid} already exists.`, {
+        flavorid: flavor.flavorid,
+      })
+    : new ConductorError("FlavorExists", `Flavor with name ${flavor.name} already exists.`, { name: flavor.name });
 }

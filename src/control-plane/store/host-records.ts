@@ -1,4 +1,4 @@
-import { InstanceNotFound } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { id, nullable, oneOf, text, time, uuid } from "../../records/field.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
@@ -132,7 +132,9 @@ export class Mappings {
       instanceUuid,
     );
     if (changes === 0) {
-      throw new InstanceNotFound(`instance ${instanceUuid} is not mapped to a cell`, { uuid: instanceUuid });
+      throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} is not mapped to a cell`, {
+        uuid: instanceUuid,
+      });
     }
   }
 

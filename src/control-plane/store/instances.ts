@@ -1,10 +1,4 @@
-import {
-  InstanceNotFound,
-  ObjectActionError,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import {
   holdsTask,
@@ -218,7 +212,8 @@ export class Instances {
     return sql.transaction(() => {
       const { id, host } = this.#existing(uuid, false);
       if (options.guardHostIsNull && host !== null) {
-        throw new ObjectActionError(
+        throw new ConductorError(
+          "ObjectActionError",
           `instance ${uuid} cannot be destroyed: host changed: found ${host}, expected none; read it again and delete it on that host`,
           { uuid, host },
         );
@@ -259,7 +254,9 @@ export class Instances {
   #existing(uuid: string, readDeleted: boolean): Instance {
     const instance = this.get(uuid, { readDeleted });
     if (!instance) {
-      throw new InstanceNotFound(`instance ${uuid} was not found: it never existed or was deleted`, { uuid });
+      throw new ConductorError("InstanceNotFound", `instance ${uuid} was not found: it never existed or was deleted`, {
+        uuid,
+      });
     }
     return instance;
   }
@@ -270,18 +267,20 @@ function assertExpectedState(found: Instance, options: SaveOptions): void {
   const { expectedTaskState, expectedVmState, expectedHost, ofRequest } = options;
   if (expectedHost !== undefined && host !== expectedHost) {
     const text = `instance ${uuid}: host changed: found ${host ?? "none"}, expected ${expectedHost ?? "none"}`;
-    throw new ObjectActionError(text, { uuid, host, reason: "host changed" });
+    throw new ConductorError("ObjectActionError", text, { uuid, host, reason: "host changed" });
   }
   if (ofRequest !== undefined && !holdsTask(found, ofRequest, [taskState])) {
-    throw new UnexpectedTaskState(
+    throw new ConductorError(
+      "UnexpectedTaskState",
       `instance ${uuid}: found task_state ${taskState} of ${found.taskRequestId}, expected one of ${ofRequest}`,
       { uuid, actual: taskState, request: found.taskRequestId },
     );
   }
   if (expectedTaskState && !expectedTaskState.includes(taskState)) {
     const expected = expectedTaskState.map((state) => state ?? "none").join(", ");
-    const StateError = taskState === "deleting" ? UnexpectedDeletingTaskState : UnexpectedTaskState;
-    throw new StateError(
+    const code = taskState === "deleting" ? "UnexpectedDeletingTaskState" : "UnexpectedTaskState";
+    throw new ConductorError(
+      code,
       `instance ${uuid}: found task_state ${taskState ?? "none"}, expected ${expected || "no state"}`,
       {
         uuid,
@@ -291,11 +290,15 @@ function assertExpectedState(found: Instance, options: SaveOptions): void {
     );
   }
   if (expectedVmState && !expectedVmState.includes(vmState)) {
-    throw new UnexpectedVmState(`instance ${uuid}: found vm_state ${vmState}, expected ${expectedVmState.join(", ")}`, {
-      uuid,
-      actual: vmState,
-      expected: expectedVmState,
-    });
+    throw new ConductorError(
+      "UnexpectedVmState",
+      `instance ${uuid}: found vm_state ${vmState}, expected ${expectedVmState.join(", ")}`,
+      {
+        uuid,
+        actual: vmState,
+        expected: expectedVmState,
+      },
+    );
   }
 }
 

@@ -1,6 +1,6 @@
+import { ConductorError } from "../../conductor-client/errors.js";
 import { id, LONG, name, oneOf, type RecordOf, text, time } from "../../records/field.js";
 import type { StoreContext } from "./store-context.js";
-import { KeyPairExists } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
 /** A public key that a user installs on servers. */
@@ -49,7 +49,7 @@ export class KeyPairs {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
       if (this.get(keyPair.userId, keyPair.name)) {
-        throw new KeyPairExists(`Key pair '${keyPair.name}' already exists.`, { name: keyPair.name });
+        throw new ConductorError("KeyPairExists", `Key pair '${keyPair.name}' already exists.`, { name: keyPair.name });
       }
       const createdAt = clock.now();
       return { ...keyPair, createdAt, id: this.#table.insert({ ...keyPair, createdAt }) };

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import { nullable, text } from "../../records/field.js";
 import {
@@ -135,7 +135,7 @@ export class Migrations {
     }
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {
-        throw new InstanceNotFound(`instance ${instanceUuid} of the new migration was not found`, {
+        throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} of the new migration was not found`, {
           uuid: instanceUuid,
         });
       }
@@ -163,7 +163,8 @@ export class Migrations {
       const found = this.#existing(id);
       const { status, instanceUuid } = found;
       if (options.expectedStatus && !options.expectedStatus.includes(status)) {
-        throw new InvalidMigrationState(
+        throw new ConductorError(
+          "InvalidMigrationState",
           `migration ${id}: found status ${status}, expected ${options.expectedStatus.join(", ")}`,
           { id, actual: status, expected: options.expectedStatus },
         );
@@ -218,7 +219,7 @@ export class Migrations {
   #existing(id: number): Migration {
     const migration = this.get(id);
     if (!migration) {
-      throw new MigrationNotFound(`migration ${id} was not found`, { id });
+      throw new ConductorError("MigrationNotFound", `migration ${id} was not found`, { id });
     }
     return migration;
   }

@@ -1,13 +1,7 @@
+import { ConductorError } from "../../conductor-client/errors.js";
 import { flag, id, integer, listOf, nullable, type RecordOf, text, time, uuid } from "../../records/field.js";
 import { addressOf, addressText, isInPool, macOf, POOL } from "./network-settings.js";
 import type { StoreContext } from "./store-context.js";
-import {
-  InvalidIpForNetwork,
-  IpAddressGenerationFailure,
-  IpAddressInUse,
-  PortInUse,
-  PortNotFound,
-} from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
 const PORT = {
@@ -124,8 +118,8 @@ export class Ports {
 
   /**
    * Attaches or creates the requested ports of a server, in the transaction that creates its row.
-   * @throws {PortNotFound} {@link PortInUse} {@link InvalidIpForNetwork} {@link IpAddressInUse}
-   * {@link IpAddressGenerationFailure}
+   * @throws {PortNotFound} PortInUse InvalidIpForNetwork IpAddressAlreadyAllocated
+   * IpAddressGenerationFailure
    */
   addToServer(
     server: { readonly uuid: string; readonly projectId: string },
@@ -151,7 +145,7 @@ export class Ports {
 
   /**
    * @param mac absent: a generated one
-   * @throws {InvalidIpForNetwork} {@link IpAddressInUse} {@link IpAddressGenerationFailure}
+   * @throws {InvalidIpForNetwork} IpAddressAlreadyAllocated IpAddressGenerationFailure
    */
   create(attributes: PortAttributes, requestedAddress?: string, mac?: string): Port {
     const { sql, clock, random } = this.#context;
@@ -200,7 +194,7 @@ export class Ports {
   #attach(uuid: string, changes: Pick<Port, "deviceId" | "deviceOwner" | "tag">): Port {
     const { deviceId } = this.#existing(uuid);
     if (deviceId !== "") {
-      throw new PortInUse(`Port ${uuid} is still in use.`, { uuid });
+      throw new ConductorError("PortInUse", `Port ${uuid} is still in use.`, { uuid });
     }
     return this.update(uuid, { ...changes, pluggedOn: [] });
   }
@@ -208,7 +202,7 @@ export class Ports {
   #existing(uuid: string): Port {
     const port = this.get(uuid);
     if (!port) {
-      throw new PortNotFound(`Port ${uuid} could not be found.`, { uuid });
+      throw new ConductorError("PortNotFound", `Port ${uuid} could not be found.`, { uuid });
     }
     return port;
   }
@@ -226,10 +220,17 @@ export class Ports {
     const address = addressOf(text);
     if (address === undefined || !isInPool(address)) {
       const expected = `expected one from ${addressText(POOL.first)} to ${addressText(POOL.last)}`;
-      throw new InvalidIpForNetwork(`IP address ${text} is not a valid IP for the flat network: ${expected}.`);
+      throw new ConductorError(
+        "InvalidIpForNetwork",
+        `IP address ${text} is not a valid IP for the flat network: ${expected}.`,
+      );
     }
     if (this.withAddress(address)) {
-      throw new IpAddressInUse(`IP address ${text} already allocated in the flat network.`, { address: text });
+      throw new ConductorError(
+        "IpAddressAlreadyAllocated",
+        `IP address ${text} already allocated in the flat network.`,
+        { address: text },
+      );
     }
     return address;
   }
@@ -244,7 +245,7 @@ export class Ports {
     const from = next === undefined ? POOL.first : Number(next);
     const address = this.#freeFrom(from) ?? this.#freeFrom(POOL.first);
     if (address === undefined) {
-      throw new IpAddressGenerationFailure("No more IP addresses available on the flat network.");
+      throw new ConductorError("IpAddressGenerationFailure", "No more IP addresses available on the flat network.");
     }
     const after = address === POOL.last ? POOL.first : address + 1;
     sql.execute(

@@ -1,4 +1,4 @@
-import { InvalidParameters } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { hasOneValue, type JsonSchema, LONGEST, text } from "../../records/field.js";
 import { isObject } from "../../runtime/collections.js";
 import type { SqlValue } from "../database/database-file.js";
@@ -81,7 +81,10 @@ function jsonOf(value: unknown): string {
 }
 
 export function rejectField(field: string, found: unknown, expected: string): never {
-  throw new InvalidParameters(`${field}: found ${describe(found)}, expected ${expected}`, { field, expected });
+  throw new ConductorError("InvalidParameters", `${field}: found ${describe(found)}, expected ${expected}`, {
+    field,
+    expected,
+  });
 }
 
 /** Creates the check of a field from its schema. */

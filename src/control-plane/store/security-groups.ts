@@ -1,7 +1,6 @@
-import { DuplicateRecord } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import { flag, id, integer, nullable, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
 import type { StoreContext } from "./store-context.js";
-import { SecurityGroupDefaultExists, SecurityGroupInUse } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
 
 const SECURITY_GROUP = {
@@ -95,7 +94,7 @@ export class SecurityGroups {
 
   /**
    * Creates a group with the default rules.
-   * @throws {SecurityGroupDefaultExists}
+   * @throws {SecurityGroupDefaultAlreadyExists}
    */
   create(attributes: Pick<SecurityGroup, "projectId" | "name" | "description"> & { readonly stateful?: boolean }) {
     const { sql, clock, random } = this.#context;
@@ -115,8 +114,8 @@ export class SecurityGroups {
         }
         return group;
       } catch (error) {
-        if (error instanceof DuplicateRecord) {
-          throw new SecurityGroupDefaultExists("Default security group already exists.");
+        if (isConductorError(error, "DuplicateRecord")) {
+          throw new ConductorError("SecurityGroupDefaultAlreadyExists", "Default security group already exists.");
         }
         throw error;
       }
@@ -135,7 +134,7 @@ export class SecurityGroups {
     sql.transaction(() => {
       const used = "SELECT 1 FROM ports, json_each(ports.security_groups) AS used WHERE used.value = ? LIMIT 1";
       if (sql.get(used, uuid) !== undefined) {
-        throw new SecurityGroupInUse(`Security Group ${uuid} in use.`);
+        throw new ConductorError("SecurityGroupInUse", `Security Group ${uuid} in use.`);
       }
       sql.execute("DELETE FROM security_groups WHERE uuid = ?", uuid);
     });

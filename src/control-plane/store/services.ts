@@ -1,4 +1,4 @@
-import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import { SERVICE, type Service } from "../../records/index.js";
 import type { Sql } from "../database/sql.js";
 import { Conditions } from "./conditions.js";
@@ -212,8 +212,9 @@ export class Services {
     try {
       return this.#table.insert(values);
     } catch (error) {
-      if (error instanceof DuplicateRecord) {
-        throw new ServiceBinaryExists(
+      if (isConductorError(error, "DuplicateRecord")) {
+        throw new ConductorError(
+          "ServiceBinaryExists",
           `service ${values.binary} (topic ${values.topic}) of host ${values.host} exists already; read it and continue with it`,
           { host: values.host, binary: values.binary },
         );
@@ -233,7 +234,8 @@ export class Services {
   #assertNotTooOld(binary: string, version: number): void {
     const minimum = this.minimumVersion(binary);
     if (version < minimum) {
-      throw new ServiceTooOld(
+      throw new ConductorError(
+        "ServiceTooOld",
         `this ${binary} service has version ${version}, but the oldest in the deployment has ${minimum}: ` +
           "upgrade it, or delete the newer services first",
         { thisService: version, minimum },
@@ -242,8 +244,8 @@ export class Services {
   }
 }
 
-export function serviceNotFound(id: number): ServiceNotFound {
-  return new ServiceNotFound(`service ${id} was not found: it never existed or was deleted`, { id });
+export function serviceNotFound(id: number): ConductorError {
+  return new ConductorError("ServiceNotFound", `service ${id} was not found: it never existed or was deleted`, { id });
 }
 
 /** Returns the availability zone of a compute host: that of one of its aggregates, or the default one. */

@@ -1,4 +1,4 @@
-import { MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
 import {
   type AgentHandlers,
@@ -264,7 +264,9 @@ export class ComputeServer {
       requestId: requestIdOf(context),
       assertCallerWaiting: () => {
         if (clock.monotonic() >= deadline) {
-          throw new MessagingTimeout(`${method}: its caller has stopped waiting; nothing was done`, { method });
+          throw new ConductorError("MessagingTimeout", `${method}: its caller has stopped waiting; nothing was done`, {
+            method,
+          });
         }
       },
     };

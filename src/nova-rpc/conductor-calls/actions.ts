@@ -1,4 +1,4 @@
-import { UnexpectedTaskState } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { InstanceAction } from "../../records/index.js";
 import { listedObjects } from "../objects/primitive.js";
 import {
@@ -98,7 +98,8 @@ export async function assertNotSuperseded(uuid: string, requestId: string, tools
   const own = actions.find((action) => action.requestId === requestId);
   const later = actions.find(({ id, action }) => own !== undefined && id > own.id && !WITHOUT_TASK.has(action));
   if (later !== undefined) {
-    throw new UnexpectedTaskState(
+    throw new ConductorError(
+      "UnexpectedTaskState",
       `instance ${uuid}: ${own?.action} of ${requestId} was superseded by ${later.action} of ${later.requestId}`,
       { uuid, request: later.requestId },
     );

@@ -1,4 +1,4 @@
-import { InstanceNotFound, MigrationNotFound } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
@@ -43,7 +43,7 @@ export async function instanceToSend(
 ): Promise<NovaObject> {
   const instance = await nova.ask("Instance", "get_by_uuid", [uuid], FULL_INSTANCE_ATTRS, { ...options, deleted });
   if (!isObject(instance)) {
-    throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
+    throw new ConductorError("InstanceNotFound", `Instance ${uuid} could not be found.`);
   }
   return objectOf(instance, "Instance");
 }
@@ -88,7 +88,7 @@ async function migrationInHand(id: number, tools: CallTools): Promise<NovaObject
 async function migrationToSend(id: number, { nova, options }: CallTools): Promise<NovaObject> {
   const migration = await nova.ask("Migration", "get_by_id", [id], {}, options);
   if (!isObject(migration)) {
-    throw new MigrationNotFound(`Migration ${id} could not be found.`);
+    throw new ConductorError("MigrationNotFound", `Migration ${id} could not be found.`);
   }
   return objectOf(migration, "Migration");
 }

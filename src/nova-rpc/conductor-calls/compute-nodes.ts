@@ -1,4 +1,4 @@
-import { ComputeHostNotFound, DuplicateRecord, ObjectActionError } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode } from "../../records/index.js";
 import { listedObjects, MalformedObject, type NovaObject, objectOf } from "../objects/primitive.js";
 import {
@@ -114,7 +114,9 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
   compute_node_get_by_host_and_node: ({ host, node }, tools) => found(tools, "get_by_host_and_nodename", [host, node]),
   compute_node_create: async ({ host, serviceId, uuid, hypervisorHostname, resources, exclusive = false }, tools) => {
     const rejectDuplicate = (other: ComputeNode): never => {
-      throw new DuplicateRecord(`host ${other.host} has a compute node ${hypervisorHostname}`, { takenBy: other.host });
+      throw new ConductorError("DuplicateRecord", `host ${other.host} has a compute node ${hypervisorHostname}`, {
+        takenBy: other.host,
+      });
     };
     const isOther = (node: ComputeNode): boolean => exclusive && node.host !== host;
     const before = exclusive ? (await sharers(hypervisorHostname, tools)).find(isOther) : undefined;
@@ -179,7 +181,7 @@ async function destroy({ id, host }: Pick<ComputeNode, "id" | "host">, { nova, o
     await nova.act(node, "destroy", {}, options);
     return true;
   } catch (error) {
-    if (error instanceof ObjectActionError || error instanceof ComputeHostNotFound) {
+    if (isConductorError(error, "ObjectActionError", "ComputeHostNotFound")) {
       return false;
     }
     throw error;

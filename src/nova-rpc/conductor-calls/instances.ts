@@ -1,4 +1,4 @@
-import { InstanceNotFound, ObjectActionError } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import type { Flavor, Instance, InstanceChanges, TaskState, VmState } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
@@ -135,7 +135,7 @@ async function instanceObject(uuid: string, tools: CallTools, deleted = false): 
 async function readInstance(uuid: string, tools: CallTools): Promise<NovaObject> {
   const instance = await instanceObject(uuid, tools);
   if (instance === null) {
-    throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
+    throw new ConductorError("InstanceNotFound", `Instance ${uuid} could not be found.`);
   }
   return instance;
 }
@@ -162,7 +162,9 @@ const named = (uuid: string, { nova }: CallTools): NovaObject => builtObject("In
 /** Checks the host before the save, since Nova's save has no such condition. */
 function assertExpectedHost({ "nova_object.data": { host } }: NovaObject, expected: string | null): void {
   if ((host ?? null) !== expected) {
-    throw new ObjectActionError(`Object action save failed because: host changed`, { reason: "host changed" });
+    throw new ConductorError("ObjectActionError", `Object action save failed because: host changed`, {
+      reason: "host changed",
+    });
   }
 }
 

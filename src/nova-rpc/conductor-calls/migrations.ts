@@ -1,4 +1,4 @@
-import { InvalidMigrationState, MigrationNotFound } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import type { Migration, MigrationChanges, MigrationStatus } from "../../records/index.js";
 import { INSTANCE_OBJECT } from "../objects/instance.js";
@@ -79,12 +79,16 @@ async function expectStatus({ id, expectedStatus }: MigrationSave, tools: CallTo
   const found =
     freshMigration === undefined ? await migrationById(id, tools) : readRecord(MIGRATION_OBJECT, freshMigration);
   if (found === null) {
-    throw new MigrationNotFound(`Migration ${id} could not be found.`);
+    throw new ConductorError("MigrationNotFound", `Migration ${id} could not be found.`);
   }
   if (!expectedStatus.includes(found.status)) {
-    throw new InvalidMigrationState(`migration ${id} is ${found.status}, expected ${expectedStatus.join(" or ")}`, {
-      status: found.status,
-    });
+    throw new ConductorError(
+      "InvalidMigrationState",
+      `migration ${id} is ${found.status}, expected ${expectedStatus.join(" or ")}`,
+      {
+        status: found.status,
+      },
+    );
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { ConductorError, MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import type { ConductorMethod, ConductorMethods } from "../../conductor-client/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
@@ -137,7 +137,7 @@ export class NovaConductor {
         this.#isMet = true;
         return this.#profile;
       } catch (error) {
-        if (!(error instanceof MessagingTimeout)) {
+        if (!isConductorError(error, "MessagingTimeout")) {
           throw error;
         }
         if (tries === 1) {

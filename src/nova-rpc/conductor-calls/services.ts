@@ -1,4 +1,4 @@
-import { ServiceNotFound } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { type Service, USAGE_AUDIT } from "../../records/index.js";
 import { listedObjects, type NovaObject, objectOf, overlaid } from "../objects/primitive.js";
 import {
@@ -79,7 +79,7 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
     const { host, binary } = tools.rows.service(id)?.["nova_object.data"] ?? {};
     const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
     if (found === null) {
-      throw new ServiceNotFound(`service ${id} no longer exists`);
+      throw new ConductorError("ServiceNotFound", `service ${id} no longer exists`);
     }
     const service = noted(objectOf(found, "Service"), tools);
     return service.disabled ? service : saved(id, () => ({ disabled: true, disabled_reason: reason }), tools);
@@ -104,7 +104,7 @@ async function saved(
 ): Promise<Service> {
   const known = tools.rows.service(id);
   if (known === undefined) {
-    throw new ServiceNotFound(`service ${id} has not been read by this agent`);
+    throw new ConductorError("ServiceNotFound", `service ${id} has not been read by this agent`);
   }
   const requestedAt = tools.now();
   const changes = changesOf(known["nova_object.data"]);

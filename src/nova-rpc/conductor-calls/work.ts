@@ -36,7 +36,10 @@ export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
 
 /** Methods called by administrators, never by an agent. */
 function operatorOnly(method: string): () => Promise<never> {
-  return () => Promise.reject(new ConductorError(`${method}: not available with a real Nova; use its own nova-manage`));
+  return () =>
+    Promise.reject(
+      new ConductorError("ConductorError", `${method}: not available with a real Nova; use its own nova-manage`),
+    );
 }
 
 export const WORK_CALLS: ConductorCalls<WorkMethod> = {
@@ -135,9 +138,16 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   // Only the broker has the leases, and it does not reveal them.
   host_lease_holder: async () => null,
   placement_access: () =>
-    Promise.reject(new ConductorError("a real Nova gives no access to Placement: set [placement] auth_type")),
+    Promise.reject(
+      new ConductorError("ConductorError", "a real Nova gives no access to Placement: set [placement] auth_type"),
+    ),
   image_access: () =>
-    Promise.reject(new ConductorError("a real Nova gives no access to the Image service: set [placement] auth_type")),
+    Promise.reject(
+      new ConductorError(
+        "ConductorError",
+        "a real Nova gives no access to the Image service: set [placement] auth_type",
+      ),
+    ),
   instance_mapping: operatorOnly("instance_mapping"),
   instances_of_cell: operatorOnly("instances_of_cell"),
   consumers_under_way: operatorOnly("consumers_under_way"),

@@ -1,4 +1,9 @@
-import * as errors from "../../conductor-client/errors.js";
+import {
+  ConductorError,
+  type ConductorErrorCode,
+  isConductorError,
+  toWireErrorCode,
+} from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 
@@ -12,22 +17,18 @@ interface Failure {
   readonly kwargs: Readonly<Record<string, unknown>>;
 }
 
-type ErrorClass = new (message: string, data?: Readonly<Record<string, unknown>>) => errors.ConductorError;
-
-/** The agent's error classes of Nova's exceptions that have other names. */
-const INBOUND: Readonly<Record<string, ErrorClass>> = {
-  UnexpectedTaskStateError: errors.UnexpectedTaskState,
-  UnexpectedDeletingTaskStateError: errors.UnexpectedDeletingTaskState,
-  UnexpectedVMStateError: errors.UnexpectedVmState,
+/** The codes of Nova's exceptions that have other names. */
+const INBOUND: Readonly<Record<string, ConductorErrorCode>> = {
+  UnexpectedTaskStateError: "UnexpectedTaskState",
+  UnexpectedDeletingTaskStateError: "UnexpectedDeletingTaskState",
+  UnexpectedVMStateError: "UnexpectedVmState",
   // A save with an unexpected vm_state whose actual value is unknown.
-  InstanceUpdateConflict: errors.UnexpectedVmState,
-  ServiceTopicExists: errors.ServiceBinaryExists,
-  DBDuplicateEntry: errors.DuplicateRecord,
+  InstanceUpdateConflict: "UnexpectedVmState",
+  ServiceTopicExists: "ServiceBinaryExists",
+  DBDuplicateEntry: "DuplicateRecord",
   // Nova raises this by id, and the other class by host.
-  ComputeServiceNotFound: errors.ServiceNotFound,
+  ComputeServiceNotFound: "ServiceNotFound",
 };
-
-const SAME_NAME: ReadonlyMap<string, ErrorClass> = new Map(Object.entries(errors));
 
 /** Names that a caller's oslo.messaging converts to exceptions; all others become a RemoteError. */
 const OUTBOUND: Readonly<Record<string, string>> = {
@@ -68,26 +69,27 @@ export class UnsupportedRequest extends Error {
 }
 
 /**
- * Converts the failure of a reply to the agent's error class; any other exception to a ConductorError with its class name.
+ * Converts the failure of a reply to a ConductorError: with its code, or, for an unknown exception, with its class name in the
+ * message.
  */
-export function errorOf(failure: string): errors.ConductorError {
+export function errorOf(failure: string): ConductorError {
   const { class: name, module, message, kwargs } = readFailure(failure);
   const knownFields = Object.entries(kwargs).flatMap(([key, value]) =>
     ERROR_FIELDS.includes(key) ? [[key, STATES.includes(key) ? stateIn(value, name) : value]] : [],
   );
   const data = { class: name, module, ...Object.fromEntries(knownFields) };
-  const known = INBOUND[name] ?? SAME_NAME.get(name);
+  const code = INBOUND[name] ?? toWireErrorCode(name);
   if (name === "ObjectActionError" && /host changed/.test(message)) {
-    return new errors.ObjectActionError(message, { ...data, reason: "host changed" });
+    return new ConductorError("ObjectActionError", message, { ...data, reason: "host changed" });
   }
-  return known === undefined
-    ? new errors.ConductorError(`${module}.${name}: ${message}`, data)
-    : new known(message, data);
+  return code === undefined
+    ? new ConductorError("ConductorError", `${module}.${name}: ${message}`, data)
+    : new ConductorError(code, message, data);
 }
 
 /** Returns whether a reply's failure has this class of Nova. */
 export function isFailure(error: unknown, name: string): boolean {
-  return error instanceof errors.ConductorError && error.data.class === name;
+  return error instanceof ConductorError && error.data.class === name;
 }
 
 /** Fields of an exception that are preserved. All others may contain anything, and errors are logged. */
@@ -147,10 +149,10 @@ export function failureOf(error: unknown): string {
 
 /** Returns the fields by which the caller distinguishes the rejections of an action. */
 function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
-  if (error instanceof errors.InstanceInvalidState) {
+  if (isConductorError(error, "InstanceInvalidState")) {
     return error.data;
   }
-  const reason = error instanceof errors.ObjectActionError ? error.data.reason : undefined;
+  const reason = isConductorError(error, "ObjectActionError") ? error.data.reason : undefined;
   return typeof reason === "string" ? { reason } : {};
 }
 

@@ -1,4 +1,4 @@
-import { MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import type { CancelTimer, Timers } from "../../runtime/time.js";
 import { errorOf } from "./failures.js";
 import type { OsloReply } from "./oslo-message.js";
@@ -67,7 +67,7 @@ export class PendingCall {
   }
 
   #expire(how: string): void {
-    this.fail(new MessagingTimeout(`no response to ${this.#what} ${how}`));
+    this.fail(new ConductorError("MessagingTimeout", `no response to ${this.#what} ${how}`));
   }
 
   #settle(): void {

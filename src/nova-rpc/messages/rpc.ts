@@ -1,4 +1,4 @@
-import { MessagingTimeout } from "../../conductor-client/errors.js";
+import { ConductorError } from "../../conductor-client/errors.js";
 import { type MessageObserver, RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
 import { isObject } from "../../runtime/collections.js";
 import { type MessageBroker, Unconfirmed, Unroutable, Unsent } from "../../runtime/message-broker.js";
@@ -99,7 +99,7 @@ export class Rpc {
           continue;
         }
         throw isUndelivered(error)
-          ? new MessagingTimeout(`${request.method} to ${request.topic}: ${error.message}`)
+          ? new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`)
           : error;
       }
     }
@@ -124,7 +124,7 @@ export class Rpc {
           continue;
         }
         throw isUndelivered(error)
-          ? new MessagingTimeout(`${request.method} to ${request.topic}: ${error.message}`)
+          ? new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`)
           : error;
       }
     }

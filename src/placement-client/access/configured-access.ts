@@ -3,7 +3,7 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
-import { ConnectFailure, EndpointNotFound } from "../errors.js";
+import { PlacementError } from "../errors.js";
 import {
   createKeystoneAccess,
   type DomainReference,
@@ -110,7 +110,8 @@ function fixed({ placement }: NovaConfig, service: ConfiguredService, token?: st
     throw missing("endpoint", placement.authType ?? "");
   }
   // Fails only when used: in many clouds no compute host ever reads an image.
-  const none = new EndpointNotFound(
+  const none = new PlacementError(
+    "EndpointNotFound",
     `[${section}] endpoint_override is unset, and there is no catalog with [placement] auth_type = ${placement.authType}`,
   );
   return { credentials: () => Promise.reject(none), expire: () => undefined };
@@ -213,7 +214,8 @@ export function createConductorAccess(options: {
       const { endpoint, token, expiresAt } = await shared.get(clock, ask);
       return { endpoint: withoutTrailingSlash(endpoint), headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
-      throw new ConnectFailure(
+      throw new PlacementError(
+        "ConnectFailure",
         "the conductor provided no access to Placement; start it, or set auth_type in [placement]",
         undefined,
         { cause: error },
@@ -250,7 +252,8 @@ export function imageAccess(
       const url = withoutTrailingSlash(configuredEndpoint ?? endpoint);
       return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
-      throw new EndpointNotFound(
+      throw new PlacementError(
+        "EndpointNotFound",
         "the conductor provides no Image service; set [placement] auth_type and [glance]",
         undefined,
         { cause: error },

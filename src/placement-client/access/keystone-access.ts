@@ -1,6 +1,6 @@
 import { type HttpClient, HttpConnectFailure, HttpTimeout, withoutUserInfo } from "../../runtime/http.js";
 import type { Clock } from "../../runtime/time.js";
-import { ConnectFailure, DiscoveryFailure, EndpointNotFound, Unauthorized } from "../errors.js";
+import { PlacementError } from "../errors.js";
 import { asArray, asRecord, asString, parseJson } from "../json.js";
 import { CachedAccess, type Lease, type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
 
@@ -69,10 +69,14 @@ export function createKeystoneAccess(
     const { url: tokenUrl, status, token, body } = await askForToken(deps.http, options);
     const url = withoutUserInfo(tokenUrl);
     if (status === 401) {
-      throw new Unauthorized(`Identity at ${url} rejected ${described(options.credentials)} in [placement]`);
+      throw new PlacementError(
+        "Unauthorized",
+        `Identity at ${url} rejected ${described(options.credentials)} in [placement]`,
+      );
     }
     if (token === undefined) {
-      throw new DiscoveryFailure(
+      throw new PlacementError(
+        "DiscoveryFailure",
         `Identity at ${url} responded with ${status} instead of 201 and a token; check auth_url in [placement]`,
       );
     }
@@ -93,7 +97,9 @@ async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<
     return await requestToken(http, versioned, credentials, scope);
   } catch (error) {
     if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
-      throw new ConnectFailure(`no token from Identity: ${error.message}`, undefined, { cause: error });
+      throw new PlacementError("ConnectFailure", `no token from Identity: ${error.message}`, undefined, {
+        cause: error,
+      });
     }
     throw error;
   }
@@ -112,7 +118,10 @@ function readToken(body: string, value: string, options: KeystoneOptions): Lease
 function timeIn(value: unknown): number {
   const milliseconds = Date.parse(asString(value));
   if (Number.isNaN(milliseconds)) {
-    throw new DiscoveryFailure(`Identity issued a token with the invalid expiry time ${asString(value)}`);
+    throw new PlacementError(
+      "DiscoveryFailure",
+      `Identity issued a token with the invalid expiry time ${asString(value)}`,
+    );
   }
   return milliseconds;
 }
@@ -125,7 +134,8 @@ function endpointIn(catalog: unknown, { service, validInterfaces, regionName }: 
       return asString(found.url);
     }
   }
-  throw new EndpointNotFound(
+  throw new PlacementError(
+    "EndpointNotFound",
     `the catalog has no ${service.type} endpoint with interface ${validInterfaces.join(" or ")}` +
       `${regionName === undefined ? "" : ` in region ${regionName}`}; register one, or set endpoint_override in [${service.section}]`,
   );

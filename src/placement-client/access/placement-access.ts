@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/time.js";
-import { EndpointNotFound } from "../errors.js";
+import { isPlacementError } from "../errors.js";
 
 /** Placement's endpoint and the headers that authenticate a request. */
 export interface Credentials {
@@ -124,7 +124,7 @@ export class WatchedAccess implements PlacementAccess {
     try {
       return await this.#access.credentials(signal);
     } catch (error) {
-      if (error instanceof EndpointNotFound) {
+      if (isPlacementError(error, "EndpointNotFound")) {
         this.#onEndpointLost();
       }
       throw error;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { HostLeaseHeld } from "../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../src/conductor-client/errors.js";
 import { HostLease } from "../../../src/conductor-client/host-lease.js";
 import type { LeaseHolder } from "../../../src/conductor-client/methods/session.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
@@ -17,7 +17,7 @@ async function acquired(holder: LeaseHolder): Promise<readonly (string | undefin
   await new HostLease("h1", world).acquire(async (dead) => {
     deadBoots.push(dead);
     if (dead !== holder.bootId) {
-      throw new HostLeaseHeld("h1 is held", { ...holder });
+      throw new ConductorError("HostLeaseHeld", "h1 is held", { ...holder });
     }
   });
   return deadBoots;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MessagingTimeout, ServiceNotFound } from "../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../src/conductor-client/errors.js";
 import type { RejectedReport } from "../../../src/conductor-client/methods/session.js";
 import { StateReports } from "../../../src/conductor-client/state-reports.js";
 import { encodeError } from "../../../src/conductor-client/wire.js";
@@ -37,7 +37,9 @@ test("heartbeats of half a second are one call, and each is rejected separately"
   expect(sent).toEqual([]);
   await advance(1);
   expect(sent).toEqual([{ services: [1, 2, 3], timeout: 10_000 }]);
-  pendingReplies[0]?.resolve([{ at: 1, error: encodeError(new ServiceNotFound("service 2 was not found")) }]);
+  pendingReplies[0]?.resolve([
+    { at: 1, error: encodeError(new ConductorError("ServiceNotFound", "service 2 was not found")) },
+  ]);
   await advance(0);
   expect(settled.sort()).toEqual(["1 arrived", "2 ServiceNotFound", "3 arrived"]);
 });
@@ -50,7 +52,7 @@ test("a full call is sent at once, the rest at the end; if a call fails, all its
   expect(sent.map(({ services }) => services.length)).toEqual([500]);
   reports.flush();
   expect(sent.map(({ services }) => services.length)).toEqual([500, 2]);
-  pendingReplies[1]?.reject(new MessagingTimeout("no answer"));
+  pendingReplies[1]?.reject(new ConductorError("MessagingTimeout", "no answer"));
   await advance(1_000);
   expect(settled.sort()).toEqual(["500 MessagingTimeout", "501 MessagingTimeout"]);
   expect(sent).toHaveLength(2);

@@ -1,9 +1,5 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import {
-  AllocationUpdateFailed,
-  isProviderMissing,
-  ResourceProviderAllocationRetrievalFailed,
-} from "../../../src/placement-client/errors.js";
+import { createAllocationError, isProviderMissing } from "../../../src/placement-client/errors.js";
 import type { Allocations } from "../../../src/placement-client/types.js";
 import { errorResponse, inventoryOf } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
@@ -43,9 +39,9 @@ describe("a change of amounts", () => {
 
   it("subtracts up to the existing amounts, and no more", async () => {
     await claim(on(S, D));
-    await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(
-      AllocationUpdateFailed,
-    );
+    await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toMatchObject({
+      code: "AllocationUpdateFailed",
+    });
     await hosts.client.removeResources(I, { [S]: { resources: { VCPU: 1 } }, [D]: { resources: FLAVOR } });
     expect(await held()).toEqual({ [S]: { MEMORY_MB: 512 } });
   });
@@ -140,6 +136,8 @@ test.each([
   [500, false],
 ])("allocations of a provider with the response %i: missing %s", (status, expected) => {
   const response = { status, describe: () => String(status) };
-  expect(isProviderMissing(new ResourceProviderAllocationRetrievalFailed("p", "why", response))).toBe(expected);
-  expect(isProviderMissing(new AllocationUpdateFailed("c", "why", response))).toBe(false);
+  expect(
+    isProviderMissing(createAllocationError("ResourceProviderAllocationRetrievalFailed", "p", "why", response)),
+  ).toBe(expected);
+  expect(isProviderMissing(createAllocationError("AllocationUpdateFailed", "c", "why", response))).toBe(false);
 });

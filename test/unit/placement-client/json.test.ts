@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { DiscoveryFailure } from "../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../src/placement-client/errors.js";
 import {
   asArray,
   asNumber,
@@ -18,7 +18,7 @@ function taken(reader: (value: unknown) => unknown): readonly unknown[] {
     try {
       return Object.is(reader(value), value);
     } catch (error) {
-      expect(error).toBeInstanceOf(DiscoveryFailure);
+      expect(error).toMatchObject({ code: "DiscoveryFailure" });
       return false;
     }
   });
@@ -42,7 +42,7 @@ describe("readers accept the type in their name, and nothing else", () => {
 
 it("mapRecord reads each member with its name", () => {
   expect(mapRecord({ a: 1, b: 2 }, (value, key) => `${key}${asNumber(value)}`)).toEqual({ a: "a1", b: "b2" });
-  expect(() => mapRecord([], asNumber)).toThrow(DiscoveryFailure);
+  expect(() => mapRecord([], asNumber)).toThrow(expect.objectContaining({ code: "DiscoveryFailure" }));
 });
 
 describe("errors quote the value found", () => {
@@ -56,7 +56,7 @@ describe("errors quote the value found", () => {
     [() => asArray({}), "expected a list in the response, found {}"],
     [() => asString(1), "expected a string in the response, found 1"],
   ])("%#", (read, message) => {
-    expect(read).toThrow(new DiscoveryFailure(message));
+    expect(read).toThrow(new PlacementError("DiscoveryFailure", message));
   });
 
   it("the parser's own error is the cause", () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { AllocationMoveFailed } from "../../../src/placement-client/errors.js";
 import type { Allocations } from "../../../src/placement-client/types.js";
 import { errorResponse } from "./bench.js";
 import { CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
@@ -59,7 +58,7 @@ describe("moves and generations", () => {
       await claim(on(S));
       hosts.bench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT });
       const failure = hosts.client.moveAllocations(I, M);
-      await expect(failure).rejects.toThrow(AllocationMoveFailed);
+      await expect(failure).rejects.toMatchObject({ code: "AllocationMoveFailed" });
       await expect(failure).rejects.toThrow(`Failed to move allocations from consumer ${I} to consumer ${M}. Error: `);
       hosts.bench.inject({ on: "POST /allocations", does: FULL });
       expect(await hosts.client.moveAllocations(I, M)).toBe(false);

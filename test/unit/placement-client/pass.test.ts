@@ -1,9 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  EndpointNotFound,
-  ResourceProviderCreationFailed,
-  ResourceProviderUpdateConflict,
-} from "../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../src/placement-client/errors.js";
 import type { ReportClient } from "../../../src/placement-client/report-client.js";
 import { ENDPOINT, inventoryOf, NODE_INVENTORY, PlacementBench } from "./bench.js";
 
@@ -69,7 +65,7 @@ describe("5.2 request sequences of one node pass", () => {
       {
         credentials: async () => {
           if (lost) {
-            throw new EndpointNotFound("no placement in the catalogue");
+            throw new PlacementError("EndpointNotFound", "no placement in the catalogue");
           }
           return { endpoint: ENDPOINT, headers: { "x-auth-token": "admin" } };
         },
@@ -207,7 +203,7 @@ describe("5.2 request sequences of one node pass", () => {
       inventories: { DISK_GB: { total: 2000 } },
     });
     tree.addTraits(SHARING, "STORAGE_DISK_SSD");
-    await expect(other.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
+    await expect(other.updateFromProviderTree(tree)).rejects.toMatchObject({ code: "ResourceProviderUpdateConflict" });
     const redriven = await other.getProviderTreeAndEnsureRoot(U, "devstack1");
     expect(redriven.data("nfs").inventory.DISK_GB?.total).toBe(2000);
   });
@@ -246,7 +242,7 @@ describe("5.2 request sequences of one node pass", () => {
       traits: ["COMPUTE_NODE", "STORAGE_DISK_SSD"],
     });
     tree.updateInventory(U, { ...NODE_INVENTORY, VCPU: inventoryOf(16) });
-    await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
+    await expect(client.updateFromProviderTree(tree)).rejects.toMatchObject({ code: "ResourceProviderUpdateConflict" });
     bench.mark();
     const again = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
     expect(bench.requests(NAMES)[0]).toBe("GET /resource_providers?in_tree=U 1.14");
@@ -284,7 +280,7 @@ describe("5.2 request sequences of one node pass", () => {
   it("5.3 row 1 POST /resource_providers duplicate name: the error names the owner and what to do", async () => {
     await bench.ask("POST", "/resource_providers", "1.20", { uuid: CHILD, name: "devstack1" });
     const failed = client.getProviderTreeAndEnsureRoot(U, "devstack1");
-    await expect(failed).rejects.toThrow(ResourceProviderCreationFailed);
+    await expect(failed).rejects.toMatchObject({ code: "ResourceProviderCreationFailed" });
     await expect(failed).rejects.toThrow(/devstack1.*resource provider list --name devstack1/);
   });
 

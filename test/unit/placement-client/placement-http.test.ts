@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { ConnectFailure, DiscoveryFailure, Unauthorized } from "../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../src/placement-client/errors.js";
 import { asNumber } from "../../../src/placement-client/json.js";
 import {
   type PlacementCall,
@@ -88,7 +88,7 @@ describe("a request", () => {
     expect([requests.length, expired]).toEqual([2, 1]);
     respond = () => ({ status: 401, body: "no" });
     const rejectedCall = client().get("/a", {});
-    await expect(rejectedCall).rejects.toThrow(Unauthorized);
+    await expect(rejectedCall).rejects.toMatchObject({ code: "Unauthorized" });
     await expect(rejectedCall).rejects.toThrow(
       'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement responded with 401 "no"',
     );
@@ -102,7 +102,7 @@ describe("a request", () => {
         throw cause;
       };
       const failed = client().get("/a", {});
-      await expect(failed).rejects.toThrow(ConnectFailure);
+      await expect(failed).rejects.toMatchObject({ code: "ConnectFailure" });
       await expect(failed).rejects.toMatchObject({
         message: `GET /a: ${cause.message}; start Placement, or correct its endpoint in [placement]`,
         status: null,
@@ -183,7 +183,7 @@ describe("a response", () => {
   it("is read by its reader; the error for a response of another server names the request", () => {
     expect(of(200, '{"n": 1}').read(({ n }) => asNumber(n))).toBe(1);
     const text = "GET http://p/a did not get a response of Placement: expected JSON, found <html>";
-    expect(() => of(200, "<html>").read(() => 1)).toThrow(new DiscoveryFailure(text));
+    expect(() => of(200, "<html>").read(() => 1)).toThrow(new PlacementError("DiscoveryFailure", text));
     const unforeseen = new TypeError("unforeseen");
     expect(() =>
       of(200, "{}").read(() => {

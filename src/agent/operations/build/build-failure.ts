@@ -1,14 +1,10 @@
-import {
-  InstanceNotFound,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-} from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
-import { GroupAffinityViolation } from "../flow/destination-checks.js";
+import { OperationError } from "../flow/destination-checks.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
@@ -47,11 +43,11 @@ const HOPELESS: ReadonlySet<string> = new Set([
 ]);
 
 function classifyBuildFailure(error: unknown): BuildFailureKind {
-  if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
+  if (isConductorError(error, "InstanceNotFound", "UnexpectedDeletingTaskState")) {
     return "gone";
   }
   // Not deleted: a user has reset its state, and must learn about the failed build.
-  if (error instanceof UnexpectedTaskState) {
+  if (isConductorError(error, "UnexpectedTaskState")) {
     return "abort";
   }
   return error instanceof Error && HOPELESS.has(error.name) ? "abort" : "reschedule";
@@ -79,7 +75,7 @@ export async function buildFailed(
     await forget(services, request, progress);
     return null;
   }
-  if (!(error instanceof GroupAffinityViolation)) {
+  if (!(error instanceof OperationError && error.code === "GroupAffinityViolation")) {
     services.tracker.noteBuild(node, "failed");
   }
   const found = { ...progress, instance: now };
@@ -261,7 +257,7 @@ async function takeOffHost(
     }
     return true;
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState)) {
+    if (!isConductorError(error, "UnexpectedTaskState")) {
       throw error;
     }
     return false;

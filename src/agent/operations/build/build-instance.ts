@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import {
   type AllocationsByProvider,
   type Instance,
@@ -139,8 +139,7 @@ async function acceptBuild(services: OperationServices, request: Request): Promi
       expectedVmState: ["building"],
     });
   } catch (error) {
-    const gone =
-      error instanceof InstanceNotFound || error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState;
+    const gone = isConductorError(error, "InstanceNotFound", "UnexpectedTaskState", "UnexpectedVmState");
     if (!gone) {
       throw error;
     }

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import {
   afterRejectedEvacuation,
   FINAL_MIGRATION_STATUSES,
@@ -81,7 +81,7 @@ export async function evacuationFailed(
 }
 
 function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
-  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) {
+  if (isConductorError(error, "InstanceNotFound", "UnexpectedTaskState")) {
     return "taken";
   }
   const isRejected = error instanceof Error && REJECTION_ERRORS.has(error.name);
@@ -160,7 +160,7 @@ async function endUnlessEnded(conductor: OperationServices["context"]["conductor
   try {
     await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
   } catch (error) {
-    if (!(error instanceof InvalidMigrationState)) {
+    if (!isConductorError(error, "InvalidMigrationState")) {
       throw error;
     }
   }

@@ -4,12 +4,7 @@ import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, OperationServices, RequestOf } from "../flow/contract.js";
-import {
-  assertServable,
-  claimInGroup,
-  InstanceRecreateNotSupported,
-  InvalidSharedStorage,
-} from "../flow/destination-checks.js";
+import { assertServable, claimInGroup, OperationError } from "../flow/destination-checks.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { onTree } from "../flow/move-allocations.js";
@@ -104,7 +99,8 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
 async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
   const { driver, host } = services.context;
   if (!driver.capabilities.supportsEvacuate) {
-    throw new InstanceRecreateNotSupported(
+    throw new OperationError(
+      "InstanceRecreateNotSupported",
       `driver ${driver.name} of host ${host} cannot take evacuated instances: its capabilities do not say supportsEvacuate`,
     );
   }
@@ -115,7 +111,8 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
   }
   const onDisk = await driver.instanceOnDisk(instance);
   if (onSharedStorage !== null && onSharedStorage !== onDisk) {
-    throw new InvalidSharedStorage(
+    throw new OperationError(
+      "InvalidSharedStorage",
       `the request says that storage of instance ${instance.uuid} is ${onSharedStorage ? "" : "not "}shared, but its ` +
         `files are ${onDisk ? "" : "not "}on host ${host}: leave onSharedStorage out (API 2.14), or correct it`,
     );

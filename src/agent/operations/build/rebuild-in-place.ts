@@ -1,4 +1,4 @@
-import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { Allocations } from "../../../virt/types.js";
@@ -95,7 +95,7 @@ async function rebuildInPlace(
       try {
         await erroringOut(context, instance, requestId, () => runSteps(services, STEPS, progress));
       } catch (error) {
-        if (error instanceof UnexpectedDeletingTaskState) {
+        if (isConductorError(error, "UnexpectedDeletingTaskState")) {
           return;
         }
         await setErrorIfSuperseded(services, instance, error);
@@ -116,7 +116,7 @@ async function stripHostAllocations(
   if (!context.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) {
     return;
   }
-  if (error instanceof UnexpectedTaskState) {
+  if (isConductorError(error, "UnexpectedTaskState")) {
     return;
   }
   const root = tracker.nodes().get(instance.node ?? "")?.uuid;

@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../records/index.js";
 import type { Call } from "../flow/contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
@@ -60,7 +60,7 @@ async function clearFlavors({ services, move }: MoveProgress): Promise<void> {
       await services.tracker.saveMove({ ...move, instance, changes, expectedTaskState: [instance.taskState] });
       return;
     } catch (error) {
-      if (!(error instanceof UnexpectedTaskState) || attempt === CLEAR_ATTEMPTS) {
+      if (!isConductorError(error, "UnexpectedTaskState") || attempt === CLEAR_ATTEMPTS) {
         throw error;
       }
     }
@@ -165,7 +165,7 @@ export async function settleConfirmed(progress: MoveProgress): Promise<void> {
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {
   // Deleted meanwhile: the source allocations are gone, and so is the migration.
-  if (error instanceof InstanceNotFound) {
+  if (isConductorError(error, "InstanceNotFound")) {
     return;
   }
   await failMove(progress, { vmState: "error", oldFlavor: null, newFlavor: null }, error);

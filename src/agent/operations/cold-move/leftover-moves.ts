@@ -1,4 +1,4 @@
-import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import {
   type ComputeNode,
   FINAL_MIGRATION_STATUSES,
@@ -188,7 +188,10 @@ export async function endSupersededMove(
           )?.end;
     if (end) {
       const request = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
-      const error = new UnexpectedTaskState(`instance ${instance.uuid} is ${instance.taskState} by now`);
+      const error = new ConductorError(
+        "UnexpectedTaskState",
+        `instance ${instance.uuid} is ${instance.taskState} by now`,
+      );
       await end({ services, request, move: { instance, migration } }, error);
     }
   }

@@ -1,10 +1,4 @@
-import {
-  InstanceNotFound,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import { DISK_INFO, type InstanceChanges, SET_ASIDE_BY, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
@@ -33,18 +27,21 @@ export async function lookUpMove(
 ): Promise<Move> {
   const migration = await context.conductor.call("migration_get", { id: migrationId });
   if (!migration) {
-    throw new MigrationNotFound(`move of instance ${instanceUuid} has no migration record ${migrationId}`);
+    throw new ConductorError(
+      "MigrationNotFound",
+      `move of instance ${instanceUuid} has no migration record ${migrationId}`,
+    );
   }
   const instance = await context.conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
   if (!instance) {
-    throw new InstanceNotFound(`instance ${instanceUuid} of migration ${migrationId} does not exist`);
+    throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} of migration ${migrationId} does not exist`);
   }
   return { instance, migration };
 }
 
 /** Returns whether the instance was deleted or taken over by another request: this operation must not write its state. */
 export function isTaken(error: unknown): boolean {
-  return error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;
+  return isConductorError(error, "InstanceNotFound", "UnexpectedTaskState");
 }
 
 /** Returns whether the driver reported that nothing happened: the instance's vm_state stays. */
@@ -140,7 +137,7 @@ export async function orMigrationAlone(
       return true;
     }
   } catch (error) {
-    if (!isTaken(error) && !(error instanceof UnexpectedVmState || error instanceof ObjectActionError)) {
+    if (!isTaken(error) && !isConductorError(error, "UnexpectedVmState", "ObjectActionError")) {
       throw error;
     }
   }

@@ -4,12 +4,7 @@ import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors
 import type { Claim } from "../../tracker/contract.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, RequestOf } from "../flow/contract.js";
-import {
-  assertServable,
-  claimInGroup,
-  GroupAffinityViolation,
-  UnableToMigrateToSelf,
-} from "../flow/destination-checks.js";
+import { assertServable, claimInGroup, OperationError } from "../flow/destination-checks.js";
 import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { revertToSource } from "../flow/move-allocations.js";
 import type { Move } from "../flow/release-allocations.js";
@@ -199,7 +194,9 @@ async function orRollback(claim: () => Promise<void>): Promise<void> {
   try {
     await claim();
   } catch (error) {
-    throw error instanceof GroupAffinityViolation ? new InstanceFaultRollback(error.message, { cause: error }) : error;
+    throw error instanceof OperationError && error.code === "GroupAffinityViolation"
+      ? new InstanceFaultRollback(error.message, { cause: error })
+      : error;
   }
 }
 
@@ -221,7 +218,8 @@ function assertSelfMoveSupported({ services, move, request }: PrepProgress): voi
   if (driver.capabilities.supportsMigrateToSameHost) {
     return;
   }
-  const cause = new UnableToMigrateToSelf(
+  const cause = new OperationError(
+    "UnableToMigrateToSelf",
     `instance ${request.instanceUuid} is on host ${host} already, and driver ${driver.name} cannot migrate it to itself`,
   );
   throw new InstanceFaultRollback(cause.message, { cause });

@@ -1,4 +1,4 @@
-import { ObjectActionError } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { AdmissionRejection } from "../flow/admission.js";
@@ -169,7 +169,7 @@ async function forgetFlavors({ services, request, move }: MoveProgress): Promise
     try {
       await services.tracker.saveMove({ ...move, changes, ...expected });
     } catch (error) {
-      if (!(isTaken(error) || error instanceof ObjectActionError)) {
+      if (!(isTaken(error) || isConductorError(error, "ObjectActionError"))) {
         throw error;
       }
     }

@@ -1,8 +1,4 @@
-import {
-  InstanceNotFound,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-} from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import {
   holdsTask,
   type Instance,
@@ -53,7 +49,7 @@ export interface AdmissionRejection {
   /** Null: the instance or the migration never existed. */
   readonly found: Found | null;
   /** The observed state and the expected one. */
-  readonly error: UnexpectedTaskState | InstanceNotFound;
+  readonly error: ConductorError | ConductorError;
 }
 
 /** The message's method, and its rule. */
@@ -91,7 +87,7 @@ export async function admit(
 
 /**
  * Runs {@link admit} for a caller that waits for a reply.
- * @throws {InstanceNotFound} {@link UnexpectedTaskState}: with the observed state and the expected one
+ * @throws {InstanceNotFound} UnexpectedTaskState: with the observed state and the expected one
  */
 export async function demand(
   context: Pick<AgentContext, "conductor" | "host">,
@@ -199,7 +195,9 @@ function expectation({ instance, tasks, vmStates, migration }: AdmissionRule, re
 
 function errorFor(instance: Instance | null, text: string): AdmissionRejection["error"] {
   if (instance?.deleted !== 0) {
-    return new InstanceNotFound(text);
+    return new ConductorError("InstanceNotFound", text);
   }
-  return instance.taskState === "deleting" ? new UnexpectedDeletingTaskState(text) : new UnexpectedTaskState(text);
+  return instance.taskState === "deleting"
+    ? new ConductorError("UnexpectedDeletingTaskState", text)
+    : new ConductorError("UnexpectedTaskState", text);
 }

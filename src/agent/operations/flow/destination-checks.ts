@@ -6,29 +6,26 @@ import { ComputeResourcesUnavailable } from "../../../virt/errors.js";
 import { hasQuirk } from "../../context.js";
 import type { OperationServices } from "./contract.js";
 
-/** Base class of an operation's rejections; the names are OpenStack's. */
+type OperationErrorCode =
+  /** The driver does not support evacuations to its host (spec 6.7 row 4). */
+  | "InstanceRecreateNotSupported"
+  /** The request's claim about shared storage differs from the driver's view (spec 3.3). */
+  | "InvalidSharedStorage"
+  /** The destination of a cold migration is its source (spec 6.3). */
+  | "UnableToMigrateToSelf"
+  /** The server group's policy forbids this host (spec 6.9). */
+  | "GroupAffinityViolation";
+
+/** The rejection of an operation; the names are OpenStack's. */
 export class OperationError extends PublicError {
-  override readonly name: string = "OperationError";
-}
+  readonly code: OperationErrorCode;
+  override readonly name: OperationErrorCode;
 
-/** Reports that the driver does not support evacuations to its host (spec 6.7 row 4). */
-export class InstanceRecreateNotSupported extends OperationError {
-  override readonly name = "InstanceRecreateNotSupported";
-}
-
-/** Reports that the request's claim about shared storage differs from the driver's view (spec 3.3). */
-export class InvalidSharedStorage extends OperationError {
-  override readonly name = "InvalidSharedStorage";
-}
-
-/** Reports a cold migration whose destination is its source (spec 6.3). */
-export class UnableToMigrateToSelf extends OperationError {
-  override readonly name = "UnableToMigrateToSelf";
-}
-
-/** Reports that the server group's policy forbids this host (spec 6.9). */
-export class GroupAffinityViolation extends OperationError {
-  override readonly name = "GroupAffinityViolation";
+  constructor(code: OperationErrorCode, message: string) {
+    super(message);
+    this.code = code;
+    this.name = code;
+  }
 }
 
 /**
@@ -53,7 +50,7 @@ interface Arriving {
 /**
  * Spec 6.9 rows 5 and 6: claims, then checks the server group's policy against the members on this host. Members of a
  * group are serialised, so that the first of two concurrent ones stays.
- * @throws any error of the claim; {@link GroupAffinityViolation}, in which case the claim remains
+ * @throws any error of the claim; GroupAffinityViolation, in which case the claim remains
  */
 export async function claimInGroup(
   services: OperationServices,
@@ -100,7 +97,7 @@ async function look({ context }: OperationServices, instanceUuid: string, node: 
     policy: group.policy,
     members: group.here.length,
   });
-  throw new GroupAffinityViolation(`${broken} instance group policy was violated`);
+  throw new OperationError("GroupAffinityViolation", `${broken} instance group policy was violated`);
 }
 
 /** Returns the name of the violated policy, capitalised; null: none. */

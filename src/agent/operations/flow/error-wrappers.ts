@@ -1,12 +1,4 @@
-import {
-  ConductorUnreachable,
-  InstanceNotFound,
-  MessagingTimeout,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-} from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js";
@@ -88,7 +80,7 @@ export async function revertingTaskState<T>(
   try {
     return await body();
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState)) {
+    if (!isConductorError(error, "UnexpectedTaskState")) {
       await write(context, instanceUuid, { ofRequest: requestId }, { taskState: null });
     }
     throw error;
@@ -104,7 +96,7 @@ export async function recordingFault<T>(
   try {
     return await body();
   } catch (error) {
-    if (!(error instanceof InstanceNotFound)) {
+    if (!isConductorError(error, "InstanceNotFound")) {
       await addFault(context, instanceUuid, error);
     }
     throw error;
@@ -125,7 +117,7 @@ export async function erroringOut<T>(
   try {
     return await body();
   } catch (error) {
-    if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
+    if (isConductorError(error, "InstanceNotFound", "UnexpectedDeletingTaskState")) {
       throw error;
     }
     const nothingHappened = error instanceof InstanceFaultRollback || error instanceof NotImplemented;
@@ -184,7 +176,7 @@ async function write(
     try {
       await context.conductor.call("instance_save", { uuid, changes, ...expected });
     } catch (err) {
-      if (!(err instanceof UnexpectedTaskState || err instanceof ObjectActionError)) {
+      if (!isConductorError(err, "UnexpectedTaskState", "ObjectActionError")) {
         throw err;
       }
       context.runtime.logger.info("not saving the state after the error: another request owns the instance", {
@@ -205,7 +197,7 @@ export async function attempt(
   try {
     await action();
   } catch (err) {
-    if (err instanceof InstanceNotFound || err instanceof MigrationNotFound) {
+    if (isConductorError(err, "InstanceNotFound", "MigrationNotFound")) {
       return;
     }
     context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
@@ -214,7 +206,7 @@ export async function attempt(
 
 /** The conductor did not reply, but may have done the work nevertheless. */
 function isSilence(error: unknown): boolean {
-  return error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+  return isConductorError(error, "MessagingTimeout", "ConductorUnreachable");
 }
 
 /** Wraps a conductor; calls `onSilence` for each call without a reply, including those whose error is only logged. */
@@ -254,7 +246,7 @@ export async function setErrorIfSuperseded(
   cause: unknown,
   changes: InstanceChanges = {},
 ): Promise<void> {
-  if (!(cause instanceof UnexpectedTaskState) || cause instanceof UnexpectedDeletingTaskState) {
+  if (!isConductorError(cause, "UnexpectedTaskState") || isConductorError(cause, "UnexpectedDeletingTaskState")) {
     return;
   }
   await errorWhileSoftDeleting(services, instance, changes);
@@ -300,7 +292,7 @@ async function saveError(
   try {
     await tracker.saveInstance(instance, { ...changes, vmState: "error" }, [expected]);
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState || error instanceof ObjectActionError)) {
+    if (!isConductorError(error, "UnexpectedTaskState", "ObjectActionError")) {
       throw error;
     }
   }

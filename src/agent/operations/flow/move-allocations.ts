@@ -1,9 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  AllocationMoveFailed,
-  AllocationUpdateFailed,
-  PlacementAPIConnectFailure,
-} from "../../../placement-client/errors.js";
+import { createAllocationError, isPlacementError } from "../../../placement-client/errors.js";
 import type { Allocations, RequestContext } from "../../../placement-client/types.js";
 import {
   type ComputeNode,
@@ -79,7 +75,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
     return;
   }
   const reason = moved === null ? "Placement cannot be reached" : "Placement rejected it";
-  throw new AllocationMoveFailed(migration.uuid, instance.uuid, reason);
+  throw createAllocationError("AllocationMoveFailed", `${migration.uuid} to consumer ${instance.uuid}`, reason);
 }
 
 /** Returns false if Placement rejected the write; null if it cannot be reached. */
@@ -97,7 +93,7 @@ async function moveBack(
   try {
     return await services.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
   } catch (error) {
-    if (!(error instanceof AllocationMoveFailed)) {
+    if (!isPlacementError(error, "AllocationMoveFailed")) {
       throw error;
     }
     services.context.runtime.logger.warn("could not return the allocations of a move to its instance", {
@@ -162,7 +158,7 @@ async function strip(
   };
   await retry(services.context.runtime.timers, attempt, {
     ...INSISTENCE,
-    retryOn: (error) => error instanceof PlacementAPIConnectFailure,
+    retryOn: (error) => isPlacementError(error, "PlacementAPIConnectFailure"),
   });
 }
 
@@ -217,7 +213,11 @@ async function stripOnce(
       }
       return;
     }
-    throw new AllocationUpdateFailed(instance.uuid, `Placement rejected the removal of the ${side} allocations`);
+    throw createAllocationError(
+      "AllocationUpdateFailed",
+      instance.uuid,
+      `Placement rejected the removal of the ${side} allocations`,
+    );
   }
   if (side === "destination" && !knowsNewFlavor(move)) {
     await dropSurplus(services, instance, source, allocations, context);

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import type { Migration } from "../../../records/index.js";
 import { SparseMap } from "../../../runtime/collections.js";
 import { PublicError } from "../../../runtime/error-messages.js";
@@ -123,7 +123,10 @@ export class OutgoingMigrations {
     work: (entry: OutgoingMigration) => Promise<void>,
   ): Promise<void> {
     if (this.#underWay.has(migrationId)) {
-      throw new InvalidMigrationState(`live migration ${migrationId} is under way on this host already`);
+      throw new ConductorError(
+        "InvalidMigrationState",
+        `live migration ${migrationId} is under way on this host already`,
+      );
     }
     const entry = new OutgoingMigration(instanceUuid, migrationId);
     this.#underWay.set(migrationId, entry);
@@ -157,7 +160,7 @@ export class OutgoingMigrations {
       });
     } catch (error) {
       // Reported twice, or too late.
-      if (!(error instanceof InvalidMigrationState)) {
+      if (!isConductorError(error, "InvalidMigrationState")) {
         throw error;
       }
     }
@@ -181,11 +184,11 @@ export class OutgoingMigrations {
     try {
       const instance = await conductor.call("instance_get", { uuid });
       if (!instance) {
-        throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
+        throw new ConductorError("InstanceNotFound", `instance ${uuid} is not known, or deleted`);
       }
       await driver.moves.liveMigrationAbort(instance);
     } catch (err) {
-      const level = err instanceof NotImplemented || err instanceof InstanceNotFound ? "info" : "warn";
+      const level = err instanceof NotImplemented || isConductorError(err, "InstanceNotFound") ? "info" : "warn";
       runtime.logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {
         instance: uuid,
         err,

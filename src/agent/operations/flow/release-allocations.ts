@@ -1,4 +1,4 @@
-import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
+import { createAllocationError } from "../../../placement-client/errors.js";
 import type { RequestContext } from "../../../placement-client/types.js";
 import type { AllocationsByProvider, Instance, Migration } from "../../../records/index.js";
 import { backOff } from "../../../runtime/retry.js";
@@ -121,5 +121,5 @@ async function deleteAll(
   if (deleted !== null) {
     return deleted;
   }
-  throw new AllocationDeleteFailed(consumer, "Placement cannot be reached");
+  throw createAllocationError("AllocationDeleteFailed", consumer, "Placement cannot be reached");
 }

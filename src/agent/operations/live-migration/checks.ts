@@ -1,4 +1,4 @@
-import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
@@ -99,12 +99,13 @@ async function preCheck<T>(services: OperationServices, check: () => Promise<T>)
   try {
     return await check();
   } catch (error) {
-    if (error instanceof InstanceNotFound || error instanceof MigrationPreCheckError) {
+    if (isConductorError(error, "InstanceNotFound", "MigrationPreCheckError")) {
       throw error;
     }
     services.context.runtime.logger.warn("this host cannot take part in the live migration", { err: error });
     const reason = publicMessageOf(error);
-    throw new MigrationPreCheckError(
+    throw new ConductorError(
+      "MigrationPreCheckError",
       error instanceof DriverPreCheckError ? reason : `host ${services.context.host}: ${reason}`,
     );
   }

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
@@ -23,7 +23,8 @@ const ABORT_STEPS = stepList<Control>("live_migration_abort", {
       return;
     }
     const over = entry?.phase === "ending" ? ", but its guest has arrived or is back" : "";
-    throw new InvalidMigrationState(
+    throw new ConductorError(
+      "InvalidMigrationState",
       `live migration ${migrationId} is ${status}${entry ? over : ", and not under way on this host"}: ` +
         "only one that is queued, preparing or running can be aborted",
     );
@@ -42,7 +43,8 @@ const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", 
     if (status === "running" && entry?.phase === "running") {
       return;
     }
-    throw new InvalidMigrationState(
+    throw new ConductorError(
+      "InvalidMigrationState",
       `live migration ${migrationId} is ${status}: only one that is running can be forced to complete`,
     );
   },
@@ -91,7 +93,7 @@ async function statusOf({ context }: OperationServices, id: number): Promise<str
 async function findInstance({ context }: OperationServices, uuid: string): Promise<Instance> {
   const instance = await context.conductor.call("instance_get", { uuid });
   if (!instance) {
-    throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
+    throw new ConductorError("InstanceNotFound", `instance ${uuid} is not known, or deleted`);
   }
   return instance;
 }

@@ -1,4 +1,4 @@
-import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceExists } from "../../../virt/errors.js";
@@ -39,7 +39,9 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
     }
     assertOnSource(instance, migration);
     if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
-      throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
+      throw new ConductorError("ObjectActionError", `host ${host} has no guest of instance ${instance.uuid}`, {
+        reason: NO_GUEST,
+      });
     }
     await driver.moves.postLiveMigrationAtDestination(instance, moveOptions(data));
   },
@@ -59,7 +61,8 @@ function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migrati
   if (host === sourceCompute) {
     return;
   }
-  throw new InvalidMigrationState(
+  throw new ConductorError(
+    "InvalidMigrationState",
     `instance ${uuid} is on host ${host}, and not on ${sourceCompute}, from which live migration ${id} brings it: ` +
       "it has moved on, and is not taken over",
   );
@@ -81,7 +84,7 @@ async function takeOver(
     const changes = { taskState: null, powerState, progress: 0 };
     await tracker.finishLiveMigration(instance, node, changes, { source, taskState: ["migrating"] });
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState && DELETES.includes(error.data.actual as TaskState | null))) {
+    if (!(isConductorError(error, "UnexpectedTaskState") && DELETES.includes(error.data.actual as TaskState | null))) {
       throw error;
     }
     const taken = await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
@@ -220,7 +223,7 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
       } catch (error) {
         // A running guest is never removed without an explicit request.
         if (error instanceof InstanceExists) {
-          throw new ObjectActionError(error.message, { reason: GUEST_RUNS });
+          throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
         }
         services.left.add(request.instanceUuid, () => removeUnlessRunning(incoming));
         throw error;
@@ -240,7 +243,7 @@ async function receive<M extends IncomingMethod>(
   const { services, method, request } = call;
   const { instance, migration } = await demand(services.context, call, request);
   if (!migration) {
-    throw new InvalidMigrationState(`${method} names no migration of instance ${instance.uuid}`);
+    throw new ConductorError("InvalidMigrationState", `${method} names no migration of instance ${instance.uuid}`);
   }
   return { services, request, instance, migration, data: driverData(data) };
 }

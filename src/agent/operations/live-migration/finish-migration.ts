@@ -1,8 +1,4 @@
-import {
-  InstanceNotFound,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-} from "../../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import {
   FINAL_MIGRATION_STATUSES,
   type InstanceChanges,
@@ -123,7 +119,10 @@ async function finishDestination(flow: Flow): Promise<void> {
     }
     const current = await services.context.conductor.call("instance_get", { uuid: instance.uuid });
     if (!current) {
-      throw new InstanceNotFound(`instance ${instance.uuid} was deleted while its guest moved to ${dest}`);
+      throw new ConductorError(
+        "InstanceNotFound",
+        `instance ${instance.uuid} was deleted while its guest moved to ${dest}`,
+      );
     }
     if (current.host === services.context.host && !(await isOver(flow))) {
       if (flow.isRecovery) {
@@ -172,12 +171,12 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
     const changes: InstanceChanges = { ...host, vmState: "error", taskState: null };
     await tracker.saveMove({ ...move, changes, expectedTaskState: ["migrating"] });
   } catch (failure) {
-    if (!(failure instanceof UnexpectedTaskState)) {
+    if (!isConductorError(failure, "UnexpectedTaskState")) {
       throw failure;
     }
     // The instance is being deleted, or its state was reset: that request continues where the guest is, and the
     // task_state stays.
-    const deleting = failure instanceof UnexpectedDeletingTaskState;
+    const deleting = isConductorError(failure, "UnexpectedDeletingTaskState");
     const changes: InstanceChanges = deleting ? host : { ...host, vmState: "error" };
     const expectedTaskState = [failure.data.actual as TaskState | null];
     await tracker.saveMove({ ...move, changes, expectedTaskState });

@@ -1,4 +1,4 @@
-import { InstanceNotFound, InvalidMigrationState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { POWER_STATES } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import { type AdmissionRejection, admit, type Message } from "../flow/admission.js";
@@ -106,7 +106,7 @@ async function migrate(flow: Flow): Promise<void> {
     await runSteps(flow.services, COPY_STEPS, flow);
   } catch (error) {
     // Another process has ended it, or may have.
-    if (mustNotUndo(error) || error instanceof InvalidMigrationState) {
+    if (mustNotUndo(error) || isConductorError(error, "InvalidMigrationState")) {
       throw error;
     }
     flow.error = error;
@@ -167,7 +167,7 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof InstanceNotFound)) {
+    if (!isConductorError(error, "InstanceNotFound")) {
       throw error;
     }
     await abandon(flow);

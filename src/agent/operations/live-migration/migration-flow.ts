@@ -1,4 +1,4 @@
-import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor-client/errors.js";
+import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import {
@@ -9,11 +9,11 @@ import {
   type MigrationChanges,
   type MigrationStatus,
 } from "../../../records/index.js";
+import { PublicError } from "../../../runtime/error-messages.js";
 import { retry } from "../../../runtime/retry.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
 import type { OperationServices } from "../flow/contract.js";
-import { OperationError } from "../flow/destination-checks.js";
 import { type DestinationMethod, type OutgoingMigration, TIMEOUTS } from "../flow/outgoing-migrations.js";
 
 /** The outcome of the driver's copy, or of the steps before it. */
@@ -67,7 +67,7 @@ export function driverData(data: Readonly<Record<string, unknown>>): LiveMigrate
 export const moveOptions = (data: LiveMigrateData) => ({ network: [], blockDevices: LOCAL_DISKS, data });
 
 /** Reports that a request to the destination failed. */
-export class DestinationFailed extends OperationError {
+export class DestinationFailed extends PublicError {
   override readonly name = "DestinationFailed";
   /** True if there was no response: it is unknown whether the work was done. */
   readonly silent: boolean;
@@ -78,8 +78,8 @@ export class DestinationFailed extends OperationError {
 
   constructor(host: string, method: DestinationMethod, cause: ConductorError) {
     super(`destination ${host} of the live migration could not ${method}: ${cause.message}`, { cause });
-    this.silent = cause instanceof MessagingTimeout;
-    const reason = cause instanceof ObjectActionError ? cause.data.reason : undefined;
+    this.silent = isConductorError(cause, "MessagingTimeout");
+    const reason = isConductorError(cause, "ObjectActionError") ? cause.data.reason : undefined;
     this.hasNoGuest = reason === NO_GUEST;
     this.guestRuns = reason === GUEST_RUNS;
   }

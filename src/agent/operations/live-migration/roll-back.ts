@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import { type InstanceChanges, type MigrationChanges, POWER_STATES } from "../../../records/index.js";
@@ -89,7 +89,7 @@ export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: 
       migration: end,
     });
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) {
+    if (!isConductorError(error, "UnexpectedTaskState", "InstanceNotFound")) {
       throw error;
     }
     await conductor.call("migration_save", end);

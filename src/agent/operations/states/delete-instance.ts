@@ -1,4 +1,4 @@
-import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
+import { createAllocationError } from "../../../placement-client/errors.js";
 import { holdsTask, type Instance } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 import { endSupersededMove } from "../cold-move/leftover-moves.js";
@@ -36,7 +36,8 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
     const isRemoved = await removeAllocations(services, instance.uuid, requestId);
     progress.gone = instance.host !== null;
     if (!isRemoved) {
-      throw new AllocationDeleteFailed(
+      throw createAllocationError(
+        "AllocationDeleteFailed",
         instance.uuid,
         `Placement cannot be reached; ${progress.gone ? "they are removed with the instance when it is back" : "delete the instance again"}`,
       );

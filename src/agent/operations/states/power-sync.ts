@@ -1,4 +1,4 @@
-import { ObjectActionError, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../records/index.js";
 import type { OperationServices, PowerUpdate } from "../flow/contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
@@ -93,9 +93,7 @@ async function savePowerState({ context }: OperationServices, instance: Instance
 
 /** Returns whether the instance has another state or host by now. */
 function isPreempted(error: unknown): boolean {
-  return (
-    error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState || error instanceof ObjectActionError
-  );
+  return isConductorError(error, "UnexpectedTaskState", "UnexpectedVmState", "ObjectActionError");
 }
 
 /**

@@ -1,9 +1,4 @@
-import {
-  InstanceAgentNotEnabled,
-  InstancePasswordSetFailed,
-  NotImplementedError,
-  SetAdminPasswdNotSupported,
-} from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES } from "../../../records/index.js";
 import * as virt from "../../../virt/errors.js";
 import { demand } from "../flow/admission.js";
@@ -55,13 +50,13 @@ async function setAdminPassword(call: Call<"set_admin_password">): Promise<null>
  */
 function toCallerError({ context }: OperationServices, instance: Instance, error: unknown): unknown {
   if (error instanceof virt.NotImplemented) {
-    return new NotImplementedError(error.message);
+    return new ConductorError("NotImplementedError", error.message);
   }
   if (error instanceof virt.SetAdminPasswdNotSupported) {
-    return new SetAdminPasswdNotSupported(error.message);
+    return new ConductorError("SetAdminPasswdNotSupported", error.message);
   }
   if (error instanceof virt.InstanceAgentNotEnabled) {
-    return new InstanceAgentNotEnabled(error.message);
+    return new ConductorError("InstanceAgentNotEnabled", error.message);
   }
   if (isLeaseLost(error)) {
     return error;
@@ -73,6 +68,6 @@ function toCallerError({ context }: OperationServices, instance: Instance, error
   return failed(instance, "error setting admin password");
 }
 
-function failed({ uuid }: Instance, reason: string): InstancePasswordSetFailed {
-  return new InstancePasswordSetFailed(`Failed to set admin password on ${uuid} because ${reason}`);
+function failed({ uuid }: Instance, reason: string): ConductorError {
+  return new ConductorError("InstancePasswordSetFailed", `Failed to set admin password on ${uuid} because ${reason}`);
 }

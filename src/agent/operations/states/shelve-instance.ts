@@ -1,4 +1,4 @@
-import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
+import { createAllocationError } from "../../../placement-client/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { UNPLACED } from "../../tracker/contract.js";
 import { demand, type Gate } from "../flow/admission.js";
@@ -38,7 +38,11 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
       return await services.context.placement.deleteAllocation(uuid, options);
     });
     if (released === null) {
-      throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; offload the instance again");
+      throw createAllocationError(
+        "AllocationDeleteFailed",
+        uuid,
+        "Placement cannot be reached; offload the instance again",
+      );
     }
   },
   record: async (progress) => {

@@ -1,4 +1,4 @@
-import { UnexpectedDeletingTaskState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { TaskState } from "../../../records/index.js";
 import type { SnapshotOptions, SnapshotStage } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
@@ -49,7 +49,7 @@ export const SNAPSHOT_INSTANCE: AdmittedFlow<"snapshot_instance"> = {
       await FLOW.run(call, found);
     } catch (error) {
       if (!mustNotUndo(error)) {
-        await deleteSnapshotImage(call, { onlyUnfinished: error instanceof UnexpectedDeletingTaskState });
+        await deleteSnapshotImage(call, { onlyUnfinished: isConductorError(error, "UnexpectedDeletingTaskState") });
       }
       throw error;
     }

@@ -1,5 +1,5 @@
-import { UnexpectedTaskState } from "../../../conductor-client/errors.js";
-import { AllocationDeleteFailed } from "../../../placement-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
+import { createAllocationError } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
@@ -115,7 +115,7 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
   const { services, instance } = progress;
   const { context } = services;
   const { uuid } = instance;
-  const taken = error instanceof UnexpectedTaskState;
+  const taken = isConductorError(error, "UnexpectedTaskState");
   try {
     await removeGuest(progress);
     await takeOff(progress, taken);
@@ -163,7 +163,7 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
   }
   const released = await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
   if (!(released || taken)) {
-    throw new AllocationDeleteFailed(uuid, "Placement cannot be reached");
+    throw createAllocationError("AllocationDeleteFailed", uuid, "Placement cannot be reached");
   }
   const nowhere = { launchedOn: null, availabilityZone: null } as const;
   const tasks = { expectedTaskState: ["unshelving", "spawning"] } as const;

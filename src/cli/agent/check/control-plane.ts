@@ -1,6 +1,6 @@
 import { type CheckPart, failedPart, part } from "../../../agent/check/check-part.js";
 import { connectToConductor } from "../../../conductor-client/connect-to-conductor.js";
-import { JoinTokenRejected, UnsupportedProtocol } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { ConductorConnection, HostSession } from "../../../conductor-client/port.js";
 import type { NovaConfig } from "../../../config/nova-config.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
@@ -59,7 +59,7 @@ export async function checkCluster(
   } catch (error) {
     await close();
     signal.throwIfAborted();
-    const isFinal = error instanceof JoinTokenRejected || error instanceof UnsupportedProtocol;
+    const isFinal = isConductorError(error, "JoinTokenRefused", "UnsupportedProtocol");
     return isFinal
       ? { ...absent(""), parts: [failedPart("conductor", error)] }
       : absent(`${place.url}: ${text(error)}`);

@@ -5,7 +5,7 @@ import { type FaultTable, formatFaultRule, parseFaultRule } from "../../../fault
 import { foldHosts } from "../../../records/host-names.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { wrapWords } from "../../ui/table.js";
 import type { Terminal } from "../../ui/terminal.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettings } from "../host-settings.js";
@@ -62,16 +62,11 @@ const INDENT = 4;
 /** Used as the minimum width, since a terminal may report none. */
 const NARROWEST = 40;
 
-/** Hosts have another driver than the file requires. */
-class DriversDiffer extends Error {
-  override readonly name = "DriversDiffer";
-}
-
 /**
  * Returns what happens to hosts.
  * @param before the settings that they were started with, including their recorded drivers
  * @param servers number of servers by host
- * @throws {DriversDiffer} unless a change of the driver was requested
+ * @throws {CommandError} unless a change of the driver was requested
  */
 export function hostChanges(
   before: HostSettings,
@@ -99,7 +94,8 @@ export function hostChanges(
   }
   if (drivers.size > 0 && changeDriver !== true) {
     const lines = [...drivers].map(([what, hosts]) => `${hostsInShort(hosts)}: ${what}`);
-    throw new DriversDiffer(
+    throw new CommandError(
+      ExitCode.rejected,
       `the driver of hosts cannot change by default: ${lines.join("; ")}; set change_driver: true, or --change-driver, which is rejected while they have servers`,
     );
   }

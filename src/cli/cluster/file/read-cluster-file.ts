@@ -33,7 +33,7 @@ export interface ClusterDescription {
 
 /**
  * @param flags of the command line; the file must not set the same ones
- * @throws {FileInvalid}
+ * @throws {CommandError}
  */
 export async function readClusterFile(
   path: string,

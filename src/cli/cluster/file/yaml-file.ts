@@ -3,6 +3,7 @@ import type { Static, TObject } from "typebox";
 import { isAlias, isCollection, isMap, isPair, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 
 /** A position in the file, counted from 1. */
 interface Place {
@@ -102,11 +103,6 @@ function isNodeWithRange(node: unknown): node is { readonly range: readonly [num
   return typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range);
 }
 
-/** The file is missing or invalid. The message has one line for each problem, with its position. */
-export class FileInvalid extends Error {
-  override readonly name = "FileInvalid";
-}
-
 /** Maximum number of problems in a message. */
 const MAX_PROBLEMS = 20;
 
@@ -114,22 +110,25 @@ const MAX_PROBLEMS = 20;
  * Reads a YAML file.
  * @param path name of the file in messages
  * @param help what to do if there is no such file
- * @throws {FileInvalid}
+ * @throws {CommandError}
  */
 export async function readFileText(path: string, absolute: string, files: Files, help: string): Promise<FileText> {
   const stat = await files.stat(absolute);
   if (stat?.kind !== "file") {
-    throw new FileInvalid(`${path}: ${stat === undefined ? "there is no such file" : "this is no file"}; ${help}`);
+    throw new CommandError(
+      ExitCode.usage,
+      `${path}: ${stat === undefined ? "there is no such file" : "this is no file"}; ${help}`,
+    );
   }
   if (stat.bytes > MAX_FILE_BYTES) {
-    throw new FileInvalid(`${path}: found ${stat.bytes} bytes, expected at most ${MAX_FILE_BYTES}`);
+    throw new CommandError(ExitCode.usage, `${path}: found ${stat.bytes} bytes, expected at most ${MAX_FILE_BYTES}`);
   }
   const text = new FileText(await files.read(absolute));
   assertNoProblems(path, text.problems);
   return text;
 }
 
-/** @throws {FileInvalid} There are problems. */
+/** @throws {CommandError} There are problems. */
 export function assertNoProblems(path: string, problems: readonly Problem[]): void {
   if (problems.length === 0) {
     return;
@@ -137,7 +136,7 @@ export function assertNoProblems(path: string, problems: readonly Problem[]): vo
   const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
   const lines = sorted.slice(0, MAX_PROBLEMS).map(({ line, column, text }) => `${path}:${line}:${column}: ${text}`);
   const more = sorted.length > MAX_PROBLEMS ? [`${path}: and ${sorted.length - MAX_PROBLEMS} more`] : [];
-  throw new FileInvalid([...lines, ...more].join("\n"));
+  throw new CommandError(ExitCode.usage, [...lines, ...more].join("\n"));
 }
 
 /** Shared, so that each schema is compiled only once. */

@@ -20,7 +20,7 @@ import type { Runtime } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/command-line.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { quietLogger } from "../../ui/logging.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal } from "../../ui/terminal.js";
@@ -34,7 +34,6 @@ import {
   type RecordedPlace,
   type RecordingEnd,
   type RecordingStart,
-  RecordingUnusable,
 } from "./recording.js";
 
 /** Determines the hosts of new servers, since API responses to users do not include them. */
@@ -175,9 +174,11 @@ async function begin(file: string, directory: StateDir, runtime: Runtime): Promi
     await runtime.files.create(resolve(file), `${JSON.stringify(start)}\n`, { mode: 0o600 });
   } catch (error) {
     if (error instanceof FileFailure && error.code === "EEXIST") {
-      throw new RecordingUnusable(`${file}: the file exists already; choose another name, or delete it first`, {
-        cause: error,
-      });
+      throw new CommandError(
+        ExitCode.usage,
+        `${file}: the file exists already; choose another name, or delete it first`,
+        { cause: error },
+      );
     }
     throw error;
   }

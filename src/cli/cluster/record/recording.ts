@@ -26,6 +26,7 @@ import {
 } from "../../../records/field.js";
 import { isObject } from "../../../runtime/collections.js";
 import type { Files } from "../../../runtime/files.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 
 type LineKind = keyof typeof LINE_FIELDS;
 
@@ -118,11 +119,6 @@ export interface Recording {
   readonly end: RecordingEnd | undefined;
 }
 
-/** The file is not a recording, or one of a newer version. */
-export class RecordingUnusable extends Error {
-  override readonly name = "RecordingUnusable";
-}
-
 /** Maximum size of a recording. */
 const MAX_RECORDING_BYTES = 512 * 1024 * 1024;
 
@@ -140,13 +136,13 @@ const DAY = 86_400_000;
 /** Maximum duration of a recording in milliseconds, since a replay may wait as long. */
 const LONGEST = 366 * DAY;
 
-/** @throws {RecordingUnusable} {@link FileFailure} */
+/** @throws {CommandError} {@link FileFailure} */
 export async function readRecording(path: string, files: Files): Promise<Recording> {
   const found = await files.stat(path);
   if (found?.kind !== "file" || found.bytes > MAX_RECORDING_BYTES) {
     const what =
       found === undefined ? "there is no such file" : `expected a file of at most ${MAX_RECORDING_BYTES} bytes`;
-    throw new RecordingUnusable(`${path}: ${what}; compute-cluster record writes one`);
+    throw new CommandError(ExitCode.usage, `${path}: ${what}; compute-cluster record writes one`);
   }
   const lines = (await files.read(path)).split("\n");
   // A last line without a newline is incomplete.
@@ -154,7 +150,7 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
   const [first = {}, ...rest] = completeLines;
   const rejectInvalidLine = (at: number, wrong: string | undefined): void => {
     if (wrong !== undefined) {
-      throw new RecordingUnusable(`${path}:${at}: ${wrong}`);
+      throw new CommandError(ExitCode.usage, `${path}:${at}: ${wrong}`);
     }
   };
   if (typeof first.recording !== "number") {
@@ -184,7 +180,7 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
 function objectIn(line: string, where: string): Readonly<Record<string, unknown>> {
   const excess = excessOf(line, LINE_LIMITS);
   if (excess !== undefined) {
-    throw new RecordingUnusable(`${where}: ${excessText(excess, LINE_LIMITS, "line")}`);
+    throw new CommandError(ExitCode.usage, `${where}: ${excessText(excess, LINE_LIMITS, "line")}`);
   }
   try {
     const value: unknown = JSON.parse(line);
@@ -194,7 +190,7 @@ function objectIn(line: string, where: string): Readonly<Record<string, unknown>
   } catch {
     // Handled below.
   }
-  throw new RecordingUnusable(`${where}: found ${line.slice(0, 40)}, expected a JSON object`);
+  throw new CommandError(ExitCode.usage, `${where}: found ${line.slice(0, 40)}, expected a JSON object`);
 }
 
 /** @returns the problem of the line; undefined if it is an event */

@@ -6,7 +6,7 @@ import { readClusterInfo, type StateDir, stateDir } from "../../../control-plane
 import { nodeDigests, nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { quietLogger } from "../../ui/logging.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
@@ -17,7 +17,7 @@ import { clusterName, requireCluster, rootOf } from "../place.js";
 import type { UpOptions } from "../up-children.js";
 import { heldDifferences, heldNow } from "./held-allocations.js";
 import { playRecording, type Replayed } from "./play-recording.js";
-import { type Recording, RecordingUnusable, readRecording } from "./recording.js";
+import { type Recording, readRecording } from "./recording.js";
 import { IdMap, openReplaySession } from "./replay-session.js";
 
 interface ReplayOptions {
@@ -62,7 +62,7 @@ function speed(text: string): number {
 /**
  * Starts a cluster of this name with the recorded cluster file.
  * @param recorded path of the recording
- * @throws {RecordingUnusable} its cluster file is invalid
+ * @throws {CommandError} its cluster file is invalid
  */
 async function startLike({ start }: Recording, name: string, recorded: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "compute-cluster-replay-"));
@@ -86,9 +86,11 @@ async function validateClusterFile(file: string, recorded: string): Promise<void
     await readClusterFile(file, { options, providedOptions: new Set() }, deps);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new RecordingUnusable(`${recorded}:1: its cluster file is invalid: ${reason.replaceAll(file, "cluster")}`, {
-      cause: error,
-    });
+    throw new CommandError(
+      ExitCode.usage,
+      `${recorded}:1: its cluster file is invalid: ${reason.replaceAll(file, "cluster")}`,
+      { cause: error },
+    );
   }
 }
 

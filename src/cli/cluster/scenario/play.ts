@@ -91,7 +91,7 @@ async function run(
  * @param name or path
  * @param stateDirOption the cluster's state directory
  * @returns the instructions, or why a step failed.
- * @throws {FileInvalid}
+ * @throws {CommandError}
  */
 export async function playNamed(
   name: string,

@@ -5,15 +5,9 @@ import type { Digests } from "../../../runtime/cryptography.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { packageFolder } from "../../ui/command-line.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { type ClusterDescription, describe } from "../file/read-cluster-file.js";
-import {
-  assertNoProblems,
-  checkSchema,
-  FileInvalid,
-  type Problem,
-  readFileText,
-  type TextPart,
-} from "../file/yaml-file.js";
+import { assertNoProblems, checkSchema, type Problem, readFileText, type TextPart } from "../file/yaml-file.js";
 import { placeText } from "../place.js";
 import type { UpOptions } from "../up-children.js";
 import {
@@ -67,14 +61,14 @@ export async function scenarioTitles(
   );
 }
 
-/** @param nameOrPath a name, or a path that has a slash or ends in .yaml. @throws {FileInvalid} */
+/** @param nameOrPath a name, or a path that has a slash or ends in .yaml. @throws {CommandError} */
 export async function readScenario(nameOrPath: string, deps: ScenarioDeps): Promise<Scenario> {
   return (await read(nameOrPath, deps)).scenario;
 }
 
 /**
  * Reads a scenario and the cluster for it, as `up` starts it.
- * @throws {FileInvalid}
+ * @throws {CommandError}
  */
 export async function describeScenario(
   nameOrPath: string,
@@ -101,7 +95,7 @@ async function read(nameOrPath: string, deps: ScenarioDeps) {
         near === undefined
           ? `there are ${names.join(", ")}; the path of a file ends in .yaml`
           : `did you mean ${near}?`;
-      throw new FileInvalid(`there is no scenario ${nameOrPath}; ${help}`);
+      throw new CommandError(ExitCode.usage, `there is no scenario ${nameOrPath}; ${help}`);
     }
   }
   const path = isPath ? nameOrPath : `${nameOrPath}${ENDING}`;

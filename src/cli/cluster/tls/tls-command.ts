@@ -7,6 +7,7 @@ import type { Files } from "../../../runtime/files.js";
 import { nodeClock } from "../../../runtime/node/node-builtins.js";
 import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { makeAuthority, makeServerCertificate } from "./make-certificates.js";
 import {
@@ -17,7 +18,6 @@ import {
   identityIn,
   ownAddresses,
   TlsFiles,
-  TlsUnusable,
   toCertificateAttributes,
 } from "./tls-files.js";
 
@@ -113,7 +113,7 @@ function days(text: string): number {
 
 /**
  * Creates the requested certificates, or reads the existing ones.
- * @throws {TlsUnusable}
+ * @throws {CommandError}
  * @throws {FileFailure}
  */
 export async function certificateReport(
@@ -131,11 +131,11 @@ export async function certificateReport(
     throw error;
   });
   if (options.cert === undefined && (options.key !== undefined || options.ca !== undefined)) {
-    throw new TlsUnusable("--key and --ca require your own certificate, passed with --cert");
+    throw new CommandError(ExitCode.usage, "--key and --ca require your own certificate, passed with --cert");
   }
   if (before !== undefined && !isRenewal) {
     if (options.cert !== undefined || options.days !== undefined || options.name.length + options.address.length > 0) {
-      throw new TlsUnusable(`${directory.tls.server} exists already; --renew replaces it`);
+      throw new CommandError(ExitCode.usage, `${directory.tls.server} exists already; --renew replaces it`);
     }
     return report(tls, before, directory, false);
   }
@@ -198,10 +198,11 @@ async function takeCertificate(
   const server = identityIn(options.key === undefined ? path : `${path} with ${options.key}`, certs, keys);
   const { names, until } = toCertificateAttributes(server.certificate);
   if (until < nodeClock().now()) {
-    throw new TlsUnusable(`${path} expired on ${day(until)}; pass a valid one`);
+    throw new CommandError(ExitCode.usage, `${path} expired on ${day(until)}; pass a valid one`);
   }
   if (names.length === 0) {
-    throw new TlsUnusable(
+    throw new CommandError(
+      ExitCode.usage,
       `${path} has no names (subjectAltName), so that no client accepts it; pass one with the names of this machine`,
     );
   }
@@ -213,14 +214,14 @@ async function takeCertificate(
   return server;
 }
 
-/** @throws {TlsUnusable} Clients that trust this authority would not trust the certificate. */
+/** @throws {CommandError} Clients that trust this authority would not trust the certificate. */
 function assertTrustedByCa(path: string, server: Identity, caPath: string, ca: string): void {
   const chain = certificatesIn(server.cert);
   let authorities: typeof chain;
   try {
     authorities = certificatesIn(ca);
   } catch (cause) {
-    throw new TlsUnusable(`${caPath} cannot be read; expected certificates in PEM`, { cause });
+    throw new CommandError(ExitCode.usage, `${caPath} cannot be read; expected certificates in PEM`, { cause });
   }
   const isIssued = chain.some((each) =>
     authorities.some((authority) => each.checkIssued(authority) && each.verify(authority.publicKey)),
@@ -228,7 +229,8 @@ function assertTrustedByCa(path: string, server: Identity, caPath: string, ca: s
   if (!isIssued) {
     const [found] = chain;
     const expected = authorities.map(({ subject }) => subject).join(" or ") || "one in PEM";
-    throw new TlsUnusable(
+    throw new CommandError(
+      ExitCode.usage,
       `${path} was issued by ${found?.issuer}, not by the authority in ${caPath} (${expected}); pass that authority, or put the ` +
         "intermediate certificates into the file of --cert",
     );

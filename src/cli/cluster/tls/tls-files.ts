@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import type { KeyPair } from "./make-certificates.js";
 
 /** The attributes of a certificate that users need. */
@@ -26,11 +27,6 @@ const shortened = (address: string): string => new URL(`http://[${address}]`).ho
 /** Formats a time as a date in UTC: `2027-11-23`. */
 export const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** A certificate is missing or unusable; the message says what to do. */
-export class TlsUnusable extends Error {
-  override readonly name = "TlsUnusable";
-}
-
 /** A certificate with its private key. */
 export interface Identity extends KeyPair {
   readonly certificate: X509Certificate;
@@ -49,12 +45,12 @@ export class TlsFiles {
     this.#tls = tls;
   }
 
-  /** Returns undefined if there is none. @throws {TlsUnusable} */
+  /** Returns undefined if there is none. @throws {CommandError} */
   server(): Promise<Identity | undefined> {
     return this.#identity(this.#tls.server);
   }
 
-  /** Returns undefined if there is none. @throws {TlsUnusable} */
+  /** Returns undefined if there is none. @throws {CommandError} */
   authority(): Promise<Identity | undefined> {
     return this.#identity(this.#tls.authority);
   }
@@ -92,11 +88,15 @@ export class TlsFiles {
 /**
  * Parses a certificate with its chain and its key.
  * @param path used in the message
- * @throws {TlsUnusable}
+ * @throws {CommandError}
  */
 export function identityIn(path: string, certs: string, keys: string): Identity {
   const unusable = (why: string, cause?: unknown) =>
-    new TlsUnusable(`${path} cannot be used for TLS: ${why}; expected a certificate and its key in PEM`, { cause });
+    new CommandError(
+      ExitCode.usage,
+      `${path} cannot be used for TLS: ${why}; expected a certificate and its key in PEM`,
+      { cause },
+    );
   let certificates: readonly X509Certificate[];
   try {
     certificates = certificatesIn(certs);

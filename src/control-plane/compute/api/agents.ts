@@ -1,10 +1,4 @@
-import {
-  InstanceInvalidState,
-  InstanceNotFound,
-  InstancePasswordSetFailed,
-  MessagingTimeout,
-  NotImplementedError,
-} from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { isUp as isUpAt } from "../../../conductor-client/liveness.js";
 import type { AgentCall, AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
@@ -39,20 +33,20 @@ export async function askAgent<M extends AgentCall>(
 }
 
 function faultOf(error: unknown, verb: string): unknown {
-  if (error instanceof NotImplementedError) {
+  if (isConductorError(error, "NotImplementedError")) {
     return notSupported();
   }
-  if (error instanceof InstanceNotFound) {
+  if (isConductorError(error, "InstanceNotFound")) {
     return notFound(error.message);
   }
-  if (error instanceof InstanceInvalidState) {
+  if (isConductorError(error, "InstanceInvalidState")) {
     const { attr, state, instance_uuid: uuid } = error.data;
     return conflict(`Cannot '${verb}' instance ${uuid} while it is in ${attr} ${state}`);
   }
-  if (error instanceof InstancePasswordSetFailed) {
+  if (isConductorError(error, "InstancePasswordSetFailed")) {
     return conflict(error.message);
   }
-  return error instanceof MessagingTimeout ? conflict("Service is unavailable at this time.") : error;
+  return isConductorError(error, "MessagingTimeout") ? conflict("Service is unavailable at this time.") : error;
 }
 
 /** Returns whether the service is up now (`service_down_time`). */

@@ -1,28 +1,6 @@
-import {
-  ConductorError,
-  InstanceNotFound,
-  InvalidParameters,
-  ServiceNotFound,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, conflict, type HttpError, notFound } from "../../http/http-error.js";
-import {
-  AggregateHostExists,
-  AggregateNameExists,
-  AggregateNotFound,
-  FlavorAccessExists,
-  FlavorAccessNotFound,
-  FlavorExists,
-  FlavorIdExists,
-  InvalidIpForNetwork,
-  IpAddressGenerationFailure,
-  IpAddressInUse,
-  KeyPairExists,
-  PortInUse,
-  PortNotFound,
-} from "../../store/store-errors.js";
 
 /** Names under which Nova's API reports errors. Every other status is a `computeFault`. */
 const FAULT_NAMES: Readonly<Record<number, string>> = {
@@ -50,38 +28,34 @@ export function renderFault({ status, message }: HttpError): ServiceResponse {
  * @returns undefined if the error is not caused by the client
  */
 export function storeFault(error: unknown): HttpError | undefined {
-  if (!(error instanceof ConductorError)) {
-    return undefined;
-  }
-  if (error instanceof InstanceNotFound || error instanceof ServiceNotFound) {
+  if (isConductorError(error, ...NOT_FOUND)) {
     return notFound(error.message);
   }
-  if (error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState) {
+  if (isConductorError(error, ...CONFLICTS)) {
     return conflict(error.message);
   }
-  if (error instanceof FlavorExists || error instanceof FlavorIdExists) {
-    return conflict(error.message);
-  }
-  if (error instanceof FlavorAccessExists || error instanceof KeyPairExists) {
-    return conflict(error.message);
-  }
-  if (error instanceof AggregateNotFound || error instanceof FlavorAccessNotFound) {
-    return notFound(error.message);
-  }
-  if (error instanceof AggregateNameExists || error instanceof AggregateHostExists) {
-    return conflict(error.message);
-  }
-  if (error instanceof PortNotFound) {
-    return notFound(error.message);
-  }
-  if (error instanceof PortInUse || error instanceof IpAddressInUse) {
-    return conflict(error.message);
-  }
-  if (error instanceof InvalidIpForNetwork || error instanceof IpAddressGenerationFailure) {
-    return badRequest(error.message);
-  }
-  if (error instanceof InvalidParameters) {
-    return badRequest(error.message);
-  }
-  return undefined;
+  return isConductorError(error, ...BAD_REQUESTS) ? badRequest(error.message) : undefined;
 }
+
+const NOT_FOUND = [
+  "InstanceNotFound",
+  "ServiceNotFound",
+  "AggregateNotFound",
+  "FlavorAccessNotFound",
+  "PortNotFound",
+] as const;
+
+const CONFLICTS = [
+  "UnexpectedTaskState",
+  "UnexpectedVmState",
+  "FlavorExists",
+  "FlavorIdExists",
+  "FlavorAccessExists",
+  "KeyPairExists",
+  "AggregateNameExists",
+  "AggregateHostExists",
+  "PortInUse",
+  "IpAddressAlreadyAllocated",
+] as const;
+
+const BAD_REQUESTS = ["InvalidIpForNetwork", "IpAddressGenerationFailure", "InvalidParameters"] as const;

@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { HttpError } from "../../http/http-error.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
@@ -68,7 +68,7 @@ function endTask({ store }: Pick<ComputeDeps, "store">, uuid: string, requestId:
   try {
     store.instances.save(uuid, { taskState: null }, ours);
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) {
+    if (!isConductorError(error, "UnexpectedTaskState", "InstanceNotFound")) {
       throw error;
     }
   }

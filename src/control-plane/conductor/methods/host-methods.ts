@@ -1,4 +1,4 @@
-import { ComputeHostNotFound } from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import { isReady } from "../../../conductor-client/liveness.js";
 import type {
   HOST_METHODS,
@@ -97,7 +97,8 @@ async function controlHost(deps: HostDeps, host: string, action: HostAction): Pr
     return { ...found, driver, exitCode: found.state === state ? found.exitCode : null, state, reason: detail };
   }
   const holder = leases.describe(host);
-  throw new ComputeHostNotFound(
+  throw new ConductorError(
+    "ComputeHostNotFound",
     holder === null
       ? `no process of this cluster has host ${host}; start one with compute-agent --host ${host}`
       : `host ${host}: ${action} failed: its agent, pid ${holder.pid} on machine ${holder.machine}, cannot be controlled from here`,

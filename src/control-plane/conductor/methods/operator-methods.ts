@@ -1,4 +1,4 @@
-import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { CLUSTER_METHODS } from "../../../conductor-client/methods/cluster.js";
 import type { OPERATOR_METHODS } from "../../../conductor-client/methods/conductor.js";
 import type { Clock } from "../../../runtime/time.js";
@@ -35,25 +35,28 @@ function instancesOfCell(store: Store): string[] {
 function moveNode(store: Store, uuid: string, host: string): null {
   const destination = store.services.getByHost(host, "nova-compute");
   if (!destination) {
-    throw new ComputeHostNotFound(`Compute host ${host} could not be found.`, { host });
+    throw new ConductorError("ComputeHostNotFound", `Compute host ${host} could not be found.`, { host });
   }
   if (destination.forcedDown) {
-    throw new ConductorError("Destination compute is forced down!");
+    throw new ConductorError("ConductorError", "Destination compute is forced down!");
   }
   const node = store.computeNodes.getByUuid(uuid);
   if (!node) {
-    throw new ComputeHostNotFound(`Compute host ${uuid} could not be found.`, { uuid });
+    throw new ConductorError("ComputeHostNotFound", `Compute host ${uuid} could not be found.`, { uuid });
   }
   const source = node.serviceId === null ? null : store.services.get(node.serviceId);
   if (!source) {
-    throw new ServiceNotFound(`Service ${node.serviceId} could not be found.`, { id: node.serviceId });
+    throw new ConductorError("ServiceNotFound", `Service ${node.serviceId} could not be found.`, {
+      id: node.serviceId,
+    });
   }
   if (!source.forcedDown) {
-    throw new ConductorError("Source service is not yet forced down!");
+    throw new ConductorError("ConductorError", "Source service is not yet forced down!");
   }
   const instances = store.instances.byHostAndNode(node.host, node.hypervisorHostname);
   if (instances.length > 1) {
     throw new ConductorError(
+      "ConductorError",
       "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the " +
         "instance uuid recorded on the Ironic node.",
     );
@@ -89,6 +92,7 @@ export function clusterMethods({
       forwardErrorText(async () => {
         if (supervisor === undefined) {
           throw new ConductorError(
+            "ConductorError",
             "this control plane was not started by 'compute-cluster up': end its process directly",
           );
         }
@@ -97,7 +101,10 @@ export function clusterMethods({
     restore_cluster: ({ snapshot, startHosts = false }) =>
       forwardErrorText(async () => {
         if (supervisor === undefined) {
-          throw new ConductorError("this control plane was not started by 'compute-cluster up': stop it, then restore");
+          throw new ConductorError(
+            "ConductorError",
+            "this control plane was not started by 'compute-cluster up': stop it, then restore",
+          );
         }
         return { pid: await supervisor.restore(snapshot, startHosts) };
       }),
@@ -105,7 +112,7 @@ export function clusterMethods({
     stand_in: ({ caller, placing }) =>
       forwardErrorText(async () => {
         if (standIns === undefined) {
-          throw new ConductorError("this control plane has no Identity");
+          throw new ConductorError("ConductorError", "this control plane has no Identity");
         }
         return standIns.standIn(caller, placing === true);
       }),

@@ -1,4 +1,4 @@
-import { ConductorError, HostLeaseHeld, UnsupportedProtocol } from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import type { RejectedReport, SESSION_METHODS, SessionMethods } from "../../../conductor-client/methods/session.js";
 import { encodeError, OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor-client/wire.js";
@@ -73,9 +73,11 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
     },
     host_serve: ({ host }, { session, bootId, unfenced }) => {
       if (!unfenced && !leases.isHolder(host, session, bootId)) {
-        throw new HostLeaseHeld(`host ${host} cannot be served: this agent does not hold its lease; acquire it first`, {
-          host,
-        });
+        throw new ConductorError(
+          "HostLeaseHeld",
+          `host ${host} cannot be served: this agent does not hold its lease; acquire it first`,
+          { host },
+        );
       }
       outbox.serve(host, session);
       return null;
@@ -102,7 +104,7 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
 
 function identityOf(session: Session): AgentIdentity {
   if (!session.identity) {
-    throw new UnsupportedProtocol("the first message of a connection must be session_hello");
+    throw new ConductorError("UnsupportedProtocol", "the first message of a connection must be session_hello");
   }
   return session.identity;
 }
@@ -116,7 +118,8 @@ function assertProtocolSupported(protocol: number): void {
     protocol > PROTOCOL_VERSION
       ? "the agent is newer: upgrade the control plane first, or install the control plane's release of the agent"
       : "the agent is too old: install the control plane's release of the agent";
-  throw new UnsupportedProtocol(
+  throw new ConductorError(
+    "UnsupportedProtocol",
     `the agent uses protocol version ${protocol}, this conductor supports versions ${OLDEST_PROTOCOL} to ${PROTOCOL_VERSION}; ${advice}`,
     { found: protocol, expected: PROTOCOL_VERSION, oldest: OLDEST_PROTOCOL },
   );

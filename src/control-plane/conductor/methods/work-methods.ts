@@ -1,4 +1,4 @@
-import { ConductorError, InstanceNotFound, ObjectActionError } from "../../../conductor-client/errors.js";
+import { ConductorError } from "../../../conductor-client/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/methods/conductor.js";
 import { plugPorts, portsAt } from "../../network/port-bindings.js";
 import type { Store } from "../../store/store.js";
@@ -50,10 +50,10 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
     stop_instance: ({ instanceUuid }, { requestId }) => {
       const instance = store.instances.get(instanceUuid);
       if (!instance) {
-        throw new InstanceNotFound(`instance ${instanceUuid} was not found`, { uuid: instanceUuid });
+        throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} was not found`, { uuid: instanceUuid });
       }
       if (instance.host === null) {
-        throw new ObjectActionError(`instance ${instanceUuid} has no host: nothing to stop`, {
+        throw new ConductorError("ObjectActionError", `instance ${instanceUuid} has no host: nothing to stop`, {
           uuid: instanceUuid,
         });
       }
@@ -79,7 +79,7 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
       if (imageAccess) {
         return imageAccess(session.origin);
       }
-      throw new ConductorError("this cluster has no Image service");
+      throw new ConductorError("ConductorError", "this cluster has no Image service");
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
-import { addFault, endOperation, RecordMissing, retriesExceeded } from "./faults.js";
+import { addFault, endOperation, retriesExceeded, TaskError } from "./faults.js";
 import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type BuildInstancesTask = Extract<Task, { kind: "build_instances" }>;
@@ -92,7 +92,10 @@ async function handOver(
 async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask): Promise<Destination> {
   const spec = store.requests.spec(task.instanceUuid);
   if (spec === null) {
-    throw new RecordMissing(`the request spec of instance ${task.instanceUuid} is gone; create the server again`);
+    throw new TaskError(
+      "RecordMissing",
+      `the request spec of instance ${task.instanceUuid} is gone; create the server again`,
+    );
   }
   return scheduler.selectDestination({
     instanceUuid: task.instanceUuid,

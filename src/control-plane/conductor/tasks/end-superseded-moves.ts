@@ -1,4 +1,4 @@
-import { AllocationMoveFailed } from "../../../placement-client/errors.js";
+import { createAllocationError } from "../../../placement-client/errors.js";
 import {
   DISK_INFO,
   FINAL_MIGRATION_STATUSES,
@@ -133,9 +133,9 @@ async function takeSourceBack(
       return;
     }
   }
-  throw new AllocationMoveFailed(
-    migration.uuid,
-    instance.uuid,
+  throw createAllocationError(
+    "AllocationMoveFailed",
+    `${migration.uuid} to consumer ${instance.uuid}`,
     "Placement rejected the change; evacuate the server again",
   );
 }

@@ -4,28 +4,48 @@ import { faultDetails, NoValidHost } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
-/** All candidate hosts have been tried (spec 6.1). */
-export class MaxRetriesExceeded extends PublicError {
-  override readonly name = "MaxRetriesExceeded";
+type TaskErrorCode =
+  /** All candidate hosts have been tried (spec 6.1). */
+  | "MaxRetriesExceeded"
+  /** A required record no longer exists. */
+  | "RecordMissing"
+  /** A destination cannot live-migrate this guest; another one may. */
+  | "MigrationPreCheckError"
+  | "ComputeServiceUnavailable"
+  | "UnableToMigrateToSelf"
+  | "InvalidHypervisorType"
+  | "DestinationHypervisorTooOld";
 
-  constructor(reason: string) {
-    super(`Exceeded maximum number of retries. ${reason}`);
+/** An error that ends a task and that users read as a fault; the names are OpenStack's. */
+export class TaskError extends PublicError {
+  readonly code: TaskErrorCode;
+  override readonly name: TaskErrorCode;
+
+  constructor(code: TaskErrorCode, message: string) {
+    super(message);
+    this.code = code;
+    this.name = code;
   }
 }
+
+export function isTaskError(error: unknown, ...codes: readonly TaskErrorCode[]): error is TaskError {
+  return error instanceof TaskError && codes.includes(error.code);
+}
+
+/** The beginning of every MaxRetriesExceeded. */
+export const RETRIES_EXCEEDED = "Exceeded maximum number of retries.";
 
 /**
  * Returns the error of a build or move that is not retried, with Nova's message.
  * @param numAttempts number of the attempt that is not made
  * @param reason error of the last destination
  */
-export function retriesExceeded(
-  instanceUuid: string,
-  { numAttempts, maxAttempts, reason }: RetriesMade,
-): MaxRetriesExceeded {
-  return new MaxRetriesExceeded(
+export function retriesExceeded(instanceUuid: string, { numAttempts, maxAttempts, reason }: RetriesMade): TaskError {
+  return new TaskError(
+    "MaxRetriesExceeded",
     numAttempts > maxAttempts
-      ? `Exceeded max scheduling attempts ${maxAttempts} for instance ${instanceUuid}. Last exception: ${reason ?? "None"}`
-      : `Exhausted all hosts available for retrying build failures for instance ${instanceUuid}.`,
+      ? `${RETRIES_EXCEEDED} Exceeded max scheduling attempts ${maxAttempts} for instance ${instanceUuid}. Last exception: ${reason ?? "None"}`
+      : `${RETRIES_EXCEEDED} Exhausted all hosts available for retrying build failures for instance ${instanceUuid}.`,
   );
 }
 
@@ -33,11 +53,6 @@ interface RetriesMade {
   readonly numAttempts: number;
   readonly maxAttempts: number;
   readonly reason: string | undefined;
-}
-
-/** A required record no longer exists. */
-export class RecordMissing extends PublicError {
-  override readonly name = "RecordMissing";
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -71,46 +86,13 @@ export function endOperation(
 
 const PRE_CHECK = "Migration pre-check error: ";
 
-/** A destination cannot live-migrate this guest; another one may. */
-export class MigrationPreCheckError extends PublicError {
-  override readonly name = "MigrationPreCheckError";
-
-  /** @param reason may already start with the prefix, from a driver */
-  constructor(reason: string) {
-    super(reason.startsWith(PRE_CHECK) ? reason : `${PRE_CHECK}${reason}`);
-  }
+/** @param reason may already start with the prefix, from a driver */
+export function preCheckFailed(reason: string): TaskError {
+  return new TaskError("MigrationPreCheckError", reason.startsWith(PRE_CHECK) ? reason : `${PRE_CHECK}${reason}`);
 }
 
-export class ComputeServiceUnavailable extends PublicError {
-  override readonly name = "ComputeServiceUnavailable";
-
-  constructor(host: string) {
-    super(`Compute service of ${host} is unavailable at this time.`);
-  }
-}
-
-export class UnableToMigrateToSelf extends PublicError {
-  override readonly name = "UnableToMigrateToSelf";
-
-  constructor(instance: string, host: string) {
-    super(`Unable to migrate instance (${instance}) to current host (${host}).`);
-  }
-}
-
-export class InvalidHypervisorType extends PublicError {
-  override readonly name = "InvalidHypervisorType";
-
-  constructor() {
-    super("The supplied hypervisor type of is invalid.");
-  }
-}
-
-export class DestinationHypervisorTooOld extends PublicError {
-  override readonly name = "DestinationHypervisorTooOld";
-
-  constructor() {
-    super("The instance requires a newer hypervisor version than has been provided.");
-  }
+export function computeServiceUnavailable(host: string): TaskError {
+  return new TaskError("ComputeServiceUnavailable", `Compute service of ${host} is unavailable at this time.`);
 }
 
 /** The guest is not running. */
@@ -127,13 +109,7 @@ export class InstanceInvalidState extends PublicError {
   }
 }
 
-/** Errors before a live migration begins. The API responds with 400 if the client waits. */
-export const UNSUITABLE_HOST_ERRORS = [
-  NoValidHost,
-  MaxRetriesExceeded,
-  MigrationPreCheckError,
-  ComputeServiceUnavailable,
-  UnableToMigrateToSelf,
-  InvalidHypervisorType,
-  DestinationHypervisorTooOld,
-];
+/** Returns whether an error precedes a live migration. The API responds with 400 if the client waits. */
+export function isUnsuitableHost(error: unknown): boolean {
+  return error instanceof NoValidHost || (error instanceof TaskError && error.code !== "RecordMissing");
+}

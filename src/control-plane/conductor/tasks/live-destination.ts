@@ -6,14 +6,12 @@ import { NoValidHost } from "../../scheduler/errors.js";
 import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
 import {
-  ComputeServiceUnavailable,
-  DestinationHypervisorTooOld,
-  InvalidHypervisorType,
-  MaxRetriesExceeded,
-  MigrationPreCheckError,
+  computeServiceUnavailable,
+  isTaskError,
   messageOf,
-  RecordMissing,
-  UnableToMigrateToSelf,
+  preCheckFailed,
+  RETRIES_EXCEEDED,
+  TaskError,
 } from "./faults.js";
 import { type Move, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
@@ -42,7 +40,7 @@ export async function findLiveDestination(
   for (;;) {
     const spec = store.requests.spec(instance.uuid);
     if (spec === null) {
-      throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+      throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
     }
     const destination = await scheduler.selectDestination({
       instanceUuid: instance.uuid,
@@ -56,7 +54,7 @@ export async function findLiveDestination(
     try {
       const node = store.computeNodes.getByHostAndNode(host, name);
       if (node === null) {
-        throw new MigrationPreCheckError(`node ${name} of host ${host} is gone`);
+        throw preCheckFailed(`node ${name} of host ${host} is gone`);
       }
       assertCompatible(deps, instance, node);
       return { node, data: await askDestination(deps, task, move, node) };
@@ -77,8 +75,9 @@ export async function findLiveDestination(
       // `tried` includes the source, and the first destination is not a retry.
       if (config.migrateMaxRetries >= 0 && tried.length - 2 >= config.migrateMaxRetries) {
         store.migrations.save(move.migration.id, { status: "failed" });
-        throw new MaxRetriesExceeded(
-          `Exceeded max scheduling retries ${tried.length - 1} for instance ${instance.uuid} during live migration`,
+        throw new TaskError(
+          "MaxRetriesExceeded",
+          `${RETRIES_EXCEEDED} Exceeded max scheduling retries ${tried.length - 1} for instance ${instance.uuid} during live migration`,
         );
       }
     }
@@ -96,15 +95,18 @@ export async function claimForcedLive(
   const { store, placement } = deps;
   const { instance, migration, requestId } = move;
   if (host === instance.host) {
-    throw new UnableToMigrateToSelf(instance.uuid, host);
+    throw new TaskError(
+      "UnableToMigrateToSelf",
+      `Unable to migrate instance (${instance.uuid}) to current host (${host}).`,
+    );
   }
   const node = store.computeNodes.byHost(host)[0];
   if (node === undefined || !isAlive(deps, host)) {
-    throw new ComputeServiceUnavailable(host);
+    throw computeServiceUnavailable(host);
   }
   const available = node.memoryMb * node.ramAllocationRatio - (node.memoryMb - node.freeRamMb);
   if (available <= instance.memoryMb) {
-    throw new MigrationPreCheckError(
+    throw preCheckFailed(
       `Unable to migrate ${instance.uuid} to ${host}: Lack of memory(host:${available} <= instance:${instance.memoryMb})`,
     );
   }
@@ -136,13 +138,16 @@ export async function claimForcedLive(
 function assertCompatible({ store }: TaskDeps, instance: Instance, node: ComputeNode): void {
   const source = sourceNode(store, instance);
   if (source === undefined) {
-    throw new ComputeServiceUnavailable(instance.host ?? "none");
+    throw computeServiceUnavailable(instance.host ?? "none");
   }
   if (source.hypervisorType !== node.hypervisorType) {
-    throw new InvalidHypervisorType();
+    throw new TaskError("InvalidHypervisorType", "The supplied hypervisor type of is invalid.");
   }
   if (source.hypervisorVersion > node.hypervisorVersion) {
-    throw new DestinationHypervisorTooOld();
+    throw new TaskError(
+      "DestinationHypervisorTooOld",
+      "The instance requires a newer hypervisor version than has been provided.",
+    );
   }
 }
 
@@ -158,7 +163,7 @@ async function askDestination(
     return await bus.call(host, "check_can_live_migrate_destination", params, { requestId });
   } catch (error) {
     if (error instanceof ConductorError) {
-      throw new MigrationPreCheckError(error.message);
+      throw preCheckFailed(error.message);
     }
     throw error;
   }
@@ -171,9 +176,5 @@ export function isAlive({ store, clock, config }: TaskDeps, host: string): boole
 }
 
 function isPreCheckFailure(error: unknown): boolean {
-  return (
-    error instanceof MigrationPreCheckError ||
-    error instanceof InvalidHypervisorType ||
-    error instanceof DestinationHypervisorTooOld
-  );
+  return isTaskError(error, "MigrationPreCheckError", "InvalidHypervisorType", "DestinationHypervisorTooOld");
 }

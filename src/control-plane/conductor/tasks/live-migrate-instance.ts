@@ -1,7 +1,7 @@
 import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import type { TaskContext } from "../task-runner.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
-import { ComputeServiceUnavailable, endOperation, InstanceInvalidState, UNSUITABLE_HOST_ERRORS } from "./faults.js";
+import { computeServiceUnavailable, endOperation, InstanceInvalidState, isUnsuitableHost } from "./faults.js";
 import {
   claimForcedLive,
   findLiveDestination,
@@ -11,9 +11,6 @@ import {
 } from "./live-destination.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations } from "./source-allocations.js";
 import { ActionEvents, type TaskDeps } from "./task-deps.js";
-
-/** Errors that leave the instance unchanged (spec 6.5 row 2); any other error sets it to error. */
-const EXPECTED = [...UNSUITABLE_HOST_ERRORS, InstanceInvalidState];
 
 /** Live-migrates an instance (spec 6.5 rows 2 to 4f). */
 export function createLiveMigrateInstance(deps: TaskDeps) {
@@ -82,7 +79,7 @@ function assertMigratable(deps: TaskDeps, instance: Instance): void {
     throw new InstanceInvalidState(uuid, powerState);
   }
   if (host === null || !isAlive(deps, host)) {
-    throw new ComputeServiceUnavailable(host ?? "none");
+    throw computeServiceUnavailable(host ?? "none");
   }
 }
 
@@ -113,7 +110,8 @@ function handOver(
   });
 }
 
-const isExpected = (error: unknown): boolean => EXPECTED.some((kind) => error instanceof kind);
+/** Returns whether an error leaves the instance unchanged (spec 6.5 row 2); any other error sets it to error. */
+const isExpected = (error: unknown): boolean => isUnsuitableHost(error) || error instanceof InstanceInvalidState;
 
 const UNFINISHED = { migrationTypes: ["live-migration"], statuses: ["accepted", "failed"] } as const;
 

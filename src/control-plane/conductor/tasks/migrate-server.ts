@@ -13,7 +13,7 @@ import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { failMove, failReturnedMove, lastDestination, migrationOf, passOn, releaseDeleted } from "./end-move.js";
-import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
+import { endOperation, retriesExceeded, TaskError } from "./faults.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations, sourceNode } from "./source-allocations.js";
 import { ActionEvents, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
@@ -136,7 +136,7 @@ async function schedule(
   const { store, scheduler } = deps;
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
-    throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+    throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
   }
   const destination = await scheduler.selectDestination({
     instanceUuid: instance.uuid,

@@ -1,4 +1,4 @@
-import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement-client/errors.js";
+import { isPlacementError, PlacementError } from "../../../placement-client/errors.js";
 import {
   type ComputeNode,
   hasInterruptedRebuild,
@@ -13,7 +13,7 @@ import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
 import { endSupersededMoves } from "./end-superseded-moves.js";
-import { endOperation, RecordMissing } from "./faults.js";
+import { endOperation, isTaskError, TaskError } from "./faults.js";
 import { releaseUnfinishedClaims } from "./source-allocations.js";
 import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
@@ -119,7 +119,7 @@ interface Claimed {
 async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
-    throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+    throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
   }
   const { selection } = await scheduler.selectDestination({
     instanceUuid: instance.uuid,
@@ -139,14 +139,15 @@ async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance
   const source = nodeOf(store, instance.host, instance.node);
   const destination = task.host === null ? undefined : store.computeNodes.byHost(task.host)[0];
   if (!source || !destination) {
-    throw new RecordMissing(
+    throw new TaskError(
+      "RecordMissing",
       `compute host ${source ? task.host : instance.host} has no compute node; start its agent, or evacuate without force`,
     );
   }
   const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: task.requestId });
   const providers = Object.entries(held.allocations);
   if (providers.length === 0) {
-    throw new RecordMissing(`instance ${instance.uuid} has no allocations to copy; heal them first`);
+    throw new TaskError("RecordMissing", `instance ${instance.uuid} has no allocations to copy; heal them first`);
   }
   const [only] = providers;
   if (only === undefined || providers.length > 1 || only[0] !== source.uuid) {
@@ -234,7 +235,8 @@ function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, contex
     reason: operatorReason(error),
   });
   store.transaction(() => {
-    const forgotten = error instanceof RecordMissing && config.upstreamQuirks.has("forget-failed-forced-evacuation");
+    const forgotten =
+      isTaskError(error, "RecordMissing") && config.upstreamQuirks.has("forget-failed-forced-evacuation");
     if (!forgotten) {
       failMigration(deps, task);
       if (instance !== null) {
@@ -248,14 +250,14 @@ function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, contex
 
 function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error: unknown): VmState | null {
   const unchanged = instance === null || hasInterruptedRebuild(instance) ? "error" : instance.vmState;
-  if (error instanceof AllocationUpdateFailed || error instanceof AllocationMoveFailed) {
+  if (isPlacementError(error, "AllocationUpdateFailed", "AllocationMoveFailed")) {
     return "error";
   }
   if (error instanceof NoValidHost) {
     return forced ? unchanged : "error";
   }
   // Upstream leaves the migration of row 2b in `accepted` and the instance in `rebuilding` forever (3.3 GAP-c).
-  if (error instanceof RecordMissing) {
+  if (isTaskError(error, "RecordMissing")) {
     return forced ? unchanged : "error";
   }
   return null;

@@ -1,4 +1,4 @@
-import { AllocationMoveFailed } from "../../../placement-client/errors.js";
+import { isPlacementError } from "../../../placement-client/errors.js";
 import type { Allocations, ResourceAmounts } from "../../../placement-client/types.js";
 import {
   type ComputeNode,
@@ -137,7 +137,7 @@ async function moveBack(
   try {
     return await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted, leave });
   } catch (error) {
-    if (!(error instanceof AllocationMoveFailed)) {
+    if (!isPlacementError(error, "AllocationMoveFailed")) {
       throw error;
     }
     return false;

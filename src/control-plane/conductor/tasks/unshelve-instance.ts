@@ -3,7 +3,7 @@ import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { endOperation, RecordMissing } from "./faults.js";
+import { endOperation, TaskError } from "./faults.js";
 import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
@@ -79,7 +79,7 @@ function startInPlace({ store, bus }: TaskDeps, { instanceUuid, requestId }: Uns
 async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, instance: Instance): Promise<Destination> {
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
-    throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+    throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
   }
   return scheduler.selectDestination({
     instanceUuid: instance.uuid,

@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import { isObject } from "../../../runtime/collections.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, HttpError } from "../../http/http-error.js";
@@ -58,7 +58,7 @@ export function createImage(call: ImageCall): ServiceResponse {
       "openstack-image-store-ids": STORE_IDS.join(","),
     });
   } catch (error) {
-    throw error instanceof DuplicateRecord ? taken(id) : error;
+    throw isConductorError(error, "DuplicateRecord") ? taken(id) : error;
   }
 }
 

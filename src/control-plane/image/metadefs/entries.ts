@@ -1,4 +1,4 @@
-import { DuplicateRecord } from "../../../conductor-client/errors.js";
+import { isConductorError } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, notFound, tooLarge } from "../../http/http-error.js";
 import { json } from "../../http/responses.js";
@@ -214,7 +214,7 @@ export function orConflict<T>(message: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof DuplicateRecord ? conflict(message) : error;
+    throw isConductorError(error, "DuplicateRecord") ? conflict(message) : error;
   }
 }
 

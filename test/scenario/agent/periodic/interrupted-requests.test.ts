@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { watchConductor } from "../../../../src/agent/operations/flow/error-wrappers.js";
 import { InterruptedRequests } from "../../../../src/agent/operations/flow/unfinished-work.js";
 import { UNPLACED } from "../../../../src/agent/tracker/contract.js";
-import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { Instance, InstanceChanges } from "../../../../src/records/index.js";
 import { HostEpochOutdated } from "../../../../src/virt/errors.js";
@@ -85,7 +85,7 @@ scenario("2.6 OPT moves are left to the tasks that look at both of their hosts",
 
 test.each([
   ["a lost lease", "driver.pause", new HostEpochOutdated("another agent")],
-  ["a silence that the tracker hears", "tracker.saveInstance", new MessagingTimeout("no answer")],
+  ["a silence that the tracker hears", "tracker.saveInstance", new ConductorError("MessagingTimeout", "no answer")],
 ])("2.6 OPT what %s interrupts is taken up later", async (_, call, error) => {
   const stage = new FlowStage({ instance: { taskState: "pausing" } });
   stage.replies[call] = error;
@@ -95,7 +95,7 @@ test.each([
 
 test("a missing reply of the conductor is reported, even if its error is only logged", async () => {
   let timeouts = 0;
-  const errors = [new MessagingTimeout("no answer"), new Error("refused"), null];
+  const errors = [new ConductorError("MessagingTimeout", "no answer"), new Error("refused"), null];
   const conductor = {
     host: "devstack1",
     call: async () => {

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ResourceProviderUpdateConflict,
-  ResourceProviderUpdateFailed,
-} from "../../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../../src/placement-client/errors.js";
 import { ApiWorld, CIRROS } from "../../../unit/control-plane/compute/api-world.js";
 
 async function open() {
@@ -72,10 +69,10 @@ describe("os-aggregates", () => {
   test("5.9 adding a host succeeds although the mirror fails; removing one fails and the host stays", async () => {
     const { world, create, addHost, removeHost, show } = await open();
     const id = await create("rack1");
-    world.mirrorFailure = new ResourceProviderUpdateFailed("no");
+    world.mirrorFailure = new PlacementError("ResourceProviderUpdateFailed", "no");
     expect((await addHost(id, "devstack1")).status).toBe(200);
     expect((await removeHost(id, "devstack1")).status).toBe(500);
-    world.mirrorFailure = new ResourceProviderUpdateConflict("kept changing");
+    world.mirrorFailure = new PlacementError("ResourceProviderUpdateConflict", "kept changing");
     expect((await removeHost(id, "devstack1")).status).toBe(409);
     expect(await show(id)).toMatchObject({ hosts: ["devstack1"] });
   });

@@ -1,10 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  InstanceAgentNotEnabled,
-  InstancePasswordSetFailed,
-  NotImplementedError,
-  UnexpectedTaskState,
-} from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { createComputeApi } from "../../../../src/control-plane/compute/compute-api.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
@@ -41,10 +36,18 @@ describe("6.6 changePassword", () => {
   });
 
   test.each<[Error, number, string]>([
-    [new NotImplementedError("driver has none"), 501, "Unable to set password on instance"],
-    [new InstanceAgentNotEnabled("QEMU guest agent is not enabled"), 409, "QEMU guest agent is not enabled"],
-    [new InstancePasswordSetFailed("Failed to set admin password"), 409, "Failed to set admin password"],
-    [new UnexpectedTaskState("it has moved"), 409, "it has moved"],
+    [new ConductorError("NotImplementedError", "driver has none"), 501, "Unable to set password on instance"],
+    [
+      new ConductorError("InstanceAgentNotEnabled", "QEMU guest agent is not enabled"),
+      409,
+      "QEMU guest agent is not enabled",
+    ],
+    [
+      new ConductorError("InstancePasswordSetFailed", "Failed to set admin password"),
+      409,
+      "Failed to set admin password",
+    ],
+    [new ConductorError("UnexpectedTaskState", "it has moved"), 409, "it has moved"],
   ])("%o is %i", async (error, status, message) => {
     world.agentReplies.set_admin_password = error;
     const reply = await change();
@@ -61,7 +64,7 @@ describe("6.6 changePassword", () => {
     Object.defineProperty(world.agentReplies, "set_admin_password", {
       get: () => {
         world.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
-        return new UnexpectedTaskState("being deleted");
+        return new ConductorError("UnexpectedTaskState", "being deleted");
       },
     });
     expect((await change()).status).toBe(409);

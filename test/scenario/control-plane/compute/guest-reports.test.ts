@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { InstanceInvalidState, InstanceNotFound } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
@@ -42,7 +42,7 @@ describe("6.10 console output", () => {
       501,
       "The requested functionality is not supported.",
     ]);
-    world.agentReplies.get_console_output = new InstanceNotFound("Instance could not be found.");
+    world.agentReplies.get_console_output = new ConductorError("InstanceNotFound", "Instance could not be found.");
     expect((await read()).status).toBe(404);
     world.agentResponds = false;
     expect((await read()).status).toBe(409);
@@ -91,7 +91,7 @@ describe("6.10 diagnostics", () => {
 
   test("of a guest that is not running are 409 with Nova's message; only administrators may read them", async () => {
     const data = { attr: "power state", state: "shutdown", instance_uuid: instance.uuid };
-    world.agentReplies.get_diagnostics = new InstanceInvalidState("it is shut down", data);
+    world.agentReplies.get_diagnostics = new ConductorError("InstanceInvalidState", "it is shut down", data);
     const reply = await diagnosticsAt(1);
     expect([reply.status, reply.message]).toEqual([
       409,

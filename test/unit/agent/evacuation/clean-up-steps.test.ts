@@ -3,7 +3,7 @@ import { CleanUpProgress, cleanUpEvacuated } from "../../../../src/agent/evacuat
 import { planEvacuatedCleanup } from "../../../../src/agent/evacuation/plan.js";
 import { HostLeaseLost } from "../../../../src/agent/host-lease.js";
 import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacuations.js";
-import { InvalidMigrationState } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { type Migration, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { NotImplemented } from "../../../../src/virt/errors.js";
 import { aComputeNode } from "../../../fixtures/records.js";
@@ -184,7 +184,7 @@ describe("3.1 what an evacuation has left on its source", () => {
 
   test("a record that has ended otherwise is left; another failure goes up", async () => {
     const ended = evacuated();
-    ended.replies.migration_save = new InvalidMigrationState("failed");
+    ended.replies.migration_save = new ConductorError("InvalidMigrationState", "failed");
     expect(await cleanUp(ended)).toBeNull();
     expect(ended.logged("the evacuation's status changed during the cleanup")).toBe(1);
     const broken = evacuated();

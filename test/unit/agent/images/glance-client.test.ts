@@ -5,7 +5,7 @@ import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { PLAIN } from "../../../../src/control-plane/image/image.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
-import { EndpointNotFound } from "../../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../../src/placement-client/errors.js";
 import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/http.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -222,7 +222,10 @@ describe("the Image service", () => {
   });
 
   test("that is nowhere is named so, and one that does not answer too", async () => {
-    const access = { credentials: () => Promise.reject(new EndpointNotFound("no image endpoint")), expire: () => {} };
+    const access = {
+      credentials: () => Promise.reject(new PlacementError("EndpointNotFound", "no image endpoint")),
+      expire: () => {},
+    };
     const nowhere = new GlanceClient({ transfers: agent.transfers, timers: agent.timers, access, retries: 0 });
     await expect(nowhere.open(ID, NEVER)).rejects.toThrow("there is no Image service: no image endpoint");
     control.kill();

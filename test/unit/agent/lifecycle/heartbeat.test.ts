@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { Heartbeat } from "../../../../src/agent/lifecycle/heartbeat.js";
-import { ConductorUnreachable, MessagingTimeout, ServiceNotFound } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 test("2.5 row 1 a host is reported once its queue is read again, and not before", async () => {
@@ -32,9 +32,9 @@ test("2.5 row 1 a host is reported once its queue is read again, and not before"
 
 test("2.5 row 1 that no conductor answers is logged once until one does, all else each time", async () => {
   const runtime = createVirtualRuntime();
-  const silent = new MessagingTimeout("nobody answers");
-  const gone = new ServiceNotFound("no service");
-  const replies = [silent, new ConductorUnreachable("no way"), gone, gone, null, silent, null];
+  const silent = new ConductorError("MessagingTimeout", "nobody answers");
+  const gone = new ConductorError("ServiceNotFound", "no service");
+  const replies = [silent, new ConductorError("ConductorUnreachable", "no way"), gone, gone, null, silent, null];
   const context = {
     ...{ host: "h", runtime, config: { defaults: { reportInterval: 10 } } },
     conductor: {

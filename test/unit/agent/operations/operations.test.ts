@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { InterruptedRequest } from "../../../../src/agent/operations/flow/unfinished-work.js";
-import { ConductorUnreachable, MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { FlowStage } from "../support/flow-stage.js";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -64,14 +64,17 @@ describe("one operation at a time for an instance", () => {
 });
 
 describe("2.6 OPT an operation to which the conductor did not answer", () => {
-  test.each([new MessagingTimeout("away"), new ConductorUnreachable("away")])("%o: is remembered", async (silence) => {
-    const stage = pausing();
-    stage.replies["tracker.saveInstance"] = undefined;
-    stage.replies.instance_add_fault = silence;
-    stage.replies["driver.pause"] = new Error("broken");
-    expect(await pause(stage)).toMatchObject({ message: "broken" });
-    expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: "req-ours" }]);
-  });
+  test.each([new ConductorError("MessagingTimeout", "away"), new ConductorError("ConductorUnreachable", "away")])(
+    "%o: is remembered",
+    async (silence) => {
+      const stage = pausing();
+      stage.replies["tracker.saveInstance"] = undefined;
+      stage.replies.instance_add_fault = silence;
+      stage.replies["driver.pause"] = new Error("broken");
+      expect(await pause(stage)).toMatchObject({ message: "broken" });
+      expect(stage.operations.interrupted.all).toEqual([{ instanceUuid: "vm", requestId: "req-ours" }]);
+    },
+  );
 
   test("one that it answered, with whatever, is not", async () => {
     const stage = pausing();
@@ -83,7 +86,7 @@ describe("2.6 OPT an operation to which the conductor did not answer", () => {
 
   test("is forgotten when it is settled, unless a later one has taken its place", async () => {
     const stage = pausing();
-    stage.replies.instance_get = new MessagingTimeout("away");
+    stage.replies.instance_get = new ConductorError("MessagingTimeout", "away");
     const { interrupted } = stage.operations;
     await pause(stage);
     const [first] = interrupted.all as [InterruptedRequest];

@@ -13,7 +13,7 @@ import {
   lookUpService,
   registerService,
 } from "../../../../src/agent/startup/register-service.js";
-import { ServiceBinaryExists } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import {
   COMPUTE_ID_SERVICE_VERSION,
   type ComputeNode,
@@ -308,11 +308,11 @@ describe("2.1 rows 2 and 4 the host's service", () => {
 
   test("that was made meanwhile is taken; another failure, or one that is gone again, goes up", async () => {
     const { stage, registered } = register(null);
-    stage.replies.service_create = new ServiceBinaryExists("exists");
+    stage.replies.service_create = new ConductorError("ServiceBinaryExists", "exists");
     stage.replies.service_get_by_host = SERVICE;
     expect(await registered()).toBe(SERVICE);
     stage.replies.service_get_by_host = () => null;
-    await expect(registered()).rejects.toThrow(ServiceBinaryExists);
+    await expect(registered()).rejects.toMatchObject({ code: "ServiceBinaryExists" });
     stage.replies.service_create = new Error("conductor");
     stage.replies.service_get_by_host = SERVICE;
     await expect(registered()).rejects.toThrow("conductor");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AgentState } from "../../../../src/agent/context.js";
 import { awaitPlacement, initHost } from "../../../../src/agent/startup/init-host.js";
 import { PendingEvacuations } from "../../../../src/agent/startup/pending-evacuations.js";
-import { ConnectFailure } from "../../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../../src/placement-client/errors.js";
 import type { Instance, Service } from "../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
@@ -192,7 +192,7 @@ describe("2.2 rows 8 to 10 evacuations", () => {
     const { stage, init } = staged({ migration: { ...evacuation, status: "done" }, instance: { host: "there" } }, []);
     const strip = "placement.removeProviderTreeFromInstanceAllocation";
     let times = 0;
-    stage.replies[strip] = () => (times++ < 2 ? new ConnectFailure("away") : true);
+    stage.replies[strip] = () => (times++ < 2 ? new PlacementError("ConnectFailure", "away") : true);
     await init();
     expect(stage.argumentsOf(strip)).toHaveLength(3);
     expect(stage.passed).toBe(4_000);
@@ -201,7 +201,7 @@ describe("2.2 rows 8 to 10 evacuations", () => {
 });
 
 describe("3.1 OPT waiting for Placement", () => {
-  const ask = (times: number, error: () => Error = () => new ConnectFailure("nobody answers")) => {
+  const ask = (times: number, error: () => Error = () => new PlacementError("ConnectFailure", "nobody answers")) => {
     const runtime = createVirtualRuntime({ seed: 1 });
     const abort = new AbortController();
     let tries = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../../../src/agent/host-lease.js";
 import { initInstance } from "../../../../src/agent/startup/init-instance.js";
-import { InstanceNotFound } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { type Instance, type PowerState, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../../../src/virt/errors.js";
 import { REQUEST, VM } from "../support/flow-stage.js";
@@ -304,6 +304,6 @@ test("an error that says nothing of who has the instance ends the start", async 
   const stage = found({ taskState: "rebuilding" });
   stage.replies.instance_save = new Error("conductor");
   expect(await init(stage)).toMatchObject({ message: "conductor" });
-  stage.replies.instance_save = new InstanceNotFound("gone");
+  stage.replies.instance_save = new ConductorError("InstanceNotFound", "gone");
   expect(await init(stage)).toBeNull();
 });

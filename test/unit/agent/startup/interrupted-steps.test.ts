@@ -7,8 +7,8 @@ import {
   findInterruptedEvacuations,
   type InterruptedEvacuation,
 } from "../../../../src/agent/startup/interrupted-evacuations.js";
-import { UnexpectedTaskState } from "../../../../src/conductor-client/errors.js";
-import { ConnectFailure } from "../../../../src/placement-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
+import { PlacementError } from "../../../../src/placement-client/errors.js";
 import { type Instance, type Migration, SET_ASIDE_BY } from "../../../../src/records/index.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 import { DISKS, MOVE, VM } from "../support/flow-stage.js";
@@ -145,7 +145,7 @@ describe("2.7 builds that the agent's death has interrupted", () => {
     await failInterruptedBuilds(taken.services, [listed]);
     expect(taken.did).toEqual([]);
     const saved = building();
-    saved.replies.instance_save = new UnexpectedTaskState("taken");
+    saved.replies.instance_save = new ConductorError("UnexpectedTaskState", "taken");
     await failInterruptedBuilds(saved.services, [saved.instance as Instance]);
     expect(saved.logged("another request owns")).toBe(1);
   });
@@ -193,7 +193,7 @@ describe("6.7 evacuations to here that the agent's death has interrupted", () =>
 
   test("a Placement that is away is waited for; another failure leaves it for the next start", async () => {
     const away = coming();
-    away.replies["placement.getAllocationsForConsumer"] = new ConnectFailure("away");
+    away.replies["placement.getAllocationsForConsumer"] = new PlacementError("ConnectFailure", "away");
     await expect(find(away)).rejects.toThrow("away");
     const broken = coming();
     broken.replies["placement.getAllocationsForConsumer"] = new Error("broken");

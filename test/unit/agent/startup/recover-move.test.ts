@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MoveRecovery } from "../../../../src/agent/startup/plan-move-recovery.js";
 import { recoverMove } from "../../../../src/agent/startup/recover-move.js";
-import { InvalidMigrationState, UnexpectedTaskState } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { DISK_INFO, type Instance } from "../../../../src/records/index.js";
 import { ALLOCATIONS, DISKS, IMAGE, MOVE, REQUEST, type StageOptions, VM } from "../support/flow-stage.js";
 import { ALLOCATIONS_DROPPED, ALLOCATIONS_RESTORED, FROM_HERE, TO_HERE } from "../support/staged-move.js";
@@ -123,14 +123,14 @@ describe("2.6 a move that died halfway is put right", () => {
 
   test("the instance is somebody else's by now: the move ends alone", async () => {
     const stage = staged();
-    stage.replies.save_together = new UnexpectedTaskState("taken");
+    stage.replies.save_together = new ConductorError("UnexpectedTaskState", "taken");
     await recover(stage, { failsMigration: true });
     expect(stage.did.at(-1)).toEqual(["migration_save", ofMove("error"), ID]);
   });
 
   test.each([
-    ["no move of this was to be ended", new UnexpectedTaskState("taken"), false],
-    ["the move has ended otherwise", new InvalidMigrationState("done"), true],
+    ["no move of this was to be ended", new ConductorError("UnexpectedTaskState", "taken"), false],
+    ["the move has ended otherwise", new ConductorError("InvalidMigrationState", "done"), true],
     ["the conductor fails", new Error("conductor"), true],
   ])("%s: that goes up", async (_, error, failsMigration) => {
     const stage = staged();

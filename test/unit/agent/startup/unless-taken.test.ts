@@ -1,25 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { endMove, requireAsFound, unlessTaken } from "../../../../src/agent/startup/unless-taken.js";
-import {
-  InstanceNotFound,
-  InvalidMigrationState,
-  MigrationNotFound,
-  ObjectActionError,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { StartStage } from "../support/start-stage.js";
 
-const HOST_CHANGED = new ObjectActionError("x", { reason: "host changed" });
+const HOST_CHANGED = new ConductorError("ObjectActionError", "x", { reason: "host changed" });
 const TAKEN = [
-  new InstanceNotFound("x"),
-  new UnexpectedTaskState("x"),
-  new UnexpectedVmState("x"),
-  new MigrationNotFound("x"),
+  new ConductorError("InstanceNotFound", "x"),
+  new ConductorError("UnexpectedTaskState", "x"),
+  new ConductorError("UnexpectedVmState", "x"),
+  new ConductorError("MigrationNotFound", "x"),
   HOST_CHANGED,
 ];
-const OURS = [new ObjectActionError("x", { reason: "another" }), new ObjectActionError("x"), new Error("x")];
+const OURS = [
+  new ConductorError("ObjectActionError", "x", { reason: "another" }),
+  new ConductorError("ObjectActionError", "x"),
+  new Error("x"),
+];
 
 function outcome(work: Promise<unknown>): Promise<unknown> {
   return work.then(
@@ -29,12 +26,15 @@ function outcome(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe("9.2 an instance that somebody else has by now", () => {
-  test.each([...TAKEN, new InvalidMigrationState("x")])("%o: is left, and that is said", async (error) => {
-    const stage = new StartStage();
-    const fields = { instance: "vm", migration: 7 };
-    expect(await outcome(unlessTaken(stage.services, fields, async () => Promise.reject(error)))).toBeNull();
-    expect(stage.runtime.logs).toMatchObject([{ level: "info", fields: { ...fields, err: error } }]);
-  });
+  test.each([...TAKEN, new ConductorError("InvalidMigrationState", "x")])(
+    "%o: is left, and that is said",
+    async (error) => {
+      const stage = new StartStage();
+      const fields = { instance: "vm", migration: 7 };
+      expect(await outcome(unlessTaken(stage.services, fields, async () => Promise.reject(error)))).toBeNull();
+      expect(stage.runtime.logs).toMatchObject([{ level: "info", fields: { ...fields, err: error } }]);
+    },
+  );
 
   test.each(OURS)("%o: says nothing of that, and goes up", async (error) => {
     const stage = new StartStage();
@@ -109,7 +109,7 @@ describe("the last write about a move", () => {
     expect(stage.runtime.logs).toMatchObject([{ level: "info", fields }]);
   });
 
-  test.each([...OURS, new InvalidMigrationState("x")])("%o goes up", async (error) => {
+  test.each([...OURS, new ConductorError("InvalidMigrationState", "x")])("%o goes up", async (error) => {
     const stage = new StartStage();
     stage.replies.save_together = error;
     expect(await outcome(endMove(stage.services, { instance, migration }, "req-1"))).toBe(error);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { removeDeletedInstancesAllocations } from "../../../../src/agent/tracker/allocation-cleanup.js";
-import { ResourceProviderAllocationRetrievalFailed } from "../../../../src/placement-client/errors.js";
+import { createAllocationError } from "../../../../src/placement-client/errors.js";
 import { type Instance, MIGRATION_STATUSES, type MigrationStatus } from "../../../../src/records/index.js";
 import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";
 
@@ -43,7 +43,8 @@ describe("4.6 who holds something on a node", () => {
 
   test("a node without a provider has nothing to clean, and gets one; what cannot be read is an error", async () => {
     const missing = holding();
-    missing.replies["placement.getAllocationsForProvider"] = new ResourceProviderAllocationRetrievalFailed(
+    missing.replies["placement.getAllocationsForProvider"] = createAllocationError(
+      "ResourceProviderAllocationRetrievalFailed",
       "node-uuid",
       "x",
       { status: 404, describe: () => "404" },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { initComputeNode } from "../../../../src/agent/tracker/compute-nodes.js";
-import { DuplicateRecord } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import type { AvailableResource } from "../../../../src/virt/types.js";
 import { NODE, TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";
@@ -108,7 +108,7 @@ describe("4.4 step 2: the node's row", () => {
 
   test("no-node-undelete: upstream fails there", async () => {
     const stage = staged({ row: { deleted: 1 }, options: { noNodeUndelete: true } });
-    await expect(init(stage)).rejects.toThrow(DuplicateRecord);
+    await expect(init(stage)).rejects.toMatchObject({ code: "DuplicateRecord" });
     const alive = staged({ row: {}, options: { noNodeUndelete: true } });
     expect((await init(alive)).isNew).toBe(false);
   });
@@ -167,7 +167,7 @@ describe("4.4 step 2: the node's row", () => {
     ["another uuid has host and name", {}, "put the uuid of that row into compute_id"],
   ])("2.4 %s: it says what to do", async (_, data, text) => {
     const stage = staged();
-    stage.replies.compute_node_create = new DuplicateRecord("exists", data);
+    stage.replies.compute_node_create = new ConductorError("DuplicateRecord", "exists", data);
     await expect(init(stage)).rejects.toThrow(
       expect.objectContaining({ name: "InvalidConfiguration", message: expect.stringContaining(text) }),
     );

@@ -5,7 +5,7 @@ import {
   countRecords,
   SingleReader,
 } from "../../../../src/agent/tracker/node-records.js";
-import { InstanceNotFound, InvalidMigrationState, ObjectActionError } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import {
   type AssignedResource,
   type Instance,
@@ -63,8 +63,8 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
   });
 
   test.each([
-    ["evacuated", new ObjectActionError("host changed", { reason: "host changed" })],
-    ["deleted", new InstanceNotFound("gone")],
+    ["evacuated", new ConductorError("ObjectActionError", "host changed", { reason: "host changed" })],
+    ["deleted", new ConductorError("InstanceNotFound", "gone")],
   ])("one that was %s since it was read is not taken back, and not counted", async (_, rejection) => {
     const stage = new TrackerStage();
     stage.replies.instance_save = rejection;
@@ -150,7 +150,7 @@ describe("4.4 steps 5 to 10: a node is counted anew", () => {
   test("a move that has ended since it was read, and has given way to the next one, keeps its status", async () => {
     const migrationContext = { migrationId: 9 } as Instance["migrationContext"];
     const stage = new TrackerStage({ instance: { ...RESIZED, migrationContext } });
-    stage.replies.migration_save = new InvalidMigrationState("confirmed");
+    stage.replies.migration_save = new ConductorError("InvalidMigrationState", "confirmed");
     await count(stage, [], [moving()]);
     expect(used(stage)).toBe(0);
     stage.replies.migration_save = new Error("away");

@@ -3,7 +3,7 @@ import {
   updateAvailableResource,
   updateAvailableResourceForNode,
 } from "../../../../src/agent/tracker/update-available-resource.js";
-import { ResourceProviderUpdateConflict } from "../../../../src/placement-client/errors.js";
+import { PlacementError } from "../../../../src/placement-client/errors.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
 import { ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { ProviderTree } from "../../../../src/virt/provider-tree.js";
@@ -262,7 +262,7 @@ describe("4.8 one node's failure", () => {
 });
 
 describe("4.7 a node's providers", () => {
-  const conflict = () => new ResourceProviderUpdateConflict("changed");
+  const conflict = () => new PlacementError("ResourceProviderUpdateConflict", "changed");
 
   test("an update that meets a change is tried four times in all, without delay", async () => {
     const stage = hosting(["node"]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { removeDeletedInstancesAllocations } from "../../../../src/agent/tracker/allocation-cleanup.js";
-import { InvalidMigrationState } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { TrackerStage, type TrackerStageOptions } from "../support/tracker-stage.js";
 
@@ -62,7 +62,7 @@ describe("4.6 row 3 what the migration of a deleted instance holds", () => {
 
   test("stays when somebody moves it on meanwhile", async () => {
     const stage = left();
-    stage.replies.migration_save = new InvalidMigrationState("migration 7 is migrating");
+    stage.replies.migration_save = new ConductorError("InvalidMigrationState", "migration 7 is migrating");
     await clean(stage);
     expect(freed(stage)).toEqual([]);
   });

@@ -1,27 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { nodeErrorEffect } from "../../../../src/agent/tracker/update-available-resource.js";
-import { ComputeHostNotFound, InvalidNodeConfiguration } from "../../../../src/conductor-client/errors.js";
-import {
-  ConnectFailure,
-  PlacementPciException,
-  ResourceProviderCreationFailed,
-  ResourceProviderSyncFailed,
-  ResourceProviderUpdateConflict,
-} from "../../../../src/placement-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
+import { PlacementError } from "../../../../src/placement-client/errors.js";
 import { InvalidConfiguration, ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";
 
 describe("4.8 rows 1-6 errors per node: [startup, periodic]", () => {
   test.each([
-    [new ComputeHostNotFound("x"), "warn", "warn"],
+    [new ConductorError("ComputeHostNotFound", "x"), "warn", "warn"],
     [new ReshapeFailed("x"), "propagate", "propagate"],
     [new ReshapeNeeded("x"), "propagate", "propagate"],
-    [new PlacementPciException("x"), "propagate", "log"],
+    [new PlacementError("PlacementPciException", "x"), "propagate", "log"],
     [new InvalidConfiguration("x"), "propagate", "log"],
-    [new InvalidNodeConfiguration("x"), "log", "log"],
-    [new ConnectFailure("x"), "log", "log"],
-    [new ResourceProviderUpdateConflict("x"), "log", "log"],
-    [new ResourceProviderCreationFailed("x"), "log", "log"],
-    [new ResourceProviderSyncFailed("x"), "log", "log"],
+    [new ConductorError("InvalidNodeConfiguration", "x"), "log", "log"],
+    [new PlacementError("ConnectFailure", "x"), "log", "log"],
+    [new PlacementError("ResourceProviderUpdateConflict", "x"), "log", "log"],
+    [new PlacementError("ResourceProviderCreationFailed", "x"), "log", "log"],
+    [new PlacementError("ResourceProviderSyncFailed", "x"), "log", "log"],
     [new VirtDriverNotReady("x"), "log", "log"],
     [new TypeError("x"), "log", "log"],
     ["thrown text", "log", "log"],

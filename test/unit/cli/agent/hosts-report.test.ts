@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LeaseRejectedError } from "../../../../src/agent/rejections.js";
+import { StartRejectedError } from "../../../../src/agent/rejections.js";
 import { HostsReport } from "../../../../src/cli/agent/host-reports.js";
 import type { AgentHostStatus } from "../../../../src/cli/agent/hosts.js";
 import { expandHosts } from "../../../../src/records/host-names.js";
@@ -29,7 +29,7 @@ test("the start of a thousand hosts logs a few lines, with each reason why one d
   const { runtime, report, lines } = begin("n[0001-1000]");
   await runtime.advance(5_000);
   const held = (host: string) =>
-    new LeaseRejectedError({ found: `another agent acts for host ${host}`, hint: "stop it" });
+    new StartRejectedError("host-lease-held", { found: `another agent acts for host ${host}`, hint: "stop it" });
   for (const host of expandHosts("n[0001-1000]")) {
     report.warned(host, "new here");
     if (host > "n0986") {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { CloudConfigInvalid, CloudUnreachable, NoLocalCloud } from "../../../../src/audit/cloud/errors.js";
 import { exitCodeOf, toDo } from "../../../../src/cli/ui/exit-code.js";
-import { ConductorUnreachable, JoinTokenRejected } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/local/cloud-session.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { BrokerRejectedError } from "../../../../src/runtime/message-broker.js";
@@ -16,10 +16,10 @@ it("names the options for the kind of queues when a broker rejects the declared 
 
 it.each([
   new CloudUnreachable("no answer"),
-  new ConductorUnreachable("no answer"),
+  new ConductorError("ConductorUnreachable", "no answer"),
   new HttpConnectFailure("http://127.0.0.1:1", "ECONNREFUSED"),
   new HttpTimeout("http://127.0.0.1:1", 60_000),
-  new JoinTokenRejected("wrong"),
+  new ConductorError("JoinTokenRefused", "wrong"),
   new NoClusterHere("no cluster"),
   new NoLocalCloud("no cluster"),
 ])("exits with 4 for $name: no control plane responds", (error) => {

@@ -1,4 +1,4 @@
-import { MessagingTimeout, NotImplementedError } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { ComputeDeps } from "../../../../src/control-plane/compute/api/deps.js";
 import type { Resource } from "../../../../src/control-plane/compute/quotas/resources.js";
 import type { AgentBus } from "../../../../src/control-plane/conductor/agent-messages.js";
@@ -94,9 +94,10 @@ export class ApiWorld {
       call: async (host, method, params) => {
         this.calls.push({ host, method, params });
         if (!this.agentResponds) {
-          throw new MessagingTimeout(`no agent serves ${host}`);
+          throw new ConductorError("MessagingTimeout", `no agent serves ${host}`);
         }
-        const reply = this.agentReplies[method] ?? new NotImplementedError(`driver fake has no ${method}`);
+        const reply =
+          this.agentReplies[method] ?? new ConductorError("NotImplementedError", `driver fake has no ${method}`);
         if (reply instanceof Error) {
           throw reply;
         }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ConductorError, ServiceNotFound } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { type Caller, Dispatcher, type DispatcherDeps } from "../../../../src/control-plane/conductor/dispatcher.js";
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
 import type { Session, ValidRequest } from "../../../../src/control-plane/conductor/session.js";
@@ -145,7 +145,7 @@ describe("writes are executed once", () => {
       service_report_state: () => {
         count += 1;
         store.tasks.add({ kind: "delete_local", instanceUuid: "cccccccc-0000-4000-8000-000000000001", requestId: "r" });
-        throw new ServiceNotFound("gone", { id: 1 });
+        throw new ConductorError("ServiceNotFound", "gone", { id: 1 });
       },
     };
     expect(ask(...WRITE)).toMatchObject(error(-32000, "ServiceNotFound"));
@@ -192,7 +192,7 @@ describe("calls to other agents are executed once", () => {
     expect(callers).toHaveLength(1);
     handlers = {
       agent_call: async () => {
-        throw new ConductorError("refused");
+        throw new ConductorError("ConductorError", "refused");
       },
     };
     expect(await ask(...ASK, { id: 2 })).toMatchObject(error(-32000, "ConductorError"));

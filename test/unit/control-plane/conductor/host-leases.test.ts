@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { HostLeaseHeld } from "../../../../src/conductor-client/errors.js";
+import { type ConductorError, isConductorError } from "../../../../src/conductor-client/errors.js";
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
 import type { AgentIdentity, Session } from "../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
@@ -39,11 +39,11 @@ function connection() {
   return { session: session as unknown as Session & { lastFrameAt: number }, notified };
 }
 
-function rejectionOf(work: () => unknown): HostLeaseHeld {
+function rejectionOf(work: () => unknown): ConductorError {
   try {
     work();
   } catch (error) {
-    if (error instanceof HostLeaseHeld) {
+    if (isConductorError(error, "HostLeaseHeld")) {
       return error;
     }
     throw error;
@@ -123,8 +123,8 @@ describe("the lease of a host", () => {
       `host ${HOST} is held by another live agent: pid 3 on machine m, boot id one, last seen 50.0 s ago. ` +
         "Stop that agent, or start this one with another --host",
     );
-    expect(() => leases.assertHolder(HOST, "three")).toThrow(HostLeaseHeld);
-    expect(() => leases.assertHolder(HOST, undefined)).toThrow(HostLeaseHeld);
+    expect(() => leases.assertHolder(HOST, "three")).toThrow(expect.objectContaining({ code: "HostLeaseHeld" }));
+    expect(() => leases.assertHolder(HOST, undefined)).toThrow(expect.objectContaining({ code: "HostLeaseHeld" }));
     expect(() => leases.assertHolder(HOST, "one")).not.toThrow();
     expect(() => leases.assertHolder("devstack2", "three")).not.toThrow();
   });
@@ -178,7 +178,7 @@ describe("the lease of a host", () => {
       if (goes) {
         expect(acquire().loser).toBeUndefined();
       } else {
-        expect(acquire).toThrow(HostLeaseHeld);
+        expect(acquire).toThrow(expect.objectContaining({ code: "HostLeaseHeld" }));
       }
     }
   });
@@ -201,7 +201,9 @@ describe("the lease of a host", () => {
     leases.acquire(HOST, connection().session, ONE);
     leases = anew();
     expect(leases.describe(HOST)).toMatchObject({ bootId: "one", connected: false, freeIn: TTL });
-    expect(() => leases.acquire(HOST, connection().session, THREE)).toThrow(HostLeaseHeld);
+    expect(() => leases.acquire(HOST, connection().session, THREE)).toThrow(
+      expect.objectContaining({ code: "HostLeaseHeld" }),
+    );
     await runtime.advance(TTL);
     expect(leases.describe(HOST)).toBeNull();
     leases.acquire(HOST, connection().session, THREE);

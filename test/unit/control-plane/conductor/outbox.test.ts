@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { InvalidParameters, MessagingTimeout } from "../../../../src/conductor-client/errors.js";
 import { AgentMessages } from "../../../../src/control-plane/conductor/agent-messages.js";
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
 import { MoveEnds, Outbox } from "../../../../src/control-plane/conductor/outbox.js";
@@ -167,7 +166,7 @@ describe("messages to agents", () => {
       { method: "terminate_instance", params: `{"instanceUuid":"${I}","requestId":"req-1"}`, requestId: "req-1" },
     ]);
     expect(() => messages.forwardCast("h", "terminate_instance", { instanceUuid: 1 }, "req-1")).toThrow(
-      InvalidParameters,
+      expect.objectContaining({ code: "InvalidParameters" }),
     );
     expect(store.messages.pending("h")).toHaveLength(1);
   });
@@ -188,16 +187,16 @@ describe("messages to agents", () => {
     expect(await called).toBeNull();
     requests[1]?.resolve("no answer to it");
     await expect(forwarded).rejects.toThrow("the agent of host h returned an invalid result of confirm_resize");
-    await expect(messages.forwardCall("h", "confirm_resize", {}, { requestId: "r" })).rejects.toThrow(
-      InvalidParameters,
-    );
+    await expect(messages.forwardCall("h", "confirm_resize", {}, { requestId: "r" })).rejects.toMatchObject({
+      code: "InvalidParameters",
+    });
   });
 
   test("a call to a host that is not served fails immediately, and reports whether its agent is connected", async () => {
     const params = { instanceUuid: I, migrationId: 1, requestId: "req-1" };
     const call = () => messages.call("h", "confirm_resize", params, { requestId: "req-1" });
     const failure = await call().catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(MessagingTimeout);
+    expect(failure).toMatchObject({ code: "MessagingTimeout" });
     expect(failure).toMatchObject({
       message: "host h: confirm_resize cannot be called: no agent serves it",
       data: { host: "h", method: "confirm_resize" },

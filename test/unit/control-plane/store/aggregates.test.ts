@@ -1,11 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { InvalidParameters } from "../../../../src/conductor-client/errors.js";
-import {
-  AggregateHostExists,
-  AggregateHostNotFound,
-  AggregateNameExists,
-  AggregateNotFound,
-} from "../../../../src/control-plane/store/store-errors.js";
 import { addService, errorOf, memoryStore } from "./support.js";
 
 describe("host aggregates", () => {
@@ -28,12 +21,20 @@ describe("host aggregates", () => {
     const first = store.aggregates.create({ name: "rack1", metadata: { a: "1" } });
     const second = store.aggregates.create({ name: "rack2", metadata: {} });
     store.aggregates.addHost(first.id, "devstack1");
-    expect(errorOf(() => store.aggregates.create({ name: "rack1", metadata: {} }))).toBeInstanceOf(AggregateNameExists);
-    expect(errorOf(() => store.aggregates.update(second.id, { name: "rack1" }))).toBeInstanceOf(AggregateNameExists);
-    expect(errorOf(() => store.aggregates.addHost(first.id, "devstack1"))).toBeInstanceOf(AggregateHostExists);
-    expect(errorOf(() => store.aggregates.removeHost(second.id, "devstack1"))).toBeInstanceOf(AggregateHostNotFound);
+    expect(errorOf(() => store.aggregates.create({ name: "rack1", metadata: {} }))).toMatchObject({
+      code: "AggregateNameExists",
+    });
+    expect(errorOf(() => store.aggregates.update(second.id, { name: "rack1" }))).toMatchObject({
+      code: "AggregateNameExists",
+    });
+    expect(errorOf(() => store.aggregates.addHost(first.id, "devstack1"))).toMatchObject({
+      code: "AggregateHostExists",
+    });
+    expect(errorOf(() => store.aggregates.removeHost(second.id, "devstack1"))).toMatchObject({
+      code: "AggregateHostNotFound",
+    });
     store.aggregates.destroy(first.id);
-    expect(errorOf(() => store.aggregates.destroy(first.id))).toBeInstanceOf(AggregateNotFound);
+    expect(errorOf(() => store.aggregates.destroy(first.id))).toMatchObject({ code: "AggregateNotFound" });
     expect(store.aggregates.byHost("devstack1")).toEqual([]);
     expect(store.aggregates.create({ name: "rack1", metadata: {} })).toMatchObject({ hosts: [], metadata: {} });
   });
@@ -42,8 +43,8 @@ describe("host aggregates", () => {
     const { store } = await memoryStore();
     const { id } = store.aggregates.create({ name: "rack1", metadata: {} });
     const broken = { name: "rack2", metadata: { key: "x".repeat(256) } };
-    expect(errorOf(() => store.aggregates.update(id, broken))).toBeInstanceOf(InvalidParameters);
-    expect(errorOf(() => store.aggregates.create(broken))).toBeInstanceOf(InvalidParameters);
+    expect(errorOf(() => store.aggregates.update(id, broken))).toMatchObject({ code: "InvalidParameters" });
+    expect(errorOf(() => store.aggregates.create(broken))).toMatchObject({ code: "InvalidParameters" });
     expect(store.aggregates.list()).toMatchObject([{ name: "rack1", metadata: {} }]);
   });
 });

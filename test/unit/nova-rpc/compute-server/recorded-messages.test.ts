@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ObjectActionError } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import { AGENT_METHODS } from "../../../../src/conductor-client/methods/agent.js";
 import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
 import { errorOf, failureOf } from "../../../../src/nova-rpc/messages/failures.js";
@@ -192,7 +192,7 @@ describe("failures", () => {
       errorOf(JSON.stringify({ ...failure, class: name, kwargs: { actual: both } })).data.actual;
     expect(of("UnexpectedTaskStateError")).toBeNull();
     expect(of("UnexpectedVMStateError")).toBe("soft-delete");
-    const actionError = new ObjectActionError("the guest is not here", { reason: "no guest" });
+    const actionError = new ConductorError("ObjectActionError", "the guest is not here", { reason: "no guest" });
     expect(errorOf(failureOf(actionError)), "a source goes by it").toMatchObject({
       name: "ObjectActionError",
       data: { reason: "no guest" },

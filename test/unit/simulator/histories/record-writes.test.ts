@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MessagingTimeout } from "../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import { RecordWrites } from "../../../simulator/histories/record-writes.js";
@@ -65,7 +65,7 @@ describe("compare-and-swap writes of agents", () => {
   it("may or may not have been carried out, where no answer came", async () => {
     const { writes, save } = await world((store) => (id, changes) => {
       store.instances.save(id, changes);
-      throw new MessagingTimeout("no answer");
+      throw new ConductorError("MessagingTimeout", "no answer");
     });
     await save("powering-off", [null]);
     expect(writes.violations()).toEqual([]);

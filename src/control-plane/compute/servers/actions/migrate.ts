@@ -1,4 +1,4 @@
-import { InstanceInvalidState, messageOf, UNSUITABLE_HOST_ERRORS } from "../../../conductor/tasks/faults.js";
+import { InstanceInvalidState, isUnsuitableHost, messageOf } from "../../../conductor/tasks/faults.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
@@ -168,6 +168,5 @@ function toResponse({ task }: StoredTask, failure: unknown): ComputeResponse {
       `Cannot 'os-migrateLive' instance ${task.instanceUuid} while it is in power_state ${failure.powerState}`,
     );
   }
-  const unsuitable = UNSUITABLE_HOST_ERRORS.some((kind) => failure instanceof kind);
-  throw unsuitable ? badRequest(messageOf(failure)) : failure;
+  throw isUnsuitableHost(failure) ? badRequest(messageOf(failure)) : failure;
 }

@@ -7,7 +7,7 @@ import {
   withActionEvent,
   withActionEventAndFault,
 } from "../../../../../src/agent/operations/flow/error-wrappers.js";
-import { InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { InstanceChanges } from "../../../../../src/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
 import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
@@ -31,7 +31,7 @@ function failWith(error: unknown) {
 describe("1.6 error wrappers of agent operations", () => {
   test("1.6 reverts task state: any exception except UnexpectedTaskState", async () => {
     const { context, vm, row } = await setUp();
-    const conflict = new UnexpectedTaskState("deleting");
+    const conflict = new ConductorError("UnexpectedTaskState", "deleting");
     await expect(
       revertingTaskState(context, { instanceUuid: vm.uuid, requestId: "req-1" }, failWith(conflict)),
     ).rejects.toBe(conflict);
@@ -45,7 +45,9 @@ describe("1.6 error wrappers of agent operations", () => {
 
   test("1.6 fault recording: any exception except InstanceNotFound", async () => {
     const { context, vm, world } = await setUp();
-    await expect(recordingFault(context, vm.uuid, failWith(new InstanceNotFound("gone")))).rejects.toThrow("gone");
+    await expect(
+      recordingFault(context, vm.uuid, failWith(new ConductorError("InstanceNotFound", "gone"))),
+    ).rejects.toThrow("gone");
     expect(world.store.instances.fault(vm.uuid)).toBeNull();
     await expect(recordingFault(context, vm.uuid, failWith(new Error("it broke")))).rejects.toThrow("it broke");
     expect(world.store.instances.fault(vm.uuid)).toMatchObject({ message: "Error", code: 500, host: "h1" });

@@ -47,7 +47,7 @@ describe("6.2 vm resized, step by step", () => {
 
   it.each([
     ["does not reply", undefined],
-    ["rejects it", new ConductorError("busy")],
+    ["rejects it", new ConductorError("ConductorError", "busy")],
     ["replies without confirming", null],
   ])("a source that %s: its allocations are deleted by force, and the migration is in error", async (_what, reply) => {
     const world = await resized("confirming");

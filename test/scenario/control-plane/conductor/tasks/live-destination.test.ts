@@ -32,7 +32,7 @@ describe("6.5 row 4: unsuitable hosts", () => {
     world.bench.agentReplies.set(CHECK, ({ host }) => {
       calls += 1;
       if (calls === 1) {
-        throw new ConductorError("the CPU lacks avx512");
+        throw new ConductorError("ConductorError", "the CPU lacks avx512");
       }
       return { found: host };
     });
@@ -95,7 +95,7 @@ describe("6.5 row 4: unsuitable hosts", () => {
     world.bench.agentReplies.set(CHECK, () => {
       calls += 1;
       if (calls === 1) {
-        throw new ConductorError("no");
+        throw new ConductorError("ConductorError", "no");
       }
       return {};
     });
@@ -219,7 +219,7 @@ describe("6.5 row 4f: an unsuitable forced host", () => {
   it("a host that rejects the check loses its claim, and no other is tried", async () => {
     const world = await guest({ hosts: 3 });
     world.bench.agentReplies.set(CHECK, () => {
-      throw new ConductorError("the CPU lacks avx512");
+      throw new ConductorError("ConductorError", "the CPU lacks avx512");
     });
     const lines = await stepsOf(world.bench, forced(world));
     const message = "Migration pre-check error: the CPU lacks avx512";

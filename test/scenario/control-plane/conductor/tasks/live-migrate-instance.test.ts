@@ -103,7 +103,7 @@ describe("6.5 live migration", () => {
     bench.agentReplies.set(CHECK, ({ host }) => {
       checkedHosts.push(host);
       if (checkedHosts.length === 1) {
-        throw new ConductorError("InvalidCPUInfo: the CPU lacks avx512");
+        throw new ConductorError("ConductorError", "InvalidCPUInfo: the CPU lacks avx512");
       }
       return {};
     });

@@ -1,12 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RequestOf } from "../../../../../src/agent/operations/flow/contract.js";
-import {
-  ConductorUnreachable,
-  InstanceNotFound,
-  UnexpectedDeletingTaskState,
-  UnexpectedTaskState,
-  UnexpectedVmState,
-} from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { publicMessageOf } from "../../../../../src/runtime/error-messages.js";
 import { BuildAbortException } from "../../../../../src/virt/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
@@ -115,16 +109,17 @@ describe("6.1 rows 4 to 7", () => {
 });
 
 describe("6.1 row 4, it is not to be built any more", () => {
-  test.each([new InstanceNotFound("gone"), new UnexpectedTaskState("taken"), new UnexpectedVmState("reset")])(
-    "%o: what was claimed goes, and there is no event",
-    async (error) => {
-      const stage = building();
-      stage.replies.instance_save = error;
-      expect(await build(stage)).toBeNull();
-      expect(stage.did.slice(1)).toEqual([RELEASE]);
-      expect(stage.events).toEqual([]);
-    },
-  );
+  test.each([
+    new ConductorError("InstanceNotFound", "gone"),
+    new ConductorError("UnexpectedTaskState", "taken"),
+    new ConductorError("UnexpectedVmState", "reset"),
+  ])("%o: what was claimed goes, and there is no event", async (error) => {
+    const stage = building();
+    stage.replies.instance_save = error;
+    expect(await build(stage)).toBeNull();
+    expect(stage.did.slice(1)).toEqual([RELEASE]);
+    expect(stage.events).toEqual([]);
+  });
 
   test("a conductor that fails is an error, and leaves all as it is", async () => {
     const stage = building();
@@ -203,7 +198,7 @@ describe("6.1 second table: in error", () => {
       Object.assign(new Error("broken"), { name: "ImageUnacceptable" }),
       { retry: RETRY },
     ],
-    ["as somebody has reset its state", new UnexpectedTaskState("broken"), { retry: RETRY }],
+    ["as somebody has reset its state", new ConductorError("UnexpectedTaskState", "broken"), { retry: RETRY }],
   ])("%s: fault, off the host, allocations", async (_, error, request) => {
     const stage = building();
     stage.replies["driver.spawn"] = error;
@@ -274,15 +269,15 @@ describe("6.1 second table: in error", () => {
 describe("6.1 second table: forgotten", () => {
   const removed = [["claim.abort", { instance: NOWHERE }], RELEASE];
 
-  test.each([new InstanceNotFound("gone"), new UnexpectedDeletingTaskState("deleting")])(
-    "%o: the delete waits for its turn, and finds the instance here",
-    async (error) => {
-      const stage = building();
-      stage.replies["driver.spawn"] = error;
-      expect(await build(stage, { retry: RETRY })).toBeNull();
-      expect(since(stage, "driver.spawn")).toEqual(CLEANED);
-    },
-  );
+  test.each([
+    new ConductorError("InstanceNotFound", "gone"),
+    new ConductorError("UnexpectedDeletingTaskState", "deleting"),
+  ])("%o: the delete waits for its turn, and finds the instance here", async (error) => {
+    const stage = building();
+    stage.replies["driver.spawn"] = error;
+    expect(await build(stage, { retry: RETRY })).toBeNull();
+    expect(since(stage, "driver.spawn")).toEqual(CLEANED);
+  });
 
   test.each<[string, (stage: FlowStage) => void, boolean]>([
     ["being deleted, here", (stage) => Object.assign(stage.instance ?? {}, { taskState: "deleting" }), false],
@@ -311,7 +306,7 @@ describe("6.1 second table: forgotten", () => {
     stage.replies["driver.spawn"] = new Error("broken");
     stage.replies["claim.abort"] = () => {
       Object.assign(stage.instance ?? {}, { taskState: "deleting" });
-      return new UnexpectedTaskState("deleting");
+      return new ConductorError("UnexpectedTaskState", "deleting");
     };
     await build(stage, request);
     expect(since(stage, "claim.abort")).toEqual([]);
@@ -333,8 +328,8 @@ describe("6.1 second table: forgotten", () => {
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {
     const stage = building();
-    stage.replies["tracker.instanceClaim"] = new ConductorUnreachable("away");
-    expect(await build(stage, { retry: RETRY })).toBeInstanceOf(ConductorUnreachable);
+    stage.replies["tracker.instanceClaim"] = new ConductorError("ConductorUnreachable", "away");
+    expect(await build(stage, { retry: RETRY })).toMatchObject({ code: "ConductorUnreachable" });
     expect(stage.calls.at(-1)).toBe("tracker.instanceClaim");
     expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Error"]);
   });

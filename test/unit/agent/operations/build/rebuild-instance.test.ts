@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
 function rebuilding(options: StageOptions = {}) {
@@ -86,7 +86,7 @@ describe("6.6 rebuild in place, step by step", () => {
 
   test("being deleted meanwhile: left to the delete", async () => {
     const stage = rebuilding({ quirks: ["rebuild-strips-allocations"] });
-    stage.replies.instance_save = new UnexpectedDeletingTaskState("deleting");
+    stage.replies.instance_save = new ConductorError("UnexpectedDeletingTaskState", "deleting");
     expect(await rebuild(stage)).toBeNull();
     expect(stage.calls.slice(1)).toEqual(["instance_save"]);
     expect(stage.events).toEqual(["compute_rebuild_instance", "Success"]);
@@ -108,7 +108,12 @@ describe("6.6 rebuild in place, step by step", () => {
       new Error("broken"),
       false,
     ],
-    ["of somebody else's", { quirks: ["rebuild-strips-allocations"] }, new UnexpectedTaskState("taken"), false],
+    [
+      "of somebody else's",
+      { quirks: ["rebuild-strips-allocations"] },
+      new ConductorError("UnexpectedTaskState", "taken"),
+      false,
+    ],
   ])("rebuild-strips-allocations %s", async (_, staged, error, strips) => {
     const stage = rebuilding(staged);
     stage.replies["driver.spawn"] = error;

@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ConductorUnreachable,
-  InstanceNotFound,
-  UnexpectedTaskState,
-} from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { flavorColumns } from "../../../../../src/records/index.js";
 import {
   ALLOCATIONS,
@@ -130,8 +126,8 @@ describe("6.3 row 7, on the destination", () => {
   });
 
   test.each([
-    [new InstanceNotFound("gone"), []],
-    [new UnexpectedTaskState("somebody else's"), [ERROR_IF_SOFT_DELETED]],
+    [new ConductorError("InstanceNotFound", "gone"), []],
+    [new ConductorError("UnexpectedTaskState", "somebody else's"), [ERROR_IF_SOFT_DELETED]],
   ])(
     "%o while it is begun: its half goes, the move ends, and the row is left to who has it",
     async (error, alsoDone) => {
@@ -149,8 +145,8 @@ describe("6.3 row 7, on the destination", () => {
 
   test("a conductor that is silent: what was done is left as after a crash", async () => {
     const stage = staged();
-    stage.replies["tracker.saveMove"] = new ConductorUnreachable("away");
-    expect(await finish(stage)).toBeInstanceOf(ConductorUnreachable);
+    stage.replies["tracker.saveMove"] = new ConductorError("ConductorUnreachable", "away");
+    expect(await finish(stage)).toMatchObject({ code: "ConductorUnreachable" });
     expect(stage.calls).toEqual(["tracker.saveMove"]);
     expect(stage.operations.incoming.size).toBe(0);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConductorUnreachable, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, flavorColumns, type InstanceChanges } from "../../../../../src/records/index.js";
 import {
   ALLOCATIONS,
@@ -137,7 +137,7 @@ describe('6.3 "Revert", on the source', () => {
 
   test("taken by another request: the migration's allocations are removed, and only the migration ends", async () => {
     const stage = staged();
-    stage.replies["tracker.saveMove"] = new UnexpectedTaskState("taken");
+    stage.replies["tracker.saveMove"] = new ConductorError("UnexpectedTaskState", "taken");
     expect(await finish(stage)).toBeNull();
     expect(stage.did.slice(-3)).toEqual([
       ALLOCATIONS_DROPPED,
@@ -149,8 +149,8 @@ describe('6.3 "Revert", on the source', () => {
 
   test("a conductor that is silent: left as after a crash", async () => {
     const stage = staged();
-    stage.replies["tracker.saveMove"] = new ConductorUnreachable("away");
-    expect(await finish(stage)).toBeInstanceOf(ConductorUnreachable);
+    stage.replies["tracker.saveMove"] = new ConductorError("ConductorUnreachable", "away");
+    expect(await finish(stage)).toMatchObject({ code: "ConductorUnreachable" });
     expect(stage.calls).toEqual(["tracker.saveMove"]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InvalidMigrationState, UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import {
   DISK_INFO,
   MIGRATION_STATUSES,
@@ -207,8 +207,8 @@ describe("2.6 OPT an abandoned cold move", () => {
   });
 
   test.each([
-    ["the status", "migration_save", new InvalidMigrationState("gone on")],
-    ["the task", "tracker.saveMove", new UnexpectedTaskState("taken")],
+    ["the status", "migration_save", new ConductorError("InvalidMigrationState", "gone on")],
+    ["the task", "tracker.saveMove", new ConductorError("UnexpectedTaskState", "taken")],
   ])("%s has gone on meanwhile: that is no failure", async (_, call, error) => {
     const stage = left({});
     stage.replies[call] = error;

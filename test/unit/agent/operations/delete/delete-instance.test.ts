@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InstanceNotFound } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { HostEpochOutdated } from "../../../../../src/virt/errors.js";
 import { DISKS, FlowStage, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
@@ -104,8 +104,8 @@ describe('6.2 "host up"', () => {
 
   test("a row that is gone meanwhile gets no state, and the error is still reported", async () => {
     const stage = deleting();
-    stage.replies["tracker.saveInstance"] = new InstanceNotFound("gone");
-    expect(await terminate(stage)).toBeInstanceOf(InstanceNotFound);
+    stage.replies["tracker.saveInstance"] = new ConductorError("InstanceNotFound", "gone");
+    expect(await terminate(stage)).toMatchObject({ code: "InstanceNotFound" });
     expect(stage.logged("could not set the instance to error")).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InvalidMigrationState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { FlowStage, REQUEST } from "../../support/flow-stage.js";
 import { TO_HERE } from "../../support/staged-move.js";
 
@@ -64,7 +64,7 @@ describe("6.7 row 4 OPT, the guest of a failed evacuation cannot be removed: it 
   test("the instance is here by then, and the evacuation has come to its end: that stays", async () => {
     const stage = await left();
     Object.assign(stage.instance ?? {}, { host: "here" });
-    stage.replies.migration_save = new InvalidMigrationState("done");
+    stage.replies.migration_save = new ConductorError("InvalidMigrationState", "done");
     await stage.operations.removeLeftGuests();
     expect(stage.logged("could not remove the leftover guest")).toBe(1);
     await stage.operations.removeLeftGuests();

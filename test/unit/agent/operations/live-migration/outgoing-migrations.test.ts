@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ConductorUnreachable,
-  InstanceNotFound,
-  InvalidMigrationState,
-} from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { type FlowStage, VM } from "../../support/flow-stage.js";
 import { BACK, migrateLive, moves, recovers, stagedLive } from "../../support/staged-live.js";
@@ -35,9 +31,9 @@ describe("8.5 the guest runs on the destination while its memory still comes", (
   test("told twice, or too late, does no harm; another failure is one", async () => {
     const stage = stagedLive();
     await migrateLive(stage, async (options) => {
-      stage.replies.migration_save = new InvalidMigrationState("completed");
+      stage.replies.migration_save = new ConductorError("InvalidMigrationState", "completed");
       await expect(say(stage)).resolves.toBeUndefined();
-      stage.replies.migration_save = new ConductorUnreachable("away");
+      stage.replies.migration_save = new ConductorError("ConductorUnreachable", "away");
       await expect(say(stage)).rejects.toThrow("away");
       stage.replies.migration_save = undefined;
       await moves(options);
@@ -72,7 +68,7 @@ describe("6.2 a delete stops the live migration of its instance, and waits for i
     const stage = stagedLive();
     let deleting: Promise<unknown> | undefined;
     await migrateLive(stage, async (options) => {
-      stage.replies.instance_get = new InstanceNotFound("gone");
+      stage.replies.instance_get = new ConductorError("InstanceNotFound", "gone");
       deleting = stage.failure("terminate_instance", {});
       await settled();
       expect(stage.calls).not.toContain("driver.liveMigrationAbort");

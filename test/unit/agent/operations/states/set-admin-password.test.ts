@@ -1,11 +1,4 @@
 import { describe, expect, test } from "vitest";
-import {
-  InstanceAgentNotEnabled,
-  InstancePasswordSetFailed,
-  NotImplementedError,
-  SetAdminPasswdNotSupported,
-  UnexpectedTaskState,
-} from "../../../../../src/conductor-client/errors.js";
 import * as virt from "../../../../../src/virt/errors.js";
 import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 
@@ -32,19 +25,19 @@ describe("6.6 password", () => {
   });
 
   test.each([
-    [new virt.NotImplemented("no"), NotImplementedError, "no"],
-    [new virt.SetAdminPasswdNotSupported("never"), SetAdminPasswdNotSupported, "never"],
-    [new virt.InstanceAgentNotEnabled("off"), InstanceAgentNotEnabled, "off"],
+    [new virt.NotImplemented("no"), "NotImplementedError", "no"],
+    [new virt.SetAdminPasswdNotSupported("never"), "SetAdminPasswdNotSupported", "never"],
+    [new virt.InstanceAgentNotEnabled("off"), "InstanceAgentNotEnabled", "off"],
     [
       new Error("cannot set secret"),
-      InstancePasswordSetFailed,
+      "InstancePasswordSetFailed",
       "Failed to set admin password on vm because error setting admin password",
     ],
   ])("%o: the caller hears %o, nobody the password, and the task ends", async (error, kind, message) => {
     const stage = stageOf();
     stage.replies["driver.setAdminPassword"] = error;
     const failure = await stage.failure(METHOD, { newPass: "secret" });
-    expect(failure).toBeInstanceOf(kind);
+    expect(failure).toMatchObject({ code: kind });
     expect(failure).toMatchObject({ message });
     expect(stage.did.slice(1)).toEqual([
       ["instance_save", { uuid: "vm", changes: { taskState: null }, ofRequest: REQUEST }],
@@ -65,7 +58,7 @@ describe("6.6 password", () => {
   test("an instance that has moved, or whose request was given up, keeps its password", async () => {
     for (const instance of [{ host: "there", taskState: "updating_password" }, { taskState: null }] as const) {
       const stage = stageOf({ instance });
-      expect(await stage.failure(METHOD, { newPass: "secret" })).toBeInstanceOf(UnexpectedTaskState);
+      expect(await stage.failure(METHOD, { newPass: "secret" })).toMatchObject({ code: "UnexpectedTaskState" });
       expect(stage.calls).not.toContain("driver.setAdminPassword");
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UnexpectedTaskState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { GuestNotFound } from "../../../../../src/virt/errors.js";
 import type { SnapshotOptions, SnapshotStage } from "../../../../../src/virt/types.js";
 import { anInstance } from "../../../../fixtures/records.js";
@@ -163,7 +163,7 @@ describe('6.6 "offload"', () => {
     stage.replies[call] = () => {
       stage.instance = anInstance({ ...stage.instance, taskState: "soft-deleting", taskRequestId: "req-theirs" });
     };
-    expect(await offload(stage)).toBeInstanceOf(UnexpectedTaskState);
+    expect(await offload(stage)).toMatchObject({ code: "UnexpectedTaskState" });
     expect(stage.calls.filter((name) => /destroy|deleteAllocation|saveInstance/.test(name))).toEqual(did);
     expect(stage.instance).toMatchObject({ vmState: "shelved", taskState: "soft-deleting" });
   });
@@ -348,7 +348,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     });
 
     test("and a delete has the instance already: it removes the guest", async () => {
-      const stage = await left(new UnexpectedTaskState("deleting"));
+      const stage = await left(new ConductorError("UnexpectedTaskState", "deleting"));
       stage.lines.length = 0;
       await stage.operations.removeLeftGuests();
       expect(stage.calls).toEqual([]);
@@ -359,7 +359,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     const stage = unshelving();
     stage.replies["tracker.saveInstance"] = () => {
       Object.assign(stage.instance ?? {}, { taskState: "deleting" });
-      return new UnexpectedTaskState("deleting");
+      return new ConductorError("UnexpectedTaskState", "deleting");
     };
     expect(await unshelve(stage)).toBeNull();
     expect(stage.calls.slice(-2)).toEqual(["tracker.saveInstance", "driver.destroy"]);
@@ -371,7 +371,7 @@ describe('6.6 "unshelve from offloaded", on the destination', () => {
     ["after it", "tracker.saveInstance", [["claim.abort", { instance: { launchedOn: null, availabilityZone: null } }]]],
   ])("taken by a delete %s: it keeps its task, and is told nothing", async (_, call, aborted) => {
     const stage = unshelving();
-    stage.replies[call] = new UnexpectedTaskState("deleting");
+    stage.replies[call] = new ConductorError("UnexpectedTaskState", "deleting");
     expect(await unshelve(stage)).toBeNull();
     expect(stage.did.slice(stage.did.findLastIndex(([name]) => name === "placement.deleteAllocation"))).toEqual([
       RELEASE,

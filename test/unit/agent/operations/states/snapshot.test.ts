@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UnexpectedDeletingTaskState } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { SnapshotOptions } from "../../../../../src/virt/types.js";
 import { FlowStage, REQUEST, VM } from "../../support/flow-stage.js";
 
@@ -48,7 +48,7 @@ describe('6.6 "snapshot"', () => {
 
   test("of a server that is deleted meanwhile leaves no half image", async () => {
     const stage = snapshotting();
-    stage.replies["driver.snapshot"] = new UnexpectedDeletingTaskState("deleting");
+    stage.replies["driver.snapshot"] = new ConductorError("UnexpectedDeletingTaskState", "deleting");
     await snapshot(stage);
     expect(stage.did.at(-1)).toEqual(["images.removeUnfinished", "image"]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../../../../src/agent/host-lease.js";
-import { ConductorUnreachable } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { GuestNotFound } from "../../../../../src/virt/errors.js";
 import { FlowStage, IMAGE, REQUEST, VM } from "../../support/flow-stage.js";
 
@@ -71,7 +71,7 @@ describe("6.2 soft delete", () => {
 
   test.each([
     ["without the host's lease", new HostLeaseLost("here", "another agent has it")],
-    ["without an answer of the conductor", new ConductorUnreachable("away")],
+    ["without an answer of the conductor", new ConductorError("ConductorUnreachable", "away")],
   ])("one that fails %s leaves the move and the server as after a crash", async (_, error) => {
     const stage = new FlowStage({ instance: { taskState: "soft-deleting" } });
     stage.replies["driver.powerOff"] = error;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ComputeHostNotFound, ConductorError } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { HostProcess, HostState } from "../../../../../src/conductor-client/methods/session.js";
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
 import type { HostSupervisor } from "../../../../../src/control-plane/conductor/host-controls.js";
@@ -185,7 +185,9 @@ describe("an operator's command for a host", () => {
   });
 
   it("is rejected for an unknown host, also without a parent", async () => {
-    await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(ComputeHostNotFound);
+    await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toMatchObject({
+      code: "ComputeHostNotFound",
+    });
     supervisor = undefined;
     await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(
       "no process of this cluster has host x; start one with compute-agent --host x",

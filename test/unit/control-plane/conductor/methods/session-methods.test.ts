@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { HostLeaseHeld, UnsupportedProtocol } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { PROTOCOL_VERSION } from "../../../../../src/conductor-client/wire.js";
 import type { AgentMessages } from "../../../../../src/control-plane/conductor/agent-messages.js";
 import type { Caller } from "../../../../../src/control-plane/conductor/dispatcher.js";
@@ -75,7 +75,9 @@ describe("session_hello", () => {
   ])("refuses version %s of the wire: %s", (protocol, advice) => {
     const hello = () => methods.session_hello({ protocol, ...identity }, callerOf(null));
     const text = `the agent uses protocol version ${protocol}, this conductor supports versions 1 to ${PROTOCOL_VERSION}; ${advice}`;
-    expect(hello).toThrow(new UnsupportedProtocol(text, { found: protocol, expected: PROTOCOL_VERSION, oldest: 1 }));
+    expect(hello).toThrow(
+      new ConductorError("UnsupportedProtocol", text, { found: protocol, expected: PROTOCOL_VERSION, oldest: 1 }),
+    );
     expect(introduced).toEqual([]);
   });
 });
@@ -88,7 +90,7 @@ describe("leases and served hosts", () => {
     expect(outbox.server("h")).toBeUndefined();
     expect(methods.host_serve({ host: "h" }, mine)).toBeNull();
     expect(outbox.server("h")).toBe(mine.session);
-    expect(() => methods.host_serve({ host: "h" }, others)).toThrow(HostLeaseHeld);
+    expect(() => methods.host_serve({ host: "h" }, others)).toThrow(expect.objectContaining({ code: "HostLeaseHeld" }));
     expect(() => methods.host_serve({ host: "other" }, mine)).toThrow(
       "host other cannot be served: this agent does not hold its lease; acquire it first",
     );
@@ -116,7 +118,7 @@ describe("leases and served hosts", () => {
     methods.host_lease({ host: "h" }, dead);
     leases.sessionEnded(dead.session);
     const next = callerOf("two");
-    expect(() => methods.host_lease({ host: "h" }, next)).toThrow(HostLeaseHeld);
+    expect(() => methods.host_lease({ host: "h" }, next)).toThrow(expect.objectContaining({ code: "HostLeaseHeld" }));
     methods.host_lease({ host: "h", holderIsDead: "one" }, next);
     expect(leases.holder("h")).toBe(next.session);
   });
@@ -132,7 +134,9 @@ describe("leases and served hosts", () => {
   });
 
   it("without session_hello there is no lease", () => {
-    expect(() => methods.host_lease({ host: "h" }, callerOf(null))).toThrow(UnsupportedProtocol);
+    expect(() => methods.host_lease({ host: "h" }, callerOf(null))).toThrow(
+      expect.objectContaining({ code: "UnsupportedProtocol" }),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from "vitest";
-import { MessagingTimeout } from "../../../../../src/conductor-client/errors.js";
+import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { AgentBus } from "../../../../../src/control-plane/conductor/agent-messages.js";
 import type { TaskRunner } from "../../../../../src/control-plane/conductor/task-runner.js";
 import type { Scheduler, SchedulerConfig } from "../../../../../src/control-plane/scheduler/scheduler.js";
@@ -58,7 +58,7 @@ export class ConductorBench {
         this.#notify("call", { host, method, params });
         const getReply = this.agentReplies.get(method);
         if (!getReply) {
-          throw new MessagingTimeout(`no agent serves ${host}`);
+          throw new ConductorError("MessagingTimeout", `no agent serves ${host}`);
         }
         return (await getReply({ host, method, params })) as never;
       },
