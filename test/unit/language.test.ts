@@ -42,7 +42,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
 ]);
 
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
-const VAGUE_DOCSTRING = /\/\*\*\s*\*?\s*(?:What|Who|Whose|Of|True:|Null:|Undefined:|False:)\b.*/g;
+const VAGUE_DOCSTRING = /\/\*\*\s*\*?\s*(?:(?:What|Who|Whose|Of)\b|(?:True|False|Null|Undefined):).*/g;
 
 async function sourceFiles(): Promise<readonly string[]> {
   const folders = await Promise.all(
