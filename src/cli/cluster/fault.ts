@@ -91,7 +91,7 @@ export function faultCommand(): Command {
       }
     };
   command
-    .command("set <host> <knob...>")
+    .command("set <host> <rule...>")
     .option("--before-start", "also for hosts that there are not yet: their agents act on it from the first start")
     .description(
       `for example devstack2 driver.finishMigration=fail:once placement.put=409:4 conductor=partition:30s\n${FAULT_LANGUAGE}`,
