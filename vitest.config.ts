@@ -11,7 +11,7 @@ setFlagsFromString("--interrupt-budget=600000");
 interface Project {
   readonly name: string;
   readonly testTimeout: number;
-  /** False: files in processes, not in threads; they mostly wait for programs that they start. */
+  /** Runs files in threads; without it in processes, for tests that mostly wait for programs. */
   readonly light: boolean;
   /** One file after the other. */
   readonly alone?: boolean;

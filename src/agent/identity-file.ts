@@ -180,7 +180,7 @@ export class DriverRecord {
     this.#driver = driver;
   }
 
-  /** Undefined: there is no record. @throws {FileFailure} {@link NotADriverRecord} */
+  /** Reads the record; undefined if there is none. @throws {FileFailure} {@link NotADriverRecord} */
   read(): Promise<RecordedDriver | undefined> {
     return readDriverRecord(this.#files, this.path);
   }
@@ -218,7 +218,7 @@ export function driverRecordPath(statePath: string, host: string): string {
   return `${statePath}/compute_driver.${host}`;
 }
 
-/** Undefined: there is no record. @throws {FileFailure} {@link NotADriverRecord} */
+/** Reads the record; undefined if there is none. @throws {FileFailure} {@link NotADriverRecord} */
 export async function readDriverRecord(files: Files, path: string): Promise<RecordedDriver | undefined> {
   const text = await files.readIfPresent(path);
   if (text === undefined) {

@@ -42,7 +42,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
 ]);
 
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
-const VAGUE_DOCSTRING = /\/\*\*\s*\*?\s*(?:What|Who|Whose|Of|True:|Null:|Undefined:|False:)\b.*/g;
+const VAGUE_DOCSTRING = /\/\*\*\s*\*?\s*(?:(?:What|Who|Whose|Of)\b|(?:True|False|Null|Undefined):).*/g;
 
 async function sourceFiles(): Promise<readonly string[]> {
   const folders = await Promise.all(
@@ -66,12 +66,32 @@ function* identifiersIn(node: SyntaxNode): Generator<string> {
 
 const isRetired = (word: string): boolean => RETIRED.has(word === "MOST" ? word : word.toLowerCase());
 
+/** Results by identifier: most occur many times. */
+const results = new Map<string, boolean>();
+
+function isForbidden(identifier: string): boolean {
+  const result =
+    results.get(identifier) ?? (!ALLOWED.has(identifier) && identifier.match(WORD)?.some(isRetired) === true);
+  results.set(identifier, result);
+  return result;
+}
+
+/** Returns whether a text needs parsing: outside its comments it has a word that would be a forbidden identifier. */
+function mayHaveRetired(text: string): boolean {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+  return code.match(/[A-Za-z_$][\w$]*/g)?.some(isForbidden) === true;
+}
+
 describe("the language of the code", () => {
-  it("has no retired word in an identifier", async () => {
+  it("has no retired word in an identifier", { timeout: 60_000 }, async () => {
     const found = new Set<string>();
     for (const path of await sourceFiles()) {
-      for (const identifier of identifiersIn(parse(path, await read(path)).program)) {
-        if (!ALLOWED.has(identifier) && identifier.match(WORD)?.some(isRetired)) {
+      const text = await read(path);
+      if (!mayHaveRetired(text)) {
+        continue;
+      }
+      for (const identifier of identifiersIn(parse(path, text).program)) {
+        if (isForbidden(identifier)) {
           found.add(`${path}: ${identifier}`);
         }
       }

@@ -14,7 +14,7 @@ import type { Move } from "./flow/release-allocations.js";
 import { callOf, forRequest } from "./table.js";
 
 interface Resume {
-  /** Null: any task_state. */
+  /** The required task_state; null for any. */
   readonly task: TaskState | null;
   /** Requires a null task_state. */
   readonly idle?: true;

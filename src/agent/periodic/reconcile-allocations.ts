@@ -87,7 +87,7 @@ async function suspects({ conductor, host }: AgentServices, { held }: Tree): Pro
   return uuids.filter((uuid) => candidates.has(uuid));
 }
 
-/** Null: no leak. `repaired`: the leak was removed from this tree. */
+/** Repairs a leak, if there is one. Returns null without a leak, `repaired` if it was removed from this tree. */
 async function settle(
   services: AgentServices,
   tree: Tree,
@@ -185,7 +185,7 @@ async function giveBack(
 }
 
 /**
- * Null: the instance's allocations have changed since they were read. A move that begins and fails meanwhile deletes
+ * Returns null if the instance's allocations have changed since they were read. A move that begins and fails meanwhile deletes
  * and recreates the consumer, possibly with the same generation, so that the write would not fail.
  */
 async function readLeakInputs(
@@ -284,7 +284,7 @@ function without({ providers }: Tree, held: Allocations): Allocations {
   return Object.fromEntries(Object.entries(held).filter(([uuid]) => !providers.has(uuid)));
 }
 
-/** Null: the allocations are not on exactly one provider, so that the surplus cannot be located. */
+/** Returns the allocations without the surplus; null if they are not on exactly one provider, so it cannot be located. */
 function trimmed({ instance }: LeakInputs, held: Allocations): Allocations | null {
   const [only, more] = Object.entries(held);
   if (instance === null || only === undefined || more !== undefined) {

@@ -37,7 +37,7 @@ const PAUSE = 2_000;
 const REPORT_INTERVAL_MS = 10_000;
 
 export interface InitHostOptions {
-  /** Null: the host is not registered. */
+  /** The host's service; null if the host is not registered. */
   readonly service: Service | null;
   readonly pending: PendingEvacuations;
   readonly enter: (state: AgentState) => void;

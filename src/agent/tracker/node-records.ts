@@ -142,7 +142,7 @@ export async function countRecords(
   }
 }
 
-/** Null: it has been evacuated or deleted since it was read. */
+/** Saves the compute id; null if the instance was evacuated or deleted since it was read. */
 async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance | null> {
   const { uuid, host, node } = instance;
   if (instance.computeId === computeId || !tracker.binding.persistsComputeIds) {

@@ -29,7 +29,7 @@ interface InstanceEntry {
 
 interface MigrationEntry {
   readonly migration: Migration;
-  /** Null: tracked, but it adds no usage to its instance's. */
+  /** The usage beyond the instance's; null if the migration adds none. */
   readonly usage: Usage | null;
 }
 

@@ -91,7 +91,7 @@ export function faultCommand(): Command {
       }
     };
   command
-    .command("set <host> <knob...>")
+    .command("set <host> <rule...>")
     .option("--before-start", "also for hosts that there are not yet: their agents act on it from the first start")
     .description(
       `for example devstack2 driver.finishMigration=fail:once placement.put=409:4 conductor=partition:30s\n${FAULT_LANGUAGE}`,
@@ -192,7 +192,7 @@ async function setOne({ runtime, terminal, target }: Bench, host: string, parsed
 interface Row {
   readonly host: string;
   readonly rule: string;
-  /** Null: not counted, because the fault acts until it is cleared. */
+  /** The number of times that the fault has acted; null, uncounted, if it acts until it is cleared. */
   readonly used: number | null;
   /** The number of times that the fault will still act; null: until it is cleared. */
   readonly left: number | null;

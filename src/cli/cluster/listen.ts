@@ -16,7 +16,7 @@ export interface ListenFlags {
 /** The requested address and port. */
 interface Place {
   readonly address: string;
-  /** Undefined: the port of the last start, or the default. */
+  /** Default: the port of the last start, else 8775. */
   readonly port?: number;
 }
 

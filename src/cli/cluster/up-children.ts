@@ -24,7 +24,7 @@ export interface Sharing {
 const FEW = 8;
 
 export interface UpOptions extends ListenFlags {
-  /** Undefined: the existing hosts; {@link DEFAULT_HOSTS} for a new cluster. */
+  /** Number of hosts. Default: the existing hosts; {@link DEFAULT_HOSTS} for a new cluster. */
   readonly hosts?: number;
   readonly processes?: number;
   readonly hostsPerProcess?: number;
@@ -36,7 +36,7 @@ export interface UpOptions extends ListenFlags {
   readonly allowResizeToSameHost?: true;
   readonly reclaimInstanceInterval?: string;
   readonly serviceDeletePolicy?: string;
-  /** Undefined: the agent of the nodes exists as before. */
+  /** Number of bare-metal nodes. Default: the agent of the nodes exists as before. */
   readonly ironic?: number;
   readonly driver?: string;
   readonly changeDriver?: true;

@@ -56,7 +56,7 @@ const OPTION_KINDS: Readonly<Record<string, ValueKind>> = {
 const ARGUMENT_KINDS: readonly (readonly [path: RegExp, kind: ValueKind])[] = [
   [/^(host |)logs name$/, "log"],
   [/^(host|fault) \w+ host$/, "host"],
-  [/^fault \w+ (knob|point)$/, "fault point"],
+  [/^fault \w+ (rule|point)$/, "fault point"],
   [/^delete name$/, "cluster"],
   [/^scenario \w+ name$/, "scenario"],
   [/^snapshot (restore|delete|export) name$/, "snapshot"],

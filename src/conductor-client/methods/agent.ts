@@ -41,9 +41,9 @@ const flavor = object(FLAVOR);
 const alternates = listOf(object(SELECTION));
 /** Absent: no reschedule. */
 const retry = optional(object(RETRY_INFO));
-/** Null: the sender does not have them, and the agent reads them from Placement. */
+/** Allocations by provider; if null, the sender does not have them, and the agent reads them from Placement. */
 const allocations = nullable(ALLOCATIONS_BY_PROVIDER as unknown as Field<AllocationsByProvider>);
-/** Null: the destination decides. */
+/** The requested block migration; null lets the destination decide. */
 const blockMigration = nullable(flag);
 const liveMigrateData = anyObject;
 

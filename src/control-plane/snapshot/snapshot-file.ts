@@ -43,7 +43,7 @@ export interface SnapshotMetadata {
 export interface SavedEntry {
   readonly path: string;
   readonly mode: number;
-  /** Null: a folder. */
+  /** The file's size; null for a folder. */
   readonly bytes: number | null;
   /** The stored extents, in order; absent: the complete file. */
   readonly extents?: readonly Extent[];

@@ -24,7 +24,7 @@ export interface ListedSnapshot {
   readonly savedAt: number;
   readonly bytes: number;
   readonly hosts: number;
-  /** Undefined: not recorded. */
+  /** The hosts' states; undefined if they were not recorded. */
   readonly states: SavedHosts | undefined;
 }
 

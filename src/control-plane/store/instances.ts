@@ -32,7 +32,7 @@ const INSTANCES = tableOf("instances", INSTANCE);
 const FAULTS = tableOf("instance_faults", INSTANCE_FAULT);
 
 interface SaveOptions {
-  /** Null: the instance must have no host. */
+  /** The required host; null requires that the instance has none. */
   readonly expectedHost?: string | null;
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly expectedVmState?: readonly VmState[];

@@ -7,7 +7,7 @@ const GROUPS = tableOf("server_groups", SERVER_GROUP);
 /** A member of a group, with its host and the hosts of its moves. */
 export interface MemberPlaces {
   readonly instanceUuid: string;
-  /** Null: not yet, or no longer, on a host. */
+  /** The member's host; null before it has one, or after it has left it. */
   readonly host: string | null;
   /** An operation is in progress, so the member may be moving to a host that its row does not contain yet. */
   readonly underWay: boolean;

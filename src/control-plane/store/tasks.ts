@@ -73,7 +73,7 @@ export type Task =
       readonly host: string | null;
       /** API up to 2.67: set by `force` (2.30); before 2.30, by any requested host. */
       readonly forced: boolean;
-      /** Null: `auto` (2.25). */
+      /** The requested block migration; null for `auto` (2.25). */
       readonly blockMigration: boolean | null;
       readonly diskOverCommit: boolean;
     }

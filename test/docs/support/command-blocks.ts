@@ -28,7 +28,7 @@ const COMMENT = /^<!-- (not run|not run from here|before|exit status [\d or]+): 
 
 interface Block {
   readonly line: number;
-  /** Undefined: an indented block, or a fence without a language. */
+  /** The fence's language; undefined for an indented block, or a fence without a language. */
   readonly language: string | undefined;
   readonly text: string;
   readonly comments: readonly string[];
@@ -73,7 +73,7 @@ export function commandBlocks(page: string, markdown: string): readonly CommandB
   return found;
 }
 
-/** Null: the block shows something, and is nothing to run. */
+/** Returns the commands of a block; null if the block only shows text. */
 function kindOf(language: string | undefined, text: string): Pick<CommandBlock, "file" | "module"> | null {
   if (language !== undefined && SHELLS.has(language)) {
     return {};

@@ -23,7 +23,7 @@ openstack server delete vm1 --wait
 cluster wait --name ci-7 --for settled --timeout 60 > wait.txt
 openstack server list -f json
 if cluster delete ci-7 2> refused.txt; then exit 9; fi
-grep -c 'runs; stop it first' refused.txt
+grep -c 'is running; stop it first' refused.txt
 cluster down --name ci-7 > down.txt
 cluster list --json | grep -c '"state": *"stopped"'
 cluster delete ci-7 --yes

@@ -160,7 +160,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     const host = await connect("one");
     await expect(host.spawn(vm, { ...spawnOptions, image: imageOf({ id }) })).rejects.toMatchObject({
       name: "ImageUnacceptable",
-      message: expect.stringContaining(`a part of ${backing}`),
+      message: expect.stringContaining(`it depends on another file, ${backing}`),
     });
     expect(await host.listInstanceUuids()).toEqual([]);
   });

@@ -115,7 +115,7 @@ function generationOf({ database }: Store, { table, uuid }: Named): number | nul
 interface Named {
   readonly table: "placement_consumers" | "placement_resource_providers";
   readonly uuid: string;
-  /** Null: the consumer must not exist. */
+  /** The required generation; null requires that the consumer does not exist. */
   readonly generation: number | null;
 }
 

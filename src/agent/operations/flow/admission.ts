@@ -35,7 +35,7 @@ export interface Message {
 /** The records, as just read. */
 export interface Found {
   readonly instance: Instance;
-  /** Null: the message names none. */
+  /** The migration that the message names; null if it names none. */
   readonly migration: Migration | null;
 }
 
@@ -46,7 +46,7 @@ export interface AdmissionRejection {
    * `taken`: another request owns the instance now. `moved`: the message is still valid, but for another host.
    */
   readonly kind: "gone" | "ended" | "taken" | "moved";
-  /** Null: the instance or the migration never existed. */
+  /** The records; null if the instance or the migration never existed. */
   readonly found: Found | null;
   /** The observed state and the expected one. */
   readonly error: ConductorError | ConductorError;

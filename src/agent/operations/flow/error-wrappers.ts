@@ -11,7 +11,7 @@ import type { OperationServices } from "./contract.js";
 
 /** The event of a running operation. */
 export interface OpenEvent {
-  /** Null: the instance has no action to which the event could belong. */
+  /** The event's id; null if the instance has no action to which the event could belong. */
   readonly id: number | null;
   /** Ends the event as an error although the operation does not throw. */
   fail(error: unknown): void;

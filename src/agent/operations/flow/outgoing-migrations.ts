@@ -106,7 +106,7 @@ export class OutgoingMigrations {
     return this.#closed;
   }
 
-  /** Undefined: this process does not work on it. */
+  /** Returns the migration; undefined if this process does not work on it. */
   find(migrationId: number): OutgoingMigration | undefined {
     return this.#underWay.get(migrationId);
   }

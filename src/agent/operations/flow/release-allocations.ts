@@ -18,7 +18,7 @@ export async function releaseAllocations(
   options: RequestContext & { readonly force: boolean },
 ): Promise<boolean> {
   try {
-    // False: there were no allocations; null: Placement is unreachable.
+    // The result is false without allocations, and null if Placement is unreachable.
     if ((await insist(context, () => context.placement.deleteAllocation(instanceUuid, options))) !== null) {
       return true;
     }

@@ -11,7 +11,7 @@ interface Control {
   readonly services: OperationServices;
   readonly instanceUuid: string;
   readonly migrationId: number;
-  /** Undefined: this process does not work on it. */
+  /** The migration in this process; undefined if this process does not work on it. */
   readonly entry: OutgoingMigration | undefined;
 }
 

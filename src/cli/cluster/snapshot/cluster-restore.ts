@@ -41,7 +41,7 @@ const MISSED: readonly HostProcess["state"][] = [...UNDER_WAY, "failed", "killed
 interface RestorePlace {
   readonly directory: StateDir;
   readonly runtime: Runtime;
-  /** Null: progress is not printed. */
+  /** Prints progress; null prints none. */
   readonly terminal: Pick<Terminal, "complain"> | null;
   /** The metadata of the snapshot. */
   readonly metadata: Pick<SnapshotMetadata, "hosts">;

@@ -26,7 +26,7 @@ interface TlsReport {
   /** Whether this command created it; false if it already existed. */
   readonly made: boolean;
   readonly certificate: CertificateAttributes & { readonly file: string };
-  /** Null: the system's authorities are trusted. */
+  /** The issuing authority; null if the system's authorities are trusted. */
   readonly authority: (CertificateAttributes & { readonly file: string }) | null;
   /** Negative if it has expired. */
   readonly daysLeft: number;

@@ -19,7 +19,7 @@ import type { TaskDeps } from "./task-deps.js";
 interface MoveEnd {
   /** The move's task state. If another operation, such as a delete, has replaced it, the instance's state is not changed. */
   readonly taskState: TaskState;
-  /** Undefined: unchanged. */
+  /** The new vm_state; undefined leaves it unchanged. */
   readonly vmState: VmState | undefined;
   /** The instance's fault. */
   readonly fault: unknown;

@@ -116,7 +116,7 @@ async function giveWay(
 }
 
 interface Chosen extends Destination {
-  /** Undefined: the destination cannot give the move back. */
+  /** The inputs of another attempt; undefined if the destination cannot return the move. */
   readonly retry: RetryInfo | undefined;
 }
 
@@ -261,7 +261,7 @@ function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown
   });
 }
 
-/** Undefined: unchanged. */
+/** Returns the vm_state after a failed move; undefined leaves it unchanged. */
 function vmStateAfter({ failure }: MigrateTask): VmState | undefined {
   return failure && !failure.rollback ? "error" : undefined;
 }

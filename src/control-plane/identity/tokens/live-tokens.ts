@@ -12,7 +12,7 @@ export interface LiveToken {
   readonly user: User;
   /** The user's domain. */
   readonly domain: Project;
-  /** Undefined: unscoped. */
+  /** The scope; undefined for an unscoped token. */
   readonly scope: GrantScope | undefined;
   /** The project or domain of the scope. */
   readonly target: Project | undefined;

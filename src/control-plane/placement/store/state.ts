@@ -93,7 +93,7 @@ export class UnitOfWork {
   readonly now: number;
   readonly #sink: Sink | undefined;
   #undo: (() => void)[] = [];
-  /** Undefined: no changes. */
+  /** The changed rows; undefined without changes. */
   #rows: ChangedRows | undefined;
 
   /** @param sink absent: changes are in memory only */
