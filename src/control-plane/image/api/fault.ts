@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, type HttpError } from "../../http/http-error.js";
-import { escapeHtml, withHeaders } from "../../http/responses.js";
+import { escapeHtml } from "../../http/responses.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -16,11 +16,10 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** Renders an error as Glance's web framework does: as HTML, JSON or plain text, depending on the Accept header. */
-export function renderFault(error: HttpError, { headers }: Pick<ServiceRequest, "headers">): ServiceResponse {
-  return withHeaders(errorPage(error, headers.accept), error.headers);
-}
-
-function errorPage({ status, message: detail }: HttpError, accept: string | undefined): ServiceResponse {
+export function renderFault(
+  { status, message: detail }: HttpError,
+  { headers: { accept } }: Pick<ServiceRequest, "headers">,
+): ServiceResponse {
   const title = TITLES[status] ?? "Error";
   const head = `${status} ${title}`;
   if (accept === undefined) {
