@@ -11,7 +11,6 @@ import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { renderFault, storeFault } from "./api/fault.js";
 import { GONE_ROUTES } from "./api/gone.js";
-import { SchemaValidator } from "./api/validate.js";
 import {
   type ApiVersion,
   MAX_MICROVERSION,
@@ -76,7 +75,6 @@ interface Caller {
 
 /** Creates Nova's API; mount it at `/compute`. */
 export function createComputeApi(deps: ComputeDeps): ServiceHandler {
-  const validator = new SchemaValidator();
   endPasswordTasks(deps);
   return serve<ComputeRoute, Caller>({
     routes: COMPUTE_ROUTES,
@@ -95,7 +93,7 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
       }
     },
     handle: (route, routed, { version, credentials, legacy }) => {
-      const call = new Call(routed, { version, credentials, legacy, validator });
+      const call = new Call(routed, { version, credentials, legacy });
       return atOnce(route.handle(deps, call), (response) =>
         atOnce(routed.request.method === "HEAD" ? "" : textOf(deps, response), (text) =>
           toServiceResponse(response, text),

@@ -4,8 +4,9 @@ import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import { type Query, type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
+import type { SchemaVersions } from "../../http/schemas.js";
 import type { ComputeDeps } from "./deps.js";
-import type { SchemaValidator, SchemaVersions } from "./validate.js";
+import { validate } from "./validate.js";
 
 type Parameter = readonly [name: string, value: string];
 
@@ -69,18 +70,13 @@ export class Call extends ServiceCall {
   readonly links: Links;
   /** Whether the request came through `/v2`, where body properties that the schema does not define are ignored. */
   readonly legacy: boolean;
-  readonly #validator: SchemaValidator;
 
-  constructor(
-    routed: RoutedRequest,
-    caller: Pick<Call, "version" | "credentials" | "legacy"> & { readonly validator: SchemaValidator },
-  ) {
+  constructor(routed: RoutedRequest, caller: Pick<Call, "version" | "credentials" | "legacy">) {
     super(routed);
     this.version = caller.version;
     this.credentials = caller.credentials;
     this.legacy = caller.legacy;
     this.links = new Links(routed.request, caller.legacy ? "v2" : "v2.1", caller.credentials.projectId);
-    this.#validator = caller.validator;
   }
 
   get isAdmin(): boolean {
@@ -104,7 +100,7 @@ export class Call extends ServiceCall {
 
   /** Returns the body, validated by the schema of the request's microversion. @throws {HttpError} 400, 413, 415 */
   body<T>(schemas: SchemaVersions<T>): T {
-    return this.#validator.body(this.json(), schemas, this.version, this.legacy);
+    return validate(this.json(), schemas, this.version, "field/attribute", this.legacy);
   }
 
   /** @throws {HttpError} 400 */
@@ -113,7 +109,7 @@ export class Call extends ServiceCall {
     if (length > MAX_QUERY_PARAMETERS) {
       throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
     }
-    this.#validator.query(this.query, schemas, this.version);
+    validate(Object.fromEntries(this.query.lists()), schemas, this.version, "query parameters");
   }
 }
 

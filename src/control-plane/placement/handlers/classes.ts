@@ -1,9 +1,8 @@
 import { badRequest, conflict } from "../../http/http-error.js";
-import { schemas } from "../../http/schemas.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { dictOf } from "../../python/json.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, type PlacementRoute, route } from "../http/call.js";
-import type { Schema } from "../http/json-schema.js";
 import { explain } from "../http/json-schema-errors.js";
 import { type ResourceClass, translateErrors } from "../model.js";
 import { createClass, deleteClass, renameClass } from "../store/trait-and-class-changes.js";
@@ -16,7 +15,7 @@ const SCHEMA: Schema = {
   additionalProperties: false,
 };
 
-const RESOURCE_CLASS = schemas<{ readonly name: string }>([0, SCHEMA as Readonly<Record<string, unknown>>]);
+const RESOURCE_CLASS = schemas<{ readonly name: string }>([0, SCHEMA]);
 
 const SINCE_1_2 = { since: 2 };
 

@@ -1,9 +1,16 @@
 import { badRequest, conflict, type HttpError, notFound } from "../../http/http-error.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import { reprFloat } from "../../python/repr.js";
-import { type Call, type HandlerResponse, latest, NO_CONTENT, type PlacementRoute, route } from "../http/call.js";
+import {
+  type Call,
+  compileBody,
+  type HandlerResponse,
+  latest,
+  NO_CONTENT,
+  type PlacementRoute,
+  route,
+} from "../http/call.js";
 import { ErrorCode } from "../http/errors.js";
-import { type Schema as PlacementSchema, validatorFor } from "../http/json-schema.js";
 import { capacityOf, type InventoryAmounts, PlacementError, type Provider, translateErrors } from "../model.js";
 import { addInventory, deleteInventory, setInventories, updateInventory } from "../store/inventory-changes.js";
 import { fragment } from "./provider-json.js";
@@ -108,7 +115,7 @@ export function amountsByClass(
   const amounts = new Map<string, InventoryAmounts>();
   for (const name in inventories) {
     const body = inventories[name];
-    if (!classes.has(name) && !validatorFor(PUT_INVENTORY_RECORD as PlacementSchema)(body)) {
+    if (!classes.has(name) && !compileBody(PUT_INVENTORY_RECORD)(body)) {
       throw new PlacementError("ResourceClassNotFound", `No such resource class ${name}.`);
     }
     amounts.set(name, amountsOf(body as InventoryBody));

@@ -2,15 +2,20 @@ import type { Random } from "../../../runtime/cryptography.js";
 import { badRequest, HttpError, notFound } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type Query, type RoutedRequest, ServiceCall } from "../../http/request.js";
-import { type SchemaVersions, schemaFor } from "../../http/schemas.js";
+import { createCompiler, type Schema, type SchemaVersions, schemaFor } from "../../http/schemas.js";
 import type { PolicyAttributes } from "../../policy/rule-parser.js";
 import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
 import { PlacementError, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
 import type { Changing, State, UnitOfWork } from "../store/state.js";
-import { type Schema, validatorFor } from "./json-schema.js";
 import { explain } from "./json-schema-errors.js";
+
+/** Compiles the schemas of bodies. What a validator rejects, {@link explain} may accept: Python has more numbers. */
+export const compileBody = createCompiler({ formats: { uuid: isUuidLike } });
+
+/** Compiles the schemas of queries, whose UUIDs need hyphens. */
+const compileQuery = createCompiler({ formats: { uuid: isHyphenatedUuid } });
 
 /** A request to Placement and its unit of work. */
 export class Call extends ServiceCall implements Changing {
@@ -55,14 +60,15 @@ export class Call extends ServiceCall implements Changing {
    * @throws {HttpError} 400 with the messages of Python's json and jsonschema; 413 if the body exceeds the limits.
    */
   body<T>(versions: SchemaVersions<T>): T {
-    return readJson(this.request.body, (schemaFor(versions, this.minor) ?? {}) as Schema) as T;
+    return readJson(this.request.body, schemaFor(versions, this.minor) ?? {}) as T;
   }
 
   /** @throws {HttpError} 400 if the parameters of the query string are invalid. */
   checkQuery(versions: SchemaVersions<unknown>): void {
-    const schema = (schemaFor(versions, this.minor) ?? {}) as Schema;
+    const schema = schemaFor(versions, this.minor) ?? {};
     const { entries } = this.query;
-    const problem = quickQuery(schema, entries) ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
+    const isValid = compileQuery(schema)(Object.fromEntries(entries));
+    const problem = isValid ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
     if (problem !== undefined) {
       throw badRequest(`Invalid query string parameters: ${problem}`);
     }
@@ -137,7 +143,7 @@ function readJson(text: string, schema: Schema): unknown {
     throw new HttpError(413, excessText(excess, MESSAGE_LIMITS.placement));
   }
   const quick = parseQuickly(text);
-  if (quick !== undefined && validatorFor(schema)(quick)) {
+  if (quick !== undefined && compileBody(schema)(quick)) {
     return quick;
   }
   try {
@@ -164,28 +170,6 @@ function parseQuickly(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function quickQuery(schema: Schema, entries: readonly (readonly [string, string])[]): boolean {
-  const value = Object.fromEntries(entries);
-  return validatorFor(schema)(value) && hyphenated(schema).every((name) => isHyphenatedUuid(value[name] ?? NO_UUID));
-}
-
-const NO_UUID = "00000000-0000-0000-0000-000000000000";
-
-const HYPHENATED = new WeakMap<Schema, readonly string[]>();
-
-/**
- * Returns the UUID parameters of a schema. The compiled validator accepts any spelling of a UUID, but query parameters
- * need hyphens.
- */
-function hyphenated(schema: Schema): readonly string[] {
-  let names = HYPHENATED.get(schema);
-  if (names === undefined) {
-    names = Object.keys(schema.properties ?? {}).filter((name) => schema.properties?.[name]?.format === "uuid");
-    HYPHENATED.set(schema, names);
-  }
-  return names;
 }
 
 /** Returns the latest `updated_at or created_at` of the records in a response; `now` if there are none. */
