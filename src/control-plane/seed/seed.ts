@@ -48,7 +48,7 @@ export interface Seed {
 
 /**
  * Returns the changes that produce the desired contents.
- * @throws {SeedRejectedError}
+ * @throws {ClusterError} `SeedRefused`
  */
 export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: SeedPlace): readonly SeedStep[] {
   const { store, identities } = parts;

@@ -1,25 +1,13 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
-import { PublicError } from "../../../runtime/error-messages.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
-import { addFault, endOperation, retriesExceeded, TaskError } from "./faults.js";
+import { addFault, endOperation, isTaskError, retriesExceeded, TaskError } from "./faults.js";
 import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
-
-type BuildInstancesTask = Extract<Task, { kind: "build_instances" }>;
-
-/** A requested port, address or security group no longer exists. */
-class NetworkNotAllocated extends PublicError {
-  override readonly name = "NetworkNotAllocated";
-
-  constructor(instanceUuid: string, reason: string) {
-    super(`Build of instance ${instanceUuid} aborted: ${reason}`);
-  }
-}
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
@@ -77,7 +65,7 @@ async function handOver(
       return true;
     });
   } catch (error) {
-    if (!(error instanceof NetworkNotAllocated)) {
+    if (!isTaskError(error, "NetworkNotAllocated")) {
       throw error;
     }
     await release(deps, task);
@@ -288,11 +276,11 @@ function giveUp(deps: TaskDeps, task: BuildTask, error: unknown): void {
 
 /**
  * Binds the ports to the instance, in the transaction that creates it.
- * @throws {NetworkNotAllocated} if a port, address or group was taken or removed after the request was accepted
+ * @throws {TaskError} `NetworkNotAllocated` if a port, address or group was taken or removed after the request was accepted
  */
 function givePorts(
   store: Store,
-  { instanceUuid, ports = [], securityGroups = [] }: BuildInstancesTask,
+  { instanceUuid, ports = [], securityGroups = [] }: BuildTask,
   projectId: string,
 ): void {
   if (ports.length === 0) {
@@ -300,11 +288,15 @@ function givePorts(
   }
   const gone = securityGroups.find((uuid) => store.securityGroups.get(uuid) === null);
   if (gone !== undefined) {
-    throw new NetworkNotAllocated(instanceUuid, `Security group ${gone} does not exist`);
+    throw networkNotAllocated(instanceUuid, `Security group ${gone} does not exist`);
   }
   try {
     store.ports.addToServer({ uuid: instanceUuid, projectId }, ports, securityGroups);
   } catch (error) {
-    throw error instanceof ConductorError ? new NetworkNotAllocated(instanceUuid, error.message) : error;
+    throw error instanceof ConductorError ? networkNotAllocated(instanceUuid, error.message) : error;
   }
+}
+
+function networkNotAllocated(instanceUuid: string, reason: string): TaskError {
+  return new TaskError("NetworkNotAllocated", `Build of instance ${instanceUuid} aborted: ${reason}`);
 }

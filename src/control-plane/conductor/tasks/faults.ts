@@ -9,6 +9,8 @@ type TaskErrorCode =
   | "MaxRetriesExceeded"
   /** A required record no longer exists. */
   | "RecordMissing"
+  /** A requested port, address or security group no longer exists. */
+  | "NetworkNotAllocated"
   /** A destination cannot live-migrate this guest; another one may. */
   | "MigrationPreCheckError"
   | "ComputeServiceUnavailable"
@@ -111,5 +113,8 @@ export class InstanceInvalidState extends PublicError {
 
 /** Returns whether an error precedes a live migration. The API responds with 400 if the client waits. */
 export function isUnsuitableHost(error: unknown): boolean {
-  return error instanceof NoValidHost || (error instanceof TaskError && error.code !== "RecordMissing");
+  return (
+    error instanceof NoValidHost ||
+    (error instanceof TaskError && !isTaskError(error, "RecordMissing", "NetworkNotAllocated"))
+  );
 }

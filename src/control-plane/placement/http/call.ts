@@ -2,7 +2,7 @@ import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../../runtime/http-server.js";
 import { badRequest, HttpError } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
+import { dictOf, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
 import type { Action } from "../auth.js";
 import { NotFound, type Provider } from "../model.js";
@@ -115,7 +115,7 @@ export function readJson(call: Call, schema: Schema): unknown {
     }
     return toPlain(value);
   } catch (error) {
-    if (error instanceof JsonDecodeError) {
+    if (error instanceof SyntaxError) {
       throw badRequest(`Malformed JSON: ${error.message}`);
     }
     throw error;
