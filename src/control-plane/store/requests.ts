@@ -48,7 +48,7 @@ export function createRequestTables({ sql, clock }: StoreContext) {
     createSpec(spec: RequestSpec): void {
       specs.insert(spec);
     },
-    spec: (instanceUuid: string): RequestSpec | null => specs.one("instance_uuid = ?", instanceUuid),
+    spec,
     /** Returns the availability zone to which a server is pinned; null if none. */
     pinnedZone(instanceUuid: string): string | null {
       const text = "SELECT availability_zone FROM request_specs WHERE instance_uuid = ?";
@@ -61,11 +61,14 @@ export function createRequestTables({ sql, clock }: StoreContext) {
       const rows = sql.all(text, JSON.stringify(instanceUuids));
       return new Map(rows.map(([uuid, zone]) => [String(uuid), String(zone)]));
     },
-    saveSpec: (spec: RequestSpec): void =>
-      sql.transaction(() => {
-        sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", spec.instanceUuid);
-        specs.insert(spec);
-      }),
+    saveSpec,
+    /** Changes the spec of an instance; ignored if it has none. */
+    changeSpec(instanceUuid: string, changes: Partial<RequestSpec>): void {
+      const found = spec(instanceUuid);
+      if (found !== null) {
+        saveSpec({ ...found, ...changes });
+      }
+    },
     createBuildRequest(request: Omit<BuildRequest, "createdAt">): void {
       builds.insert({ ...request, createdAt: clock.now() });
     },
@@ -88,4 +91,15 @@ export function createRequestTables({ sql, clock }: StoreContext) {
     destroyBuildRequest: (instanceUuid: string): boolean =>
       sql.run("DELETE FROM build_requests WHERE instance_uuid = ?", instanceUuid).changes > 0,
   };
+
+  function spec(instanceUuid: string): RequestSpec | null {
+    return specs.one("instance_uuid = ?", instanceUuid);
+  }
+
+  function saveSpec(saved: RequestSpec): void {
+    sql.transaction(() => {
+      sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", saved.instanceUuid);
+      specs.insert(saved);
+    });
+  }
 }

@@ -6,20 +6,16 @@ import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
-import { addFault, endOperation, isTaskError, retriesExceeded, TaskError } from "./faults.js";
+import { addFault, endTask, isTaskError, retriesExceeded, TaskError } from "./faults.js";
 import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
 /** Builds an instance (spec 6.1 rows 2 and 3), or tries another host after an agent could not build it. */
-export function createBuildInstances(deps: TaskDeps) {
-  return {
-    run: (task: BuildTask, context: TaskContext): Promise<void> =>
-      task.alternates === undefined
-        ? scheduleAndBuild(deps, task, context)
-        : reschedule(deps, task, task.alternates, context),
-    fail: (task: BuildTask, error: unknown): void => giveUp(deps, task, error),
-  };
+export function buildInstance(deps: TaskDeps, task: BuildTask, context: TaskContext): Promise<void> {
+  return task.alternates === undefined
+    ? scheduleAndBuild(deps, task, context)
+    : reschedule(deps, task, task.alternates, context);
 }
 
 /** Row 2: claims a destination. Row 3: creates the instance and hands it to the destination in one transaction. */
@@ -200,13 +196,9 @@ async function giveWay(deps: TaskDeps, task: BuildTask, context: TaskContext): P
 }
 
 function endExhausted({ store, config }: TaskDeps, task: BuildTask, numAttempts: number): void {
-  const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) {
-    return;
-  }
   const { maxAttempts } = config;
-  const error = retriesExceeded(instance.uuid, { numAttempts, maxAttempts, reason: task.reason });
-  endOperation(store, instance, { ...task, vmState: "error" }, error);
+  const error = retriesExceeded(task.instanceUuid, { numAttempts, maxAttempts, reason: task.reason });
+  endTask(store, task, "error", error);
 }
 
 function castBuild(
@@ -265,12 +257,12 @@ async function release({ placement, scheduler }: TaskDeps, { instanceUuid, reque
   await placement.deleteAllocation(instanceUuid, { force: true, requestId });
 }
 
-function giveUp(deps: TaskDeps, task: BuildTask, error: unknown): void {
-  const instance = deps.store.instances.get(task.instanceUuid);
-  if (instance !== null) {
-    endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
-  } else {
+/** Sets the instance to error; without one, creates it in cell0. */
+export function giveUpBuild(deps: TaskDeps, task: BuildTask, error: unknown): void {
+  if (deps.store.instances.get(task.instanceUuid) === null) {
     buryInCell0(deps, task, error);
+  } else {
+    endTask(deps.store, task, "error", error);
   }
 }
 
