@@ -1,12 +1,11 @@
 import { isIP } from "node:net";
 import { Command } from "commander";
 import { quoted } from "../../control-plane/identity/openrc.js";
-import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
 import {
   conductorUrl,
   DEFAULT_STATE_DIR,
   excludeFromGit,
-  readClusterInfo,
+  readClusterAccess,
   type StateDir,
   stateDir,
 } from "../../control-plane/local/state-dir.js";
@@ -58,7 +57,7 @@ function advice({ url, file }: Joining): string {
 /**
  * Writes the configuration file for agents on other machines.
  * @param address instead of the address that the control plane announces
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {CommandError} the control plane has no external listener, or not with this name
  */
 export async function writeJoinConfig(
@@ -66,11 +65,7 @@ export async function writeJoinConfig(
   files: Files,
   directory: StateDir,
 ): Promise<Joining> {
-  const info = await readClusterInfo(files, directory);
-  const token = (await files.readIfPresent(directory.joinTokenFile))?.trim();
-  if (info === undefined || token === undefined || token === "") {
-    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
-  }
+  const { info, joinToken } = await readClusterAccess(files, directory);
   if (info.externalUrl === undefined) {
     throw new CommandError(
       ExitCode.usage,
@@ -92,7 +87,7 @@ export async function writeJoinConfig(
   const url = conductorUrl({ url: address === undefined ? info.externalUrl : withHost(info.externalUrl, address) });
   const ca = isSecure ? await tls.ca() : undefined;
   await excludeFromGit(files, directory.root);
-  await files.write(directory.joinConfig, joinConfig(url, token, ca), { mode: 0o600 });
+  await files.write(directory.joinConfig, joinConfig(url, joinToken, ca), { mode: 0o600 });
   return { url, file: directory.joinConfig };
 }
 

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import { Command } from "commander";
-import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
+import { DEFAULT_STATE_DIR, readClusterAccess, stateDir } from "../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/logging.js";
@@ -34,15 +33,11 @@ async function open({ stateDir: stateDirOption, readOnly, browser }: OpenFlags):
   const terminal = createTerminal();
   try {
     const directory = stateDir(stateDirOption, process.cwd());
-    const info = await readClusterInfo(runtime.files, directory);
-    const token = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
-    if (info === undefined || token === undefined) {
-      throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
-    }
+    const { info, joinToken } = await readClusterAccess(runtime.files, directory);
     const response = await runtime.http.request({
       method: "POST",
       url: `${info.url}/window/keys${readOnly === true ? "?read-only=1" : ""}`,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${joinToken}` },
     });
     if (response.status !== 200) {
       throw new Error(

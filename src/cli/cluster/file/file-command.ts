@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
+import { DEFAULT_STATE_DIR, noClusterIn, stateDir } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { quietLogger } from "../../ui/logging.js";
@@ -21,7 +20,7 @@ export function fileCommand(): Command {
       try {
         const directory = stateDir(stateDirOption, process.cwd());
         if ((await runtime.files.stat(directory.database)) === undefined) {
-          throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+          throw noClusterIn(directory);
         }
         const savedSettings = await new HostSettingsStore(runtime.files, directory).read();
         const file = await clusterFileOf({ runtime, digests: nodeDigests, directory }, savedSettings);

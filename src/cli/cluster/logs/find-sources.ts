@@ -1,5 +1,4 @@
-import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
-import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { noClusterIn, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
@@ -83,7 +82,7 @@ const STARTER = "up";
  * Finds the logs with the requested entries. Nothing needs to run.
  * @param names hosts, `control-plane`, or one of its services; none: every log.
  * @param accepts selects entries
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {NoSuchLog}
  */
 export async function findSources(
@@ -93,7 +92,7 @@ export async function findSources(
 ): Promise<{ readonly sources: readonly LogSource[]; readonly missing: readonly string[] }> {
   const stems = await logStems(directory.logs);
   if (stems.length === 0 && (await files.stat(directory.root)) === undefined) {
-    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+    throw noClusterIn(directory);
   }
   const toLogSource = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
   if (names.length === 0) {

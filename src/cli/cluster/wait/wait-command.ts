@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
-import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import { isClusterError } from "../../../control-plane/cluster-error.js";
+import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -126,10 +127,9 @@ async function look(
       throw error;
     }
     // The cluster may be about to start.
-    const text =
-      error instanceof NoLocalCloud
-        ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
-        : error.message;
+    const text = isClusterError(error, "NoLocalCloud")
+      ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
+      : error.message;
     return { text, code: exitCodeOf(error) };
   }
 }
