@@ -13,6 +13,7 @@ export interface AgentContext {
   readonly host: string;
   readonly config: NovaConfig;
   readonly runtime: Runtime;
+  readonly logger: Logger;
   readonly conductor: HostSession;
   readonly driver: DriverHost;
   readonly placement: ReportClient;
@@ -28,7 +29,6 @@ export interface AgentView extends AgentContext {
   readonly driverRecord: DriverRecord;
   /** `--change-driver` (spec 2.4 g). */
   readonly changesDriver: boolean;
-  readonly logger: Logger;
 }
 
 /** The phases of an agent's lifetime (spec 2.1, 2.8). */

@@ -53,7 +53,7 @@ export class Heartbeat {
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { conductor, config, runtime, metrics } = this.#context;
+    const { conductor, config, logger, runtime, metrics } = this.#context;
     const interval = config.defaults.reportInterval * 1000;
     try {
       // Once a host counts as up, messages to it must arrive: the broker drops messages to a queue without a consumer.
@@ -68,7 +68,7 @@ export class Heartbeat {
         { timeout: interval, signal, lowPriority: true },
       );
       if (!this.#connected) {
-        runtime.logger.info("heartbeats succeed again", { host: this.#context.host });
+        logger.info("heartbeats succeed again", { host: this.#context.host });
       }
       this.#connected = true;
       this.#unanswered = false;
@@ -88,13 +88,13 @@ export class Heartbeat {
    * the log.
    */
   #logFailure(error: unknown): void {
-    const { runtime, host } = this.#context;
+    const { logger, host } = this.#context;
     const isUnanswered = isConductorError(error, "MessagingTimeout", "ConductorUnreachable");
     if (!(isUnanswered && this.#unanswered)) {
       const what = isConductorError(error, "ServiceNotFound")
         ? "the service record of this host is gone; it is not created again while the agent runs"
         : "could not report the heartbeat";
-      runtime.logger.error(what, { host, err: error });
+      logger.error(what, { host, err: error });
     }
     this.#unanswered = isUnanswered;
   }

@@ -32,7 +32,6 @@ import { callOf, forRequest, OPERATIONS, operationOf } from "./table.js";
 
 export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
   return new InstanceOperations({
-    context,
     tracker,
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
@@ -42,6 +41,7 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
     locks: new KeyedLock<string>(),
     groups: new KeyedLock<string>(),
     ...(faults ? { faults } : {}),
+    ...context,
   });
 }
 
@@ -53,7 +53,7 @@ class InstanceOperations implements Operations {
 
   constructor(services: OperationServices) {
     this.#services = services;
-    this.#builds = new TaskQueue(services.context.config.defaults.maxConcurrentBuilds);
+    this.#builds = new TaskQueue(services.config.defaults.maxConcurrentBuilds);
   }
 
   get active(): number {
@@ -87,11 +87,10 @@ class InstanceOperations implements Operations {
     const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
     const { instanceUuid, requestId } = request;
     let left = false;
-    const { context } = this.#services;
-    const conductor = watchConductor(context.conductor, () => {
+    const conductor = watchConductor(this.#services.conductor, () => {
       left = true;
     });
-    const call = callOf(name, { ...this.#services, context: { ...context, conductor } }, request, caller);
+    const call = callOf(name, { ...this.#services, conductor }, request, caller);
     if (stopsLiveMigration) {
       await this.outgoing.settle(instanceUuid);
     }
@@ -121,7 +120,7 @@ class InstanceOperations implements Operations {
   }
 
   async completePartialDeletion(instance: Instance): Promise<void> {
-    const requestId = newRequestId(this.#services.context);
+    const requestId = newRequestId(this.#services);
     await this.#services.locks.run(instance.uuid, () =>
       completePartialDeletion(forRequest(this.#services, requestId), instance, requestId),
     );
@@ -162,18 +161,18 @@ class InstanceOperations implements Operations {
   }
 
   async removeLeftGuests(): Promise<void> {
-    const { context, left, locks } = this.#services;
+    const { left, locks, logger } = this.#services;
     for (const guest of left.all) {
       const fields = { instance: guest.instanceUuid };
       try {
-        requireHostLease(context, `remove the leftover guest of instance ${guest.instanceUuid}`);
+        requireHostLease(this.#services, `remove the leftover guest of instance ${guest.instanceUuid}`);
         await locks.run(guest.instanceUuid, () => guest.remove());
         left.forget(guest);
       } catch (err) {
         if (isLeaseLost(err)) {
           throw err;
         }
-        context.runtime.logger.error("could not remove the leftover guest of a failed operation; retrying later", {
+        logger.error("could not remove the leftover guest of a failed operation; retrying later", {
           ...fields,
           err,
         });
@@ -184,7 +183,7 @@ class InstanceOperations implements Operations {
 
 /** The entry point of every message that is subject to admission checks; runs under the instance's lock. */
 async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
-  const result = await admit(call.services.context, call, call.request);
+  const result = await admit(call.services, call, call.request);
   if ("rejected" in result) {
     await rejectMessage(flow, call, result.rejected);
   } else {
@@ -201,7 +200,7 @@ async function rejectMessage<M extends OperationName>(
 ): Promise<void> {
   const { services, method, request, event } = call;
   const { kind, found, error } = rejection;
-  const { logger } = services.context.runtime;
+  const { logger } = services.runtime;
   const fields = { instance: request.instanceUuid, reason: kind };
   const host = found?.instance.host ?? null;
   if (kind === "moved" && host !== null && flow.handOn) {
@@ -215,7 +214,7 @@ async function rejectMessage<M extends OperationName>(
     return;
   }
   try {
-    await withActionEvent(services.context, event, async () => {
+    await withActionEvent(services, event, async () => {
       await flow.onRejected?.(call, rejection);
       throw error;
     });

@@ -176,7 +176,7 @@ async function giveBack(
     return false;
   }
   try {
-    await revertToSource({ context: services }, { instance, migration }, { requestId: request });
+    await revertToSource(services, { instance, migration }, { requestId: request });
     return true;
   } catch (err) {
     services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });

@@ -100,7 +100,7 @@ async function finishHere(
     return;
   }
   const node = await conductor.call("compute_node_get_by_host_and_node", { host, node: instance.node ?? "" });
-  const allocations = await heldHere({ context: services }, instance, node ?? undefined, { requestId });
+  const allocations = await heldHere(services, instance, node ?? undefined, { requestId });
   await driver.moves.finishMigration(migration, instance, instance.systemMetadata[DISK_INFO] ?? "", {
     network: [],
     allocations,
@@ -149,7 +149,7 @@ async function inPlacement(
       return await claimDestination(services, instance, migration, requestId);
     }
     const settle = allocations === "drop-migration" ? finishSource : revertToSource;
-    await settle({ context: services }, { instance, migration }, { requestId });
+    await settle(services, { instance, migration }, { requestId });
     return true;
   } catch (error) {
     services.logger.error("Placement could not revert an interrupted move", {
@@ -189,6 +189,6 @@ async function claimDestination(
   const { projectId, userId } = instance;
   const write = { read: held, allocations, projectId, userId };
   const claimed = await placement.putAllocations(instance.uuid, write, { requestId });
-  await freedAsDeleted({ context: services }, { instance, migration }, { requestId });
+  await freedAsDeleted(services, { instance, migration }, { requestId });
   return claimed;
 }

@@ -20,7 +20,7 @@ export async function instanceClaim(
   requestId?: string,
   begun: Partial<BegunTask> = {},
 ): Promise<Claim> {
-  const { conductor, host } = tracker.context;
+  const { conductor, host } = tracker;
   return tracker.lock.run(async () => {
     const node = await claimableNode(tracker, nodeName); // test
     const resources = takeResources(node, allocations);
@@ -59,11 +59,11 @@ async function orGone(instance: Instance, saving: Promise<Instance>): Promise<In
 /** @throws {ComputeResourcesUnavailable} */
 export async function claimableNode(tracker: TrackerState, name: string): Promise<TrackedNode> {
   const node = tracker.nodes.get(name);
-  if (node && (await tracker.context.driver.nodeIsAvailable(name))) {
+  if (node && (await tracker.driver.nodeIsAvailable(name))) {
     return node;
   }
   throw new ComputeResourcesUnavailable(
-    `node ${name} is ${node ? "not available" : "not known"} on host ${tracker.context.host}: it can take no instance now`,
+    `node ${name} is ${node ? "not available" : "not known"} on host ${tracker.host}: it can take no instance now`,
   );
 }
 
@@ -82,7 +82,7 @@ export async function updateOrRelease(
       await release();
       recount(tracker, node);
     } catch (err) {
-      tracker.context.runtime.logger.error("could not revert the writes of a failed claim; the next pass recounts", {
+      tracker.logger.error("could not revert the writes of a failed claim; the next pass recounts", {
         node: node.row.hypervisorHostname,
         err,
       });
@@ -130,7 +130,7 @@ export async function updateQuietly(
   try {
     await updateNode(tracker, node, { startup: false, ...options });
   } catch (err) {
-    tracker.context.runtime.logger.warn("the node could not be updated; retrying in the next pass", {
+    tracker.logger.warn("the node could not be updated; retrying in the next pass", {
       node: node.row.hypervisorHostname,
       err,
     });
@@ -184,7 +184,7 @@ export function checkAssignedResources(tracker: TrackerState, node: TrackedNode)
     "AssignedResourceNotFound",
     `assigned resources are not on node ${node.row.hypervisorHostname}: ${names}`,
   );
-  tracker.context.runtime.logger.error(err.message, { node: node.row.hypervisorHostname, err });
+  tracker.logger.error(err.message, { node: node.row.hypervisorHostname, err });
 }
 
 /**
@@ -196,7 +196,7 @@ export function refreshDevices(tracker: TrackerState, node: TrackedNode, allocat
   below.delete(node.row.uuid);
   for (const provider of Object.keys(allocations)) {
     if (below.has(provider)) {
-      tracker.context.placement.invalidateAssociations(provider);
+      tracker.placement.invalidateAssociations(provider);
     }
   }
 }

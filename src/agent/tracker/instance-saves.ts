@@ -52,16 +52,16 @@ async function takeOver(
   expected: Pick<SavedInstance, "expectedHost" | "expectedTaskState" | "ofRequest">,
   migration: Pick<ParamsOf<ConductorMethods, "save_together">, "migration">,
 ): Promise<Instance> {
-  const { lock, nodes, binding, context } = tracker;
+  const { lock, nodes, binding } = tracker;
   return lock.run(async () => {
     const node = nodes.get(nodeName);
     binding.epoch += 1;
-    const saved = await context.conductor.call("save_together", {
+    const saved = await tracker.conductor.call("save_together", {
       instance: {
         uuid: instance.uuid,
         changes: {
           ...changes,
-          host: context.host,
+          host: tracker.host,
           node: nodeName,
           computeId: node?.row.id ?? null,
           migrationContext: null,
@@ -100,15 +100,15 @@ export async function saveInstance(
   changes: InstanceChanges,
   expectedTaskState?: readonly (TaskState | null)[],
 ): Promise<Instance> {
-  const { lock, binding, context, nodes } = tracker;
+  const { lock, binding, nodes } = tracker;
   return lock.run(async () => {
     binding.epoch += 1;
-    const saved = await context.conductor.call("instance_save", {
+    const saved = await tracker.conductor.call("instance_save", {
       uuid: instance.uuid,
       changes,
       ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState], expectedHost: instance.host } : {}),
     });
-    const node = instance.host === context.host ? nodes.get(instance.node ?? "") : undefined;
+    const node = instance.host === tracker.host ? nodes.get(instance.node ?? "") : undefined;
     if (node) {
       count(tracker, saved, node);
       await updateQuietly(tracker, node);
@@ -118,7 +118,7 @@ export async function saveInstance(
 }
 
 function count(tracker: TrackerState, instance: Instance, node: TrackedNode): void {
-  const here = instance.host === tracker.context.host && instance.node === node.row.hypervisorHostname;
+  const here = instance.host === tracker.host && instance.node === node.row.hypervisorHostname;
   if (here) {
     node.account.countInstance(instance);
   } else {
@@ -138,7 +138,7 @@ function count(tracker: TrackerState, instance: Instance, node: TrackedNode): vo
  * MigrationNotFound: nothing was written
  */
 export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise<Moved> {
-  const { conductor } = tracker.context;
+  const { conductor } = tracker;
   return tracker.lock.run(async () => {
     tracker.binding.epoch += 1;
     const saved = await conductor.call("save_together", {
@@ -165,7 +165,7 @@ export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise
 
 /** Returns this host's nodes on which the instance was, is, or is counted by its migration. */
 function touchedNodes(tracker: TrackerState, before: Instance, { instance, migration }: Moved): readonly TrackedNode[] {
-  const { host } = tracker.context;
+  const { host } = tracker;
   const names = new Set<string | null>();
   for (const row of [before, instance]) {
     if (row.host === host) {
@@ -182,7 +182,7 @@ function touchedNodes(tracker: TrackerState, before: Instance, { instance, migra
 }
 
 function recountMove(tracker: TrackerState, node: TrackedNode, { instance, migration }: Moved, leaves: boolean): void {
-  const where = { host: tracker.context.host, node: node.row.hypervisorHostname };
+  const where = { host: tracker.host, node: node.row.hypervisorHostname };
   const { account } = node;
   account.forgetMigration(instance.uuid);
   if (!leaves && instance.host === where.host && instance.node === where.node) {

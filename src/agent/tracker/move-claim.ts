@@ -91,7 +91,7 @@ async function moveClaim(
   tracker: TrackerState,
   { instance, nodeName, migration, allocations, requestId, claims, releases }: MoveClaim,
 ): Promise<Claim> {
-  const { conductor, host, driver } = tracker.context;
+  const { conductor, host, driver } = tracker;
   return tracker.lock.run(async () => {
     const node = await claimableNode(tracker, nodeName);
     const resources = takeResources(node, allocations);
@@ -137,7 +137,7 @@ async function moveClaim(
 
 /** Counts the move on the node as a pass would. */
 function countMove(tracker: TrackerState, node: TrackedNode, instance: Instance, migration: Migration): void {
-  const where = { host: tracker.context.host, node: node.row.hypervisorHostname };
+  const where = { host: tracker.host, node: node.row.hypervisorHostname };
   const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
   node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
 }
@@ -159,7 +159,7 @@ async function unlessTaken(
   { instance, migration, end }: Claimed,
   write: () => Promise<{ readonly instance: Instance | null }>,
 ): Promise<Instance> {
-  const { conductor } = tracker.context;
+  const { conductor } = tracker;
   try {
     return (await write()).instance ?? instance;
   } catch (error) {

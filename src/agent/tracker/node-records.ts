@@ -32,7 +32,7 @@ export class SingleReader implements RecordReader {
   }
 
   async read(node: string): Promise<NodeRecords> {
-    const { conductor, host } = this.#tracker.context;
+    const { conductor, host } = this.#tracker;
     const [instances, migrations] = await Promise.all([
       conductor.call("instances_by_host_and_node", { host, node }),
       conductor.call("migrations_in_progress", { host, node, includeError: true }),
@@ -67,7 +67,7 @@ export class BatchReader implements RecordReader {
   }
 
   async #load(): Promise<void> {
-    const { conductor, host } = this.#tracker.context;
+    const { conductor, host } = this.#tracker;
     const [instances, migrations] = await Promise.all([
       conductor.call("instances_by_host", { host }),
       conductor.call("migrations_by_filters", { filters: { host, statuses: IN_PROGRESS_OR_ERROR } }),
@@ -150,7 +150,7 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
   }
   const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
   try {
-    const saved = await tracker.context.conductor.call("instance_save", write);
+    const saved = await tracker.conductor.call("instance_save", write);
     // Otherwise each pass would save each instance.
     tracker.binding.persistsComputeIds = saved.computeId === computeId;
     return saved;
@@ -172,7 +172,7 @@ async function withMissing(
   if (uuids.length === 0) {
     return instances;
   }
-  const others = await tracker.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  const others = await tracker.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map([...instances, ...others.map((instance) => [instance.uuid, instance] as const)]);
 }
 
@@ -203,16 +203,16 @@ async function contradicted(tracker: TrackerState, migration: Migration): Promis
   if (status === "error" || migrationType === "live-migration") {
     return;
   }
-  const { conductor, runtime } = tracker.context;
+  const { conductor, logger } = tracker;
   const fields = { instance: instanceUuid, migration: id };
   try {
     await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
-    runtime.logger.warn("the instance's context names another migration: this one is set to error", fields);
+    logger.warn("the instance's context names another migration: this one is set to error", fields);
   } catch (err) {
     if (!isConductorError(err, "InvalidMigrationState")) {
       throw err;
     }
-    runtime.logger.debug("the instance's context names another migration: this one has ended by now", fields);
+    logger.debug("the instance's context names another migration: this one has ended by now", fields);
   }
 }
 

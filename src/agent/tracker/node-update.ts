@@ -43,7 +43,7 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
   if (changes === null || (options.statistics === "later" && !hasNonStatistics(changes))) {
     return;
   }
-  node.persisted(await tracker.context.conductor.call("compute_node_save", { id: node.row.id, changes }));
+  node.persisted(await tracker.conductor.call("compute_node_save", { id: node.row.id, changes }));
 }
 
 /** Columns that change with each step of a guest, and that the scheduler does not use. */
@@ -55,10 +55,10 @@ function hasNonStatistics(changes: object): boolean {
 
 /** Reads the Service row's `disabled`, which determines the status trait (spec 2.5). */
 export async function readDisabled(tracker: TrackerState): Promise<void> {
-  const { conductor, host, runtime } = tracker.context;
+  const { conductor, host, logger } = tracker;
   const service = await conductor.call("service_get_by_host", { host, binary: "nova-compute" });
   if (!service) {
-    runtime.logger.error("the compute service has no row: COMPUTE_STATUS_DISABLED stays as it is", { host });
+    logger.error("the compute service has no row: COMPUTE_STATUS_DISABLED stays as it is", { host });
   }
   tracker.binding.disabled = service?.disabled ?? null;
 }
@@ -69,7 +69,7 @@ export async function readDisabled(tracker: TrackerState): Promise<void> {
  * client
  */
 async function updateToPlacement(tracker: TrackerState, node: TrackedNode, options: UpdateOptions): Promise<void> {
-  const { timers, logger } = tracker.context.runtime;
+  const { timers, logger } = tracker.runtime;
   await retry(timers, () => updateOnce(tracker, node, options), {
     attempts: ATTEMPTS,
     retryOn: (error) => isPlacementError(error, "ResourceProviderUpdateConflict", "PlacementReshapeConflict"),
@@ -87,9 +87,9 @@ async function updateOnce(
   node: TrackedNode,
   { startup, pass, requestId }: UpdateOptions,
 ): Promise<void> {
-  const { placement } = tracker.context;
+  const { placement } = tracker;
   const { uuid, hypervisorHostname: name } = node.row;
-  const request: RequestContext = { requestId: requestId ?? newRequestId(tracker.context) };
+  const request: RequestContext = { requestId: requestId ?? newRequestId(tracker) };
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
   assertProviderName(tracker, tree, node);
   const reshape = await fillTree(tracker, tree, node, { startup, request });
@@ -107,10 +107,10 @@ async function updateOnce(
  * Rejects a provider that an operator renamed: drivers know the node's provider by the node's name. The cache forgets
  * the provider, so that the next pass reads its name again.
  */
-function assertProviderName({ context }: TrackerState, tree: ProviderTree, { row }: TrackedNode): void {
+function assertProviderName(tracker: TrackerState, tree: ProviderTree, { row }: TrackedNode): void {
   const provider = tree.data(row.uuid);
   if (provider.name !== row.hypervisorHostname) {
-    context.placement.invalidateResourceProvider(row.uuid);
+    tracker.placement.invalidateResourceProvider(row.uuid);
     const { found, hint } = renamedProvider(provider, row.hypervisorHostname, tree.find(row.hypervisorHostname));
     throw new Error(`${found}. To fix it: ${hint}`);
   }
@@ -123,7 +123,7 @@ async function fillTree(
   node: TrackedNode,
   { startup, request }: { readonly startup: boolean; readonly request: RequestContext },
 ): Promise<ReadonlyMap<string, ConsumerAllocations> | null> {
-  const { driver, placement, runtime } = tracker.context;
+  const { driver, placement, logger } = tracker;
   const { uuid, hypervisorHostname: name } = node.row;
   try {
     await driver.updateProviderTree(tree, name);
@@ -132,7 +132,7 @@ async function fillTree(
     if (!(error instanceof ReshapeNeeded) || !startup) {
       throw error;
     }
-    runtime.logger.info("the driver moves inventory between providers of the node", { node: name });
+    logger.info("the driver moves inventory between providers of the node", { node: name });
     const consumers = await placement.getAllocationsForProviderTree(uuid, request);
     const allocations = reshapeAllocations(consumers);
     await driver.updateProviderTree(tree, name, { allocations });

@@ -27,16 +27,15 @@ import { updateAvailableResource, updateAvailableResourceForNode } from "./updat
  */
 export async function createResourceTracker(context: AgentContext): Promise<ResourceTracker> {
   const options = trackerOptions(context.config);
-  const { logger } = context.runtime;
   const configs = await loadProviderConfigs(options.providerConfigLocation, context.runtime);
   const tracker: TrackerState = {
-    context,
     options,
     lock: new FairLock(),
     nodes: new Map(),
-    merge: new ProviderMerge(configs, logger),
+    merge: new ProviderMerge(configs, context.logger),
     capabilityTraits: capabilitiesAsTraits(context.driver.capabilities, options.imageTypeExcludeList),
     binding: { serviceId: null, disabled: null, epoch: 0, persistsComputeIds: true },
+    ...context,
   };
   return new Tracker(tracker);
 }
@@ -116,17 +115,17 @@ class Tracker implements ResourceTracker {
 
 /** @throws ComputeServiceInUse for a service other than the bound one, ServiceNotUnique for another host's. @internal */
 export function bindService(tracker: TrackerState, service: Service): void {
-  const { context, binding } = tracker;
-  if (service.host !== context.host) {
+  const { binding } = tracker;
+  if (service.host !== tracker.host) {
     throw new TrackerError(
       "ServiceNotUnique",
-      `the tracker of host ${context.host} was given the service of host ${service.host}: start one agent per host`,
+      `the tracker of host ${tracker.host} was given the service of host ${service.host}: start one agent per host`,
     );
   }
   if (binding.serviceId !== null && binding.serviceId !== service.id) {
     throw new TrackerError(
       "ComputeServiceInUse",
-      `host ${context.host} is bound to service ${binding.serviceId} and was given service ${service.id}: ` +
+      `host ${tracker.host} is bound to service ${binding.serviceId} and was given service ${service.id}: ` +
         "the service was deleted and created again while this agent ran; restart the agent",
     );
   }
@@ -144,11 +143,11 @@ export async function setHostEnabled(tracker: TrackerState, enabled: boolean, re
 }
 
 async function setTraits(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
-  const { placement, runtime, host } = tracker.context;
+  const { placement, logger, host } = tracker;
   // Writes between passes must not undo it.
   tracker.binding.disabled = !enabled;
   if (tracker.nodes.size === 0) {
-    runtime.logger.warn("the host has no compute node: nothing to enable or disable", { host });
+    logger.warn("the host has no compute node: nothing to enable or disable", { host });
   }
   for (const [name, { row }] of tracker.nodes) {
     try {
@@ -159,7 +158,7 @@ async function setTraits(tracker: TrackerState, enabled: boolean, request: Reque
       const desiredTraits = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
       await placement.setTraitsForProvider(row.uuid, { traits: desiredTraits, generation }, request);
     } catch (err) {
-      runtime.logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
+      logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
         node: name,
         request_id: request.requestId,
         err,

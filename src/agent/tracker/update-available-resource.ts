@@ -54,17 +54,16 @@ export async function updateAvailableResource(
   tracker: TrackerState,
   { startup }: { readonly startup: boolean },
 ): Promise<void> {
-  const { context } = tracker;
-  const request = { requestId: requestId(context) };
+  const request = { requestId: requestId(tracker) };
   const providers = listProviders(tracker, request);
   const listed = await listedNodes(tracker); // 1
   if (!listed) {
     return;
   }
-  const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
+  const rows = await tracker.conductor.call("compute_nodes_by_host", { host: tracker.host }); // 2
   if (rows.length === 0 && listed.size > 0) {
     // A start has already logged this when it read the nodes.
-    context.runtime.logger[startup ? "debug" : "error"]("the host has no compute node yet", { host: context.host });
+    tracker.logger[startup ? "debug" : "error"]("the host has no compute node yet", { host: tracker.host });
   }
   await readDisabled(tracker);
   await tracker.lock.run(async () => {
@@ -82,8 +81,8 @@ export async function updateAvailableResource(
 /** Updates one node, e.g. after a live migration. */
 export async function updateAvailableResourceForNode(tracker: TrackerState, node: string): Promise<void> {
   await readDisabled(tracker);
-  const available = await tracker.context.driver.nodeIsAvailable(node);
-  const request = { requestId: requestId(tracker.context) };
+  const available = await tracker.driver.nodeIsAvailable(node);
+  const request = { requestId: requestId(tracker) };
   const reader = new SingleReader(tracker);
   await guardNode(tracker, node, false, () =>
     runNodePass(tracker, node, { startup: false, reader, available, request }),
@@ -91,14 +90,14 @@ export async function updateAvailableResourceForNode(tracker: TrackerState, node
 }
 
 async function listedNodes(tracker: TrackerState): Promise<ReadonlySet<string> | null> {
-  const { driver, runtime } = tracker.context;
+  const { driver, logger } = tracker;
   try {
     return new Set(await driver.getAvailableNodes({ refresh: true }));
   } catch (err) {
     if (!(err instanceof VirtDriverNotReady)) {
       throw err;
     }
-    runtime.logger.warn("the hypervisor is not ready: this pass is skipped", { err });
+    logger.warn("the hypervisor is not ready: this pass is skipped", { err });
     return null;
   }
 }
@@ -108,11 +107,11 @@ async function listProviders(
   tracker: TrackerState,
   request: RequestContext,
 ): Promise<readonly ProviderListing[] | undefined> {
-  const { options, nodes, context } = tracker;
+  const { options, nodes } = tracker;
   if (!options.leanTracking || nodes.size < 2) {
     return undefined;
   }
-  return context.placement.listProviders(request).catch(() => undefined);
+  return tracker.placement.listProviders(request).catch(() => undefined);
 }
 
 /** `lean_tracking`: one listing instead of reading every provider. Without it the nodes are read one by one. */
@@ -123,7 +122,7 @@ async function beginPass(
   providers: Promise<readonly ProviderListing[] | undefined>,
   request: RequestContext,
 ): Promise<PlacementPass | undefined> {
-  const { options, context } = tracker;
+  const { options } = tracker;
   if (!options.leanTracking) {
     return undefined;
   }
@@ -132,9 +131,9 @@ async function beginPass(
     if (roots.length === 0) {
       return undefined;
     }
-    return await context.placement.beginPass(roots, { ...request, listed: await providers });
+    return await tracker.placement.beginPass(roots, { ...request, listed: await providers });
   } catch (err) {
-    context.runtime.logger.warn("the providers of the host could not be listed", { err });
+    tracker.logger.warn("the providers of the host could not be listed", { err });
     return undefined;
   }
 }
@@ -145,8 +144,8 @@ async function rootsOf(
   rows: readonly ComputeNode[],
   listed: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { context, options } = tracker;
-  const { driver } = context;
+  const { options } = tracker;
+  const { driver } = tracker;
   const known = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
   // Without the guard, nodes whose row was deleted externally are not handled (bug 1853009).
   const all = known.length === listed.size || options.unguardedNodeDelete;
@@ -181,7 +180,7 @@ async function updateNodesInBatch(
   const observed: (readonly [string, AvailableResource])[] = [];
   for (const name of names) {
     const failed = await guardNode(tracker, name, startup, async () => {
-      observed.push([name, await tracker.context.driver.getAvailableResource(name)]);
+      observed.push([name, await tracker.driver.getAvailableResource(name)]);
     });
     if (failed) {
       failures += 1;
@@ -222,7 +221,7 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
   if (effect === "propagate") {
     throw err;
   }
-  tracker.context.runtime.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
+  tracker.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
     node,
     err,
   });
@@ -230,7 +229,7 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
 
 /** Spec 4.4, step by step. The driver is called outside of the lock; everything else is one lock section. */
 async function runNodePass(tracker: TrackerState, name: string, options: NodePassOptions): Promise<void> {
-  const { driver } = tracker.context;
+  const { driver } = tracker;
   const resources = await driver.getAvailableResource(name); // 1
   await tracker.lock.run(() => countAndUpdate(tracker, name, resources, options));
 }
@@ -242,8 +241,8 @@ async function countAndUpdate(
   resources: AvailableResource,
   { startup, reader, available, rows = [], pass, request }: NodePassOptions,
 ): Promise<void> {
-  const uuid = resources.uuid ?? (await tracker.context.localNodeUuid());
-  const where = { host: tracker.context.host, node: name };
+  const uuid = resources.uuid ?? (await tracker.localNodeUuid());
+  const where = { host: tracker.host, node: name };
   const { node, isNew } = await initComputeNode(tracker, name, uuid, resources, rows); // 2
   if (!available) {
     return; // 3

@@ -67,9 +67,9 @@ export async function buildFailed(
   const { instanceUuid, node, retry } = request;
   const error = (await cleanUpGuest(services, progress, cause)) ?? cause;
   const guestStays = error !== cause;
-  const now = await services.context.conductor.call("instance_get", { uuid: instanceUuid });
+  const now = await services.conductor.call("instance_get", { uuid: instanceUuid });
   const kind = now === null || now.taskState === "deleting" ? "gone" : classifyBuildFailure(error);
-  services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: cause });
+  services.logger.warn("build failed", { instance: instanceUuid, node, kind, err: cause });
   // The instance is being deleted. The driver may have reported that as an error of its own; no other host is tried.
   if (now === null || kind === "gone") {
     await forget(services, request, progress);
@@ -90,7 +90,7 @@ export async function buildFailed(
 
 /** Removes the guest first. If that fails the build is aborted, as the guest may still run here. */
 async function cleanUpGuest(
-  { context }: OperationServices,
+  services: OperationServices,
   { instance, driverCalled }: BuildProgress,
   cause: unknown,
 ): Promise<Error | null> {
@@ -98,10 +98,10 @@ async function cleanUpGuest(
     return null;
   }
   try {
-    await removeGuest(context, instance);
+    await removeGuest(services, instance);
     return null;
   } catch (error) {
-    context.runtime.logger.error("could not remove the leftovers of a failed build; retrying later", {
+    services.logger.error("could not remove the leftovers of a failed build; retrying later", {
       instance: instance.uuid,
       err: error,
     });
@@ -112,7 +112,7 @@ async function cleanUpGuest(
   }
 }
 
-async function removeGuest({ driver }: OperationServices["context"], instance: Instance): Promise<void> {
+async function removeGuest({ driver }: OperationServices, instance: Instance): Promise<void> {
   await driver.destroy(instance, destroyOptions(true));
   await driver.unplugVifs(instance);
   await driver.failedSpawnCleanup(instance);
@@ -125,8 +125,8 @@ async function removeGuest({ driver }: OperationServices["context"], instance: I
  */
 async function forget(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
   const { instanceUuid: uuid, requestId } = request;
-  const instance = await services.context.conductor.call("instance_get", { uuid });
-  if (instance?.host === services.context.host) {
+  const instance = await services.conductor.call("instance_get", { uuid });
+  if (instance?.host === services.host) {
     return;
   }
   await unplace(services, progress, {});
@@ -144,11 +144,11 @@ async function keepHere(
   progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild> {
-  const { context, tracker, left } = services;
+  const { tracker, left } = services;
   const { instance } = progress;
   left.add(instance.uuid, () => removeLeft(services, request, progress));
-  await addFault(context, instance.uuid, error);
-  await attempt(context, instance.uuid, "set the instance to error", () =>
+  await addFault(services, instance.uuid, error);
+  await attempt(services, instance.uuid, "set the instance to error", () =>
     // A delete that has arrived since waits for the lock, and must find its task_state.
     tracker.saveInstance(instance, { vmState: "error", taskState: null }, [instance.taskState]),
   );
@@ -160,18 +160,17 @@ async function keepHere(
  * from a later request.
  */
 async function removeLeft(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
-  const { context } = services;
   const { instanceUuid: uuid, requestId } = request;
-  const instance = await context.conductor.call("instance_get", { uuid });
+  const instance = await services.conductor.call("instance_get", { uuid });
   const isAsLeft = instance?.vmState === "error" && instance.taskState === null && instance.launchedAt === null;
-  if (!isAsLeft || instance.host !== context.host) {
+  if (!isAsLeft || instance.host !== services.host) {
     return;
   }
-  await removeGuest(context, instance);
+  await removeGuest(services, instance);
   const failed = { vmState: "error", taskState: null } as const;
   if (await takeOffHost(services, { ...progress, instance }, failed, [null])) {
     await releaseAllocations(services, uuid, { force: true, requestId });
-    context.runtime.logger.warn("removed the leftovers of a failed build", { instance: uuid, request_id: requestId });
+    services.logger.warn("removed the leftovers of a failed build", { instance: uuid, request_id: requestId });
   }
 }
 
@@ -184,7 +183,7 @@ async function setError(
 ): Promise<FailedBuild> {
   const { instanceUuid, requestId } = request;
   // Saved before the state: a user who sees the error can read the reason.
-  await addFault(services.context, instanceUuid, error);
+  await addFault(services, instanceUuid, error);
   if (await unplace(services, progress, { vmState: "error", taskState: null }, [progress.instance.taskState])) {
     await releaseAllocations(services, instanceUuid, { force: true, requestId });
   } else {
@@ -205,7 +204,7 @@ async function reschedule(
   error: unknown,
 ): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
-  const { host: launchedOn } = services.context;
+  const { host: launchedOn } = services;
   // The instance may have been in error during the build.
   const again = { vmState: "building", taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
   if (!(await unplace(services, progress, again, [progress.instance.taskState]))) {
@@ -216,7 +215,7 @@ async function reschedule(
     const instance = { ...progress.instance, taskState: again.taskState };
     return setError(services, request, { ...progress, instance, claim: null }, error);
   }
-  await services.context.conductor.call("build_instances", {
+  await services.conductor.call("build_instances", {
     instanceUuid,
     alternates: [...alternates],
     retry,
@@ -234,7 +233,7 @@ async function unplace(
   expectedTaskState?: (TaskState | null)[],
 ): Promise<boolean> {
   let written = true;
-  await attempt(services.context, progress.instance.uuid, "take the instance off the host", async () => {
+  await attempt(services, progress.instance.uuid, "take the instance off the host", async () => {
     written = await takeOffHost(services, progress, changes, expectedTaskState);
   });
   return written;
@@ -242,7 +241,7 @@ async function unplace(
 
 /** @returns false if the task_state has changed meanwhile, so that nothing was written */
 async function takeOffHost(
-  { context }: OperationServices,
+  services: OperationServices,
   { claim, instance: { uuid } }: BuildProgress,
   changes: InstanceChanges,
   expectedTaskState?: (TaskState | null)[],
@@ -253,7 +252,7 @@ async function takeOffHost(
     if (claim) {
       await claim.abort({ instance: unplaced, ...expected });
     } else {
-      await context.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
+      await services.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
     }
     return true;
   } catch (error) {

@@ -55,14 +55,14 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   prepare: async (progress) => {
     const { services } = progress;
     progress.driverCalled = true;
-    await services.context.driver.prepareForSpawn(progress.instance);
+    await services.driver.prepareForSpawn(progress.instance);
     await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);
     const drive = addsConfigDrive(services, progress.instance) ? { configDrive: true } : {};
     await advance(services, progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
   },
   spawn: async ({ services, allocations, instance }) => {
     try {
-      await services.context.driver.spawn(instance, {
+      await services.driver.spawn(instance, {
         image: imageMeta(instance),
         allocations,
         network: [],
@@ -75,7 +75,7 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   },
   // An instance that was deleted meanwhile is no longer spawning.
   record: async (progress) => {
-    const { driver, runtime } = progress.services.context;
+    const { driver, runtime } = progress.services;
     const powerState = await driver.powerState(progress.instance);
     const launchedAt = runtime.clock.now();
     const changes = { vmState: "active", taskState: null, powerState, launchedAt } as const;
@@ -99,7 +99,7 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
     claim: null,
     driverCalled: false,
   };
-  const failed = await withActionEvent(services.context, event, async () => {
+  const failed = await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
       services.tracker.noteBuild(request.node, "succeeded");
@@ -118,9 +118,9 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
 }
 
 /** The image or this host's configuration can require a config drive that the user did not request. */
-function addsConfigDrive({ context }: OperationServices, instance: Instance): boolean {
+function addsConfigDrive(services: OperationServices, instance: Instance): boolean {
   const isMandatory = imagePropertiesOf(instance).img_config_drive === "mandatory";
-  return !instance.configDrive && (context.config.defaults.forceConfigDrive || isMandatory);
+  return !instance.configDrive && (services.config.defaults.forceConfigDrive || isMandatory);
 }
 
 /** A network failure would recur on any other host. */
@@ -132,7 +132,7 @@ function notAllocated(uuid: string, cause: Error): BuildAbortException {
 /** Row 4. Null: the instance must not be built any more. */
 async function acceptBuild(services: OperationServices, request: Request): Promise<Instance | null> {
   try {
-    return await services.context.conductor.call("instance_save", {
+    return await services.conductor.call("instance_save", {
       uuid: request.instanceUuid,
       changes: { vmState: "building", taskState: null },
       expectedTaskState: ["scheduling", null],
@@ -143,7 +143,7 @@ async function acceptBuild(services: OperationServices, request: Request): Promi
     if (!gone) {
       throw error;
     }
-    services.context.runtime.logger.info("the build was cancelled: the instance's allocations are removed", {
+    services.logger.info("the build was cancelled: the instance's allocations are removed", {
       instance: request.instanceUuid,
       err: error,
     });
@@ -170,5 +170,5 @@ async function advance(
   expectedTaskState: (TaskState | null)[],
 ): Promise<void> {
   const { uuid } = progress.instance;
-  progress.instance = await services.context.conductor.call("instance_save", { uuid, changes, expectedTaskState });
+  progress.instance = await services.conductor.call("instance_save", { uuid, changes, expectedTaskState });
 }

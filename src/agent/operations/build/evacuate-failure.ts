@@ -58,10 +58,9 @@ export async function evacuationFailed(
   progress: EvacuationProgress,
   error: unknown,
 ): Promise<void> {
-  const { context } = services;
   const { instance, migration } = progress;
   const outcome = outcomeOf(progress, error);
-  context.runtime.logger.warn("evacuation to this host failed", {
+  services.logger.warn("evacuation to this host failed", {
     instance: instance.uuid,
     migration: migration.id,
     outcome,
@@ -76,7 +75,7 @@ export async function evacuationFailed(
   if (outcome === "taken") {
     return;
   }
-  await addFault(context, instance.uuid, error);
+  await addFault(services, instance.uuid, error);
   throw error;
 }
 
@@ -100,22 +99,21 @@ const REJECTION_ERRORS: ReadonlySet<string> = new Set([
  * attempt.
  */
 async function isGuestGone(services: OperationServices, progress: EvacuationProgress): Promise<boolean> {
-  const { context } = services;
   const { instance, migration } = progress;
   try {
     await removeGuest(services, progress);
     return true;
   } catch (err) {
     const fields = { instance: instance.uuid, migration: migration.id, err };
-    context.runtime.logger.error("could not remove the guest of the failed evacuation", fields);
-    return hasQuirk(context, "destroy-pending-evacuations");
+    services.logger.error("could not remove the guest of the failed evacuation", fields);
+    return hasQuirk(services, "destroy-pending-evacuations");
   }
 }
 
 /** Removes the guest only if this evacuation created it, and its disk only if the source does not share it. */
-async function removeGuest({ context }: OperationServices, progress: EvacuationProgress): Promise<void> {
+async function removeGuest(services: OperationServices, progress: EvacuationProgress): Promise<void> {
   if (progress.spawned) {
-    await context.driver.destroy(progress.instance, destroyOptions(!progress.diskReused));
+    await services.driver.destroy(progress.instance, destroyOptions(!progress.diskReused));
   }
 }
 
@@ -126,7 +124,7 @@ async function takeBack(
   changes: InstanceChanges,
 ): Promise<void> {
   await removeAllocations(services, request, progress);
-  await attempt(services.context, progress.instance.uuid, "abort the evacuation", () =>
+  await attempt(services, progress.instance.uuid, "abort the evacuation", () =>
     giveUp(services, request, progress, changes),
   );
 }
@@ -142,10 +140,10 @@ async function undoAgain(
   progress: EvacuationProgress,
   changes: InstanceChanges,
 ): Promise<void> {
-  const { conductor, host } = services.context;
+  const { conductor, host } = services;
   const { instance, migration } = progress;
   const now = await conductor.call("instance_get", { uuid: instance.uuid });
-  const coming = await othersComing(services.context, migration);
+  const coming = await othersComing(services, migration);
   if (now?.host === host || coming.some(({ migrationType }) => migrationType !== "evacuation")) {
     await endUnlessEnded(conductor, migration.id);
     return;
@@ -156,7 +154,7 @@ async function undoAgain(
 }
 
 /** Sets `failed`, unless the evacuation has ended after all or its source has completed it. */
-async function endUnlessEnded(conductor: OperationServices["context"]["conductor"], id: number): Promise<void> {
+async function endUnlessEnded(conductor: OperationServices["conductor"], id: number): Promise<void> {
   try {
     await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
   } catch (error) {
@@ -167,23 +165,23 @@ async function endUnlessEnded(conductor: OperationServices["context"]["conductor
 }
 
 async function removeAllocations(
-  { context, tracker }: OperationServices,
+  services: OperationServices,
   { node, requestId }: Request,
   { instance, migration }: EvacuationProgress,
 ): Promise<void> {
-  if (await isNeededHere(context, migration)) {
+  if (await isNeededHere(services, migration)) {
     return;
   }
-  const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
+  const root = services.tracker.nodes().get(node)?.uuid ?? (await rootOf(services, node));
   if (root === undefined) {
     return;
   }
-  await attempt(context, instance.uuid, "remove the destination's allocations", async () => {
+  await attempt(services, instance.uuid, "remove the destination's allocations", async () => {
     const options = { retry: true, requestId };
-    if (await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
+    if (await services.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
       return;
     }
-    context.runtime.logger.warn("the instance had no allocations to remove from this host", {
+    services.logger.warn("the instance had no allocations to remove from this host", {
       instance: instance.uuid,
       node,
     });
@@ -194,17 +192,14 @@ async function removeAllocations(
  * Returns whether the instance has arrived here in another way, or is on its way: then it needs the destination
  * allocations.
  */
-async function isNeededHere(
-  context: OperationServices["context"],
-  migration: EvacuationProgress["migration"],
-): Promise<boolean> {
+async function isNeededHere(context: OperationServices, migration: EvacuationProgress["migration"]): Promise<boolean> {
   const instance = await context.conductor.call("instance_get", { uuid: migration.instanceUuid });
   return instance?.host === context.host || (await othersComing(context, migration)).length > 0;
 }
 
 /** Other moves that are bringing the instance here. */
 async function othersComing(
-  { conductor, host }: OperationServices["context"],
+  { conductor, host }: OperationServices,
   { id, instanceUuid }: EvacuationProgress["migration"],
 ): Promise<readonly Migration[]> {
   const found = await conductor.call("migrations_by_filters", {
@@ -216,12 +211,12 @@ async function othersComing(
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
 /** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
-async function rootOf({ conductor, host }: OperationServices["context"], node: string): Promise<string | undefined> {
+async function rootOf({ conductor, host }: OperationServices, node: string): Promise<string | undefined> {
   return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid;
 }
 
 async function giveUp(
-  { context }: OperationServices,
+  services: OperationServices,
   { requestId }: Request,
   { claim, instance, migration }: EvacuationProgress,
   changes: InstanceChanges,
@@ -230,9 +225,9 @@ async function giveUp(
     await claim.abort({ migrationStatus: "failed", instance: changes });
     return;
   }
-  await context.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
+  await services.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
   if (Object.keys(changes).length > 0) {
     const expected = { expectedTaskState: REBUILD_TASK_STATES, ofRequest: requestId };
-    await context.conductor.call("instance_save", { uuid: instance.uuid, changes, ...expected });
+    await services.conductor.call("instance_save", { uuid: instance.uuid, changes, ...expected });
   }
 }

@@ -29,7 +29,7 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
     const { services, request, instance, migration } = progress;
     const { node, requestId } = request;
     assertServable(request);
-    const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    const held = await services.placement.getAllocationsForConsumer(instance.uuid, { requestId });
     progress.held = held.allocations;
     await claimInGroup(services, "evacuation", request, async () => {
       progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
@@ -54,7 +54,7 @@ export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS],
 /** @throws the error, unless the instance was deleted or taken over meanwhile: then the event also succeeds */
 async function evacuate({ services, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
   const progress: RunningEvacuation = { services, request, held: {}, ...notBegun(move) };
-  await withActionEvent(services.context, event, async () => {
+  await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
       await letGoOfSetAside(services, request, progress);
@@ -97,7 +97,7 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
 async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
-  const { driver, host } = services.context;
+  const { driver, host } = services;
   if (!driver.capabilities.supportsEvacuate) {
     throw new OperationError(
       "InstanceRecreateNotSupported",
@@ -125,7 +125,7 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
 }
 
 /** @throws InstanceExists */
-async function assertNoGuest({ context: { driver, host } }: OperationServices, instance: Instance): Promise<void> {
+async function assertNoGuest({ driver, host }: OperationServices, instance: Instance): Promise<void> {
   if (await driver.instanceExists(instance)) {
     throw new InstanceExists(
       `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
@@ -134,10 +134,10 @@ async function assertNoGuest({ context: { driver, host } }: OperationServices, i
 }
 
 /** Returns the move that the evacuation ended, if its leftovers are on this host. */
-async function leftHere({ context }: OperationServices, instance: Instance): Promise<Migration | null> {
-  const move = await setAsideMove(context, instance);
+async function leftHere(services: OperationServices, instance: Instance): Promise<Migration | null> {
+  const move = await setAsideMove(services, instance);
   const where = move?.migrationType === "live-migration" ? move.destCompute : move?.sourceCompute;
-  return where === context.host ? move : null;
+  return where === services.host ? move : null;
 }
 
 /** @throws InstanceExists: a cold move left its guest shut off, and it was started since */
@@ -147,7 +147,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
     await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
     return;
   }
-  const { driver } = services.context;
+  const { driver } = services;
   if ((await driver.instanceExists(instance)) && (await driver.powerState(instance)) === POWER_STATES.running) {
     await assertNoGuest(services, instance);
   }
@@ -156,12 +156,12 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
 
 /** Rows 4 and 5. The guest stays shut down if it was before, or if the request requires it. */
 async function spawn(
-  { context }: OperationServices,
+  services: OperationServices,
   request: Request,
   progress: EvacuationProgress,
   allocations: Allocations,
 ): Promise<void> {
-  const { conductor, driver } = context;
+  const { conductor, driver } = services;
   const { uuid } = progress.instance;
   await conductor.call("instance_save", {
     uuid,
@@ -191,7 +191,7 @@ function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolea
 
 /** Row 6; host, state and status in one write (spec V28). */
 async function finish(services: OperationServices, request: Request, progress: EvacuationProgress): Promise<void> {
-  const { driver, runtime } = services.context;
+  const { driver, runtime } = services;
   const { instance, migration } = progress;
   const powerState = await driver.powerState(instance);
   const vmState = staysStopped(request, instance) ? "stopped" : "active";
@@ -207,23 +207,23 @@ async function finish(services: OperationServices, request: Request, progress: E
  * it.
  */
 async function letGoOfSetAside(
-  { context }: OperationServices,
+  services: OperationServices,
   { requestId }: Request,
   { instance }: EvacuationProgress,
 ): Promise<void> {
   if (!mayBeSetAside(instance)) {
     return;
   }
-  await attempt(context, instance.uuid, "remove the leftovers of a move", async () => {
-    const move = await setAsideMove(context, instance);
+  await attempt(services, instance.uuid, "remove the leftovers of a move", async () => {
+    const move = await setAsideMove(services, instance);
     if (move !== null) {
-      await castSetAsideGoes(context, move, requestId);
+      await castSetAsideGoes(services, move, requestId);
     }
-    await context.conductor.call("instance_save", {
+    await services.conductor.call("instance_save", {
       uuid: instance.uuid,
       changes: withoutSetAside(instance),
       expectedTaskState: [null],
-      expectedHost: context.host,
+      expectedHost: services.host,
     });
   });
 }

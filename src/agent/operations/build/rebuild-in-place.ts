@@ -21,7 +21,7 @@ interface RebuildProgress {
 const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   begin: async (progress) => {
     const { services, request, instance } = progress;
-    const { conductor, placement } = services.context;
+    const { conductor, placement } = services;
     const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: request.requestId });
     progress.allocations = held.allocations;
     progress.instance = await conductor.call("instance_save", {
@@ -33,14 +33,14 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   },
   // A node of Ironic is never released in between: another instance could take it.
   destroy: async ({ services, instance }) => {
-    const { driver } = services.context;
+    const { driver } = services;
     if (!driver.supports("rebuild")) {
       await driver.destroy(instance, destroyOptions(true));
     }
   },
   spawn: async (progress) => {
     const { services, request, allocations, stopped } = progress;
-    const { conductor, driver } = services.context;
+    const { conductor, driver } = services;
     progress.instance = await conductor.call("instance_save", {
       uuid: progress.instance.uuid,
       changes: { taskState: "rebuild_spawning" },
@@ -58,7 +58,7 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
   record: async ({ services, request, instance, stopped }) => {
-    const { conductor, driver, runtime } = services.context;
+    const { conductor, driver, runtime } = services;
     const powerState = await driver.powerState(instance);
     const vmState = stopped ? "stopped" : "active";
     await conductor.call("instance_save", {
@@ -86,14 +86,13 @@ async function rebuildInPlace(
   { services, request, event }: Call<"rebuild_instance">,
   { instance }: Found,
 ): Promise<void> {
-  const { context } = services;
   const { instanceUuid, requestId } = request;
   const stopped = instance.vmState === "stopped" || request.targetStopped;
   const progress: RebuildProgress = { services, request, instance, stopped, allocations: {} };
-  await withActionEvent(context, event, () =>
-    recordingFault(context, instanceUuid, async () => {
+  await withActionEvent(services, event, () =>
+    recordingFault(services, instanceUuid, async () => {
       try {
-        await erroringOut(context, instance, requestId, () => runSteps(services, STEPS, progress));
+        await erroringOut(services, instance, requestId, () => runSteps(services, STEPS, progress));
       } catch (error) {
         if (isConductorError(error, "UnexpectedDeletingTaskState")) {
           return;
@@ -108,22 +107,22 @@ async function rebuildInPlace(
 
 /** Reproduces an upstream defect after a failed rebuild (spec 6.6 GAP), behind its quirk. */
 async function stripHostAllocations(
-  { context, tracker }: OperationServices,
+  services: OperationServices,
   instance: Instance,
   requestId: string,
   error: unknown,
 ) {
-  if (!context.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) {
+  if (!services.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) {
     return;
   }
   if (isConductorError(error, "UnexpectedTaskState")) {
     return;
   }
-  const root = tracker.nodes().get(instance.node ?? "")?.uuid;
+  const root = services.tracker.nodes().get(instance.node ?? "")?.uuid;
   if (root === undefined) {
     return;
   }
-  await attempt(context, instance.uuid, "strip the host's allocations", () =>
-    context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false, requestId }),
+  await attempt(services, instance.uuid, "strip the host's allocations", () =>
+    services.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false, requestId }),
   );
 }

@@ -34,7 +34,7 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     const { services, request, move } = progress;
     const { requestId, node, flavor } = request;
     const { uuid } = move.instance;
-    const { allocations } = await services.context.placement.getAllocationsForConsumer(uuid, { requestId });
+    const { allocations } = await services.placement.getAllocationsForConsumer(uuid, { requestId });
     const { instance, migration } = move;
     await orRollback(() =>
       claimInGroup(services, "migration", request, async () => {
@@ -47,7 +47,7 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
   cast: async ({ services, request, move }) => {
     const { instanceUuid, migrationId, requestId } = request;
     const message = { instanceUuid, migrationId, requestId };
-    await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "resize_instance", message, {
+    await services.conductor.castAgent(move.migration.sourceCompute ?? "", "resize_instance", message, {
       requestId,
     });
   },
@@ -105,7 +105,7 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
   );
   if (isTaken(error)) {
     if (claim) {
-      await attempt(services.context, request.instanceUuid, "drop the claim", () => claim.abort());
+      await attempt(services, request.instanceUuid, "drop the claim", () => claim.abort());
     }
     await failMove(progress, null, error);
     return;
@@ -123,13 +123,13 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
   if (!claim) {
     await failMove(progress, changes, error);
   } else {
-    await attempt(services.context, request.instanceUuid, "drop the claim", () =>
-      orMigrationAlone(services.context, move.migration, async () => {
+    await attempt(services, request.instanceUuid, "drop the claim", () =>
+      orMigrationAlone(services, move.migration, async () => {
         await claim.abort({ instance: changes, migrationStatus: "error" });
         return true;
       }),
     );
-    await addFault(services.context, request.instanceUuid, innerError(error));
+    await addFault(services, request.instanceUuid, innerError(error));
   }
   throw innerError(error);
 }
@@ -152,7 +152,7 @@ async function handedBack(
   } catch (err) {
     const { services, request } = progress;
     const { instanceUuid: instance, migrationId: migration } = request;
-    services.context.runtime.logger.error("could not request another host", { instance, migration, err });
+    services.logger.error("could not request another host", { instance, migration, err });
     if (!mustNotUndo(err)) {
       return false;
     }
@@ -175,14 +175,14 @@ async function reschedule(
   await claim?.abort();
   const cause = innerError(error);
   const failure = {
-    host: services.context.host,
+    host: services.host,
     node,
     message: publicMessageOf(cause).slice(0, 255),
     traceback: tracebackOf(cause),
     rollback: isRollback(error),
     eventId: event.id,
   };
-  await services.context.conductor.call(
+  await services.conductor.call(
     "migrate_server",
     { instanceUuid, migrationId, flavor, alternates: [...alternates], retry, failure, requestId },
     { requestId },
@@ -211,7 +211,7 @@ function assertCanReceive({ request }: PrepProgress): void {
 
 /** Requires a driver that supports cold migration to the same host; a resize does not need it (spec 6.3). */
 function assertSelfMoveSupported({ services, move, request }: PrepProgress): void {
-  const { host, driver } = services.context;
+  const { host, driver } = services;
   if (move.migration.migrationType !== "migration" || move.instance.host !== host) {
     return;
   }

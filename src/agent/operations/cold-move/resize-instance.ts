@@ -37,7 +37,7 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
     const { instance, migration } = move;
     const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
-    await services.context.driver.moves.finishMigration(migration, instance, request.diskInfo, {
+    await services.driver.moves.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),
@@ -48,7 +48,7 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
   },
   record: async (progress) => {
     const { services, move } = progress;
-    const { driver, runtime } = services.context;
+    const { driver, runtime } = services;
     const powerState = await driver.powerState(move.instance);
     progress.move = await services.tracker.saveMove({
       ...move,
@@ -76,7 +76,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   // Status first: `migrating` means that the source has begun.
   start: async (progress) => {
     const { services, move } = progress;
-    const { conductor } = services.context;
+    const { conductor } = services;
     const migration = await conductor.call("migration_save", {
       id: move.migration.id,
       changes: { status: "migrating" },
@@ -92,7 +92,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   },
   migrate_disk: async (progress) => {
     const { instance, migration } = progress.move;
-    progress.diskInfo = await progress.services.context.driver.moves.migrateDiskAndPowerOff(instance, {
+    progress.diskInfo = await progress.services.driver.moves.migrateDiskAndPowerOff(instance, {
       destIp: migration.destHost ?? "",
       flavor: instance.newFlavor ?? instance.flavor,
       network: [],
@@ -124,7 +124,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   cast: async ({ services, request, move, diskInfo }) => {
     const { instanceUuid, migrationId, requestId } = request;
     const message = { instanceUuid, migrationId, diskInfo, requestId };
-    await services.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, {
+    await services.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, {
       requestId,
     });
   },
@@ -184,7 +184,7 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
 /** Row 6 after its save: the instance belongs to the destination, as when finishing fails (row 7). */
 async function failedOnDestination(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
-  if (!hasQuirk(services.context, "undo-resize-after-host-flip")) {
+  if (!hasQuirk(services, "undo-resize-after-host-flip")) {
     await finishFailed(progress, error);
     return;
   }
@@ -225,7 +225,7 @@ export async function finishFailed(progress: MoveProgress, error: unknown): Prom
     finishSource(services, move, { requestId: request.requestId, repeated: true }),
   );
   const { oldFlavor } = move.instance;
-  const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
+  const restores = hasQuirk(services, "restore-flavor-after-failed-finish") && oldFlavor !== null;
   const flavor = flavorColumns(restores ? oldFlavor : flavorsOf(move.instance, move.migration).newFlavor);
   if (isTaken(error)) {
     await setErrorIfSuperseded(services, move.instance, error, flavor);

@@ -21,7 +21,7 @@ import {
 const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
     const { services, move } = progress;
-    await services.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
+    await services.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
   },
   drop_claim: async (progress) => {
     progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});
@@ -29,7 +29,7 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
   cast: async ({ services, request, move }) => {
     const { instanceUuid, migrationId, requestId } = request;
     const message = { instanceUuid, migrationId, requestId };
-    await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
+    await services.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
       requestId,
     });
   },
@@ -84,18 +84,17 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
 
 /** Returns whether both hosts share storage: the source's disks then belong to the guest, and stay (spec V5). */
 async function sharesStorage({ services, move, request }: MoveProgress): Promise<boolean> {
-  const { context } = services;
   const { sourceCompute } = move.migration;
-  if (sourceCompute === context.host) {
+  if (sourceCompute === services.host) {
     return true;
   }
-  return storageShared({ ...context, logger: context.runtime.logger }, move.instance, sourceCompute, request.requestId);
+  return storageShared({ ...services, logger: services.logger }, move.instance, sourceCompute, request.requestId);
 }
 
 const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   home: async (progress) => {
     const { services, move } = progress;
-    const { host, conductor } = services.context;
+    const { host, conductor } = services;
     const { sourceNode: node } = move.migration;
     const row = await conductor.call("compute_node_get_by_host_and_node", { host, node: node ?? "" });
     const { oldFlavor } = flavorsOf(move.instance, move.migration);
@@ -111,7 +110,7 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   finish_revert_migration: async (progress) => {
     const { services, move } = progress;
     const allocations = await heldByGuest(progress);
-    await services.context.driver.moves.finishRevertMigration(move.instance, {
+    await services.driver.moves.finishRevertMigration(move.instance, {
       network: [],
       allocations,
       migration: move.migration,
@@ -121,7 +120,7 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   },
   record: async (progress) => {
     const { services, move } = progress;
-    const { driver, runtime } = services.context;
+    const { driver, runtime } = services;
     const powerState = await driver.powerState(move.instance);
     const changes: InstanceChanges = {
       vmState: wasStopped(move) ? "stopped" : "active",
@@ -165,7 +164,7 @@ async function forgetFlavors({ services, request, move }: MoveProgress): Promise
   const { host } = move.instance;
   const changes = { oldFlavor: null, newFlavor: null };
   const expected = { expectedTaskState: REVERTED, ...(host === null ? {} : { expectedHost: host }) };
-  await attempt(services.context, request.instanceUuid, "clear the flavors of the move", async () => {
+  await attempt(services, request.instanceUuid, "clear the flavors of the move", async () => {
     try {
       await services.tracker.saveMove({ ...move, changes, ...expected });
     } catch (error) {

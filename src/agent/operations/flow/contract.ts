@@ -40,8 +40,7 @@ export type RequestOf<M extends OperationName> = Requests[M];
 export type ReplyOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
 
 /** The services that every operation uses. */
-export interface OperationServices {
-  readonly context: AgentContext;
+export interface OperationServices extends AgentContext {
   readonly tracker: ResourceTracker;
   /** Moves to this host whose guests have not arrived yet. */
   readonly incoming: IncomingMoves;

@@ -179,7 +179,7 @@ async function write(
       if (!isConductorError(err, "UnexpectedTaskState", "ObjectActionError")) {
         throw err;
       }
-      context.runtime.logger.info("not saving the state after the error: another request owns the instance", {
+      context.logger.info("not saving the state after the error: another request owns the instance", {
         instance: uuid,
         err,
       });
@@ -200,7 +200,7 @@ export async function attempt(
     if (isConductorError(err, "InstanceNotFound", "MigrationNotFound")) {
       return;
     }
-    context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
+    context.logger.error(`could not ${what}`, { instance: instanceUuid, err });
   }
 }
 
@@ -259,7 +259,7 @@ export async function errorWhileSoftDeleting(
   instance: Instance,
   changes: InstanceChanges = {},
 ): Promise<void> {
-  await attempt(services.context, instance.uuid, "set the instance to error", () =>
+  await attempt(services, instance.uuid, "set the instance to error", () =>
     saveError(services, instance, changes, "soft-deleting"),
   );
 }
@@ -273,8 +273,8 @@ async function errorAfterReset(
   { uuid }: Instance,
   changes: InstanceChanges,
 ): Promise<void> {
-  const { conductor, driver, host } = services.context;
-  await attempt(services.context, uuid, "set the instance to error", async () => {
+  const { conductor, driver, host } = services;
+  await attempt(services, uuid, "set the instance to error", async () => {
     const now = await conductor.call("instance_get", { uuid });
     const isUsable = now?.host === host && now.taskState === null && now.vmState === "active";
     if (isUsable && !(await driver.instanceExists(now))) {

@@ -180,7 +180,7 @@ export class OutgoingMigrations {
   }
 
   async #abortCopy(uuid: string): Promise<void> {
-    const { conductor, driver, runtime } = this.#context;
+    const { conductor, driver, logger } = this.#context;
     try {
       const instance = await conductor.call("instance_get", { uuid });
       if (!instance) {
@@ -189,7 +189,7 @@ export class OutgoingMigrations {
       await driver.moves.liveMigrationAbort(instance);
     } catch (err) {
       const level = err instanceof NotImplemented || isConductorError(err, "InstanceNotFound") ? "info" : "warn";
-      runtime.logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {
+      logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {
         instance: uuid,
         err,
       });

@@ -67,7 +67,7 @@ export async function runOperation<P extends Progress>(
   failed: (progress: P, error: unknown, event: OpenEvent) => Promise<void>,
 ): Promise<boolean> {
   const { services } = progress;
-  return withActionEvent(services.context, event, async (open) => {
+  return withActionEvent(services, event, async (open) => {
     try {
       return await runSteps(services, list, progress);
     } catch (error) {
@@ -113,7 +113,7 @@ export function guestFlow<M extends InstanceMethod>(
     handOn: followGuest,
     run: async ({ services, request, event }, { instance }) => {
       const progress: GuestProgress<RequestOf<M>> = { services, request, instance };
-      await withActionEventAndFault(services.context, event, async () => {
+      await withActionEventAndFault(services, event, async () => {
         try {
           await runSteps(services, list, progress);
         } catch (error) {
@@ -130,7 +130,7 @@ export function guestFlow<M extends InstanceMethod>(
 
 /** Sends the message to the host that has the instance now. */
 export async function followGuest({ services, method, request }: Call<InstanceMethod>, host: string): Promise<void> {
-  await services.context.conductor.castAgent(host, method, request);
+  await services.conductor.castAgent(host, method, request);
 }
 
 /** A step of a migration, on one of its hosts. */

@@ -102,7 +102,7 @@ export async function callReturningDestination<M extends DestinationMethod>(
   method: M,
   params: ParamsOf<AgentMethods, M>,
 ): Promise<ResultOf<AgentMethods, M>> {
-  const { clock, timers } = flow.services.context.runtime;
+  const { clock, timers } = flow.services.runtime;
   const deadline = clock.monotonic() + TIMEOUTS[method];
   return retry(timers, () => callDestination(flow, method, params), {
     attempts: Number.POSITIVE_INFINITY,
@@ -118,7 +118,7 @@ export async function callDestination<M extends DestinationMethod>(
   params: ParamsOf<AgentMethods, M>,
 ): Promise<ResultOf<AgentMethods, M>> {
   try {
-    return await services.context.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
+    return await services.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
   } catch (error) {
     if (error instanceof ConductorError && error.name !== "ConductorUnreachable") {
       throw new DestinationFailed(dest, method, error);
@@ -135,11 +135,11 @@ const NON_FINAL_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATIO
  * @param known the instance, if it was read under the same lock
  */
 export async function reasonToKeep(
-  { context }: OperationServices,
+  services: OperationServices,
   migration: Migration,
   known?: Instance,
 ): Promise<string | null> {
-  const { conductor, host } = context;
+  const { conductor, host } = services;
   const { instanceUuid } = migration;
   const instance = known ?? (await conductor.call("instance_get", { uuid: instanceUuid }));
   if (instance?.deleted !== 0) {

@@ -30,7 +30,7 @@ function methodsOf(handlers: Partial<AgentHandlers>): string[] {
 /** Returns the event of the instance's action that an operation records. */
 function eventOf(name: OperationName): string {
   const logger = { child: () => logger };
-  const operationServices = { context: { runtime: { logger } } } as unknown as OperationServices;
+  const operationServices = { logger } as unknown as OperationServices;
   return callOf(name, operationServices, { instanceUuid: "vm", requestId: "req-1" } as never).event.event;
 }
 

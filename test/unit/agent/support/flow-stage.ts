@@ -107,6 +107,7 @@ export class FlowStage {
         workarounds: { upstreamQuirks: new Set(quirks), ...workarounds },
       },
       runtime: { ...this.runtime, ...this.#time() },
+      logger: this.runtime.logger,
       conductor: this.#conductor(),
       driver: this.#driver(options),
       placement: this.#placement(),

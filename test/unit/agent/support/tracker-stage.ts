@@ -44,11 +44,12 @@ export class TrackerStage extends FlowStage {
   constructor({ options = {}, nodes = [NODE], ...rest }: TrackerStageOptions = {}) {
     super(rest);
     this.state = {
-      context: { ...this.context, localNodeUuid: async () => "local-uuid" },
+      ...this.context,
+      localNodeUuid: async () => "local-uuid",
       options: { ...OPTIONS, ...options },
       lock: new FairLock(),
       nodes: new Map(nodes.map((row) => [row.hypervisorHostname, new TrackedNode(row)])),
-      merge: new ProviderMerge([], this.context.runtime.logger),
+      merge: new ProviderMerge([], this.context.logger),
       capabilityTraits: capabilitiesAsTraits(this.context.driver.capabilities),
       binding: { serviceId: 3, disabled: false, epoch: 0, persistsComputeIds: true },
     };
