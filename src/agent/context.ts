@@ -7,6 +7,7 @@ import type { DriverHost } from "../virt/driver-host.js";
 import type { GlanceClient } from "./glance-client.js";
 import type { HostPorts } from "./host-ports.js";
 import type { DriverRecord, IdentityFile } from "./identity-file.js";
+import type { AgentMetrics } from "./metrics/metrics.js";
 
 /** The services that every part of one host's agent uses. Created once, when the agent starts. */
 export interface AgentContext {
@@ -19,6 +20,7 @@ export interface AgentContext {
   readonly placement: ReportClient;
   readonly images: Pick<GlanceClient, "remove" | "removeUnfinished">;
   readonly ports: HostPorts;
+  readonly metrics: AgentMetrics;
   /** Reads or creates the host's stable uuid (spec 2.3). */
   readonly localNodeUuid: () => Promise<string>;
 }

@@ -11,11 +11,10 @@ import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../glance-client.js";
 import { HostPorts } from "../host-ports.js";
 import { DriverRecord, IdentityFile } from "../identity-file.js";
-import { type AgentMetrics, meteredTracker } from "../metrics/metrics.js";
+import { type AgentMetrics, NO_METRICS } from "../metrics/metrics.js";
 import type { AgentServices, Operations, StepFaults } from "../operations/flow/contract.js";
 import { createOperations } from "../operations/operations.js";
-import type { ResourceTracker } from "../tracker/contract.js";
-import { createResourceTracker } from "../tracker/resource-tracker.js";
+import { createResourceTracker, type ResourceTracker } from "../tracker/resource-tracker.js";
 import { DriverRules, driverContext } from "./driver-context.js";
 
 export interface ViewOptions {
@@ -99,6 +98,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     placement,
     images,
     ports,
+    metrics: options.metrics ?? NO_METRICS,
     localNodeUuid,
     identity,
     driverRecord,
@@ -109,13 +109,13 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
 
 /** Spec 2.1 row 1. */
 export async function createServices(
-  options: ViewOptions & { readonly metrics: AgentMetrics; readonly factories?: Partial<ServiceFactories> },
+  options: ViewOptions & { readonly factories?: Partial<ServiceFactories> },
 ): Promise<AgentServices> {
   const view = await createView(options);
   const { tracker: makeTracker = createResourceTracker, operations: makeOperations = createOperations } =
     options.factories ?? {};
-  const tracker = meteredTracker(await makeTracker(view), options.metrics);
+  const tracker = await makeTracker(view);
   const operations = makeOperations(view, tracker, options.faults);
   // The view comes last: Node 20 creates a hidden class of 500 bytes for each record that spreads another one first.
-  return { tracker, operations, metrics: options.metrics, ...view };
+  return { tracker, operations, ...view };
 }

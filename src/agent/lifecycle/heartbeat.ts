@@ -2,14 +2,13 @@ import { isConductorError } from "../../conductor-client/errors.js";
 import type { Service } from "../../records/index.js";
 import { within } from "../../runtime/time.js";
 import type { AgentContext } from "../context.js";
-import type { AgentMetrics } from "../metrics/metrics.js";
 
 /** Delay between joining the service group and the first heartbeat, in milliseconds (spec 2.1 row 7). */
 const FIRST_HEARTBEAT_DELAY = 5_000;
 
 /** Spec 2.5: reports the service as up every `report_interval` seconds. Never fails, never recreates the service record. */
 export class Heartbeat {
-  readonly #context: AgentContext & { readonly metrics: AgentMetrics };
+  readonly #context: AgentContext;
   readonly #service: Service;
   #stopped = false;
   /** Cancels the current wait or call. */
@@ -18,7 +17,7 @@ export class Heartbeat {
   /** True if the missing conductor was already logged, and no call has succeeded since. */
   #unanswered = false;
 
-  constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
+  constructor(context: AgentContext, service: Service) {
     this.#context = context;
     this.#service = service;
   }

@@ -3,7 +3,7 @@ import { KeyedLock } from "../../runtime/locks.js";
 import { TaskQueue } from "../../runtime/task-queue.js";
 import { type AgentContext, requestId as newRequestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
-import type { ResourceTracker } from "../tracker/contract.js";
+import type { ResourceTracker } from "../tracker/resource-tracker.js";
 import { type AdmissionRejection, admit } from "./flow/admission.js";
 import type {
   AdmittedFlow,

@@ -10,12 +10,12 @@ import { renamedProvider } from "./provider-names.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 
-export const DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED";
+const DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED";
 
 /** The traits that the tracker always sets on a root (spec 4.7); OWNER_NOVA since service version 73. */
 const ALWAYS = ["COMPUTE_NODE", "OWNER_NOVA"] as const;
 
-export interface UpdateOptions {
+interface UpdateOptions {
   /** Reshapes are done at start-up only. */
   readonly startup: boolean;
   readonly pass?: PlacementPass | undefined;
@@ -44,6 +44,22 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
     return;
   }
   node.persisted(await tracker.conductor.call("compute_node_save", { id: node.row.id, changes }));
+}
+
+/** Updates the node for changes that must not fail because of Placement: the next pass repeats a failed update. */
+export async function updateQuietly(
+  tracker: TrackerState,
+  node: TrackedNode,
+  options: Pick<UpdateOptions, "statistics"> = {},
+): Promise<void> {
+  try {
+    await updateNode(tracker, node, { startup: false, ...options });
+  } catch (err) {
+    tracker.logger.warn("the node could not be updated; retrying in the next pass", {
+      node: node.row.hypervisorHostname,
+      err,
+    });
+  }
 }
 
 /** Columns that change with each step of a guest, and that the scheduler does not use. */
@@ -175,5 +191,34 @@ function syncRootTraits(
   }
   if (after !== null) {
     tree.updateTraits(root, after);
+  }
+}
+
+/** Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5); logs failures. */
+export async function setDisabledTrait(
+  { placement, logger, host, binding, nodes }: TrackerState,
+  enabled: boolean,
+  request: RequestContext,
+): Promise<void> {
+  // Writes between passes must not undo it.
+  binding.disabled = !enabled;
+  if (nodes.size === 0) {
+    logger.warn("the host has no compute node: nothing to enable or disable", { host });
+  }
+  for (const [name, { row }] of nodes) {
+    try {
+      const { traits, generation } = await placement.getProviderTraits(row.uuid, request);
+      if (traits.includes(DISABLED_TRAIT) === !enabled) {
+        continue;
+      }
+      const desiredTraits = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
+      await placement.setTraitsForProvider(row.uuid, { traits: desiredTraits, generation }, request);
+    } catch (err) {
+      logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
+        node: name,
+        request_id: request.requestId,
+        err,
+      });
+    }
   }
 }

@@ -7,7 +7,7 @@ import { requestId } from "../context.js";
 import { removeDeletedInstancesAllocations } from "./allocation-cleanup.js";
 import { checkAssignedResources } from "./claims.js";
 import { forgetNodesWithoutRow, initComputeNode, removeOrphans } from "./compute-nodes.js";
-import { BatchReader, countRecords, type RecordReader, SingleReader } from "./node-records.js";
+import { batchReader, countRecords, type ReadRecords, singleReader } from "./node-records.js";
 import { readDisabled, updateNode } from "./node-update.js";
 import type { TrackerState } from "./tracker-state.js";
 
@@ -33,7 +33,7 @@ const ANYTHING_ELSE: NodeErrorRow = { names: [], startup: "log", periodic: "log"
 
 interface NodePassOptions {
   readonly startup: boolean;
-  readonly reader: RecordReader;
+  readonly read: ReadRecords;
   /** Whether the driver lists the node. */
   readonly available: boolean;
   /** The host's rows when the pass began; default: not listed. */
@@ -71,8 +71,8 @@ export async function updateAvailableResource(
     await removeOrphans(tracker, rows, listed, request); // 4
   });
   const pass = await beginPass(tracker, rows, listed, providers, request);
-  const reader = listed.size > 1 ? new BatchReader(tracker) : new SingleReader(tracker);
-  const failures = await runNodePasses(tracker, [...listed], { startup, reader, available: true, rows, pass, request }); // 5
+  const read = listed.size > 1 ? batchReader(tracker) : singleReader(tracker);
+  const failures = await runNodePasses(tracker, [...listed], { startup, read, available: true, rows, pass, request }); // 5
   if (failures === 0) {
     tracker.merge.endPass();
   }
@@ -83,10 +83,8 @@ export async function updateAvailableResourceForNode(tracker: TrackerState, node
   await readDisabled(tracker);
   const available = await tracker.driver.nodeIsAvailable(node);
   const request = { requestId: requestId(tracker) };
-  const reader = new SingleReader(tracker);
-  await guardNode(tracker, node, false, () =>
-    runNodePass(tracker, node, { startup: false, reader, available, request }),
-  );
+  const read = singleReader(tracker);
+  await guardNode(tracker, node, false, () => runNodePass(tracker, node, { startup: false, read, available, request }));
 }
 
 async function listedNodes(tracker: TrackerState): Promise<ReadonlySet<string> | null> {
@@ -239,7 +237,7 @@ async function countAndUpdate(
   tracker: TrackerState,
   name: string,
   resources: AvailableResource,
-  { startup, reader, available, rows = [], pass, request }: NodePassOptions,
+  { startup, read, available, rows = [], pass, request }: NodePassOptions,
 ): Promise<void> {
   const uuid = resources.uuid ?? (await tracker.localNodeUuid());
   const where = { host: tracker.host, node: name };
@@ -247,7 +245,7 @@ async function countAndUpdate(
   if (!available) {
     return; // 3
   }
-  const records = await reader.read(name); // 4
+  const records = await read(name); // 4
   await countRecords(tracker, node, where, records); // 5-8, 10
   if (!isNew) {
     const migrations = new Set(records.migrations.map((migration) => migration.uuid));

@@ -5,8 +5,7 @@ import type { Faults } from "../../../faults/faults.js";
 import type { Instance, Migration } from "../../../records/index.js";
 import type { KeyedLock } from "../../../runtime/locks.js";
 import type { AgentContext, AgentView } from "../../context.js";
-import type { AgentMetrics } from "../../metrics/metrics.js";
-import type { ResourceTracker } from "../../tracker/contract.js";
+import type { ResourceTracker } from "../../tracker/resource-tracker.js";
 import type { AdmissionRejection, AdmissionRule, Found, Gate } from "./admission.js";
 import type { OutgoingMigrations } from "./outgoing-migrations.js";
 import type { IncomingMoves, InterruptedRequests, LeftGuests, UnsettledMoves } from "./unfinished-work.js";
@@ -177,5 +176,4 @@ export interface StuckMoveOptions {
 export interface AgentServices extends AgentView {
   readonly tracker: ResourceTracker;
   readonly operations: Operations;
-  readonly metrics: AgentMetrics;
 }
