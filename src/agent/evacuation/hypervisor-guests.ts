@@ -2,6 +2,7 @@ import type { InstanceFilters } from "../../conductor-client/methods/records.js"
 import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
+import { ignore } from "../ignore-errors.js";
 import type { AgentServices } from "../operations/flow/contract.js";
 
 /**
@@ -16,8 +17,8 @@ export async function countForeignGuests(
   evacuated: ReadonlySet<string>,
   loaded: readonly Instance[] = [],
 ): Promise<readonly Instance[]> {
-  const uuids = await listGuests(services);
-  if (uuids === null) {
+  const uuids = await services.driver.listInstanceUuids().catch(ignore(VirtDriverNotReady));
+  if (!uuids) {
     return [];
   }
   const own = new Set(
@@ -43,17 +44,6 @@ export async function countForeignGuests(
   services.metrics.foreignGuests(foreign.length);
   services.metrics.orphanGuests(otherUuids.length - instances.length);
   return instances;
-}
-
-async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
-  try {
-    return await services.driver.listInstanceUuids();
-  } catch (error) {
-    if (!(error instanceof VirtDriverNotReady)) {
-      throw error;
-    }
-    return null;
-  }
 }
 
 async function movingInstances(services: AgentServices): Promise<ReadonlySet<string>> {

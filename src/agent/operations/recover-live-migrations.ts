@@ -2,9 +2,10 @@ import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../r
 import { InstanceExists, NotImplemented } from "../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
+import { ignore } from "../ignore-errors.js";
 import type { OperationServices } from "./flow/contract.js";
 import { attempt } from "./flow/error-wrappers.js";
-import { destroyOptions } from "./flow/guest-options.js";
+import { destroyOptions, storageShared } from "./flow/guest-options.js";
 import type { OutgoingMigration } from "./flow/outgoing-migrations.js";
 import { runSteps } from "./flow/step-list.js";
 import { removeArrived } from "./live-migration/destination.js";
@@ -82,16 +83,17 @@ async function recoverMigration(
     return;
   }
   const copying = migration.status === "running" || migration.status === "running (post-copy)";
-  const dest = migration.destCompute ?? "";
   const flow: Flow = {
     services,
     requestId,
     entry,
-    dest,
+    dest: migration.destCompute ?? "",
     instance,
     migration,
-    data: driverData({ sharedInstanceFiles: await filesAreShared(services, instance, dest, requestId) }),
-    prepared: dest !== "",
+    data: driverData({
+      sharedInstanceFiles: await filesAreShared(services, instance, migration.destCompute, requestId),
+    }),
+    prepared: migration.destCompute !== null,
     copying,
     outcome: null,
     progress: {},
@@ -110,55 +112,17 @@ async function recoverMigration(
       return;
     }
     if (copying) {
-      await attempt(services, instance.uuid, "stop the live migration", async () => {
-        try {
-          await driver.moves.liveMigrationAbort(instance);
-        } catch (error) {
-          if (!(error instanceof NotImplemented)) {
-            throw error;
-          }
-        }
-      });
+      await attempt(services, instance.uuid, "stop the live migration", () =>
+        driver.moves.liveMigrationAbort(instance).catch(ignore(NotImplemented)),
+      );
     }
     await endWhereGuestIs(flow);
   });
 }
 
-/**
- * Probes the storage, since the drivers' data is lost. Returns true also if the result is unknown: files then stay
- * (spec 3.3).
- */
-async function filesAreShared(
-  services: OperationServices,
-  instance: Instance,
-  dest: string,
-  requestId: string,
-): Promise<boolean> {
-  const { driver, conductor, logger } = services;
-  if (dest === "") {
-    return true;
-  }
-  try {
-    const token = await driver.checkInstanceSharedStorageLocal(instance);
-    if (token === null) {
-      return true;
-    }
-    try {
-      const request = { instanceUuid: instance.uuid, token };
-      return await conductor.callAgent(dest, "check_instance_shared_storage", request, { requestId });
-    } finally {
-      await driver.checkInstanceSharedStorageCleanup(token);
-    }
-  } catch (err) {
-    if (err instanceof NotImplemented) {
-      return false;
-    }
-    logger.warn("could not find out whether the storage is shared; files are kept", {
-      instance: instance.uuid,
-      err,
-    });
-    return true;
-  }
+/** Probes the storage, since the drivers' data is lost. Returns true also without a host: files then stay. */
+async function filesAreShared(services: OperationServices, instance: Instance, host: string | null, requestId: string) {
+  return host === null || (await storageShared(services, instance, host, requestId));
 }
 
 /**
@@ -225,7 +189,7 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
       !(FINAL_MIGRATION_STATUSES.includes(status) || (migrationType === "evacuation" && destCompute === host)),
   );
   if (!comes && (await driver.instanceExists(instance))) {
-    const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(services));
+    const shared = await filesAreShared(services, instance, instance.host, newRequestId(services));
     // The call to the other host may have taken long.
     requireHostLease(services, `remove the leftover guest of evacuation ${id} of instance ${uuid}`);
     await driver.destroy(instance, destroyOptions(!shared));
@@ -242,7 +206,7 @@ async function removeLeft(services: OperationServices, migration: Migration): Pr
     return;
   }
   const fields = { instance: uuid, migration: migration.id };
-  const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(services));
+  const shared = await filesAreShared(services, instance, instance.host, newRequestId(services));
   const data = driverData({ sharedInstanceFiles: shared });
   try {
     await removeArrived(services, { instance, migration, data, destroyDisks: !shared });

@@ -1,8 +1,8 @@
-import { isConductorError } from "../../conductor-client/errors.js";
 import { isProviderMissing } from "../../placement-client/errors.js";
 import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ProviderAllocations, RequestContext } from "../../placement-client/types.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
+import { failMigration } from "./node-records.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import type { NodeName } from "./usage.js";
@@ -126,26 +126,13 @@ async function findLeftMoves(
 }
 
 /** Ends the migration's status before its allocations are removed (V13). Returns false if a process still works on it. */
-async function endLeftMove(
-  { conductor, logger }: TrackerState,
-  { id, status, instanceUuid: instance }: Migration,
-): Promise<boolean> {
-  if (FINAL_MIGRATION_STATUSES.includes(status)) {
+async function endLeftMove(tracker: TrackerState, move: Migration): Promise<boolean> {
+  if (FINAL_MIGRATION_STATUSES.includes(move.status) || (await failMigration(tracker, move))) {
     return true;
   }
-  try {
-    await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
-    return true;
-  } catch (err) {
-    if (!isConductorError(err, "InvalidMigrationState")) {
-      throw err;
-    }
-    logger.debug("the move of a deleted instance has continued: checking again in the next pass", {
-      instance,
-      migration: id,
-    });
-    return false;
-  }
+  const fields = { instance: move.instanceUuid, migration: move.id };
+  tracker.logger.debug("the move of a deleted instance has continued: checking again in the next pass", fields);
+  return false;
 }
 
 interface CleanerOptions extends RequestContext {

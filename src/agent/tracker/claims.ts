@@ -149,18 +149,6 @@ export function moveClaim(tracker: TrackerState, move: MoveClaim): Promise<Claim
   });
 }
 
-/** Returns the instance as last read, if it is deleted by now. */
-export async function orGone(instance: Instance, saving: Promise<Instance>): Promise<Instance> {
-  try {
-    return await saving;
-  } catch (error) {
-    if (isConductorError(error, "InstanceNotFound")) {
-      return instance;
-    }
-    throw error;
-  }
-}
-
 /** @throws {ComputeResourcesUnavailable} */
 async function claimableNode(tracker: TrackerState, name: string): Promise<TrackedNode> {
   const node = tracker.nodes.get(name);

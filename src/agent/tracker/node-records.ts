@@ -1,4 +1,3 @@
-import { isConductorError } from "../../conductor-client/errors.js";
 import {
   type AssignedResource,
   FINAL_MIGRATION_STATUSES,
@@ -7,6 +6,7 @@ import {
   MIGRATION_STATUSES,
   type Migration,
 } from "../../records/index.js";
+import { ignore } from "../ignore-errors.js";
 import type { Moved } from "./contract.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
@@ -117,18 +117,18 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
   if (instance.computeId === computeId || !tracker.binding.persistsComputeIds) {
     return instance;
   }
-  const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
-  try {
-    const saved = await tracker.conductor.call("instance_save", write);
-    // Otherwise each pass would save each instance.
-    tracker.binding.persistsComputeIds = saved.computeId === computeId;
-    return saved;
-  } catch (error) {
-    if (isConductorError(error, "ObjectActionError", "InstanceNotFound")) {
-      return null;
-    }
-    throw error;
+  const saving = tracker.conductor.call("instance_save", {
+    uuid,
+    changes: { host, node, computeId },
+    expectedHost: host,
+  });
+  const saved = await saving.catch(ignore(["ObjectActionError", "InstanceNotFound"]));
+  if (!saved) {
+    return null;
   }
+  // Otherwise each pass would save each instance.
+  tracker.binding.persistsComputeIds = saved.computeId === computeId;
+  return saved;
 }
 
 /** Returns the instances, extended by those of migrations that are not on the node, even if deleted. */
@@ -230,17 +230,18 @@ async function contradicted(tracker: TrackerState, migration: Migration): Promis
   if (status === "error" || migrationType === "live-migration") {
     return;
   }
-  const { conductor, logger } = tracker;
   const fields = { instance: instanceUuid, migration: id };
-  try {
-    await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
-    logger.warn("the instance's context names another migration: this one is set to error", fields);
-  } catch (err) {
-    if (!isConductorError(err, "InvalidMigrationState")) {
-      throw err;
-    }
-    logger.debug("the instance's context names another migration: this one has ended by now", fields);
+  if (await failMigration(tracker, migration)) {
+    tracker.logger.warn("the instance's context names another migration: this one is set to error", fields);
+  } else {
+    tracker.logger.debug("the instance's context names another migration: this one has ended by now", fields);
   }
+}
+
+/** Sets the migration to error. Returns false if it has another status by now. */
+export async function failMigration({ conductor }: TrackerState, { id, status }: Migration): Promise<boolean> {
+  const write = { id, changes: { status: "error" }, expectedStatus: [status] } as const;
+  return (await conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"))) !== undefined;
 }
 
 /** Returns the discrete resources of a move on this side; none until the claim has saved its context (bug 1849165). */

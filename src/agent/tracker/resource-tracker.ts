@@ -14,7 +14,8 @@ import { FairLock } from "../../runtime/locks.js";
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import type { Allocations } from "../../virt/types.js";
 import type { AgentContext } from "../context.js";
-import { claim, moveClaim, orGone } from "./claims.js";
+import { ignore } from "../ignore-errors.js";
+import { claim, moveClaim } from "./claims.js";
 import { type BegunTask, type Claim, type Moved, type MoveWrite, TrackerError, UNPLACED } from "./contract.js";
 import { count, recountMove, touchedNodes } from "./node-records.js";
 import { readDisabled, setDisabledTrait, updateNode, updateQuietly } from "./node-update.js";
@@ -105,9 +106,10 @@ export class ResourceTracker {
       const release: Claim["abort"] = async ({ instance: changes, ...expected } = {}) => {
         binding.epoch += 1;
         const write = { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } };
-        const after = await orGone(saved, conductor.call("instance_save", { ...write, ...expected }));
+        const saving = conductor.call("instance_save", { ...write, ...expected });
+        const after = await saving.catch(ignore("InstanceNotFound"));
         node.account.forgetInstance(saved.uuid);
-        return after;
+        return after ?? saved;
       };
       return { instance: saved, migration: null, release };
     });

@@ -4,6 +4,7 @@ import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { requestId } from "../context.js";
+import { ignore } from "../ignore-errors.js";
 import { removeDeletedInstancesAllocations } from "./allocation-cleanup.js";
 import { checkAssignedResources } from "./claims.js";
 import { forgetNodesWithoutRow, initComputeNode, removeOrphans } from "./compute-nodes.js";
@@ -56,10 +57,17 @@ export async function updateAvailableResource(
 ): Promise<void> {
   const request = { requestId: requestId(tracker) };
   const providers = listProviders(tracker, request);
-  const listed = await listedNodes(tracker); // 1
-  if (!listed) {
+  const names = await tracker.driver
+    .getAvailableNodes({ refresh: true })
+    .catch(
+      ignore(VirtDriverNotReady, (err) =>
+        tracker.logger.warn("the hypervisor is not ready: this pass is skipped", { err }),
+      ),
+    ); // 1
+  if (!names) {
     return;
   }
+  const listed = new Set(names);
   const rows = await tracker.conductor.call("compute_nodes_by_host", { host: tracker.host }); // 2
   if (rows.length === 0 && listed.size > 0) {
     // A start has already logged this when it read the nodes.
@@ -85,19 +93,6 @@ export async function updateAvailableResourceForNode(tracker: TrackerState, node
   const request = { requestId: requestId(tracker) };
   const read = singleReader(tracker);
   await guardNode(tracker, node, false, () => runNodePass(tracker, node, { startup: false, read, available, request }));
-}
-
-async function listedNodes(tracker: TrackerState): Promise<ReadonlySet<string> | null> {
-  const { driver, logger } = tracker;
-  try {
-    return new Set(await driver.getAvailableNodes({ refresh: true }));
-  } catch (err) {
-    if (!(err instanceof VirtDriverNotReady)) {
-      throw err;
-    }
-    logger.warn("the hypervisor is not ready: this pass is skipped", { err });
-    return null;
-  }
 }
 
 /** Lists the providers of many nodes while the hypervisor lists its nodes. Undefined: the pass lists them itself. */

@@ -2,6 +2,7 @@ import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException } from "../../../virt/errors.js";
+import { ignore } from "../../ignore-errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { OperationError } from "../flow/destination-checks.js";
@@ -241,24 +242,15 @@ async function unplace(
 
 /** @returns false if the task_state has changed meanwhile, so that nothing was written */
 async function takeOffHost(
-  services: OperationServices,
+  { conductor }: OperationServices,
   { claim, instance: { uuid } }: BuildProgress,
   changes: InstanceChanges,
   expectedTaskState?: (TaskState | null)[],
 ): Promise<boolean> {
   const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
   const expected = expectedTaskState ? { expectedTaskState } : {};
-  try {
-    if (claim) {
-      await claim.abort({ instance: unplaced, ...expected });
-    } else {
-      await services.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
-    }
-    return true;
-  } catch (error) {
-    if (!isConductorError(error, "UnexpectedTaskState")) {
-      throw error;
-    }
-    return false;
-  }
+  const saving = claim
+    ? claim.abort({ instance: unplaced, ...expected })
+    : conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
+  return (await saving.catch(ignore("UnexpectedTaskState"))) !== undefined;
 }

@@ -6,13 +6,12 @@ import {
   imagePropertiesOf,
   type TaskState,
 } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { claimInGroup } from "../flow/destination-checks.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { imageMeta } from "../flow/guest-options.js";
+import { spawnOptions } from "../flow/guest-options.js";
 import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type BuildProgress, buildFailed } from "./build-failure.js";
@@ -62,13 +61,7 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   },
   spawn: async ({ services, allocations, instance }) => {
     try {
-      await services.driver.spawn(instance, {
-        image: imageMeta(instance),
-        allocations,
-        network: [],
-        blockDevices: LOCAL_DISKS,
-        powerOn: true,
-      });
+      await services.driver.spawn(instance, spawnOptions(instance, allocations, { powerOn: true }));
     } catch (error) {
       throw error instanceof VirtualInterfaceCreateException ? notAllocated(instance.uuid, error) : error;
     }

@@ -11,6 +11,7 @@ import {
   REBUILD_TASK_STATES,
 } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
+import { ignore } from "../../ignore-errors.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
@@ -155,13 +156,8 @@ async function undoAgain(
 
 /** Sets `failed`, unless the evacuation has ended after all or its source has completed it. */
 async function endUnlessEnded(conductor: OperationServices["conductor"], id: number): Promise<void> {
-  try {
-    await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
-  } catch (error) {
-    if (!isConductorError(error, "InvalidMigrationState")) {
-      throw error;
-    }
-  }
+  const write = { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] } as const;
+  await conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"));
 }
 
 async function removeAllocations(

@@ -1,12 +1,11 @@
 import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { assertServable, claimInGroup, OperationError } from "../flow/destination-checks.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { imageMeta } from "../flow/guest-options.js";
+import { spawnOptions } from "../flow/guest-options.js";
 import { onTree } from "../flow/move-allocations.js";
 import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../flow/other-moves.js";
 import type { Move } from "../flow/release-allocations.js";
@@ -176,13 +175,8 @@ async function spawn(
     ofRequest: request.requestId,
   });
   progress.spawned = true;
-  await driver.spawn(spawning, {
-    image: imageMeta(spawning, request.imageRef),
-    allocations,
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    powerOn: !staysStopped(request, progress.instance),
-  });
+  const options = { image: request.imageRef, powerOn: !staysStopped(request, progress.instance) };
+  await driver.spawn(spawning, spawnOptions(spawning, allocations, options));
 }
 
 function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolean {

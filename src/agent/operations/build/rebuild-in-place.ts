@@ -1,11 +1,10 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { attempt, erroringOut, recordingFault, setErrorIfSuperseded, withActionEvent } from "../flow/error-wrappers.js";
-import { destroyOptions, imageMeta } from "../flow/guest-options.js";
+import { destroyOptions, spawnOptions } from "../flow/guest-options.js";
 import { followGuest, runSteps, stepList } from "../flow/step-list.js";
 
 interface RebuildProgress {
@@ -48,13 +47,7 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
       ofRequest: request.requestId,
     });
     const { instance } = progress;
-    const options = {
-      image: imageMeta(instance),
-      allocations,
-      network: [],
-      blockDevices: LOCAL_DISKS,
-      powerOn: !stopped,
-    };
+    const options = spawnOptions(instance, allocations, { powerOn: !stopped });
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
   record: async ({ services, request, instance, stopped }) => {

@@ -1,6 +1,6 @@
-import { isConductorError } from "../../../conductor-client/errors.js";
 import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { ignore } from "../../ignore-errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { Call } from "../flow/contract.js";
 import { attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
@@ -164,13 +164,9 @@ async function forgetFlavors({ services, request, move }: MoveProgress): Promise
   const { host } = move.instance;
   const changes = { oldFlavor: null, newFlavor: null };
   const expected = { expectedTaskState: REVERTED, ...(host === null ? {} : { expectedHost: host }) };
-  await attempt(services, request.instanceUuid, "clear the flavors of the move", async () => {
-    try {
-      await services.tracker.saveMove({ ...move, changes, ...expected });
-    } catch (error) {
-      if (!(isTaken(error) || isConductorError(error, "ObjectActionError"))) {
-        throw error;
-      }
-    }
-  });
+  await attempt(services, request.instanceUuid, "clear the flavors of the move", () =>
+    services.tracker
+      .saveMove({ ...move, changes, ...expected })
+      .catch(ignore(["InstanceNotFound", "UnexpectedTaskState", "ObjectActionError"])),
+  );
 }

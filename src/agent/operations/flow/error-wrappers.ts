@@ -5,6 +5,7 @@ import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 import { HostLeaseLost } from "../../host-lease.js";
+import { ignore } from "../../ignore-errors.js";
 import type { OperationServices } from "./contract.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
@@ -172,19 +173,16 @@ async function write(
   expected: { readonly ofRequest: string; readonly expectedHost?: string },
   changes: InstanceChanges,
 ): Promise<void> {
-  await attempt(context, uuid, "write the state after the error", async () => {
-    try {
-      await context.conductor.call("instance_save", { uuid, changes, ...expected });
-    } catch (err) {
-      if (!isConductorError(err, "UnexpectedTaskState", "ObjectActionError")) {
-        throw err;
-      }
-      context.logger.info("not saving the state after the error: another request owns the instance", {
-        instance: uuid,
-        err,
-      });
-    }
-  });
+  await attempt(context, uuid, "write the state after the error", () =>
+    context.conductor.call("instance_save", { uuid, changes, ...expected }).catch(
+      ignore(["UnexpectedTaskState", "ObjectActionError"], (err) =>
+        context.logger.info("not saving the state after the error: another request owns the instance", {
+          instance: uuid,
+          err,
+        }),
+      ),
+    ),
+  );
 }
 
 /** Logs errors of an error handler, so that they do not hide the error that it handles. Ignores a missing row. */
@@ -289,11 +287,7 @@ async function saveError(
   changes: InstanceChanges,
   expected: TaskState | null,
 ): Promise<void> {
-  try {
-    await tracker.saveInstance(instance, { ...changes, vmState: "error" }, [expected]);
-  } catch (error) {
-    if (!isConductorError(error, "UnexpectedTaskState", "ObjectActionError")) {
-      throw error;
-    }
-  }
+  await tracker
+    .saveInstance(instance, { ...changes, vmState: "error" }, [expected])
+    .catch(ignore(["UnexpectedTaskState", "ObjectActionError"]));
 }

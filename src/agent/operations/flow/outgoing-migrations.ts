@@ -5,6 +5,7 @@ import { PublicError } from "../../../runtime/error-messages.js";
 import { TaskQueue } from "../../../runtime/task-queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
+import { ignore } from "../../ignore-errors.js";
 
 export type DestinationMethod =
   | "pre_live_migration"
@@ -152,18 +153,13 @@ export class OutgoingMigrations {
     if (entry?.phase !== "running") {
       return;
     }
-    try {
-      await this.#context.conductor.call("migration_save", {
-        id: entry.migrationId,
-        changes: { status: "running (post-copy)" },
-        expectedStatus: ["running"],
-      });
-    } catch (error) {
-      // Reported twice, or too late.
-      if (!isConductorError(error, "InvalidMigrationState")) {
-        throw error;
-      }
-    }
+    const write = {
+      id: entry.migrationId,
+      changes: { status: "running (post-copy)" },
+      expectedStatus: ["running"],
+    } as const;
+    // Ignored if it was reported twice, or too late.
+    await this.#context.conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"));
   }
 
   /** Aborts the running live migration of an instance that is being deleted, and waits for its end. */

@@ -3,6 +3,7 @@ import { type Instance, type Migration, POWER_STATES, type TaskState } from "../
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
+import { ignore } from "../../ignore-errors.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../flow/contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
@@ -120,16 +121,6 @@ async function removeUnwanted(incoming: Incoming<"rollback_live_migration_at_des
   await removeArrived(services, { ...incoming.request, ...incoming });
 }
 
-async function removeUnlessRunning(incoming: Incoming<"rollback_live_migration_at_destination">): Promise<void> {
-  try {
-    await removeUnwanted(incoming);
-  } catch (error) {
-    if (!(error instanceof InstanceExists)) {
-      throw error;
-    }
-  }
-}
-
 /**
  * Removes everything that a live migration created here. Removes a running guest only if the caller has verified that
  * the instance has one elsewhere.
@@ -226,7 +217,7 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
         if (error instanceof InstanceExists) {
           throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
         }
-        services.left.add(request.instanceUuid, () => removeUnlessRunning(incoming));
+        services.left.add(request.instanceUuid, () => removeUnwanted(incoming).catch(ignore(InstanceExists)));
         throw error;
       }
     });

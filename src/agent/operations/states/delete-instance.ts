@@ -1,6 +1,8 @@
 import { createAllocationError } from "../../../placement-client/errors.js";
 import { holdsTask, type Instance } from "../../../records/index.js";
+import { GuestNotFound } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
+import { ignore } from "../../ignore-errors.js";
 import { endSupersededMove } from "../cold-move/leftover-moves.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
@@ -8,7 +10,7 @@ import { addFault, attempt, errorWhileSoftDeleting, isLeaseLost, withActionEvent
 import { destroyOptions } from "../flow/guest-options.js";
 import { insist } from "../flow/release-allocations.js";
 import { type GuestProgress, guestFlow, runSteps, stepList } from "../flow/step-list.js";
-import { powerOffIfThere, record } from "./power.js";
+import { record } from "./power.js";
 
 interface DeleteProgress {
   readonly services: OperationServices;
@@ -135,7 +137,7 @@ export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
       act: async (progress) => {
         // First, so that a guest that the move has set aside is restored even if it cannot be shut down.
         await endSuperseded(progress);
-        await powerOffIfThere(progress.services.driver, progress.instance);
+        await progress.services.driver.powerOff(progress.instance).catch(ignore(GuestNotFound));
       },
       record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
     },

@@ -1,5 +1,5 @@
-import { isConductorError } from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../records/index.js";
+import { ignore } from "../../ignore-errors.js";
 import type { OperationServices, PowerUpdate } from "../flow/contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 
@@ -74,25 +74,18 @@ async function savePowerState(services: OperationServices, instance: Instance, t
     logger.info(`power-update ${target} is outdated: the guest has another power state`, fields);
     return;
   }
-  try {
-    await conductor.call("instance_save", {
-      uuid,
-      changes: { ...to, taskState: null },
-      expectedTaskState: [null],
-      expectedVmState: [from.vmState],
-      expectedHost: host,
-    });
-  } catch (err) {
-    if (!isPreempted(err)) {
-      throw err;
-    }
-    logger.info(`power-update ${target} was preempted by another request`, { instance: uuid, err });
-  }
-}
-
-/** Returns whether the instance has another state or host by now. */
-function isPreempted(error: unknown): boolean {
-  return isConductorError(error, "UnexpectedTaskState", "UnexpectedVmState", "ObjectActionError");
+  const saving = conductor.call("instance_save", {
+    uuid,
+    changes: { ...to, taskState: null },
+    expectedTaskState: [null],
+    expectedVmState: [from.vmState],
+    expectedHost: host,
+  });
+  await saving.catch(
+    ignore(["UnexpectedTaskState", "UnexpectedVmState", "ObjectActionError"], (err) =>
+      logger.info(`power-update ${target} was preempted by another request`, { instance: uuid, err }),
+    ),
+  );
 }
 
 /**

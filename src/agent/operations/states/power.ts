@@ -165,14 +165,3 @@ export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
   },
   record: ({ services, instance }) => record(services, instance, "rescued", "rescuing"),
 });
-
-/** A repeated operation, or one that superseded another, may find that the guest is already gone. */
-export async function powerOffIfThere(driver: DriverHost, instance: Instance): Promise<void> {
-  try {
-    await driver.powerOff(instance);
-  } catch (error) {
-    if (!(error instanceof GuestNotFound)) {
-      throw error;
-    }
-  }
-}

@@ -1,12 +1,13 @@
 import { createAllocationError } from "../../../placement-client/errors.js";
 import type { Instance } from "../../../records/index.js";
+import { GuestNotFound } from "../../../virt/errors.js";
+import { ignore } from "../../ignore-errors.js";
 import { UNPLACED } from "../../tracker/contract.js";
 import { demand, type Gate } from "../flow/admission.js";
 import type { AdmittedFlow, OperationServices } from "../flow/contract.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { insist } from "../flow/release-allocations.js";
-import { guestFlow, runSteps } from "../flow/step-list.js";
-import { powerOffIfThere } from "./power.js";
+import { type GuestProgress, guestFlow, runSteps } from "../flow/step-list.js";
 import { deleteRejectedImage, deleteSnapshotImage, type SnapshotStages, updateTaskState } from "./snapshot-instance.js";
 
 /**
@@ -20,12 +21,17 @@ const STILL_OFFLOADED: Gate = {
   admission: { instance: "here", tasks: OFFLOADING },
 };
 
+/** A repeated operation may find that the guest is already gone. */
+async function powerOff({ services, instance }: Pick<GuestProgress<unknown>, "services" | "instance">): Promise<void> {
+  await services.driver.powerOff(instance).catch(ignore(GuestNotFound));
+}
+
 /**
  * Spec 6.6 "offload": the allocations are removed before the instance becomes offloaded (spec V24, bug 1798688). If a
  * step before the release fails, nothing has changed, and it may be repeated.
  */
 export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
-  power_off: ({ services, instance }) => powerOffIfThere(services.driver, instance),
+  power_off: powerOff,
   destroy: async ({ services, instance, request }) => {
     await demand(services, STILL_OFFLOADED, request);
     await services.driver.destroy(instance, destroyOptions(true));
@@ -74,7 +80,7 @@ const STAGES: SnapshotStages = {
 const FLOW = guestFlow(
   "shelve_instance",
   {
-    power_off: ({ services, instance }) => powerOffIfThere(services.driver, instance),
+    power_off: powerOff,
     snapshot: async ({ services, instance, request: { imageId } }) => {
       await services.driver.snapshot(instance, imageId, {
         updateTaskState: updateTaskState(services, instance.uuid, STAGES),

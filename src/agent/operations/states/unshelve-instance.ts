@@ -1,14 +1,14 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import { createAllocationError } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
+import { ignore } from "../../ignore-errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { assertServable, claimInGroup } from "../flow/destination-checks.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
-import { destroyOptions, imageMeta } from "../flow/guest-options.js";
+import { destroyOptions, spawnOptions } from "../flow/guest-options.js";
 import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation, stepList } from "../flow/step-list.js";
 
@@ -48,13 +48,8 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   spawn: async (progress) => {
     const { services, instance, allocations } = progress;
     progress.spawned = true;
-    await services.driver.spawn(instance, {
-      image: imageMeta(instance, instance.systemMetadata.shelved_image_id),
-      allocations,
-      network: [],
-      blockDevices: LOCAL_DISKS,
-      powerOn: true,
-    });
+    const options = { image: instance.systemMetadata.shelved_image_id, powerOn: true };
+    await services.driver.spawn(instance, spawnOptions(instance, allocations, options));
   },
   record: async (progress) => {
     const { services, instance } = progress;
@@ -80,18 +75,10 @@ async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): P
   const progress: UnshelveProgress = { services, request, instance, allocations: {}, claim: null, spawned: false };
   await runOperation(call, STEPS, progress, unshelveFailed);
   if (snapshot !== undefined && progress.instance.vmState === "active") {
-    await attempt(services, instance.uuid, `delete image ${snapshot}`, () => forget(services, snapshot));
-  }
-}
-
-/** Ignores a missing Image service: no image was stored then. */
-async function forget(services: OperationServices, snapshot: string): Promise<void> {
-  try {
-    await services.images.remove(snapshot);
-  } catch (error) {
-    if (!(error instanceof ImageServiceNotFound)) {
-      throw error;
-    }
+    // Without an Image service no image was stored.
+    await attempt(services, instance.uuid, `delete image ${snapshot}`, () =>
+      services.images.remove(snapshot).catch(ignore(ImageServiceNotFound)),
+    );
   }
 }
 
