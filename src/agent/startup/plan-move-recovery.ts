@@ -213,3 +213,13 @@ export async function planLiveMigrationRecovery(
   }
   return { ...base, allocations: "give-back", failsMigration: true, destination: migration.destCompute };
 }
+
+/** The plan of each recovery, by the action of the row in spec 2.6. */
+export const MOVE_RECOVERIES = {
+  "undo-resize-prep": planUndoResizePrep,
+  "revert-resize": planRevertResize,
+  "fail-resize": planFailResize,
+  "recover-live-migration": planLiveMigrationRecovery,
+} as const satisfies Readonly<
+  Record<string, (view: AgentView, instance: Instance, guestIsHere: boolean) => Promise<MoveRecovery>>
+>;
