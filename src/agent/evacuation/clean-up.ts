@@ -2,8 +2,8 @@ import { POWER_STATES } from "../../records/index.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import { ignore } from "../ignore-errors.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { destroyOptions, storageShared } from "../operations/flow/guest-options.js";
+import type { AgentServices } from "../services.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 
 /** The guests that the cleanup has dealt with, over all attempts. */

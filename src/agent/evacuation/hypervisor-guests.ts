@@ -3,7 +3,7 @@ import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
 import { ignore } from "../ignore-errors.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and

@@ -14,7 +14,6 @@ import type {
   Operation,
   OperationName,
   OperationServices,
-  Operations,
   PowerUpdate,
   ReplyOf,
   RequestOf,
@@ -45,8 +44,15 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
   });
 }
 
-/** Runs the flows of spec 6: one at a time per instance, and `max_concurrent_builds` builds at a time in total. */
-class InstanceOperations implements Operations {
+/** {@link InstanceOperations} without its private parts, which a test cannot replace. */
+export type Operations = Pick<InstanceOperations, keyof InstanceOperations>;
+
+/**
+ * Runs the flows of spec 6: one at a time per instance, and `max_concurrent_builds` builds at a time in total. An
+ * operation begins only if the instance is on the right host and its task_state belongs to the request (table.ts);
+ * otherwise nothing happens.
+ */
+class InstanceOperations {
   readonly #services: OperationServices;
   readonly #builds: TaskQueue;
   #active = 0;
@@ -56,6 +62,7 @@ class InstanceOperations implements Operations {
     this.#builds = new TaskQueue(services.config.defaults.maxConcurrentBuilds);
   }
 
+  /** The number of messages that are being processed or queued. */
   get active(): number {
     return this.#active;
   }
@@ -64,6 +71,7 @@ class InstanceOperations implements Operations {
     return this.#services.interrupted;
   }
 
+  /** A shutdown waits for them. */
   get incoming(): IncomingMoves {
     return this.#services.incoming;
   }
@@ -72,6 +80,7 @@ class InstanceOperations implements Operations {
     return this.#services.outgoing;
   }
 
+  /** @throws any error of the flow */
   async run<M extends InstanceMethod>(method: M, request: RequestOf<M>, caller?: Caller): Promise<ReplyOf<M>> {
     this.#active += 1;
     try {
@@ -119,6 +128,7 @@ class InstanceOperations implements Operations {
     }
   }
 
+  /** Completes a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
   async completePartialDeletion(instance: Instance): Promise<void> {
     const requestId = newRequestId(this.#services);
     await this.#services.locks.run(instance.uuid, () =>
@@ -126,10 +136,12 @@ class InstanceOperations implements Operations {
     );
   }
 
+  /** Spec 4.10 `_sync_power_states` for one instance. */
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#services.locks.run(uuid, () => syncInstancePowerState(this.#services, uuid));
   }
 
+  /** Spec 6.6: updates an instance of this host after its guest's power was changed outside Nova. */
   async updatePower(update: PowerUpdate): Promise<void> {
     const { instanceUuid, requestId } = update;
     this.#active += 1;
@@ -140,30 +152,38 @@ class InstanceOperations implements Operations {
     }
   }
 
+  /** True if a recovery of cold moves failed, so that the move is still abandoned: the next call tries again. */
   get recoversAgain(): boolean {
     return this.#services.unsettled.any;
   }
 
-  async recoverColdMoves(options: StuckMoveOptions): Promise<void> {
-    await recoverColdMoves(this.#services, options);
+  /** Spec 2.6 OPT: continues or ends abandoned cold moves of this host. */
+  recoverColdMoves(options: StuckMoveOptions): Promise<void> {
+    return recoverColdMoves(this.#services, options);
   }
 
+  /** Runs work on an instance while no operation runs on it. */
   exclusively(uuid: string, work: () => Promise<void>): Promise<void> {
     return this.#services.locks.run(uuid, work);
   }
 
-  async recoverLiveMigrations(): Promise<void> {
-    await recoverLiveMigrations(this.#services);
+  /** Spec 2.6 OPT: ends live migrations from here that were interrupted by a killed process or an unreachable conductor. */
+  recoverLiveMigrations(): Promise<void> {
+    return recoverLiveMigrations(this.#services);
   }
 
-  async findLeftGuests(others: readonly Instance[]): Promise<void> {
-    await findLeftGuests(this.#services, others);
+  /**
+   * Spec 6.5 OPT: records leftovers of an earlier process; {@link removeLeftGuests} removes them.
+   * @param others instances of guests on this hypervisor, without those that are known to be this host's
+   */
+  findLeftGuests(others: readonly Instance[]): Promise<void> {
+    return findLeftGuests(this.#services, others);
   }
 
+  /** Spec 6.1 OPT: removes guests that failed operations left here; a failed removal is repeated later. */
   async removeLeftGuests(): Promise<void> {
     const { left, locks, logger } = this.#services;
     for (const guest of left.all) {
-      const fields = { instance: guest.instanceUuid };
       try {
         requireHostLease(this.#services, `remove the leftover guest of instance ${guest.instanceUuid}`);
         await locks.run(guest.instanceUuid, () => guest.remove());
@@ -173,7 +193,7 @@ class InstanceOperations implements Operations {
           throw err;
         }
         logger.error("could not remove the leftover guest of a failed operation; retrying later", {
-          ...fields,
+          instance: guest.instanceUuid,
           err,
         });
       }

@@ -4,8 +4,8 @@ import { type AgentView, hasQuirk, requestId } from "../context.js";
 import { instancesOnDriver } from "../evacuation/hypervisor-guests.js";
 import { requireHostLease } from "../host-lease.js";
 import { ignore } from "../ignore-errors.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { destroyOptions } from "../operations/flow/guest-options.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in `maximum_instance_delete_attempts` attempts

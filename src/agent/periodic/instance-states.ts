@@ -2,7 +2,7 @@ import type { Instance } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import { requestId } from "../context.js";
 import { ignore } from "../ignore-errors.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 import { takeGuestsBack } from "../startup/init-instance.js";
 
 /**

@@ -3,7 +3,7 @@ import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
 import { ignore } from "../ignore-errors.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Spec 4.10 `_poll_unconfirmed_resizes`: confirms resizes that have been finished here for `resize_confirm_window`

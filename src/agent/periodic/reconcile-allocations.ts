@@ -12,8 +12,8 @@ import { requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import { ignore } from "../ignore-errors.js";
 import type { LeakKind } from "../metrics/metrics.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { revertToSource } from "../operations/flow/move-allocations.js";
+import type { AgentServices } from "../services.js";
 import { checkLeak, type LeakInputs, type LeakResult } from "./evaluate-leak.js";
 
 /** The tree of one node, and all consumers with allocations in it. */

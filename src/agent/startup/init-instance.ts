@@ -8,8 +8,8 @@ import {
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../host-lease.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { mayBeSetAside } from "../operations/flow/other-moves.js";
+import type { AgentServices } from "../services.js";
 import { type InitAction, type InitStep, planInitInstance, REPEATED_OPERATIONS } from "./init-rows.js";
 import { MOVE_RECOVERIES, planTakeGuestBack } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";

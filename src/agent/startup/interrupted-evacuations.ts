@@ -11,8 +11,8 @@ import {
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import { UNENDED } from "../operations/build/evacuate-failure.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { destroyOptions } from "../operations/flow/guest-options.js";
+import type { AgentServices } from "../services.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 
 /** An evacuation to this host that its agent had accepted and not finished when it died. */

@@ -1,10 +1,10 @@
 import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/driver-host.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { imageMeta, storageShared } from "../operations/flow/guest-options.js";
 import { finishSource, heldHere, revertToSource } from "../operations/flow/move-allocations.js";
 import { castSetAsideGoes } from "../operations/flow/other-moves.js";
 import { freedAsDeleted } from "../operations/flow/release-allocations.js";
+import type { AgentServices } from "../services.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
 

@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { agentHandlers, drainingHandlers, TaskTracker } from "../../../../src/agent/lifecycle/agent-handlers.js";
-import type {
-  AgentServices,
-  OperationName,
-  OperationServices,
-} from "../../../../src/agent/operations/flow/contract.js";
+import type { OperationName, OperationServices } from "../../../../src/agent/operations/flow/contract.js";
 import { callOf, OPERATIONS } from "../../../../src/agent/operations/table.js";
+import type { AgentServices } from "../../../../src/agent/services.js";
 import { AGENT_METHODS, type AgentMethod } from "../../../../src/conductor-client/methods/agent.js";
 import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
 

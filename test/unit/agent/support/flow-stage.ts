@@ -1,7 +1,7 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
-import type { InstanceMethod, Operations, ReplyOf, RequestOf } from "../../../../src/agent/operations/flow/contract.js";
-import { createOperations } from "../../../../src/agent/operations/operations.js";
+import type { InstanceMethod, ReplyOf, RequestOf } from "../../../../src/agent/operations/flow/contract.js";
+import { createOperations, type Operations } from "../../../../src/agent/operations/operations.js";
 import type { ResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
 import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../../src/records/index.js";
