@@ -1,5 +1,5 @@
 import type { InstanceFilters } from "../../conductor-client/methods/records.js";
-import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../../records/index.js";
+import { type Instance, UNFINISHED_MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
 import { ignore } from "../ignore-errors.js";
@@ -47,10 +47,8 @@ export async function countForeignGuests(
 }
 
 async function movingInstances(services: AgentServices): Promise<ReadonlySet<string>> {
-  const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-  const migrations = await services.conductor.call("migrations_by_filters", {
-    filters: { host: services.host, statuses },
-  });
+  const filters = { host: services.host, statuses: UNFINISHED_MIGRATION_STATUSES };
+  const migrations = await services.conductor.call("migrations_by_filters", { filters });
   return new Set(migrations.map(({ instanceUuid }) => instanceUuid));
 }
 

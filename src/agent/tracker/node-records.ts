@@ -3,8 +3,8 @@ import {
   FINAL_MIGRATION_STATUSES,
   type Instance,
   isVolumeBacked,
-  MIGRATION_STATUSES,
   type Migration,
+  UNFINISHED_MIGRATION_STATUSES,
 } from "../../records/index.js";
 import { ignore } from "../ignore-errors.js";
 import type { Moved } from "./contract.js";
@@ -76,9 +76,7 @@ export function batchReader({ conductor, host, binding }: TrackerState): ReadRec
   };
 }
 
-const IN_PROGRESS_OR_ERROR = MIGRATION_STATUSES.filter(
-  (status) => status === "error" || !FINAL_MIGRATION_STATUSES.includes(status),
-);
+const IN_PROGRESS_OR_ERROR = [...UNFINISHED_MIGRATION_STATUSES, "error"] as const;
 
 /**
  * Recounts a node from its instances and migrations (spec 4.4 steps 5-8 and 10, 4.5): instances first, then the

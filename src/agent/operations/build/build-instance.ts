@@ -8,7 +8,7 @@ import {
 } from "../../../records/index.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
-import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
+import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js";
 import { claimInGroup } from "../flow/destination-checks.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { spawnOptions } from "../flow/guest-options.js";
@@ -16,11 +16,7 @@ import { heldAllocations, releaseAllocations } from "../flow/release-allocations
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type BuildProgress, buildFailed } from "./build-failure.js";
 
-type Request = RequestOf<"build_and_run_instance">;
-
 interface RunningBuild extends BuildProgress {
-  readonly services: OperationServices;
-  readonly request: Request;
   /** The instance's allocations in Placement; empty until the claim. */
   allocations: AllocationsByProvider;
 }
@@ -41,13 +37,8 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
       expectedTaskState: [null],
     } as const;
     await claimInGroup(services, "build", request, async () => {
-      progress.claim = await services.tracker.instanceClaim(
-        instance,
-        node,
-        progress.allocations,
-        requestId,
-        networking,
-      );
+      const { allocations } = progress;
+      progress.claim = await services.tracker.instanceClaim(instance, node, allocations, requestId, networking);
       progress.instance = progress.claim.instance;
     });
   },
@@ -55,9 +46,9 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
     const { services } = progress;
     progress.driverCalled = true;
     await services.driver.prepareForSpawn(progress.instance);
-    await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);
+    await advance(progress, { taskState: "block_device_mapping" }, ["networking"]);
     const drive = addsConfigDrive(services, progress.instance) ? { configDrive: true } : {};
-    await advance(services, progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
+    await advance(progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
   },
   spawn: async ({ services, allocations, instance }) => {
     try {
@@ -72,7 +63,7 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
     const powerState = await driver.powerState(progress.instance);
     const launchedAt = runtime.clock.now();
     const changes = { vmState: "active", taskState: null, powerState, launchedAt } as const;
-    await advance(progress.services, progress, changes, ["spawning"]);
+    await advance(progress, changes, ["spawning"]);
   },
 });
 
@@ -84,14 +75,8 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
   if (!instance) {
     return;
   }
-  const progress: RunningBuild = {
-    services,
-    request,
-    instance,
-    allocations: {},
-    claim: null,
-    driverCalled: false,
-  };
+  const begun = { allocations: {}, claim: null, driverCalled: false };
+  const progress: RunningBuild = { services, request, instance, ...begun };
   const failed = await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
@@ -101,7 +86,7 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
       if (mustNotUndo(error)) {
         throw error;
       }
-      return await buildFailed(services, request, progress, error);
+      return await buildFailed(progress, error);
     }
   });
   // Nova's event succeeds when the build has ended, with or without success; the instance's fault records the failure.
@@ -123,7 +108,7 @@ function notAllocated(uuid: string, cause: Error): BuildAbortException {
 }
 
 /** Row 4. Null: the instance must not be built any more. */
-async function acceptBuild(services: OperationServices, request: Request): Promise<Instance | null> {
+async function acceptBuild(services: OperationServices, request: BuildProgress["request"]): Promise<Instance | null> {
   try {
     return await services.conductor.call("instance_save", {
       uuid: request.instanceUuid,
@@ -157,11 +142,10 @@ async function onRejected(
 }
 
 async function advance(
-  services: OperationServices,
   progress: BuildProgress,
   changes: InstanceChanges,
   expectedTaskState: (TaskState | null)[],
 ): Promise<void> {
   const { uuid } = progress.instance;
-  progress.instance = await services.conductor.call("instance_save", { uuid, changes, expectedTaskState });
+  progress.instance = await progress.services.conductor.call("instance_save", { uuid, changes, expectedTaskState });
 }

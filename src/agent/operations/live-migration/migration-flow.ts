@@ -2,12 +2,11 @@ import { ConductorError, isConductorError } from "../../../conductor-client/erro
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import {
-  FINAL_MIGRATION_STATUSES,
   type Instance,
-  MIGRATION_STATUSES,
   type Migration,
   type MigrationChanges,
   type MigrationStatus,
+  UNFINISHED_MIGRATION_STATUSES,
 } from "../../../records/index.js";
 import { PublicError } from "../../../runtime/error-messages.js";
 import { retry } from "../../../runtime/retry.js";
@@ -127,8 +126,6 @@ export async function callDestination<M extends DestinationMethod>(
   }
 }
 
-const NON_FINAL_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-
 /**
  * Returns the reason not to remove a live migration's leftovers on this host, at either end; null: they are unused. The
  * instance may have come back or be on its way: call this under its lock, right before the removal.
@@ -148,9 +145,8 @@ export async function reasonToKeep(
   if (instance.host === host) {
     return "the instance is here";
   }
-  const moves = await conductor.call("migrations_by_filters", {
-    filters: { instanceUuid, statuses: NON_FINAL_STATUSES },
-  });
+  const filters = { instanceUuid, statuses: UNFINISHED_MIGRATION_STATUSES };
+  const moves = await conductor.call("migrations_by_filters", { filters });
   const other = moves.find(
     ({ id, sourceCompute, destCompute, migrationType, status }) =>
       id !== migration.id &&
