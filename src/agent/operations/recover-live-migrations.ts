@@ -6,12 +6,12 @@ import { ignore } from "../ignore-errors.js";
 import type { OperationServices } from "./flow/contract.js";
 import { attempt } from "./flow/error-wrappers.js";
 import { destroyOptions, storageShared } from "./flow/guest-options.js";
-import type { OutgoingMigration } from "./flow/outgoing-migrations.js";
 import { runSteps } from "./flow/step-list.js";
 import { removeArrived } from "./live-migration/destination.js";
 import { POST_STEPS } from "./live-migration/finish-migration.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./live-migration/live-migration.js";
 import {
+  createFlow,
   DestinationFailed,
   driverData,
   type Flow,
@@ -66,15 +66,7 @@ function unfinishedMigrations(services: OperationServices): Promise<Migration[]>
  */
 async function recoverMigration(
   services: OperationServices,
-  {
-    entry,
-    migration,
-    requestId,
-  }: {
-    readonly entry: OutgoingMigration;
-    readonly migration: Migration;
-    readonly requestId: string;
-  },
+  { entry, migration, requestId }: Pick<Flow, "entry" | "migration" | "requestId">,
 ): Promise<void> {
   const { conductor, driver, host } = services;
   entry.phase = "ending";
@@ -83,24 +75,14 @@ async function recoverMigration(
     return;
   }
   const copying = migration.status === "running" || migration.status === "running (post-copy)";
+  const dest = migration.destCompute;
+  const sharedInstanceFiles = await filesAreShared(services, instance, dest, requestId);
+  const data = driverData({ sharedInstanceFiles });
   const flow: Flow = {
-    services,
-    requestId,
-    entry,
-    dest: migration.destCompute ?? "",
-    instance,
-    migration,
-    data: driverData({
-      sharedInstanceFiles: await filesAreShared(services, instance, migration.destCompute, requestId),
-    }),
-    prepared: migration.destCompute !== null,
+    ...createFlow({ services, requestId, entry, dest: dest ?? "", instance, migration, data }),
+    prepared: dest !== null,
     copying,
-    outcome: null,
-    progress: {},
-    end: { status: "error" },
     isRecovery: true,
-    arrived: false,
-    error: undefined,
   };
   services.logger.info("ending an interrupted live migration", fieldsOf(flow));
   await endOrAbandon(flow, async () => {

@@ -19,6 +19,8 @@ interface RunningEvacuation extends EvacuationProgress {
   held: Allocations;
 }
 
+type EvacuationMessage = Pick<EvacuationProgress, "services" | "request"> & { readonly move: Move };
+
 const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
   claim: async (progress) => {
     const { services, request, instance, migration } = progress;
@@ -47,10 +49,10 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
 export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, onRejected });
 
 /** @throws the error, unless the instance was deleted or taken over meanwhile: then the event also succeeds */
-async function evacuate(call: Call<"evacuate_instance">, move: Move): Promise<void> {
-  const progress = notBegun(call, move);
+async function evacuate(message: EvacuationMessage, { event }: Call<"evacuate_instance">): Promise<void> {
+  const progress = notBegun(message);
   const { services } = progress;
-  await withActionEvent(services, call.event, async () => {
+  await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
       await letGoOfSetAside(progress);
@@ -65,20 +67,15 @@ async function evacuate(call: Call<"evacuate_instance">, move: Move): Promise<vo
 }
 
 /** Another request owns the instance: the scheduler's claim here is removed. */
-async function onRejected(
-  call: Call<"evacuate_instance">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
+async function onRejected(message: EvacuationMessage, { kind, error }: AdmissionRejection): Promise<void> {
   if (kind !== "ended") {
-    await evacuationFailed(notBegun(call, move), error);
+    await evacuationFailed(notBegun(message), error);
   }
 }
 
-function notBegun({ services, request }: Call<"evacuate_instance">, move: Move): RunningEvacuation {
-  const { instance, migration } = move;
+function notBegun({ services, request, move }: EvacuationMessage): RunningEvacuation {
   const begun = { claim: null, phase: "claiming", diskReused: false, spawned: false } as const;
-  return { services, request, instance, migration, held: {}, ...begun };
+  return { services, request, ...move, held: {}, ...begun };
 }
 
 /**

@@ -3,7 +3,6 @@ import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../
 import type { Call } from "../flow/contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { finishSource } from "../flow/move-allocations.js";
-import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runSteps, STOP, stepList } from "../flow/step-list.js";
 import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 
@@ -111,8 +110,8 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
 export const CONFIRM_RESIZE = moveFlow<"confirm_resize">({ steps: [STEPS, SETTLE], run: confirm });
 
 /** @throws the failed step's error; the instance is then in error, and its source allocations are removed if possible */
-async function confirm({ services, request, event }: Call<"confirm_resize">, move: Move): Promise<void> {
-  const progress: MoveProgress = { services, request, move };
+async function confirm(progress: MoveProgress, { event }: Call<"confirm_resize">): Promise<void> {
+  const { services, move } = progress;
   try {
     await withActionEvent(services, event, async () => {
       if (move.migration.status === "error") {

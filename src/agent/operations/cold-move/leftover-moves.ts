@@ -11,11 +11,11 @@ import {
 } from "../../../records/index.js";
 import { type AgentContext, requestId as newRequestId } from "../../context.js";
 import type { OperationServices } from "../flow/contract.js";
-import { finishSource, revertToSource, surplus } from "../flow/move-allocations.js";
+import { finishSource, surplus } from "../flow/move-allocations.js";
 import { GONE_NOWHERE, isSettledOn } from "../flow/other-moves.js";
 import type { Move } from "../flow/release-allocations.js";
 import { settleConfirmed } from "./confirm-resize.js";
-import { bringGuestBack, failMove, type MoveProgress, succeeded } from "./move-request.js";
+import { bringGuestBack, failMove, type MoveProgress, returnAllocations } from "./move-request.js";
 import { finishFailed } from "./resize-instance.js";
 import { finishRevertFailed, revertFailed } from "./revert-resize.js";
 
@@ -212,25 +212,17 @@ function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration
   return isHome ? endAtHome : host === destCompute ? revertFailed : undefined;
 }
 
-/** Ends a move whose instance is on the source, if the source died before its guest was restored. */
+/**
+ * Ends a move whose instance is on the source, if the source died before its guest was restored. The move ends even if
+ * Placement rejects the write; the migration's allocations must then be checked by an operator (spec 9.3).
+ */
 async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
-  await restoreSourceAllocations(progress);
+  await returnAllocations(progress);
   await finishRevertFailed(progress, error);
 }
 
 async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
   await bringGuestBack(progress, error);
-  await restoreSourceAllocations(progress);
+  await returnAllocations(progress);
   await failMove(progress, null, error);
-}
-
-/**
- * The move ends even if Placement rejects the write; the migration's allocations must then be checked by an operator
- * (spec 9.3).
- */
-async function restoreSourceAllocations(progress: MoveProgress): Promise<void> {
-  const { services, request, move } = progress;
-  await succeeded(progress, "return the allocations to the instance", () =>
-    revertToSource(services, move, { requestId: request.requestId }),
-  );
 }

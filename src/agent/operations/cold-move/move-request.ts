@@ -6,7 +6,7 @@ import type { Allocations } from "../../../virt/types.js";
 import type { MoveWrite } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
-import { heldHere } from "../flow/move-allocations.js";
+import { heldHere, revertToSource } from "../flow/move-allocations.js";
 import type { Move } from "../flow/release-allocations.js";
 
 /** The parameters that every message of a move has; everything else is read from the database. */
@@ -162,6 +162,19 @@ export async function succeeded(
     });
     return false;
   }
+}
+
+/** Returns the source allocations to the instance. Returns whether that succeeded; logs its error. */
+export function returnAllocations(progress: MoveProgress): Promise<boolean> {
+  const { services, request, move } = progress;
+  return succeeded(progress, "return the allocations to the instance", () =>
+    revertToSource(services, move, { requestId: request.requestId }),
+  );
+}
+
+/** Returns the parameters that the messages of all steps have. */
+export function stepMessage({ instanceUuid, migrationId, requestId }: MoveRequest): MoveRequest {
+  return { instanceUuid, migrationId, requestId };
 }
 
 /**

@@ -2,17 +2,17 @@ import { flavorColumns, type InstanceChanges, type TaskState } from "../../../re
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { ignore } from "../../ignore-errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
-import type { Call } from "../flow/contract.js";
 import { attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
 import { destroyOptions, storageShared } from "../flow/guest-options.js";
 import { flavorsOf, revertToSource } from "../flow/move-allocations.js";
-import { deleteMigration, type Move } from "../flow/release-allocations.js";
+import { deleteMigration } from "../flow/release-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   failMove,
   heldByGuest,
   isTaken,
   type MoveProgress,
+  stepMessage,
   succeeded,
   wasStopped,
   withoutOldVmState,
@@ -27,40 +27,33 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
     progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});
   },
   cast: async ({ services, request, move }) => {
-    const { instanceUuid, migrationId, requestId } = request;
-    const message = { instanceUuid, migrationId, requestId };
-    await services.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
-      requestId,
-    });
+    const { requestId } = request;
+    const host = move.migration.sourceCompute ?? "";
+    await services.conductor.castAgent(host, "finish_revert_resize", stepMessage(request), { requestId });
   },
 });
 
 /**
  * Spec 6.3 "Revert", on the destination. The source corrects the allocations, in both styles: until it has the
- * instance, the destination may fail, and the server then stays there.
+ * instance, the destination may fail, and the server then stays there. If another request took the instance over, only
+ * the event records the error.
  */
-export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, onRejected: onRevertRejected });
-
-/** @throws the error, unless another request took the instance over: then only the event records it */
-async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
-  const { services, request } = call;
-  await runOperation(call, STEPS, { services, request, move }, revertFailed);
-}
+export const REVERT_RESIZE = moveFlow<"revert_resize">({
+  steps: [STEPS],
+  run: (message, call) => runOperation(call, STEPS, message, revertFailed),
+  onRejected: onRevertRejected,
+});
 
 /**
  * Ends the revert: another request owns the instance. An instance on the source without the move's flavors was reverted
  * by an earlier message. The host alone is no proof, as a resize may have stayed on one host.
  */
-async function onRevertRejected(
-  { services, request }: Call<"revert_resize" | "finish_revert_resize">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
-  const { instance, migration } = move;
+async function onRevertRejected(message: MoveProgress, { kind, error }: AdmissionRejection): Promise<void> {
+  const { instance, migration } = message.move;
   const isSettled = instance.oldFlavor === null && instance.newFlavor === null;
   const isReverted = migration.status === "reverted" && instance.host === migration.sourceCompute && isSettled;
   if (kind === "gone" || (kind === "taken" && !isReverted)) {
-    await revertFailed({ services, request, move }, error);
+    await revertFailed(message, error);
   }
 }
 
@@ -135,18 +128,12 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   },
 });
 
-/** Spec 6.3 "Revert", on the source. */
+/** Spec 6.3 "Revert", on the source. If another request took the instance over, only the event records the error. */
 export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
   steps: [FINISH_REVERT_STEPS],
-  run: finishRevert,
+  run: (message, call) => runOperation(call, FINISH_REVERT_STEPS, message, finishRevertFailed),
   onRejected: onRevertRejected,
 });
-
-/** @throws the error, unless another request took the instance over: then only the event records it */
-async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
-  const { services, request } = call;
-  await runOperation(call, FINISH_REVERT_STEPS, { services, request, move }, finishRevertFailed);
-}
 
 export async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   await forgetFlavors(progress);

@@ -10,7 +10,7 @@ import { deleteMigration, freedAsDeleted } from "../flow/release-allocations.js"
 import { runSteps } from "../flow/step-list.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { POST_STEPS } from "./finish-migration.js";
-import { DestinationFailed, driverData, type Flow, fieldsOf } from "./migration-flow.js";
+import { createFlow, DestinationFailed, driverData, type Flow, fieldsOf } from "./migration-flow.js";
 import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
 
 /** Spec 6.5 rows 5 to 9 on the source; returns when all of them are done. */
@@ -48,26 +48,16 @@ async function accept(call: Call<"live_migration">, entry: OutgoingMigration): P
     changes: { status: "queued" },
     expectedStatus: ["accepted"],
   });
-  return {
+  const blockMigration = request.blockMigration === null ? {} : { blockMigration: request.blockMigration };
+  return createFlow({
     services,
     requestId,
     entry,
     dest,
     instance,
     migration,
-    data: {
-      ...driverData(data),
-      ...(request.blockMigration === null ? {} : { blockMigration: request.blockMigration }),
-    },
-    prepared: false,
-    copying: false,
-    outcome: null,
-    progress: {},
-    end: { status: "error" },
-    isRecovery: false,
-    arrived: false,
-    error: undefined,
-  };
+    data: { ...driverData(data), ...blockMigration },
+  });
 }
 
 async function inTurn(flow: Flow): Promise<void> {

@@ -46,6 +46,23 @@ export interface Flow {
   error: unknown;
 }
 
+/** Creates the flow of a migration that has not begun. */
+export function createFlow(
+  parts: Omit<Flow, "prepared" | "copying" | "outcome" | "progress" | "end" | "isRecovery" | "arrived" | "error">,
+): Flow {
+  return {
+    ...parts,
+    prepared: false,
+    copying: false,
+    outcome: null,
+    progress: {},
+    end: { status: "error" },
+    isRecovery: false,
+    arrived: false,
+    error: undefined,
+  };
+}
+
 export function fieldsOf({ instance, migration }: Pick<Flow, "instance" | "migration">) {
   return {
     instance: instance.uuid,
