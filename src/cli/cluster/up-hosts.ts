@@ -6,9 +6,8 @@ import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../contr
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-names.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Runtime } from "../../runtime/runtime.js";
-import { quietLogger } from "../ui/logging.js";
+import { errorMessage } from "../../runtime/error-messages.js";
+import { withRuntime } from "./cluster-command.js";
 import { disableServices, enableServices, HostNotRemoved, NOT_STARTED, removeHost } from "./host/remove-host.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 
@@ -60,7 +59,7 @@ export class UpHosts {
     const { id, command } = message;
     const reply = await this.#carryOut(message).then(
       (result) => ({ result: result ?? null }),
-      (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => ({ error: errorMessage(error) }),
     );
     if (this.#isReplaced) {
       return;
@@ -240,7 +239,7 @@ export async function leaveOut(
         });
         removed.push(host);
       } catch (error) {
-        reasons.push(error instanceof Error ? error.message : String(error));
+        reasons.push(errorMessage(error));
       }
     }
     const gone = new Set(removed);
@@ -259,15 +258,6 @@ export async function reopen(hosts: readonly string[], directory: StateDir): Pro
   await withRuntime(async (runtime) => {
     await enableServices(await openCloudSession(runtime.files, runtime.http, directory), hosts);
   });
-}
-
-async function withRuntime<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
-    return await work(runtime);
-  } finally {
-    await runtime.http.close();
-  }
 }
 
 function leftText(hosts: readonly string[]): string {

@@ -162,8 +162,6 @@ export async function evaluateAbort(
   }
 }
 
-const COMPUTE_VERSION = "2.79";
-
 /** Milliseconds between two polls of a host. */
 const PAUSE = 200;
 
@@ -253,7 +251,7 @@ async function forcedUp(host: string, session: CloudSession): Promise<boolean> {
 
 async function force(host: string, down: boolean, session: CloudSession): Promise<void> {
   const { id } = await serviceOf(host, session);
-  await session.request("compute", "PUT", `/os-services/${id}`, COMPUTE_VERSION, { forced_down: down });
+  await session.request("compute", "PUT", `/os-services/${id}`, VERSION, { forced_down: down });
 }
 
 async function serviceOf(
@@ -261,7 +259,7 @@ async function serviceOf(
   session: CloudSession,
 ): Promise<{ readonly id: string; readonly state: string }> {
   const path = `/os-services?binary=nova-compute&host=${host}`;
-  const { services } = (await session.request("compute", "GET", path, COMPUTE_VERSION)) as {
+  const { services } = (await session.request("compute", "GET", path, VERSION)) as {
     readonly services: readonly { readonly id: string; readonly state: string }[];
   };
   const [service] = services;
