@@ -8,7 +8,7 @@ import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-names.js";
 import { errorMessage } from "../../runtime/error-messages.js";
 import { withRuntime } from "./cluster-command.js";
-import { disableServices, enableServices, HostNotRemoved, NOT_STARTED, removeHost } from "./host/remove-host.js";
+import { disableServices, ENDED, enableServices, NOT_STARTED, removeHost } from "./host/remove-host.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 
 export interface UpHostsOptions {
@@ -155,7 +155,7 @@ export class UpHosts {
     const supervisor = this.#supervisor;
     const known = settingsStore.get(host);
     const process = supervisor.host(host);
-    const isDown = process === undefined || ["failed", "stopped", "killed"].includes(process.state);
+    const isDown = process === undefined || ENDED.includes(process.state);
     if (known !== undefined && JSON.stringify(plain(known)) !== JSON.stringify(plain(setting))) {
       throw new Error(
         `${host} exists already, with other settings; remove it first, or start it with compute-cluster host start ${host}`,
@@ -233,7 +233,7 @@ export async function leaveOut(
           session,
           timers: runtime.timers,
           process: async () => undefined,
-          control: () => Promise.reject(new HostNotRemoved(`no process serves ${host}`)),
+          control: () => Promise.reject(new Error(`no process serves ${host}`)),
           forget: (name) => place.settingsStore.forget(name),
           progress: () => undefined,
         });

@@ -6,7 +6,7 @@ import { foldHosts } from "../../../records/host-names.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { checkAgents } from "../../agent/load-config.js";
 import { collect, collectHosts, destructive } from "../../ui/command-line.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { ProgressBar } from "../../ui/terminal.js";
 import { inCluster, withStateDir } from "../cluster-command.js";
 import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
@@ -24,7 +24,7 @@ import {
   reportOutcomes,
   withHeartbeats,
 } from "./host-control.js";
-import { HostNotRemoved, type RemovalParts, removeHost } from "./remove-host.js";
+import { type RemovalParts, removeHost } from "./remove-host.js";
 
 interface RemoveFlags extends HostFlags {
   readonly evacuate?: true;
@@ -186,7 +186,7 @@ async function removeHosts(
       await removeHost(host, flags.evacuate === true, parts);
       removed.push(host);
     } catch (error) {
-      if (!(error instanceof HostNotRemoved)) {
+      if (!(error instanceof CommandError)) {
         throw error;
       }
       failures.push({ host, reason: error.message });

@@ -1,4 +1,4 @@
-import type { AgentState, HostAction, HostProcess, HostRow } from "../../../conductor-client/methods/session.js";
+import type { HostAction, HostProcess, HostRow } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { foldHosts } from "../../../records/host-names.js";
 import { groupBy } from "../../../runtime/collections.js";
@@ -10,6 +10,7 @@ import { ProgressBar, type Terminal } from "../../ui/terminal.js";
 import type { ClusterContext } from "../cluster-command.js";
 import { unknownHost } from "../host-settings.js";
 import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";
+import { ENDED } from "./remove-host.js";
 
 /** Flags of all `host` commands. */
 export interface HostFlags {
@@ -114,8 +115,6 @@ async function controlOne(
     return { process: row, failure: errorMessage(error) };
   }
 }
-
-const ENDED: readonly AgentState[] = ["stopped", "killed", "failed"];
 
 /** Prints the results. @returns the exit code; a single failed agent's own code, if it has one */
 export function reportOutcomes(

@@ -168,11 +168,6 @@ const PAUSE = 200;
 /** Ends a program like a crash, after which `up` restarts it; a killed or terminated one stays down. */
 const CRASH = "SIGUSR2";
 
-/** The host must not fail here, since nothing would restart its agent. */
-export class NoOutage extends Error {
-  override readonly name = "NoOutage";
-}
-
 interface OutagePlace {
   readonly runtime: Runtime;
   readonly directory: StateDir;
@@ -184,17 +179,16 @@ interface OutagePlace {
 /**
  * Makes a host fail and fences it: suspends its agent, and forces its service down.
  * @returns a function that brings it back: it crashes the agent, `up` restarts it, and after its cleanup the service is
- * forced up
- * @throws {NoOutage}
+ * forced up. If nothing would restart its agent, the host does not fail, and the result is the reason
  */
-export async function failHost(host: string, place: OutagePlace): Promise<() => Promise<void>> {
+export async function failHost(host: string, place: OutagePlace): Promise<(() => Promise<void>) | string> {
   const { runtime, directory, session } = place;
   if (!Object.hasOwn(await new HostSettingsStore(runtime.files, directory).read(), host)) {
-    throw new NoOutage(`the agent of ${host} would not be restarted: compute-cluster up did not start it`);
+    return `the agent of ${host} would not be restarted: compute-cluster up did not start it`;
   }
   const pid = await withOperatorSession("drill", place, (conductor) => agentOf(host, conductor, runtime));
   if (pid === null) {
-    throw new NoOutage(`no agent on this machine has the lease of ${host}`);
+    return `no agent on this machine has the lease of ${host}`;
   }
   process.kill(pid, "SIGSTOP");
   try {
