@@ -33,14 +33,14 @@ describe.each(HARNESSES)("guests of fake-libvirt on %s", (_, createHarness) => {
       expect(await host.powerState(vm1)).toBe(4);
     });
 
-    test("spawn over a guest that is there: InstanceExists, and it is unharmed", async () => {
+    test("spawn over an existing guest is InstanceExists, and does not change it", async () => {
       await host.spawn(vm1, SPAWN);
       await expect(host.spawn(vm1, SPAWN)).rejects.toThrow(InstanceExists);
       expect(await host.powerState(vm1)).toBe(1);
       expect(await harness.files.stat(disk(UUID))).toBeDefined();
     });
 
-    test("an image that no host can run: BuildAbortException, nothing is left", async () => {
+    test("an image that no host can run is BuildAbortException, and leaves nothing", async () => {
       await expect(host.spawn(vm1, { ...SPAWN, image: { ...IMAGE, diskFormat: "vmdk" } })).rejects.toThrow(
         BuildAbortException,
       );
@@ -53,7 +53,7 @@ describe.each(HARNESSES)("guests of fake-libvirt on %s", (_, createHarness) => {
       expect((await host.getAvailableResource("devstack1")).localGbUsed).toBe(0);
     });
 
-    test("destroy removes everything; an absent guest is success", async () => {
+    test("destroy removes everything; a missing guest is success", async () => {
       await host.spawn(vm1, SPAWN);
       await host.destroy(vm1, DESTROY);
       await host.destroy(vm1, DESTROY);
@@ -92,7 +92,7 @@ describe.each(HARNESSES)("guests of fake-libvirt on %s", (_, createHarness) => {
     });
 
     test.each(["pause", "unpause", "suspend"] as const)(
-      "%s of a guest that is off: InstanceNotRunning",
+      "%s of a guest that is shut off: InstanceNotRunning",
       async (method) => {
         await host.spawn(vm1, { ...SPAWN, powerOn: false });
         await expect(host[method](vm1)).rejects.toThrow(InstanceNotRunning);
@@ -101,21 +101,21 @@ describe.each(HARNESSES)("guests of fake-libvirt on %s", (_, createHarness) => {
     );
 
     test.each(["powerOff", "powerOn", "pause", "unpause", "suspend", "resume", "getInfo"] as const)(
-      "%s of a guest that is not there: InstanceNotFound",
+      "%s of a missing guest: InstanceNotFound",
       async (method) => {
         await expect(host[method](vm1)).rejects.toThrow(GuestNotFound);
         expect(await host.listInstanceUuids()).toEqual([]);
       },
     );
 
-    test("reboot of a guest that is not there: SOFT is InstanceNotFound, HARD makes it anew", async () => {
+    test("a SOFT reboot of a missing guest is InstanceNotFound, HARD creates it again", async () => {
       await expect(host.reboot(vm1, "SOFT")).rejects.toThrow(GuestNotFound);
       await host.reboot(vm1, "HARD");
       expect(await host.powerState(vm1)).toBe(1);
       expect(await harness.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
     });
 
-    test("resumeStateOnHostBoot starts what is off, and leaves alone what is not", async () => {
+    test("resumeStateOnHostBoot starts only guests that are shut off", async () => {
       await host.spawn(vm1, { ...SPAWN, powerOn: false });
       await host.resumeStateOnHostBoot(vm1);
       expect(await host.powerState(vm1)).toBe(1);
