@@ -11,6 +11,7 @@ import {
   taskOf,
 } from "../../../../unit/control-plane/conductor/tasks/cold-move.js";
 import {
+  holds,
   migrationOf,
   type Operated,
   operated,
@@ -177,5 +178,24 @@ describe("6.3 row 4: a destination reschedules the move", () => {
     const { id } = migrationOf(world, "migration", "error");
     const lines = await stepsOf(world.bench, taskOf(world, { migrationId: id }));
     expect(lines).toContainEqual(["migration M2", CREATED]);
+  });
+
+  it("does not change an instance whose evacuation has ended the move", async () => {
+    const world = await operated("resize_prep", { hosts: THREE });
+    const { bench, instance, head } = world;
+    const { id: migrationId } = migrationOf(world, "migration", "error");
+    const evacuation = migrationOf(world, "evacuation", "accepted", { destCompute: "devstack3" });
+    bench.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
+    await holds(world, instance.uuid, "devstack1", "devstack3");
+    const eventId = bench.store.actions.startEvent({ ...head, event: "compute_prep_resize", host: "d" });
+    const failure = { host: "d", node: "d", message: "no room", traceback: "Error: no room", rollback: false, eventId };
+    const alternates = [selectionOf(world, "devstack2")];
+    expect(await stepsOf(bench, taskOf(world, { migrationId, alternates, failure }))).toEqual([
+      ["events", ["compute_prep_resize on d: Error (no room)"]],
+    ]);
+    expect(bench.store.migrations.get(evacuation.id)?.status).toBe("accepted");
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
+    const [action] = bench.store.actions.list(instance.uuid);
+    expect(bench.store.actions.events(action?.id ?? 0)).toMatchObject([{ traceback: "Error: no room" }]);
   });
 });
