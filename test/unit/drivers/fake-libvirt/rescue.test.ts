@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
-import { BuildAbortException, GuestNotFound, InstanceNotRunning } from "../../../../src/virt/index.js";
+import { BuildAbortException, GuestNotFound } from "../../../../src/virt/index.js";
 import { imageOf, instanceOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
 import { DESTROY, HARNESSES, type Harness, SPAWN } from "./fixtures.js";
 
@@ -55,22 +55,5 @@ describe.each(HARNESSES)("8.2 rescue and snapshot on %s", (_, createHarness) => 
     await expect(host.rescue(vm, RESCUE)).rejects.toThrow(GuestNotFound);
     await expect(host.unrescue(vm)).rejects.toThrow(GuestNotFound);
     expect(await harness.files.list(`${hypervisor()}/instances`)).toEqual([]);
-  });
-
-  test("a snapshot reports its stages, and stops if the instance's state has changed", async () => {
-    const stages: string[] = [];
-    await host.snapshot(vm, "i", { updateTaskState: async (stage) => void stages.push(stage) });
-    expect(stages).toEqual(["image_pending_upload", "image_uploading"]);
-    const deleted = new Error("UnexpectedDeletingTaskState");
-    await expect(host.snapshot(vm, "i", { updateTaskState: () => Promise.reject(deleted) })).rejects.toBe(deleted);
-  });
-
-  test("a snapshot of a missing guest: InstanceNotRunning", async () => {
-    await host.destroy(vm, DESTROY);
-    const stages: string[] = [];
-    await expect(host.snapshot(vm, "i", { updateTaskState: async (stage) => void stages.push(stage) })).rejects.toThrow(
-      InstanceNotRunning,
-    );
-    expect(stages).toEqual([]);
   });
 });

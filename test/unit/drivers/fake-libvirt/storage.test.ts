@@ -19,20 +19,6 @@ describe.each(HARNESSES)("storage of fake-libvirt on %s", (_, createHarness) => 
   afterEach(() => harness.close());
 
   describe("files and storage", () => {
-    test("instanceOnDisk, deleteInstanceFiles", async () => {
-      expect(await host.instanceOnDisk(vm1)).toBe(false);
-      await host.spawn(vm1, SPAWN);
-      expect(await host.instanceOnDisk(vm1)).toBe(true);
-      await host.destroy(vm1, KEEP_DISKS);
-      expect(await host.deleteInstanceFiles(vm1)).toBe(true);
-      expect(await host.instanceOnDisk(vm1)).toBe(false);
-      expect(await host.deleteInstanceFiles(vm1)).toBe(true);
-    });
-
-    test("3.3 a guest without files here: null", async () => {
-      expect(await host.checkInstanceSharedStorageLocal(vm1)).toBeNull();
-    });
-
     test.each([true, false])(
       "3.3 a host's token is visible only to a host with the same folder (shared: %s)",
       async (shared) => {
