@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ScheduleRequest } from "../../../../src/control-plane/scheduler/schedule-request.js";
 import type { RequestSpec } from "../../../../src/records/index.js";
-import { errorResponse } from "../../placement-client/bench.js";
+import { FULL } from "../../placement-client/bench.js";
 import { ConductorBench, FLAVOR, NEED } from "../conductor/tasks/bench.js";
 
 const I = "cccccccc-0000-4000-8000-000000000001";
@@ -77,7 +77,7 @@ describe("scheduler", () => {
       expect(await chosen()).toBe("devstack2");
       bench.placementBench.inject({
         on: "PUT /allocations",
-        does: errorResponse(409, "placement.undefined_code", "Unable to allocate inventory"),
+        does: FULL,
       });
       await expect(select()).rejects.toMatchObject({
         explanation: expect.stringContaining("Of 2 hosts with room 1 is disabled, 1 had no room left when claimed."),
@@ -162,7 +162,6 @@ describe("scheduler", () => {
   });
 
   it("no host left: the claim of a lost response is removed, unless the instance has other allocations", async () => {
-    const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
     await bench.host("devstack1");
     for (const [held, requests] of [
       ["replace", ["PUT", "DELETE"]],

@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Selection } from "../../../../../src/records/index.js";
 import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { errorResponse, FULL } from "../../../../unit/placement-client/bench.js";
 
 function alternatesOf(cast: Cast | undefined): Selection[] {
   return cast ? (cast.params as { alternates: Selection[] }).alternates : expect.fail("no cast");
 }
-
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("6.1 build", () => {
   let bench: ConductorBench;

@@ -13,7 +13,7 @@ import {
 } from "../../../../unit/control-plane/conductor/tasks/live-guest.js";
 import { holds, migrationOf, PIKE, REQUEST } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { CONSUMER_CONFLICT } from "../../../../unit/placement-client/bench.js";
 
 describe("6.5 rows 2-4, step by step", () => {
   it("creates the migration, moves the source allocations to it, claims, checks the destination and casts to the source", async () => {
@@ -236,12 +236,7 @@ describe("a conductor that was killed, or got an unexpected error", () => {
     ["6.5 row 4f: in the claim on a forced host", "PUT /allocations", { host: "devstack2", forced: true }],
   ])("%s a concurrent write of the allocations: the instance is in error on its source", async (_what, on, more) => {
     const world = await guest();
-    const does = errorResponse(
-      409,
-      "placement.concurrent_update",
-      "consumer generation conflict - expected 1 but got 2",
-    );
-    world.bench.placementBench.inject({ on, does });
+    world.bench.placementBench.inject({ on, does: CONSUMER_CONFLICT });
     expect(outcome(await stepsOf(world.bench, taskOf(world, more)))).toMatchObject({
       instance: { vmState: "error", taskState: null },
       "migration M1": { status: "error" },

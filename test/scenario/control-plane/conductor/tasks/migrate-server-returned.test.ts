@@ -18,7 +18,7 @@ import {
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { FULL } from "../../../../unit/placement-client/bench.js";
 
 describe("6.3 row 4: a destination reschedules the move", () => {
   async function rescheduleMigration(
@@ -126,8 +126,7 @@ describe("6.3 row 4: a destination reschedules the move", () => {
   it("the first alternate is full and the second is claimed: only later ones remain as alternates", async () => {
     const world = await operated("resize_prep", { hosts: THREE });
     const selections = ["devstack2", "devstack3", "devstack1"].map((host) => selectionOf(world, host));
-    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
-    world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: full });
+    world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: FULL });
     await stepsOf(world.bench, taskOf(world, { alternates: selections }));
     expect(world.bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [{ host: "devstack1" }] } }]);
   });

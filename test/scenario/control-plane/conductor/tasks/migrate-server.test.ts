@@ -18,13 +18,7 @@ import {
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
-
-const CONFLICT = errorResponse(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
+import { CONSUMER_CONFLICT } from "../../../../unit/placement-client/bench.js";
 
 describe("6.3 rows 2, 3, V26, step by step", () => {
   it("a resize creates the migration, moves the source allocations to it, claims, and casts", async () => {
@@ -167,7 +161,7 @@ describe("6.3 row 3 fails", () => {
 
   it("a conflict of the claim returns the source allocations", async () => {
     const world = await operated("resize_prep");
-    world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: CONFLICT });
+    world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: CONSUMER_CONFLICT });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
       instance: { taskState: null },
       "migration M1": { status: "error" },

@@ -12,7 +12,7 @@ import {
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { CONSUMER_CONFLICT, errorResponse, FULL } from "../../../../unit/placement-client/bench.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 
@@ -21,12 +21,6 @@ interface Evacuated extends Operated {
 }
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
-const CONFLICT = errorResponse(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 async function evacuated(changes: InstanceChanges = {}, hosts = ["devstack1", "devstack2"]): Promise<Evacuated> {
   const world = await operated("rebuilding", { hosts, changes });
@@ -202,7 +196,7 @@ describe("6.7 rows 2a and 2b fail", () => {
 
   it.each(["row 2a", "row 2b"])("%s, a concurrent write of the allocations: the instance is in error", async (row) => {
     const world = await evacuated();
-    world.bench.placementBench.inject({ on: "PUT /allocations", does: CONFLICT });
+    world.bench.placementBench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
     const lines = await stepsOf(world.bench, row === "row 2a" ? taskOf(world) : forced(world));
     expect(outcome(lines)).toMatchObject({
       instance: { vmState: "error", taskState: null },
@@ -247,7 +241,7 @@ describe("6.7 rows 2a and 2b fail", () => {
 
   it("a claim that cannot be removed is left to reconcile_allocations, and the evacuation ends", async () => {
     const world = await evacuated();
-    world.bench.placementBench.inject({ on: "PUT /allocations", does: CONFLICT });
+    world.bench.placementBench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
     world.bench.placementBench.inject({ on: "GET /allocations", does: errorResponse(500, "", "oops"), skip: 1 });
     expect(outcome(await stepsOf(world.bench, taskOf(world)))).toMatchObject({
       instance: { vmState: "error", taskState: null },
