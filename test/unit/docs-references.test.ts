@@ -1,0 +1,113 @@
+import { fileURLToPath } from "node:url";
+import { Command } from "commander";
+import { expect, test } from "vitest";
+import { agentCommand } from "../../src/cli/agent/options.js";
+import { allPointGroups } from "../../src/cli/cluster/fault.js";
+import { addCommands } from "../../src/cli/commands.js";
+import { NOVA_OPTIONS } from "../../src/config/nova-config.js";
+import { Derived, type OptionTable } from "../../src/config/option.js";
+
+const DOCS = fileURLToPath(new URL("../../docs/reference/", import.meta.url));
+/** Loaded with the module: the commands import most of the code. */
+const program = await addCommands(new Command("compute-agent"), undefined);
+
+const GENERATED = "This page is generated from the code.";
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replace(/\s+/g, " ").trim();
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [heads, heads.map(() => "---"), ...rows.map((row) => row.map(cell))];
+  return lines.map((row) => `| ${row.join(" | ")} |`).join("\n");
+}
+
+function optionsTable(command: Command): string {
+  const rows = command.options
+    .filter(({ hidden, long }) => !hidden && long !== "--version")
+    .map((option) => {
+      const { defaultValue, argChoices } = option;
+      const isShown = defaultValue !== undefined && !(Array.isArray(defaultValue) && defaultValue.length === 0);
+      const choices = argChoices === undefined ? "" : ` (one of ${argChoices.join(", ")})`;
+      return [`\`${option.flags}\``, option.description + choices, isShown ? `\`${String(defaultValue)}\`` : ""];
+    });
+  return rows.length === 0 ? "" : table(["option", "meaning", "default"], rows);
+}
+
+/** Returns the section of a command, and of its subcommands below it. */
+function commandSection(command: Command, path: string, level: string): string {
+  const visible = command.commands.filter((each) => !("_hidden" in each && each._hidden === true));
+  const aliases = command.aliases().length === 0 ? "" : ` Also called ${command.aliases().join(", ")}.`;
+  return [
+    `${level} ${path}`,
+    `    ${path} ${command.usage()}`.trimEnd(),
+    `${command.description() || command.summary()}${aliases}`,
+    optionsTable(command),
+    ...visible.map((each) => commandSection(each, `${path} ${each.name()}`, `${level}#`)),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+test("docs/reference/command-line.md lists the commands and options of the programs", async () => {
+  const groups = [...new Set(program.commands.map((command) => command.helpGroup()))];
+  const sections = groups.map((group) =>
+    [
+      `## ${group.replace(":", "")}`,
+      ...program.commands
+        .filter((command) => command.helpGroup() === group)
+        .map((command) => commandSection(command, `compute-agent ${command.name()}`, "###")),
+    ].join("\n\n"),
+  );
+  const agent = agentCommand(async () => undefined);
+  const page = [
+    "# The command line",
+    `For everybody who looks up a command or an option. ${GENERATED}`,
+    "`compute-agent` without a command is one compute host, or several. The other program, `compute-cluster`, has the same " +
+      "commands. [Exit codes](exit-codes.md) are the same for all.",
+    "## A compute host",
+    "    compute-agent [options]",
+    agent.description(),
+    optionsTable(agent),
+    ...sections,
+  ].join("\n\n");
+  await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}command-line.md`);
+});
+
+function configTable(options: OptionTable): string {
+  return table(
+    ["option", "value", "default", "meaning"],
+    Object.entries(options).map(([name, { type, default: value, help }]) => {
+      const text = value instanceof Derived ? value.documented : value === null ? "" : type.format(value);
+      return [`\`${name}\``, type.expected, text === "" ? "" : `\`${text}\``, help];
+    }),
+  );
+}
+
+test("docs/reference/configuration.md lists the options of nova.conf", async () => {
+  const page = [
+    "# Configuration",
+    `For everybody who sets options of nova.conf. ${GENERATED}`,
+    "The format is oslo.config's. Values come from `--config-file`, `--config-dir`, the environment as `OS_SECTION__OPTION`, " +
+      "and `-o section.option=value`; a later source replaces an earlier one. `compute-agent --show-config` prints each " +
+      "effective value and its source. [config/compute-agent.conf](../../config/compute-agent.conf) is a sample with all of them; " +
+      "`compute-agent driver sample NAME` prints the options of a driver.",
+    ...Object.entries(NOVA_OPTIONS).flatMap(([section, options]) => [`## [${section}]`, configTable(options)]),
+  ].join("\n\n");
+  await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}configuration.md`);
+});
+
+test("docs/reference/fault-points.md lists where faults can be injected", async () => {
+  const sections = allPointGroups().flatMap(({ program, name, points }) => [
+    `## ${name} (${program})`,
+    table(
+      ["point", "kinds"],
+      points.map(({ point, kinds }) => [`\`${point}\``, kinds.join(", ")]),
+    ),
+  ]);
+  const page = [
+    "# Fault points",
+    `For everybody who injects faults. ${GENERATED}`,
+    "`compute-agent fault set HOST POINT=KIND` sets a fault; [Inject faults](../how-to/inject-faults.md) describes the syntax.",
+    ...sections,
+  ].join("\n\n");
+  await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}fault-points.md`);
+});
