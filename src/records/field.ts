@@ -12,7 +12,6 @@ import {
   type TUnsafe,
   Unsafe,
 } from "typebox";
-import { isObject } from "../runtime/collections.js";
 import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-names.js";
 
 /**
@@ -133,17 +132,9 @@ export type DefaultsOf<F extends FieldMap> = {
 /** Returns the defaults of a new record. */
 export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   const entries = Object.entries(fields).flatMap(([key, inner]) =>
-    "default" in inner ? [[key, ownCopy(inner.default)] as const] : [],
+    "default" in inner ? [[key, structuredClone(inner.default)] as const] : [],
   );
   return Object.fromEntries(entries) as DefaultsOf<F>;
-}
-
-/** Copies a JSON value, so that the caller may change it. */
-function ownCopy(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.map(ownCopy);
-  }
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, ownCopy(each)])) : value;
 }
 
 /** Returns these fields of a record. */

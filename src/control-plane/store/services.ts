@@ -173,7 +173,7 @@ export function createServiceTable({ sql, clock, random, changes }: StoreContext
       }
       for (const id of ids) {
         if (!missing.has(id)) {
-          changes.heartbeatReceived(id, now);
+          changes.changed("service", id, { heartbeatAt: now });
         }
       }
       return missing;

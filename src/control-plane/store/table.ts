@@ -72,8 +72,8 @@ export class Table<T extends object> {
   }
 
   /** Inserts a row and returns its id. */
-  insert(values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): number {
-    const [columns, encoded] = this.#encode(values, extra);
+  insert(values: Partial<T>): number {
+    const [columns, encoded] = this.#encode(values, {});
     const marks = columns.map(() => "?").join(", ");
     return this.#sql.run(`INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${marks})`, ...encoded).id;
   }
