@@ -31,7 +31,6 @@ export interface JsonSchema {
 
 export type FieldMap = Readonly<Record<string, TSchema>>;
 
-/** The record type for a map of fields. */
 export type RecordOf<F extends FieldMap> = { readonly [K in keyof F]: Static<F[K]> };
 
 /** The largest value of Nova's integer columns. */
@@ -58,10 +57,8 @@ export const name: Field<string> = field(StringSchema({ minLength: 1, maxLength:
 export const uuid: Field<string> = field(
   StringSchema({ pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description: "a UUID" }),
 );
-/** The name of a compute host. */
 export const hostName: Field<string> = field(StringSchema({ pattern: HOST_NAME_PATTERN, description: HOST_NAME_RULE }));
 export const flag: Field<boolean> = field(BooleanSchema());
-/** The id of a row. */
 export const id = integer(0, Number.MAX_SAFE_INTEGER);
 /** Milliseconds since the epoch. */
 export const time = integer(0, Number.MAX_SAFE_INTEGER);
@@ -102,7 +99,6 @@ export function mapOf<T>(values: Field<T>): Field<Readonly<Record<string, T>>> {
   return field(Unsafe({ type: "object", additionalProperties: values }));
 }
 
-/** Any object. */
 export const anyObject: Field<Readonly<Record<string, unknown>>> = field(Unsafe({ type: "object" }));
 
 export function optional<T>(inner: Field<T>): OptionalField<T> {

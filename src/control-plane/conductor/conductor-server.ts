@@ -19,7 +19,7 @@ import { clusterMethods, operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionMethods } from "./methods/session-methods.js";
 import { type WorkContext, workMethods } from "./methods/work-methods.js";
-import { MoveEnds, Outbox } from "./outbox.js";
+import { notifyMoveEnd, Outbox } from "./outbox.js";
 import { type AgentIdentity, type Message, readFrame, Session, type SessionLimits } from "./session.js";
 
 export interface ConductorOptions {
@@ -128,12 +128,11 @@ export class ConductorServer {
       },
     });
     this.#forgetOldReplies();
-    const moveEnds = new MoveEnds(store, outbox, runtime.logger);
     this.#unsubscribe = store.onChange(({ kind, id }) => {
       if (kind === "message") {
         outbox.deliver(String(id));
       } else if (kind === "migration") {
-        moveEnds.changed(Number(id));
+        notifyMoveEnd({ store, outbox, logger: runtime.logger }, Number(id));
       }
     });
   }

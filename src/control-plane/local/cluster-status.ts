@@ -180,7 +180,6 @@ function countOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
   return counts;
 }
 
-/** Reads all pages of a list. */
 async function readAll<T extends { readonly id: string }>(
   compute: (path: string) => Promise<unknown>,
   path: string,

@@ -10,7 +10,6 @@ export interface ComponentReport {
   readonly url?: string;
 }
 
-/** A host and its agent. */
 export interface HostHolder {
   readonly host: string;
   /** Pid of the agent that owns the host; null if there is none. */
@@ -23,7 +22,6 @@ export interface HoldersReport {
   readonly holders: readonly HostHolder[];
 }
 
-/** A changed host. */
 export interface HostChange {
   readonly host: string;
   readonly state: HostState;

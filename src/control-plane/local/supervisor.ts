@@ -168,7 +168,6 @@ export class Supervisor {
     }
   }
 
-  /** Sends a message to the control plane. */
   notify(message: object): void {
     this.#controlPlane.send(message);
   }

@@ -43,7 +43,6 @@ interface Preference {
   /** Null if the server is in no group. */
   readonly group: GroupState | null;
   readonly multipliers: WeightMultipliers;
-  /** Multipliers by host. */
   readonly ofAggregates: ReadonlyMap<string, Multipliers>;
 }
 

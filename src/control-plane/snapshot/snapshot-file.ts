@@ -20,7 +20,6 @@ const MAGIC = "compute-cluster snapshot";
 /** The max size of the list of files in bytes; more than any cluster needs. */
 const MAX_HEADER_BYTES = 512 * 1024 * 1024;
 
-/** The metadata of a snapshot. */
 export interface SnapshotMetadata {
   /** Milliseconds since the epoch. */
   readonly savedAt: number;

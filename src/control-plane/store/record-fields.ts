@@ -76,7 +76,6 @@ export function rejectField(field: string, found: unknown, expected: string): ne
   });
 }
 
-/** Creates the check of a field from its schema. */
 export function checkOf(schema: JsonSchema): Check {
   const types = [schema.type].flat();
   const check = checkOfType(types.find((type) => type !== "null") ?? "null", schema);

@@ -2,7 +2,6 @@ import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
 import type { Sql, SqlRow } from "../database/sql.js";
 import { type Codec, codecOf, rejectField, type SqlValue } from "./record-fields.js";
 
-/** The column of a field. */
 interface Column {
   readonly name: string;
   readonly codec: Codec<unknown>;
@@ -71,7 +70,6 @@ export class Table<T extends object> {
     return this.#sql.all(this.#text(condition), ...values).map((row) => this.#decode(row));
   }
 
-  /** Inserts a row and returns its id. */
   insert(values: Partial<T>): number {
     const [columns, encoded] = this.#encode(values, {});
     const marks = columns.map(() => "?").join(", ");
