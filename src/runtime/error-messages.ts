@@ -19,6 +19,11 @@ export function publicMessageOf(error: unknown): string {
   return error instanceof PublicError ? error.publicMessage : classNameOf(error);
 }
 
+/** Returns the message of an error, or any other thrown value as text. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function classNameOf(error: unknown): string {
   if (!(error instanceof Error)) {
     return "Error";

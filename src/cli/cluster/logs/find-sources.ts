@@ -2,6 +2,7 @@ import { noClusterIn, type StateDir } from "../../../control-plane/local/state-d
 import { expandHosts } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
 import { ENTRY, LogFile, LogSource, type LogText, logStems } from "./log-source.js";
 
@@ -70,11 +71,6 @@ export const SERVICES = [
   "ironic",
 ];
 
-/** No log has this name. */
-export class NoSuchLog extends Error {
-  override readonly name = "NoSuchLog";
-}
-
 /** The log of `up --detach` itself, which has only messages about the start. */
 const STARTER = "up";
 
@@ -83,7 +79,7 @@ const STARTER = "up";
  * @param names hosts, `control-plane`, or one of its services; none: every log.
  * @param accepts selects entries
  * @throws {ClusterError} `NoLocalCloud`
- * @throws {NoSuchLog}
+ * @throws {CommandError} no log has one of the names
  */
 export async function findSources(
   names: readonly string[],
@@ -111,11 +107,11 @@ export async function findSources(
       sources.push(toLogSource(name));
     } else if (name !== CONTROL_PLANE && !hosts.has(name)) {
       const near = didYouMean(name, [CONTROL_PLANE, ...SERVICES]);
-      throw new NoSuchLog(
+      const message =
         near === undefined
           ? unknownHost(name, directory.root, [...hosts])
-          : `there is no host ${name}; did you mean ${near}?`,
-      );
+          : `there is no host ${name}; did you mean ${near}?`;
+      throw new CommandError(ExitCode.usage, message, { command: "logs" });
     } else if (pools.length === 0) {
       missing.push(name);
     }

@@ -14,10 +14,9 @@ import { ownStore } from "../../../control-plane/store/open-store.js";
 import { foldHosts } from "../../../records/host-names.js";
 import { nodeClock } from "../../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { quietLogger } from "../../ui/logging.js";
 import type { Terminal } from "../../ui/terminal.js";
+import { withRuntime } from "../cluster-command.js";
 import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, untilReadyBySession } from "../until-ready.js";
 import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
@@ -152,19 +151,12 @@ export interface StateToRestore {
 }
 
 /** @param name null: the state after the start @throws {ClusterError} `SnapshotRefused` */
-export async function stateToRestore(
-  name: string | null,
-  directory: StateDir,
-  startHosts: boolean,
-): Promise<StateToRestore> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
+export function stateToRestore(name: string | null, directory: StateDir, startHosts: boolean): Promise<StateToRestore> {
+  return withRuntime(async (runtime) => {
     const snapshot = new Snapshots(directory, runtime.files).read(name);
     assertSameDrivers(snapshot, (await readSnapshotMetadata(directory, runtime)).drivers);
     return { snapshot, directory, startHosts };
-  } finally {
-    await runtime.http.close();
-  }
+  });
 }
 
 /**
@@ -189,11 +181,8 @@ export async function putInPlace({
 
 /** Saves the state that `reset` restores. A failure is ignored here, since `reset` reports it. */
 export async function saveStart(directory: StateDir): Promise<void> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
+  await withRuntime(async (runtime) => {
     await new Snapshots(directory, runtime.files).forgetStart();
     await saveRunning(null, { directory, runtime }).catch(() => undefined);
-  } finally {
-    await runtime.http.close();
-  }
+  });
 }

@@ -1,9 +1,9 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
 import { requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
