@@ -31,7 +31,7 @@ export interface InstanceQuery {
   readonly after?: Place;
 }
 
-interface ActiveWindow {
+type ActiveWindow = {
   readonly begin: number;
   readonly end: number;
   /** Absent: all projects. */
@@ -39,7 +39,7 @@ interface ActiveWindow {
   readonly limit: number;
   /** The uuid of the last instance on the previous page. */
   readonly marker: string | undefined;
-}
+};
 
 export interface InstanceName {
   readonly uuid: string;

@@ -20,13 +20,13 @@ import { Table, tableOf } from "./table.js";
 const INSTANCES = tableOf("instances", INSTANCE);
 const FAULTS = tableOf("instance_faults", INSTANCE_FAULT);
 
-interface SaveOptions {
+type SaveOptions = {
   /** The required host; null requires that the instance has none. */
   readonly expectedHost?: string | null;
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly expectedVmState?: readonly VmState[];
   readonly ofRequest?: string;
-}
+};
 
 const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
 /** The fields that may be written to a deleted row, for the later removal of its files (spec 3.7). */

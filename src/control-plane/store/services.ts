@@ -10,18 +10,18 @@ export const DEFAULT_ZONE = "nova";
 
 const COMPUTE_BINARY = "nova-compute";
 
-interface NewService extends Pick<Service, "host" | "binary" | "topic" | "version"> {
+type NewService = Pick<Service, "host" | "binary" | "topic" | "version"> & {
   readonly disabled?: boolean;
   readonly disabledReason?: string | null;
-}
+};
 
-interface ServiceQuery {
+type ServiceQuery = {
   readonly host?: string;
   readonly binary?: string;
   /** Only those with a greater id. */
   readonly after?: number;
   readonly limit?: number;
-}
+};
 
 type ServiceChanges = Partial<Pick<Service, "version" | "disabled" | "disabledReason" | "forcedDown">>;
 
