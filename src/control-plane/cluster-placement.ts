@@ -33,7 +33,6 @@ export function embeddedPlacement(options: {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly identity: Identity;
-  /** Token for agents. */
   readonly agentToken: ReturnType<typeof sharedServiceToken>;
   readonly rootUrl: () => string;
   /** Observes requests of conductor and scheduler, which pass no listener. */

@@ -11,7 +11,7 @@ import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HostSupervisor } from "./conductor/host-controls.js";
 import type { HolderListener } from "./conductor/host-leases.js";
-import { OwnServices } from "./conductor/own-services.js";
+import { registerOwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { TaskRunner } from "./conductor/task-runner.js";
 import { type TaskOptions, taskOptions } from "./conductor/tasks/task-deps.js";
@@ -72,7 +72,6 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly onHolder?: HolderListener;
   /** Called for every request to the services, including those of conductor and scheduler to Placement. */
   readonly onRequest?: RequestListener;
-  /** Logs each request. */
   readonly logRequests?: boolean;
   /** Starts and stops agent processes, if this process can. */
   readonly supervisor?: HostSupervisor;
@@ -149,7 +148,7 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const store = await openStore({ path: directory.database, runtime });
   cleanup.add(() => store.close());
   assertServiceVersion(store, options.oldestServiceVersion);
-  const services = new OwnServices({
+  const services = registerOwnServices({
     store,
     host: runtime.processes.hostname,
     runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
@@ -264,7 +263,6 @@ function openConductor(core: Core, placement: ClusterPlacement) {
   return { conductor, tasks, reports };
 }
 
-/** Creates the Identity, Compute, Image and Network APIs. */
 function openApis({ options, identity, store }: Core, { conductor, tasks, reports }: Work): Apis {
   const { runtime } = options;
   const logger = runtime.logger.child({ service: "compute-api" });

@@ -12,7 +12,6 @@ import {
   type TUnsafe,
   Unsafe,
 } from "typebox";
-import { isObject } from "../runtime/collections.js";
 import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-names.js";
 
 /**
@@ -32,7 +31,6 @@ export interface JsonSchema {
 
 export type FieldMap = Readonly<Record<string, TSchema>>;
 
-/** The record type for a map of fields. */
 export type RecordOf<F extends FieldMap> = { readonly [K in keyof F]: Static<F[K]> };
 
 /** The largest value of Nova's integer columns. */
@@ -59,10 +57,8 @@ export const name: Field<string> = field(StringSchema({ minLength: 1, maxLength:
 export const uuid: Field<string> = field(
   StringSchema({ pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description: "a UUID" }),
 );
-/** The name of a compute host. */
 export const hostName: Field<string> = field(StringSchema({ pattern: HOST_NAME_PATTERN, description: HOST_NAME_RULE }));
 export const flag: Field<boolean> = field(BooleanSchema());
-/** The id of a row. */
 export const id = integer(0, Number.MAX_SAFE_INTEGER);
 /** Milliseconds since the epoch. */
 export const time = integer(0, Number.MAX_SAFE_INTEGER);
@@ -103,7 +99,6 @@ export function mapOf<T>(values: Field<T>): Field<Readonly<Record<string, T>>> {
   return field(Unsafe({ type: "object", additionalProperties: values }));
 }
 
-/** Any object. */
 export const anyObject: Field<Readonly<Record<string, unknown>>> = field(Unsafe({ type: "object" }));
 
 export function optional<T>(inner: Field<T>): OptionalField<T> {
@@ -133,17 +128,9 @@ export type DefaultsOf<F extends FieldMap> = {
 /** Returns the defaults of a new record. */
 export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   const entries = Object.entries(fields).flatMap(([key, inner]) =>
-    "default" in inner ? [[key, ownCopy(inner.default)] as const] : [],
+    "default" in inner ? [[key, structuredClone(inner.default)] as const] : [],
   );
   return Object.fromEntries(entries) as DefaultsOf<F>;
-}
-
-/** Copies a JSON value, so that the caller may change it. */
-function ownCopy(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.map(ownCopy);
-  }
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, ownCopy(each)])) : value;
 }
 
 /** Returns these fields of a record. */

@@ -73,7 +73,6 @@ type SizeName = (typeof FLAVOR_API_NAMES)[SizedField];
 
 const SIZES = Object.entries(FLAVOR_API_NAMES) as readonly (readonly [SizedField, SizeName])[];
 
-/** The sizes of a flavor. */
 export type FlavorSizes = Pick<Flavor, SizedField>;
 
 /** Returns the sizes with the Compute API's names. */

@@ -250,7 +250,6 @@ export function holdsTask(
   return tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
 }
 
-/** The task states of a rebuild or an evacuation. */
 export const REBUILD_TASK_STATES: readonly TaskState[] = [
   "rebuilding",
   "rebuild_block_device_mapping",

@@ -7,7 +7,7 @@ import {
   type HostCommand,
   type HostCommandReply,
   type HostHolder,
-  isHostCommandReply,
+  isMessage,
 } from "../../control-plane/local/reports.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
@@ -173,7 +173,7 @@ function parentSupervisor(unless: AbortSignal, before: () => void): HostSupervis
       notifyParent({ type: "host-command", id: last, command, subject, ...more });
     });
   const forget = onParentMessage((message) => {
-    if (isHostCommandReply(message)) {
+    if (isMessage(message, "host-answer")) {
       settle(questions, message);
     }
   });

@@ -2,7 +2,7 @@ import type { HostAction, HostProcess } from "../../conductor-client/methods/ses
 import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import { openCloudSession } from "../../control-plane/local/cloud-session.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";
-import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../control-plane/local/reports.js";
+import { type HostCommand, isMessage, type OVER_THE_LINK } from "../../control-plane/local/reports.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-names.js";
@@ -53,7 +53,7 @@ export class UpHosts {
    * their request to the next control plane.
    */
   async take(message: unknown): Promise<void> {
-    if (!isHostCommand(message)) {
+    if (!isMessage(message, "host-command")) {
       return;
     }
     const { id, command } = message;

@@ -3,9 +3,7 @@ import {
   type HoldersReport,
   type HostCommand,
   type HostStatesReport,
-  isAddHosts,
-  isGoOn,
-  isRest,
+  isMessage,
   type Resting,
 } from "../../control-plane/local/reports.js";
 import { ExitCode } from "./exit-code.js";
@@ -45,7 +43,7 @@ export function onParentGone(action: () => void): Forget {
 /** Calls `action` with hosts that the parent adds. */
 export function onAddHosts(action: (hosts: readonly string[]) => void): Forget | undefined {
   return onParentMessage((message) => {
-    if (isAddHosts(message)) {
+    if (isMessage(message, "add-hosts")) {
       action(message.hosts);
     }
   });
@@ -114,7 +112,7 @@ export async function runWorkLoop<T, R>(first: T, { parse, live }: WorkLoop<T, R
   for (let work: T = first; ; ) {
     const rest = new AbortController();
     const forget = onParentMessage((message) => {
-      if (isRest(message)) {
+      if (isMessage(message, "rest")) {
         rest.abort();
       }
     });
@@ -138,7 +136,7 @@ async function untilGoOn(): Promise<readonly string[] | undefined> {
   const goOn = new AbortController();
   let args: readonly string[] | undefined;
   const forget = onParentMessage((message) => {
-    if (isGoOn(message)) {
+    if (isMessage(message, "go-on")) {
       args = message.args;
       goOn.abort();
     }

@@ -19,7 +19,7 @@ import { clusterMethods, operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionMethods } from "./methods/session-methods.js";
 import { type WorkContext, workMethods } from "./methods/work-methods.js";
-import { MoveEnds, Outbox } from "./outbox.js";
+import { notifyMoveEnd, Outbox } from "./outbox.js";
 import { type AgentIdentity, type Message, readFrame, Session, type SessionLimits } from "./session.js";
 
 export interface ConductorOptions {
@@ -78,71 +78,61 @@ export class ConductorServer {
 
   constructor(options: ConductorOptions) {
     const { store, runtime, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess, imageAccess } = options;
+    const { supervisor, recorder, standIns, serviceDownTime = DEFAULT_DOWN_TIME_MS } = options;
     this.#options = options;
     this.#ttl = leaseTtl;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
-    this.#leases = new HostLeases(store, runtime.clock, leaseTtl, options.onHolder);
-    this.#outbox = new Outbox(store, runtime.logger);
-    this.guests = new GuestWatch(this.#sessions);
-    this.controls = new HostControls((host) => this.#leases.describe(host) === null);
-    const messages = new AgentMessages(store, this.#outbox, this.#leases);
-    this.bus = messages;
-    const serviceDownTime = options.serviceDownTime ?? DEFAULT_DOWN_TIME_MS;
-    const reportDeps = { store, leases: this.#leases, outbox: this.#outbox, clock: runtime.clock, serviceDownTime };
-    this.hostsToReport = () => hostsToReport(reportDeps);
-    const hostDeps = {
+    const leases = new HostLeases(store, runtime.clock, leaseTtl, options.onHolder);
+    const outbox = new Outbox(store, runtime.logger);
+    const guests = new GuestWatch(this.#sessions);
+    const controls = new HostControls((host) => leases.describe(host) === null);
+    const messages = new AgentMessages(store, outbox, leases);
+    const toReport = () => hostsToReport({ store, leases, outbox, clock: runtime.clock, serviceDownTime });
+    const context = {
       store,
-      leases: this.#leases,
-      supervisor: options.supervisor,
-      controls: this.controls,
-      recorder: options.recorder,
-      toReport: this.hostsToReport,
+      leases,
+      outbox,
+      guests,
+      controls,
+      messages,
+      bus: messages,
+      toReport,
+      supervisor,
+      recorder,
+      standIns,
+      placementAccess,
+      imageAccess,
+      leaseTtl,
+      instanceInfo: this.instanceInfo,
+      introduced: (session: Session, identity: AgentIdentity) => this.#introduced(session, identity),
     };
-    this.agents = () => listAgents(hostDeps);
-    const introduced = (session: Session, identity: AgentIdentity) => this.#introduced(session, identity);
+    this.#leases = leases;
+    this.#outbox = outbox;
+    this.guests = guests;
+    this.controls = controls;
+    this.bus = messages;
+    this.hostsToReport = toReport;
+    this.agents = () => listAgents(context);
     this.#dispatcher = new Dispatcher({
       store,
-      leases: this.#leases,
+      leases,
       random: runtime.random,
       logger: runtime.logger,
       methods: {
         ...recordMethods(store),
         ...operatorMethods(store, runtime.clock),
-        ...hostMethods(hostDeps),
-        ...clusterMethods({
-          store,
-          leases: this.#leases,
-          supervisor: options.supervisor,
-          recorder: options.recorder,
-          standIns: options.standIns,
-        }),
-        ...workMethods({
-          store,
-          bus: messages,
-          leases: this.#leases,
-          placementAccess,
-          imageAccess,
-          instanceInfo: this.instanceInfo,
-        }),
-        ...sessionMethods({
-          store,
-          leases: this.#leases,
-          outbox: this.#outbox,
-          messages,
-          controls: this.controls,
-          guests: this.guests,
-          leaseTtl,
-          introduced,
-        }),
+        ...hostMethods(context),
+        ...clusterMethods(context),
+        ...workMethods(context),
+        ...sessionMethods(context),
       },
     });
     this.#forgetOldReplies();
-    const moveEnds = new MoveEnds(store, this.#outbox, runtime.logger);
     this.#unsubscribe = store.onChange(({ kind, id }) => {
       if (kind === "message") {
-        this.#outbox.deliver(String(id));
+        outbox.deliver(String(id));
       } else if (kind === "migration") {
-        moveEnds.changed(Number(id));
+        notifyMoveEnd({ store, outbox, logger: runtime.logger }, Number(id));
       }
     });
   }

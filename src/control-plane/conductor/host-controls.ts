@@ -25,7 +25,8 @@ export interface KnownHost {
 /** Max milliseconds of an action. Draining a host takes up to `manager_shutdown_timeout` (160 s), so `stop` allows more. */
 const LIMITS: Readonly<Record<HostAction, number>> = { start: 120_000, stop: 300_000, kill: 30_000 };
 
-const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
+/** States of hosts whose agent runs. */
+export const LIVE: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
 
 /**
  * Returns the process in which the host runs, or else the last one that reported it: a host may be killed in one process
@@ -33,7 +34,7 @@ const LIVING: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping
  */
 function bestOf(offers: ReadonlyMap<Session, ControlledHost>): readonly [Session, ControlledHost] | undefined {
   const all = [...offers];
-  return all.findLast(([, { state }]) => LIVING.has(state)) ?? all.at(-1);
+  return all.findLast(([, { state }]) => LIVE.has(state)) ?? all.at(-1);
 }
 
 /** Hosts that connected processes have announced and control. */

@@ -11,11 +11,12 @@ interface WrongField {
   readonly text: string;
 }
 
-/** Compiles validators for external values. */
-export class FieldChecks {
-  // The schemas are constants; a test validates them, so they are not validated at each start. Optimizing the code would
-  // take longer than it saves.
-  readonly #ajv = new Ajv({
+/**
+ * Creates a compiler of validators for external values. The schemas are constants; a test validates them, so they are not
+ * validated at each start. Optimizing the code would take longer than it saves.
+ */
+export function createSchemaCompiler(): (schema: TSchema) => ValidateFunction {
+  const ajv = new Ajv({
     strict: true,
     allowUnionTypes: true,
     verbose: true,
@@ -23,15 +24,12 @@ export class FieldChecks {
     meta: false,
     code: { optimize: false },
   });
-
-  compile(schema: TSchema): ValidateFunction {
-    return this.#ajv.compile(schema);
-  }
+  return (schema) => ajv.compile(schema);
 }
 
 /** Validates messages against a table of methods. Each schema is compiled on first use, which keeps the start fast. */
 export class MethodChecks<T extends RemoteMethods> {
-  readonly #checks = new FieldChecks();
+  readonly #compile = createSchemaCompiler();
   readonly #methods: T;
   readonly #params = new Map<keyof T, ValidateFunction>();
   readonly #results = new Map<keyof T, ValidateFunction>();
@@ -59,7 +57,7 @@ export class MethodChecks<T extends RemoteMethods> {
     method: keyof T,
     schemaOf: (entry: T[keyof T]) => TSchema,
   ): ValidateFunction {
-    const compiled = known.get(method) ?? this.#checks.compile(schemaOf(this.#methods[method]));
+    const compiled = known.get(method) ?? this.#compile(schemaOf(this.#methods[method]));
     known.set(method, compiled);
     return compiled;
   }

@@ -117,30 +117,21 @@ const TIMEOUT = 10_000;
 /**
  * Notifies the destination's agent that a move has ended: it may be waiting for the guest before it stops (spec 2.8). An
  * agent that is unreachable reads the records itself when it starts to wait.
+ * @param id a migration that was written, or deleted with its instance
  */
-export class MoveEnds {
-  readonly #store: Store;
-  readonly #outbox: Outbox;
-  readonly #logger: Logger;
-
-  constructor(store: Store, outbox: Outbox, logger: Logger) {
-    this.#store = store;
-    this.#outbox = outbox;
-    this.#logger = logger;
+export function notifyMoveEnd(
+  { store, outbox, logger }: { readonly store: Store; readonly outbox: Outbox; readonly logger: Logger },
+  id: number,
+): void {
+  const ended = store.migrations.endedMove(id);
+  const session = ended && outbox.server(ended.destCompute);
+  if (!session) {
+    return;
   }
-
-  /** Handles a migration that was written, or deleted with its instance. */
-  changed(id: number): void {
-    const ended = this.#store.migrations.endedMove(id);
-    const session = ended && this.#outbox.server(ended.destCompute);
-    if (!session) {
-      return;
-    }
-    const { instanceUuid, destCompute: host } = ended;
-    session
-      .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host, timeout: TIMEOUT } })
-      .catch((err: unknown) =>
-        this.#logger.debug("the destination could not be notified that a move has ended", { err, host }),
-      );
-  }
+  const { instanceUuid, destCompute: host } = ended;
+  session
+    .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host, timeout: TIMEOUT } })
+    .catch((err: unknown) =>
+      logger.debug("the destination could not be notified that a move has ended", { err, host }),
+    );
 }

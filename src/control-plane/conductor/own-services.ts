@@ -13,56 +13,45 @@ const OWN = [
 const FIRST_HEARTBEAT_DELAY = 5_000;
 
 /**
- * The control plane's own rows in `compute service list`, with the same heartbeats as agents (spec 1.2, 2.5). A deleted
- * row is only created again at the next start.
+ * Registers the control plane's own rows in `compute service list`, with the same heartbeats as agents (spec 1.2, 2.5). A
+ * deleted row is only created again at the next start.
+ * @param options.reportInterval `[DEFAULT] report_interval`, seconds
+ * @throws {ServiceTooOld}
  */
-export class OwnServices {
-  readonly #store: Store;
-  readonly #runtime: Pick<Runtime, "timers" | "logger">;
-  readonly #interval: number;
+export function registerOwnServices(options: {
+  readonly store: Store;
+  readonly host: string;
+  readonly runtime: Pick<Runtime, "timers" | "logger">;
+  readonly reportInterval: number;
+}) {
+  const { store, host, runtime, reportInterval } = options;
   /** Row ids, with false if the last heartbeat could not be stored. */
-  readonly #arrived: Map<number, boolean>;
-  #cancel: CancelTimer = () => undefined;
+  const arrivals = store.transaction(() => new Map(OWN.map((own) => [register(store, { ...own, host }), true])));
+  let cancel: CancelTimer = () => undefined;
+  return {
+    start(): void {
+      cancel = runtime.timers.after(FIRST_HEARTBEAT_DELAY, beat);
+    },
+    stop: () => cancel(),
+  };
 
-  /** Registers the services. @param options.reportInterval `[DEFAULT] report_interval`, seconds. @throws {ServiceTooOld} */
-  constructor(options: {
-    readonly store: Store;
-    readonly host: string;
-    readonly runtime: Pick<Runtime, "timers" | "logger">;
-    readonly reportInterval: number;
-  }) {
-    const { store, host, runtime, reportInterval } = options;
-    this.#store = store;
-    this.#runtime = runtime;
-    this.#interval = reportInterval * 1000;
-    this.#arrived = store.transaction(() => new Map(OWN.map((own) => [register(store, { ...own, host }), true])));
-  }
-
-  start(): void {
-    this.#cancel = this.#runtime.timers.after(FIRST_HEARTBEAT_DELAY, () => this.#beat());
-  }
-
-  stop(): void {
-    this.#cancel();
-  }
-
-  #beat(): void {
-    for (const [id, arrived] of this.#arrived) {
+  function beat(): void {
+    for (const [id, arrived] of arrivals) {
       try {
-        this.#store.services.reportState(id);
-        this.#arrived.set(id, true);
+        store.services.reportState(id);
+        arrivals.set(id, true);
       } catch (err) {
         // Logged once, since further heartbeats may fail as well.
         if (arrived) {
-          this.#runtime.logger.error(
-            "heartbeat of a control plane service could not be stored; retrying at the next one",
-            { id, err },
-          );
+          runtime.logger.error("heartbeat of a control plane service could not be stored; retrying at the next one", {
+            id,
+            err,
+          });
         }
-        this.#arrived.set(id, false);
+        arrivals.set(id, false);
       }
     }
-    this.#cancel = this.#runtime.timers.after(this.#interval, () => this.#beat());
+    cancel = runtime.timers.after(reportInterval * 1000, beat);
   }
 }
 

@@ -1,6 +1,5 @@
 import { PlacementError } from "../../placement-client/errors.js";
 import type { ReportClient } from "../../placement-client/report-client.js";
-import type { RequestContext } from "../../placement-client/types.js";
 import type { ComputeNode, Migration, Service } from "../../records/index.js";
 import type { Logger } from "../../runtime/runtime.js";
 import { mapConcurrently } from "../../runtime/task-queue.js";
@@ -16,7 +15,8 @@ interface Holding {
   readonly consumers: readonly string[] | null;
 }
 
-interface ProviderDeletion extends RequestContext {
+interface ProviderDeletion {
+  readonly requestId: string;
   readonly placement: Pick<
     ReportClient,
     "beginPass" | "getAllocationsForProvider" | "removeProviderTreeFromInstanceAllocation" | "deleteResourceProvider"
@@ -27,8 +27,6 @@ interface ProviderDeletion extends RequestContext {
 
 /** Max parallel requests to Placement: a bare-metal host has thousands of nodes. */
 const CONCURRENCY = 16;
-
-const contextOf = (requestId: string | undefined): RequestContext => (requestId === undefined ? {} : { requestId });
 
 /**
  * Policies for DELETE /os-services when allocations prevent a provider's deletion (spec 7.2). `strict` rejects the
@@ -230,18 +228,15 @@ function toRejectedError(holdings: readonly Holding[], policy: ServiceDeletePoli
 /** Reads every provider of every tree without changes. @throws {PlacementError} */
 async function readHoldings(deletion: ProviderDeletion): Promise<readonly Holding[]> {
   const { placement, nodes, requestId } = deletion;
-  const context = contextOf(requestId);
-  const pass = await placement.beginPass(
-    nodes.map(({ uuid }) => uuid),
-    context,
-  );
+  const uuids = nodes.map(({ uuid }) => uuid);
+  const pass = await placement.beginPass(uuids, { requestId });
   const providers = nodes.flatMap((node) =>
     (pass.members(node.uuid) ?? []).map(({ uuid }) => ({ node, provider: uuid })),
   );
   return mapConcurrently(providers, CONCURRENCY, async ({ node, provider }) => ({
     node,
     provider,
-    consumers: [...(await placement.getAllocationsForProvider(provider, context)).consumers.keys()].sort(),
+    consumers: await readConsumers(deletion, provider),
   }));
 }
 
@@ -260,8 +255,7 @@ async function stripHoldings(deletion: ProviderDeletion, holdings: readonly Hold
       node: node.hypervisorHostname,
       request_id: requestId,
     });
-    const options = { ...contextOf(requestId), retry: true };
-    await placement.removeProviderTreeFromInstanceAllocation(consumer, node.uuid, options);
+    await placement.removeProviderTreeFromInstanceAllocation(consumer, node.uuid, { requestId, retry: true });
   });
 }
 
@@ -278,7 +272,7 @@ async function deleteTrees(
   const left = await mapConcurrently(nodes, CONCURRENCY, async (node) => {
     const cascade = { instances: [], evacuated: evacuated.get(node.hypervisorHostname) ?? [] };
     try {
-      const { remaining } = await placement.deleteResourceProvider(node.uuid, { ...contextOf(requestId), cascade });
+      const { remaining } = await placement.deleteResourceProvider(node.uuid, { requestId, cascade });
       return remaining.map((provider) => ({ node, provider }));
     } catch (error) {
       if (!(error instanceof PlacementError)) {
@@ -299,16 +293,18 @@ async function deleteTrees(
   }));
 }
 
-async function consumersOf(
-  { placement, requestId }: ProviderDeletion,
-  provider: string,
-): Promise<Holding["consumers"]> {
+/** Returns null if Placement does not list them. */
+async function consumersOf(deletion: ProviderDeletion, provider: string): Promise<Holding["consumers"]> {
   try {
-    return [...(await placement.getAllocationsForProvider(provider, contextOf(requestId))).consumers.keys()].sort();
+    return await readConsumers(deletion, provider);
   } catch (error) {
     if (!(error instanceof PlacementError)) {
       throw error;
     }
     return null;
   }
+}
+
+async function readConsumers({ placement, requestId }: ProviderDeletion, provider: string): Promise<readonly string[]> {
+  return [...(await placement.getAllocationsForProvider(provider, { requestId })).consumers.keys()].sort();
 }

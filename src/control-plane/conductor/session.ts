@@ -202,7 +202,6 @@ function connectionEnded(method: string, meta: Meta): ConductorError {
   });
 }
 
-/** Creates a response frame. */
 export function respond(id: RpcId, outcome: Outcome): ResponseFrame {
   return { jsonrpc: "2.0", id, ...outcome };
 }
@@ -216,7 +215,6 @@ export interface ValidRequest {
   readonly meta: Meta;
 }
 
-/** A message of a frame. */
 export type Message =
   | { readonly kind: "request"; readonly request: ValidRequest }
   | { readonly kind: "response"; readonly response: { readonly id: RpcId } & Outcome }

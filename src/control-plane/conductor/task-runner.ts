@@ -4,7 +4,6 @@ import type { EventLoopTicks } from "../event-loop.js";
 import type { Store } from "../store/store.js";
 import type { StoredTask, Task } from "../store/tasks.js";
 
-/** The context of a task's flow. */
 export interface TaskContext {
   readonly requestId: string;
   /** The task existed when the conductor started. An earlier run may have done part of it and left allocations in Placement. */
@@ -28,7 +27,6 @@ export interface TaskFlow<T extends Task> {
 /** Called for each finished task with the milliseconds since it was stored. */
 export type TaskListener = (kind: Task["kind"], milliseconds: number) => void;
 
-/** Flows by kind of task. */
 export type TaskTable = { readonly [K in Task["kind"]]: TaskFlow<Extract<Task, { kind: K }>> };
 
 export interface TaskRunnerOptions {
@@ -67,7 +65,6 @@ export class TaskRunner {
     this.#options = options;
   }
 
-  /** Number of running tasks. */
   get running(): number {
     return this.#running.size;
   }

@@ -2,9 +2,16 @@ import type { AgentState, HostAction, HostProcess } from "../../conductor-client
 import { foldHosts } from "../../records/host-names.js";
 import type { CancelTimer } from "../../runtime/time.js";
 import type { DownHosts } from "../snapshot/saved-state.js";
-import { agentRestart, Component, type ComponentDeps, type ComponentState, type ComponentStatus } from "./component.js";
+import {
+  agentRestart,
+  Component,
+  type ComponentDeps,
+  type ComponentState,
+  type ComponentStatus,
+  ENDED,
+} from "./component.js";
 import { PoolHosts } from "./host-summary.js";
-import { type AddHosts, type HostChange, isHostStatesReport, OVER_THE_LINK } from "./reports.js";
+import { type AddHosts, type HostChange, isMessage, OVER_THE_LINK } from "./reports.js";
 import type { StateDir } from "./state-dir.js";
 
 /** A process to start: an agent, named after its host, or a pool, an agent of several hosts. */
@@ -131,7 +138,7 @@ export class AgentProcess {
     if (pooled === undefined) {
       const { state, pid, detail: reason, exitCode, since } = status;
       const process = this.#component.isElsewhere ? "elsewhere" : "own";
-      return { ...common, state: HOST_STATES[state], pid, process, since, reason, exitCode };
+      return { ...common, state: hostStateOf(state), pid, process, since, reason, exitCode };
     }
     const { state, detail: reason, exitCode, since } = pooled;
     const other = this.#elsewhere.get(host);
@@ -243,7 +250,7 @@ export class AgentProcess {
   }
 
   #onMessage(message: unknown): void {
-    if (!isHostStatesReport(message)) {
+    if (!isMessage(message, "host-states")) {
       return;
     }
     for (const change of message.changes.filter(({ host }) => this.#pool.get(host) !== undefined)) {
@@ -282,7 +289,7 @@ export class AgentProcess {
     if (!this.isPool && state === "ready" && !this.#component.isElsewhere) {
       this.#listener.serving(this.name);
     }
-    const fate = ENDED.includes(state) || state === "restarting" ? HOST_STATES[state] : undefined;
+    const fate = ENDED.includes(state) || state === "restarting" ? hostStateOf(state) : undefined;
     if (fate === undefined) {
       for (const host of state === "starting" ? this.#pool.of("restarting") : []) {
         this.#put(host, "starting", { times: this.#pool.get(host)?.times ?? 0 });
@@ -330,15 +337,6 @@ const LEFT_DOWN = "as in the restored state";
 /** States of hosts that the process serves, or will serve once it runs. */
 const LIVE = ["starting", "waiting", "serving", "restarting"] as const;
 
-const ENDED: readonly ComponentState[] = ["stopped", "failed", "killed"];
-
-const HOST_STATES: Readonly<Record<ComponentState, AgentState>> = {
-  starting: "starting",
-  waiting: "waiting",
-  ready: "serving",
-  restarting: "restarting",
-  stopping: "stopping",
-  stopped: "stopped",
-  failed: "failed",
-  killed: "killed",
-};
+function hostStateOf(state: ComponentState): AgentState {
+  return state === "ready" ? "serving" : state;
+}

@@ -63,7 +63,7 @@ const REQUESTS = 16;
 /** Page size of requests for servers and hypervisors. */
 const PAGE = 1000;
 
-interface ServiceView {
+export interface ServiceView {
   readonly host: string;
   readonly state: "up" | "down";
   readonly status: "enabled" | "disabled";
@@ -120,8 +120,8 @@ export async function clusterStatus(
   const placement = (path: string) => session.request("placement", "GET", path, "1.39");
   const [services, hypervisors, servers, providers] = await Promise.all([
     compute("/os-services?binary=nova-compute") as Promise<{ services: ServiceView[] }>,
-    allHypervisors(compute),
-    allServers(compute),
+    readAll<HypervisorView>(compute, "/os-hypervisors/detail", "hypervisors"),
+    readAll<ServerView>(compute, "/servers/detail?all_tenants=True", "servers"),
     placement("/resource_providers") as Promise<{ resource_providers: ProviderView[] }>,
   ]);
   // A host with several nodes is bare metal; its agent has no guests to report.
@@ -180,31 +180,18 @@ function countOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
   return counts;
 }
 
-async function allHypervisors(compute: (path: string) => Promise<unknown>): Promise<readonly HypervisorView[]> {
-  const all: HypervisorView[] = [];
+async function readAll<T extends { readonly id: string }>(
+  compute: (path: string) => Promise<unknown>,
+  path: string,
+  key: string,
+): Promise<readonly T[]> {
+  const all: T[] = [];
   for (;;) {
     const last = all.at(-1);
-    const marker = last === undefined ? "" : `&marker=${last.id}`;
-    const { hypervisors } = (await compute(`/os-hypervisors/detail?limit=${PAGE}${marker}`)) as {
-      hypervisors: HypervisorView[];
-    };
-    all.push(...hypervisors);
-    if (hypervisors.length < PAGE) {
-      return all;
-    }
-  }
-}
-
-async function allServers(compute: (path: string) => Promise<unknown>): Promise<readonly ServerView[]> {
-  const all: ServerView[] = [];
-  for (;;) {
-    const last = all.at(-1);
-    const marker = last === undefined ? "" : `&marker=${last.id}`;
-    const { servers } = (await compute(`/servers/detail?all_tenants=True&limit=${PAGE}${marker}`)) as {
-      servers: ServerView[];
-    };
-    all.push(...servers);
-    if (servers.length < PAGE) {
+    const page = `${path}${path.includes("?") ? "&" : "?"}limit=${PAGE}${last === undefined ? "" : `&marker=${last.id}`}`;
+    const found = ((await compute(page)) as Readonly<Record<string, readonly T[]>>)[key] ?? [];
+    all.push(...found);
+    if (found.length < PAGE) {
       return all;
     }
   }

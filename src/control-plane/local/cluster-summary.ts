@@ -1,5 +1,5 @@
 import type { CloudSession } from "./cloud-session.js";
-import { type NamedServer, type ServerStatus, serverStatus } from "./cluster-status.js";
+import { type NamedServer, type ServerStatus, type ServiceView, serverStatus } from "./cluster-status.js";
 
 /** Totals of a cluster with many hosts. They need few requests, regardless of the number of hosts. */
 export interface ClusterSummary {
@@ -17,12 +17,6 @@ export interface ClusterSummary {
   readonly moreInError: boolean;
   /** The most recently updated servers in error, with their faults. */
   readonly recentInError: readonly ServerStatus[];
-}
-
-interface ServiceView {
-  readonly host: string;
-  readonly state: "up" | "down";
-  readonly status: "enabled" | "disabled";
 }
 
 /** The last microversion with hypervisor statistics. */

@@ -3,7 +3,7 @@ import type { Child, ChildExit } from "../../runtime/processes.js";
 import { backOff } from "../../runtime/retry.js";
 import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
 import type { LastingChild, LastingChildren } from "./lasting-children.js";
-import { isComponentReport } from "./reports.js";
+import { isMessage } from "./reports.js";
 
 export type ComponentState =
   | "starting"
@@ -14,6 +14,9 @@ export type ComponentState =
   | "stopped"
   | "failed"
   | "killed";
+
+/** States of a component whose process has ended for good. */
+export const ENDED: readonly string[] = ["stopped", "failed", "killed"] satisfies ComponentState[];
 
 export interface ComponentStatus {
   readonly name: string;
@@ -215,7 +218,7 @@ export class Component {
 
   #hear(message: unknown): void {
     this.#listener.onMessage(message);
-    if (!isComponentReport(message)) {
+    if (!isMessage(message, "component")) {
       return;
     }
     if (message.state === "failed") {

@@ -29,7 +29,6 @@ const NOTABLE: readonly AgentState[] = ["failed", "killed", "stopped", "restarti
 
 const counted = (count: number): string => count.toLocaleString("en");
 
-/** The state of a host of a pool. */
 interface PooledHost {
   readonly state: AgentState;
   readonly detail: string;

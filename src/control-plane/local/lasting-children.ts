@@ -1,6 +1,6 @@
 import type { Child, ChildExit, Children, SpawnOptions } from "../../runtime/processes.js";
 import type { Timers } from "../../runtime/time.js";
-import { type GoOn, isResting, type Rest } from "./reports.js";
+import { type GoOn, isMessage, type Rest } from "./reports.js";
 
 /** Milliseconds for a child to end its work. Then it is killed, since the work need not be saved. */
 const STOP_TIMEOUT_MS = 3_000;
@@ -134,7 +134,7 @@ class Lasting implements LastingChild {
   }
 
   #hear(message: unknown): void {
-    if (this.#rests !== undefined && isResting(message)) {
+    if (this.#rests !== undefined && isMessage(message, "resting")) {
       this.#rests();
       this.#rests = undefined;
     } else {

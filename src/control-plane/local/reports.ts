@@ -1,4 +1,5 @@
 import type { HostState } from "../../conductor-client/methods/session.js";
+import { isObject } from "../../runtime/collections.js";
 
 /** A state report of a child to `compute-cluster up`, sent over the parent's channel. */
 export interface ComponentReport {
@@ -9,11 +10,6 @@ export interface ComponentReport {
   readonly url?: string;
 }
 
-export function isComponentReport(message: unknown): message is ComponentReport {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
-}
-
-/** A host and its agent. */
 export interface HostHolder {
   readonly host: string;
   /** Pid of the agent that owns the host; null if there is none. */
@@ -26,11 +22,6 @@ export interface HoldersReport {
   readonly holders: readonly HostHolder[];
 }
 
-export function isHoldersReport(message: unknown): message is HoldersReport {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "holders";
-}
-
-/** A changed host. */
 export interface HostChange {
   readonly host: string;
   readonly state: HostState;
@@ -46,10 +37,6 @@ export interface HostStatesReport {
   readonly changes: readonly HostChange[];
 }
 
-export function isHostStatesReport(message: unknown): message is HostStatesReport {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-states";
-}
-
 /**
  * Request of the parent to start hosts in an agent process: new ones, or ones that have ended. Running hosts are
  * unaffected.
@@ -57,14 +44,6 @@ export function isHostStatesReport(message: unknown): message is HostStatesRepor
 export interface AddHosts {
   readonly type: "add-hosts";
   readonly hosts: readonly string[];
-}
-
-export function isAddHosts(message: unknown): message is AddHosts {
-  if (typeof message !== "object" || message === null) {
-    return false;
-  }
-  const { type, hosts } = message as { readonly type?: unknown; readonly hosts?: unknown };
-  return type === "add-hosts" && Array.isArray(hosts) && hosts.every((host) => typeof host === "string");
 }
 
 /**
@@ -75,31 +54,15 @@ export interface Rest {
   readonly type: "rest";
 }
 
-export function isRest(message: unknown): message is Rest {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "rest";
-}
-
 /** Reply of a child that has ended all its work. */
 export interface Resting {
   readonly type: "resting";
-}
-
-export function isResting(message: unknown): message is Resting {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "resting";
 }
 
 /** Request to an idle child to continue as if started with these arguments. */
 export interface GoOn {
   readonly type: "go-on";
   readonly args: readonly string[];
-}
-
-export function isGoOn(message: unknown): message is GoOn {
-  if (typeof message !== "object" || message === null) {
-    return false;
-  }
-  const { type, args } = message as { readonly type?: unknown; readonly args?: unknown };
-  return type === "go-on" && Array.isArray(args) && args.every((arg) => typeof arg === "string");
 }
 
 /** Result for a host whose parent cannot signal its process: the conductor must call the agent over its connection. */
@@ -120,10 +83,6 @@ export interface HostCommand {
   readonly startHosts?: true;
 }
 
-export function isHostCommand(message: unknown): message is HostCommand {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-command";
-}
-
 export interface HostCommandReply {
   readonly type: "host-answer";
   readonly id: number;
@@ -132,6 +91,29 @@ export interface HostCommandReply {
   readonly error?: string;
 }
 
-export function isHostCommandReply(message: unknown): message is HostCommandReply {
-  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host-answer";
+/** A message between `compute-cluster up` and its children. */
+type Message =
+  | ComponentReport
+  | HoldersReport
+  | HostStatesReport
+  | AddHosts
+  | Rest
+  | Resting
+  | GoOn
+  | HostCommand
+  | HostCommandReply;
+
+/** Fields that are lists of strings, by type. */
+const LISTS: Readonly<Record<string, string>> = { "add-hosts": "hosts", "go-on": "args" };
+
+/** Returns whether a message of the parent's channel has this type. */
+export function isMessage<T extends Message["type"]>(
+  message: unknown,
+  type: T,
+): message is Extract<Message, { readonly type: T }> {
+  if (!isObject(message) || message.type !== type) {
+    return false;
+  }
+  const list = LISTS[type] === undefined ? [] : message[LISTS[type]];
+  return Array.isArray(list) && list.every((item) => typeof item === "string");
 }

@@ -5,71 +5,50 @@ import { FileFailure, type Files } from "../../runtime/files.js";
 import { ClusterError } from "../cluster-error.js";
 
 /** Paths of a local cluster. */
-export interface StateDir {
-  readonly root: string;
-  /** The control plane's address and process; see {@link ClusterInfo}. */
-  readonly clusterFile: string;
-  /** Token of agents for the conductor; mode 0600. */
-  readonly joinTokenFile: string;
-  /** Credentials for clients; mode 0600. */
-  readonly cloudsFile: string;
-  readonly database: string;
-  /** Folder of image data. */
-  readonly glance: string;
-  /** TLS files for connections from other machines. */
-  readonly tls: {
-    /** Key and certificate of the server; mode 0600. */
-    readonly server: string;
-    /** Key and certificate of the issuing authority; mode 0600. */
-    readonly authority: string;
-    /** Certificate of the authority, for agents and clients. */
-    readonly ca: string;
-  };
-  /** Configuration for agents on other machines: address, CA and join token; mode 0600. */
-  readonly joinConfig: string;
-  readonly logs: string;
-  /** Folder of the embedded Ironic, with its fault rules. */
-  readonly ironic: string;
-  /** nova.conf of an agent that manages the embedded Ironic's nodes; mode 0600. */
-  readonly ironicConfig: string;
-  /** Parent folder of the agents' folders. */
-  readonly agents: string;
-  /** Returns the `state_path` of a host's agent. @throws {InvalidHostName} */
-  agent(host: string): string;
-  /** Parent folder of the hypervisors' folders. */
-  readonly hypervisors: string;
-  /** Returns the folder of a host's `fake-libvirt` hypervisor. @throws {InvalidHostName} */
-  hypervisor(host: string): string;
-  /** @throws {InvalidHostName} */
-  log(component: string): string;
-}
+export type StateDir = ReturnType<typeof stateDir>;
 
 export const DEFAULT_STATE_DIR = ".compute-cluster";
 
 /** @param path relative to `cwd` unless absolute */
-export function stateDir(path: string, cwd: string): StateDir {
+export function stateDir(path: string, cwd: string) {
   const root = isAbsolute(path) ? path : resolve(cwd, path);
   const logs = join(root, "logs");
   return Object.freeze({
     root,
+    /** The control plane's address and process; see {@link ClusterInfo}. */
     clusterFile: join(root, "cluster.json"),
+    /** Token of agents for the conductor; mode 0600. */
     joinTokenFile: join(root, "join-token"),
+    /** Credentials for clients; mode 0600. */
     cloudsFile: join(root, "clouds.yaml"),
     database: join(root, "state.sqlite"),
+    /** Folder of image data. */
     glance: join(root, "glance"),
-    tls: {
+    /** TLS files for connections from other machines. */
+    tls: Object.freeze({
+      /** Key and certificate of the server; mode 0600. */
       server: join(root, "tls", "server.pem"),
+      /** Key and certificate of the issuing authority; mode 0600. */
       authority: join(root, "tls", "authority.pem"),
+      /** Certificate of the authority, for agents and clients. */
       ca: join(root, "tls", "ca.pem"),
-    },
+    }),
+    /** Configuration for agents on other machines: address, CA and join token; mode 0600. */
     joinConfig: join(root, "join.conf"),
     logs,
+    /** Folder of the embedded Ironic, with its fault rules. */
     ironic: join(root, "ironic"),
+    /** nova.conf of an agent that manages the embedded Ironic's nodes; mode 0600. */
     ironicConfig: join(root, "ironic", "agent.conf"),
+    /** Parent folder of the agents' folders. */
     agents: join(root, "agents"),
+    /** Returns the `state_path` of a host's agent. @throws {ClusterError} `InvalidHostName` */
     agent: (host: string) => join(root, "agents", checked(host)),
+    /** Parent folder of the hypervisors' folders. */
     hypervisors: join(root, "hypervisors"),
+    /** Returns the folder of a host's `fake-libvirt` hypervisor. @throws {ClusterError} `InvalidHostName` */
     hypervisor: (host: string) => join(root, "hypervisors", checked(host)),
+    /** @throws {ClusterError} `InvalidHostName` */
     log: (component: string) => join(logs, `${checked(component)}.log`),
   });
 }

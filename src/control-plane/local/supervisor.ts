@@ -1,8 +1,8 @@
 import type { HostAction, HostProcess } from "../../conductor-client/methods/session.js";
 import type { DownHosts } from "../snapshot/saved-state.js";
 import { type AgentPlan, AgentProcess } from "./agent-process.js";
-import { Component, type ComponentDeps, type ComponentStatus, controlPlaneRestart } from "./component.js";
-import { isComponentReport, isHoldersReport, OVER_THE_LINK } from "./reports.js";
+import { Component, type ComponentDeps, type ComponentStatus, controlPlaneRestart, ENDED } from "./component.js";
+import { isMessage, OVER_THE_LINK } from "./reports.js";
 import type { StateDir } from "./state-dir.js";
 
 export interface SupervisorOptions extends ComponentDeps {
@@ -159,7 +159,7 @@ export class Supervisor {
       return;
     }
     const { state } = agent.hostStatus(host);
-    if (!["stopped", "failed", "killed"].includes(state)) {
+    if (!ENDED.includes(state)) {
       throw new Error(`the agent of host ${host} is ${state}; stop it before removing the host`);
     }
     agent.forget(host);
@@ -168,7 +168,6 @@ export class Supervisor {
     }
   }
 
-  /** Sends a message to the control plane. */
   notify(message: object): void {
     this.#controlPlane.send(message);
   }
@@ -216,9 +215,9 @@ export class Supervisor {
   }
 
   #onMessage(message: unknown): void {
-    if (isComponentReport(message)) {
+    if (isMessage(message, "component")) {
       this.#url = message.url ?? this.#url;
-    } else if (isHoldersReport(message)) {
+    } else if (isMessage(message, "holders")) {
       for (const { host, pid } of message.holders) {
         this.#agentWith(host)?.servedBy(host, pid);
       }
@@ -240,5 +239,4 @@ export class Supervisor {
   }
 }
 
-const ENDED = ["stopped", "failed", "killed"];
 const SETTLED = ["ready", "restarting", ...ENDED];

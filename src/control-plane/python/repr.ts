@@ -70,8 +70,8 @@ function escapeCode(code: number): string {
   return `\\U${code.toString(16).padStart(8, "0")}`;
 }
 
-function render(value: PythonValue, sorted: boolean): string {
-  if (value === null) {
+function render(value: unknown, sorted: boolean): string {
+  if (value === null || value === undefined) {
     return "None";
   }
   if (value === true) {
@@ -89,14 +89,15 @@ function render(value: PythonValue, sorted: boolean): string {
   if (Array.isArray(value)) {
     return `[${value.map((item) => render(item, sorted)).join(", ")}]`;
   }
-  if (value instanceof Map) {
-    const entries = sorted ? sortedEntries(value) : [...value];
+  if (typeof value === "object") {
+    const dict: ReadonlyMap<string, unknown> = value instanceof Map ? value : new Map(Object.entries(value));
+    const entries = sorted ? sortedEntries(dict) : [...dict];
     return `{${entries.map(([key, item]) => `${reprString(key)}: ${render(item, sorted)}`).join(", ")}}`;
   }
   return String(value);
 }
 
-function sortedEntries(dict: ReadonlyMap<string, PythonValue>): [string, PythonValue][] {
+function sortedEntries<T>(dict: ReadonlyMap<string, T>): [string, T][] {
   return [...dict].sort(([a], [b]) => compareText(a, b));
 }
 
@@ -216,28 +217,9 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** Formats a value as Python's `repr()`, as OpenStack's error messages do. */
+/** Formats a JavaScript value as Python's `repr()`, as OpenStack's error messages do; an object as a `dict`. */
 export function pythonRepr(value: unknown): string {
-  if (value === null || value === undefined) {
-    return "None";
-  }
-  if (value === true) {
-    return "True";
-  }
-  if (value === false) {
-    return "False";
-  }
-  if (typeof value === "string") {
-    return reprString(value);
-  }
-  if (Array.isArray(value)) {
-    return `[${value.map(pythonRepr).join(", ")}]`;
-  }
-  if (typeof value === "object") {
-    const entries = Object.entries(value).map(([key, item]) => `${reprString(key)}: ${pythonRepr(item)}`);
-    return `{${entries.join(", ")}}`;
-  }
-  return String(value);
+  return render(value, false);
 }
 
 /** Formats a value as Python's `str()`: a string is unchanged. */

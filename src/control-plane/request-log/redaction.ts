@@ -45,8 +45,6 @@ function decoded(text: string): string {
 /** Names of fields whose strings are secret or may contain secrets. */
 const SECRET_FIELD = /token|pass|secret|signature|private_key|user_data|personality|blob/i;
 
-const HIDDEN_FIELD = "****";
-
 /**
  * Returns a copy of the JSON in which each string is redacted if its name, or that of an enclosing field, is secret.
  */
@@ -59,7 +57,7 @@ export function withoutSecretFields(value: unknown, isSecret = false): unknown {
       Object.entries(value).map(([key, each]) => [key, withoutSecretFields(each, isSecret || SECRET_FIELD.test(key))]),
     );
   }
-  return isSecret && typeof value === "string" ? HIDDEN_FIELD : value;
+  return isSecret && typeof value === "string" ? HIDDEN : value;
 }
 
 /**
@@ -74,5 +72,5 @@ export function withMadeUpSecrets(value: unknown, makeUp: (name: string) => stri
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withMadeUpSecrets(each, makeUp, key)]));
   }
-  return value === HIDDEN_FIELD ? makeUp(name) : value;
+  return value === HIDDEN ? makeUp(name) : value;
 }

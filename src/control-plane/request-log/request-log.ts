@@ -17,7 +17,6 @@ const SERVICE_NAMES = {
   "/baremetal": "ironic",
 } as const;
 
-/** A request and its response. */
 export interface HandledRequest {
   /** The mount point of the service, such as `/compute`; "": no service handled it. */
   readonly mount: string;

@@ -25,111 +25,65 @@ export type RejectionReason = string;
 
 type Filter = (host: HostState, request: ScheduleRequest, context: FilterContext) => RejectionReason | null;
 
-function ignoredHosts({ node }: HostState, { ignoreHosts = [] }: ScheduleRequest): RejectionReason | null {
-  return ignoreHosts.includes(node.host) ? "ignored" : null;
-}
-
-function requestedDestination(
-  { node }: HostState,
-  { requestedHost, requestedNode }: ScheduleRequest,
-): RejectionReason | null {
-  const isOther =
-    (requestedHost !== undefined && node.host !== requestedHost) ||
-    (requestedNode !== undefined && node.hypervisorHostname !== requestedNode);
-  return isOther ? "not the requested one" : null;
-}
-
-function computeService(
-  { service }: HostState,
-  _request: ScheduleRequest,
-  context: FilterContext,
-): RejectionReason | null {
-  if (!context.filters.has("ComputeFilter")) {
-    return null;
-  }
-  if (service === null) {
-    return "without a compute service";
-  }
-  if (service.disabled) {
-    return "disabled";
-  }
-  if (service.forcedDown) {
-    return "forced down";
-  }
-  return isUp(service, context) ? null : "down (no heartbeat)";
-}
-
-function availabilityZone({ service }: HostState, { spec }: ScheduleRequest): RejectionReason | null {
-  const isOther = spec.availabilityZone !== null && service?.availabilityZone !== spec.availabilityZone;
-  return isOther ? `not in availability zone ${spec.availabilityZone}` : null;
-}
-
 const OF_POLICY: Readonly<Record<string, SchedulerFilter>> = {
   affinity: "ServerGroupAffinityFilter",
   "anti-affinity": "ServerGroupAntiAffinityFilter",
 };
 
-function serverGroup(
-  { node }: HostState,
-  _request: ScheduleRequest,
-  { group, filters }: FilterContext,
-): RejectionReason | null {
-  const filter = OF_POLICY[group?.policy ?? ""];
-  return filter !== undefined && filters.has(filter) ? groupRejection(node.host, group) : null;
-}
-
-function sameHost(
-  { node }: HostState,
-  _request: ScheduleRequest,
-  { filters, hinted }: FilterContext,
-): RejectionReason | null {
-  const { same_host: hosts } = hinted;
-  const isRejected = filters.has("SameHostFilter") && hosts !== undefined && !hosts.has(node.host);
-  return isRejected ? "without a server of same_host" : null;
-}
-
-function differentHost(
-  { node }: HostState,
-  _request: ScheduleRequest,
-  { filters, hinted }: FilterContext,
-): RejectionReason | null {
-  const isRejected = filters.has("DifferentHostFilter") && hinted.different_host?.has(node.host) === true;
-  return isRejected ? "with a server of different_host" : null;
-}
-
-function computeCapabilities(
-  host: HostState,
-  { spec }: ScheduleRequest,
-  { filters }: FilterContext,
-): RejectionReason | null {
-  const fits = !filters.has("ComputeCapabilitiesFilter") || hasCapabilities(host, spec.flavor.extraSpecs);
-  return fits ? null : "without the capabilities that the flavor's extra specs compare";
-}
-
-function imageProperties(
-  host: HostState,
-  _request: ScheduleRequest,
-  { filters, image }: FilterContext,
-): RejectionReason | null {
-  const fits = !filters.has("ImagePropertiesFilter") || supportsImage(host, image);
-  return fits ? null : "of another architecture, hypervisor type or VM mode than the image requires";
-}
-
 /** Filters in execution order; a host counts under the first one that rejects it. */
-const FILTERS: readonly Filter[] = [
-  ignoredHosts,
-  requestedDestination,
-  computeService,
-  availabilityZone,
-  computeCapabilities,
-  imageProperties,
-  serverGroup,
-  sameHost,
-  differentHost,
-];
+const FILTERS = {
+  ignoredHosts: ({ node }, { ignoreHosts = [] }) => (ignoreHosts.includes(node.host) ? "ignored" : null),
+  requestedDestination({ node }, { requestedHost, requestedNode }) {
+    const isOther =
+      (requestedHost !== undefined && node.host !== requestedHost) ||
+      (requestedNode !== undefined && node.hypervisorHostname !== requestedNode);
+    return isOther ? "not the requested one" : null;
+  },
+  computeService({ service }, _request, context) {
+    if (!context.filters.has("ComputeFilter")) {
+      return null;
+    }
+    if (service === null) {
+      return "without a compute service";
+    }
+    if (service.disabled) {
+      return "disabled";
+    }
+    if (service.forcedDown) {
+      return "forced down";
+    }
+    return isUp(service, context) ? null : "down (no heartbeat)";
+  },
+  availabilityZone({ service }, { spec }) {
+    const isOther = spec.availabilityZone !== null && service?.availabilityZone !== spec.availabilityZone;
+    return isOther ? `not in availability zone ${spec.availabilityZone}` : null;
+  },
+  computeCapabilities(host, { spec }, { filters }) {
+    const fits = !filters.has("ComputeCapabilitiesFilter") || hasCapabilities(host, spec.flavor.extraSpecs);
+    return fits ? null : "without the capabilities that the flavor's extra specs compare";
+  },
+  imageProperties(host, _request, { filters, image }) {
+    const fits = !filters.has("ImagePropertiesFilter") || supportsImage(host, image);
+    return fits ? null : "of another architecture, hypervisor type or VM mode than the image requires";
+  },
+  serverGroup({ node }, _request, { group, filters }) {
+    const filter = OF_POLICY[group?.policy ?? ""];
+    return filter !== undefined && filters.has(filter) ? groupRejection(node.host, group) : null;
+  },
+  sameHost({ node }, _request, { filters, hinted: { same_host: hosts } }) {
+    const isRejected = filters.has("SameHostFilter") && hosts !== undefined && !hosts.has(node.host);
+    return isRejected ? "without a server of same_host" : null;
+  },
+  differentHost({ node }, _request, { filters, hinted }) {
+    const isRejected = filters.has("DifferentHostFilter") && hinted.different_host?.has(node.host) === true;
+    return isRejected ? "with a server of different_host" : null;
+  },
+} satisfies Readonly<Record<string, Filter>>;
+
+const ALL_FILTERS: readonly Filter[] = Object.values(FILTERS);
 
 /** A forced host passes the other filters unchecked, since the operator named it. */
-const FORCED_FILTERS: readonly Filter[] = [requestedDestination];
+const FORCED_FILTERS: readonly Filter[] = [FILTERS.requestedDestination];
 
 /** Returns the hosts that pass, and the number of rejected hosts by reason. */
 export function filterHosts(
@@ -137,7 +91,7 @@ export function filterHosts(
   request: ScheduleRequest,
   context: FilterContext,
 ): { readonly passed: readonly HostState[]; readonly rejected: ReadonlyMap<RejectionReason, number> } {
-  const filters = request.forced ? FORCED_FILTERS : FILTERS;
+  const filters = request.forced ? FORCED_FILTERS : ALL_FILTERS;
   const rejected = new Map<RejectionReason, number>();
   const passed = hosts.filter((host) => {
     for (const filter of filters) {

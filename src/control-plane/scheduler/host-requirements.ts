@@ -31,25 +31,17 @@ function versionOf(coded: number): readonly number[] {
 
 function isSatisfied({ comparison, version }: VersionCondition, found: readonly number[]): boolean {
   const difference = version.map((part, index) => (found[index] ?? 0) - part).find((part) => part !== 0) ?? 0;
-  return compare(comparison, difference);
+  return COMPARISONS[comparison](difference);
 }
 
-function compare(comparison: string, difference: number): boolean {
-  switch (comparison) {
-    case "<":
-      return difference < 0;
-    case "<=":
-      return difference <= 0;
-    case ">":
-      return difference > 0;
-    case ">=":
-      return difference >= 0;
-    case "==":
-      return difference === 0;
-    default:
-      return difference !== 0;
-  }
-}
+const COMPARISONS: Readonly<Record<VersionCondition["comparison"], (difference: number) => boolean>> = {
+  "<": (difference) => difference < 0,
+  "<=": (difference) => difference <= 0,
+  ">": (difference) => difference > 0,
+  ">=": (difference) => difference >= 0,
+  "==": (difference) => difference === 0,
+  "!=": (difference) => difference !== 0,
+};
 
 /**
  * Returns true if the host meets the flavor's extra specs (Nova's `ComputeCapabilitiesFilter`). These are the specs of

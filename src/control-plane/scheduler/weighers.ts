@@ -15,8 +15,7 @@ export interface WeightMultipliers {
 }
 
 interface Weigher {
-  /** Returns the configured multiplier. */
-  readonly multiplier: (configured: WeightMultipliers) => number;
+  readonly option: keyof WeightMultipliers;
   /** Metadata key of an aggregate that overrides the multiplier. */
   readonly key: string;
   /** -1 where Nova negates the multiplier. */
@@ -27,44 +26,23 @@ interface Weigher {
 }
 
 const WEIGHERS: readonly Weigher[] = [
+  { option: "ram", key: "ram_weight_multiplier", weigh: ({ resources }) => free(resources.MEMORY_MB), fromZero: true },
+  { option: "cpu", key: "cpu_weight_multiplier", weigh: ({ resources }) => free(resources.VCPU), fromZero: true },
   {
-    multiplier: ({ ram }) => ram,
-    key: "ram_weight_multiplier",
-    weigh: ({ resources }) => free(resources.MEMORY_MB),
-    fromZero: true,
-  },
-  {
-    multiplier: ({ cpu }) => cpu,
-    key: "cpu_weight_multiplier",
-    weigh: ({ resources }) => free(resources.VCPU),
-    fromZero: true,
-  },
-  {
-    multiplier: ({ disk }) => disk,
+    option: "disk",
     key: "disk_weight_multiplier",
     // Disk of a sharing provider is not in the root's inventory.
     weigh: ({ node, resources }) => (resources.DISK_GB === undefined ? freeDiskGb(node) : free(resources.DISK_GB)),
     fromZero: true,
   },
-  {
-    multiplier: ({ ioOps }) => ioOps,
-    key: "io_ops_weight_multiplier",
-    weigh: ({ node }) => ioOperations(node),
-    fromZero: true,
-  },
-  {
-    multiplier: ({ buildFailure }) => buildFailure,
-    key: "build_failure_weight_multiplier",
-    sign: -1,
-    weigh: ({ node }) => failedBuilds(node),
-  },
+  { option: "ioOps", key: "io_ops_weight_multiplier", weigh: ({ node }) => ioOperations(node), fromZero: true },
+  { option: "buildFailure", key: "build_failure_weight_multiplier", sign: -1, weigh: ({ node }) => failedBuilds(node) },
 ];
 
 interface Preference {
   /** Null if the server is in no group. */
   readonly group: GroupState | null;
   readonly multipliers: WeightMultipliers;
-  /** Multipliers by host. */
   readonly ofAggregates: ReadonlyMap<string, Multipliers>;
 }
 
@@ -75,15 +53,8 @@ function groupWeighers(group: GroupState | null): readonly Weigher[] {
   }
   const weigh: Weigher["weigh"] = ({ node }) => group.others.get(node.host) ?? 0;
   return group.policy === "soft-affinity"
-    ? [{ multiplier: ({ softAffinity }) => softAffinity, key: "soft_affinity_weight_multiplier", weigh }]
-    : [
-        {
-          multiplier: ({ softAntiAffinity }) => softAntiAffinity,
-          key: "soft_anti_affinity_weight_multiplier",
-          sign: -1,
-          weigh,
-        },
-      ];
+    ? [{ option: "softAffinity", key: "soft_affinity_weight_multiplier", weigh }]
+    : [{ option: "softAntiAffinity", key: "soft_anti_affinity_weight_multiplier", sign: -1, weigh }];
 }
 
 interface Weighed {
@@ -118,7 +89,7 @@ export function weighHosts(
     if (most <= least) {
       continue;
     }
-    const configured = weigher.multiplier(multipliers);
+    const configured = multipliers[weigher.option];
     for (const [index, each] of weighed.entries()) {
       const own = ofAggregates.get(each.host.node.host)?.[weigher.key] ?? configured;
       const multiplier = (weigher.sign ?? 1) * (Number.isNaN(own) ? configured : own);

@@ -5,17 +5,12 @@ import type { SeededIdentityStore } from "../identity/store/seeded-identities.js
 import { fieldChanges, type SeedStep } from "./change.js";
 import type { ProjectText, UserText } from "./seed-schema.js";
 
-export interface IdentitySeedParts {
-  readonly identities: SeededIdentityStore;
+export function exportProjects(identities: SeededIdentityStore): ProjectText[] {
+  const { projects } = identities.read();
+  return projects.map(({ name, description }) => ({ name, ...(description === "" ? {} : { description }) }));
 }
 
-export function exportProjects({ identities }: IdentitySeedParts): ProjectText[] {
-  return identities
-    .read()
-    .projects.map(({ name, description }) => ({ name, ...(description === "" ? {} : { description }) }));
-}
-
-export function exportUsers({ identities }: IdentitySeedParts): UserText[] {
+export function exportUsers(identities: SeededIdentityStore): UserText[] {
   return identities.read().users.map(({ name, roles }) => ({ name, roles: roles as UserText["roles"] }));
 }
 
@@ -23,7 +18,7 @@ export function exportUsers({ identities }: IdentitySeedParts): UserText[] {
  * Returns the changes of projects. The resources of a removed project remain under its id, and belong to it again if it
  * is recreated.
  */
-export function projectSteps({ identities }: IdentitySeedParts, desired: readonly ProjectText[]): readonly SeedStep[] {
+export function projectSteps(identities: SeededIdentityStore, desired: readonly ProjectText[]): readonly SeedStep[] {
   const { unmatched, found } = matchNames(identities.read().projects, desired);
   return [
     ...unmatched.map(({ name }): SeedStep => {
@@ -41,7 +36,7 @@ export function projectSteps({ identities }: IdentitySeedParts, desired: readonl
   ];
 }
 
-export function userSteps({ identities }: IdentitySeedParts, desired: readonly UserText[]): readonly SeedStep[] {
+export function userSteps(identities: SeededIdentityStore, desired: readonly UserText[]): readonly SeedStep[] {
   const { unmatched, found } = matchNames(identities.read().users, desired);
   return [
     ...unmatched.map(({ name }): SeedStep => {

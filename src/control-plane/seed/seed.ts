@@ -69,8 +69,8 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
   };
   return [
     ...(seed.ironicNodes > nodes ? [enrolled] : []),
-    ...(seed.projects === undefined ? [] : projectSteps({ identities }, seed.projects)),
-    ...(seed.users === undefined ? [] : userSteps({ identities }, seed.users)),
+    ...(seed.projects === undefined ? [] : projectSteps(identities, seed.projects)),
+    ...(seed.users === undefined ? [] : userSteps(identities, seed.users)),
     ...(flavors === undefined ? [] : flavorSteps({ store, random, projects }, flavors, seed.ironicNodes > 0)),
     ...(images === undefined ? [] : imageSteps(imageParts, images, seed.imageBytes)),
     ...(aggregates === undefined ? [] : aggregateSteps(store, aggregates)),
@@ -105,8 +105,8 @@ export function exportSeed(parts: SeedStore, { runtime, digests, directory }: Se
     flavors: exportFlavors({ store, random, projects }),
     images: exportImages(imageParts, ({ id }) => join(directory.glance, id)),
     aggregates: exportAggregates(store),
-    projects: exportProjects({ identities }),
-    users: exportUsers({ identities }),
+    projects: exportProjects(identities),
+    users: exportUsers(identities),
   } satisfies Record<string, readonly (FlavorText | ImageText | AggregateText | ProjectText | UserText)[]>;
 }
 

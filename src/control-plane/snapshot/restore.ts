@@ -220,10 +220,8 @@ function isThere(
     return before.bytes === entry.bytes && isSame(path, entry.bytes, storedParts(snapshot, entry));
   }
   // Files without data are equal if they have the same length.
-  return entry.extents.length === 0 && before.bytes === entry.bytes && isHole(before);
+  return entry.extents.length === 0 && before.bytes === entry.bytes && before.isSparse;
 }
-
-const isHole = ({ isSparse }: TreeEntry): boolean => isSparse;
 
 function stage(path: string, snapshot: Snapshot, entry: SavedEntry, replaced: Buffer | undefined): void {
   const { bytes, mode } = entry;

@@ -13,7 +13,6 @@ export function snapshotRejected(message: string): ClusterError {
   return new ClusterError("SnapshotRefused", message);
 }
 
-/** The database, in the state directory. */
 export const DATABASE = "state.sqlite";
 
 export const JOURNAL = `${DATABASE}-wal`;

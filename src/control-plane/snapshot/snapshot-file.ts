@@ -20,7 +20,6 @@ const MAGIC = "compute-cluster snapshot";
 /** The max size of the list of files in bytes; more than any cluster needs. */
 const MAX_HEADER_BYTES = 512 * 1024 * 1024;
 
-/** The metadata of a snapshot. */
 export interface SnapshotMetadata {
   /** Milliseconds since the epoch. */
   readonly savedAt: number;
@@ -146,7 +145,7 @@ export function readSnapshot(path: string): Snapshot {
   let at = end;
   const entries = header.files.map((file) => {
     const entry = { ...file, at };
-    at += storedBytes(file);
+    at += extentsIn(file).reduce((sum, [, length]) => sum + length, 0);
     return entry;
   });
   if (at + SEAL !== bytes) {
@@ -154,7 +153,7 @@ export function readSnapshot(path: string): Snapshot {
     throw snapshotRejected(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; use another copy`);
   }
   const content = bytes <= LARGE ? readEntireFile(path) : undefined;
-  const seal = content?.subarray(at).toString() ?? textIn(path, [[at, SEAL]]);
+  const seal = content?.subarray(at).toString() ?? Buffer.concat([...partsIn(path, [[at, SEAL]])]).toString();
   if (seal !== sealOf(content === undefined ? sha256Of(path, at) : digestOf(content.subarray(0, at)))) {
     throw snapshotRejected(`${path} was modified after it was saved: its checksum does not match; use another copy`);
   }
@@ -185,10 +184,6 @@ export function storedParts(
 /** Returns the stored extents of a file. */
 export function extentsIn({ bytes, extents }: Pick<SavedEntry, "bytes" | "extents">): readonly Extent[] {
   return extents ?? (bytes === null || bytes === 0 ? [] : [[0, bytes]]);
-}
-
-function storedBytes(file: Pick<SavedEntry, "bytes" | "extents">): number {
-  return extentsIn(file).reduce((sum, [, length]) => sum + length, 0);
 }
 
 function readHeader(path: string, bytes: number): { readonly header: Header; readonly end: number } {
@@ -270,8 +265,4 @@ function isEntry(entry: unknown): boolean {
         Array.isArray(extent) && isCount(extent[0]) && isCount(extent[1]) && extent[0] + extent[1] <= (bytes ?? 0),
     )
   );
-}
-
-function textIn(path: string, extents: readonly Extent[]): string {
-  return Buffer.concat([...partsIn(path, extents)]).toString();
 }

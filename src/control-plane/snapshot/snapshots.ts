@@ -19,7 +19,6 @@ const ENDING = ".snapshot";
 /** The snapshot of the state after a start, for `reset`. It is not a valid name for users. */
 const START = ".start";
 
-/** A snapshot in a list. */
 export interface ListedSnapshot {
   readonly name: string;
   readonly savedAt: number;

@@ -9,13 +9,13 @@ export type DefaultRatios = Readonly<
   Pick<ComputeNodeResources, "cpuAllocationRatio" | "ramAllocationRatio" | "diskAllocationRatio">
 >;
 
-interface NewComputeNode {
+type NewComputeNode = {
   readonly host: string;
   readonly serviceId: number;
   readonly uuid: string;
   readonly hypervisorHostname: string;
   readonly resources: ComputeNodeResources;
-}
+};
 
 type ComputeNodeChanges = Partial<ComputeNodeResources & { readonly host: string; readonly serviceId: number }>;
 

@@ -1,29 +1,24 @@
 import { ConductorError } from "../../conductor-client/errors.js";
-import { id, nullable, oneOf, text, time, uuid } from "../../records/field.js";
+import { id, nullable, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
-export interface HostLease {
-  readonly host: string;
-  /** Identifies one run of an agent process. */
-  readonly bootId: string;
-  readonly pid: number;
-  /** See `Processes.machine`. */
-  readonly machine: string;
-  readonly acquiredAt: number;
-  /** When the control plane last received a message from the lease's owner, ms; exact if the connection has ended. */
-  readonly renewedAt: number;
-}
-
-const LEASES = tableOf("host_leases", {
+const LEASE = {
   host: text(),
+  /** Identifies one run of an agent process. */
   bootId: text(),
   pid: id,
+  /** See `Processes.machine`. */
   machine: text(),
   acquiredAt: time,
+  /** When the control plane last received a message from the lease's owner, ms; exact if the connection has ended. */
   renewedAt: time,
-});
+};
+
+export type HostLease = RecordOf<typeof LEASE>;
+
+const LEASES = tableOf("host_leases", LEASE);
 
 /**
  * Tables `host_leases` and `host_epochs` (spec 2.4 G6). Persistent, so that a restarted control plane does not release

@@ -31,7 +31,7 @@ export interface InstanceQuery {
   readonly after?: Place;
 }
 
-export interface ActiveWindow {
+type ActiveWindow = {
   readonly begin: number;
   readonly end: number;
   /** Absent: all projects. */
@@ -39,7 +39,7 @@ export interface ActiveWindow {
   readonly limit: number;
   /** The uuid of the last instance on the previous page. */
   readonly marker: string | undefined;
-}
+};
 
 export interface InstanceName {
   readonly uuid: string;
@@ -55,84 +55,83 @@ const SORT_KEYS: ReadonlyMap<string, boolean> = new Map(
   ),
 );
 
-/** Returns instances by the filters of agents. Includes deleted rows unless `deleted` is false (spec 1.1). */
-export function filterInstances(table: Table<Instance>, filters: InstanceFilters): Instance[] {
-  const { uuids, host, node, launchedOn, deleted, softDeleted = true, cleaned, vmStates, taskStates } = filters;
-  const conditions = new Conditions()
-    .oneOf("uuid", uuids)
-    .equal("host", host)
-    .equal("node", node)
-    .equal("launched_on", launchedOn)
-    .oneOf("vm_state", vmStates)
-    .oneOf("task_state", taskStates);
-  if (deleted === false) {
-    conditions.add("deleted = 0");
-  } else if (deleted) {
-    conditions.add(softDeleted ? "deleted <> 0 OR vm_state = 'soft-delete'" : "deleted <> 0");
-  }
-  if (cleaned !== undefined) {
-    conditions.add("cleaned = ?", cleaned ? 1 : 0);
-  }
-  return table.many(`${conditions.sql} ORDER BY id`, ...conditions.values);
-}
-
-/**
- * Returns the Compute API's list.
- * @throws {InvalidParameters} for an unknown sort key
- */
-export function queryInstances(table: Table<Instance>, query: InstanceQuery): Instance[] {
-  const { text, values } = selectionOf(table, query);
-  return table.many(text, ...values);
-}
-
-/**
- * Returns the uuids, names and positions of the same list.
- * @throws {InvalidParameters} for an unknown sort key
- */
-export function queryNames(table: Table<Instance>, sql: Sql, query: InstanceQuery): InstanceName[] {
-  const { text, values } = selectionOf(table, query);
-  const columns = orderOf(table, query.sort).map(({ column }) => column);
-  return sql
-    .all(`SELECT uuid, display_name, ${columns.join(", ")} FROM instances WHERE ${text}`, ...values)
-    .map(([uuid, name, ...place]) => ({ uuid: String(uuid), displayName: String(name), place }));
-}
-
-/**
- * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has no
- * such instance.
- */
-export function placeOf(
-  table: Table<Instance>,
-  sql: Sql,
-  uuid: string,
-  { projectId, deleted, sort }: Pick<InstanceQuery, "projectId" | "deleted" | "sort">,
-): Place | null {
-  const conditions = new Conditions().equal("uuid", uuid).equal("project_id", projectId);
-  if (deleted === false) {
-    conditions.add("deleted = 0");
-  }
-  const columns = orderOf(table, sort).map(({ column }) => column);
-  const row = sql.get(`SELECT ${columns.join(", ")} FROM instances WHERE ${conditions.sql}`, ...conditions.values);
-  return row ?? null;
-}
-
-/**
- * Returns a page, by project and uuid, of the instances that were launched before `end` and not terminated before
- * `begin`.
- */
-export function queryActive(
-  table: Table<Instance>,
-  { begin, end, projectId, limit }: ActiveWindow,
-  marker: Instance | undefined,
-): Instance[] {
-  const conditions = new Conditions()
-    .equal("project_id", projectId)
-    .add("launched_at < ?", end)
-    .add("terminated_at IS NULL OR terminated_at > ?", begin);
-  if (marker !== undefined) {
-    conditions.add("(project_id, uuid) > (?, ?)", marker.projectId, marker.uuid);
-  }
-  return table.many(`${conditions.sql} ORDER BY project_id, uuid LIMIT ?`, ...conditions.values, limit);
+/** The queries for lists of instances. */
+export function createInstanceQueries(sql: Sql, table: Table<Instance>) {
+  return {
+    /** Returns instances by the filters of agents. Includes deleted rows unless `deleted` is false (spec 1.1). */
+    byFilters(filters: InstanceFilters): Instance[] {
+      const { uuids, host, node, launchedOn, deleted, softDeleted = true, cleaned, vmStates, taskStates } = filters;
+      const conditions = new Conditions()
+        .oneOf("uuid", uuids)
+        .equal("host", host)
+        .equal("node", node)
+        .equal("launched_on", launchedOn)
+        .oneOf("vm_state", vmStates)
+        .oneOf("task_state", taskStates);
+      if (deleted === false) {
+        conditions.add("deleted = 0");
+      } else if (deleted) {
+        conditions.add(softDeleted ? "deleted <> 0 OR vm_state = 'soft-delete'" : "deleted <> 0");
+      }
+      if (cleaned !== undefined) {
+        conditions.add("cleaned = ?", cleaned ? 1 : 0);
+      }
+      return table.many(`${conditions.sql} ORDER BY id`, ...conditions.values);
+    },
+    /**
+     * Returns the Compute API's list, newest first. Soft-deleted instances are included only on request.
+     * @throws {InvalidParameters} for an unknown sort key
+     */
+    list(query: InstanceQuery): Instance[] {
+      const { text, values } = selectionOf(table, query);
+      return table.many(text, ...values);
+    },
+    /**
+     * Returns uuids, names and positions of the same list, without the costly columns: for filters that SQL cannot evaluate.
+     * @throws {InvalidParameters} for an unknown sort key
+     */
+    names(query: InstanceQuery): InstanceName[] {
+      const { text, values } = selectionOf(table, query);
+      const columns = orderOf(table, query.sort).map(({ column }) => column);
+      return sql
+        .all(`SELECT uuid, display_name, ${columns.join(", ")} FROM instances WHERE ${text}`, ...values)
+        .map(([uuid, name, ...place]) => ({ uuid: String(uuid), displayName: String(name), place }));
+    },
+    /**
+     * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has
+     * no such instance.
+     */
+    place(
+      uuid: string,
+      { projectId, deleted, sort }: Pick<InstanceQuery, "projectId" | "deleted" | "sort">,
+    ): Place | null {
+      const conditions = new Conditions().equal("uuid", uuid).equal("project_id", projectId);
+      if (deleted === false) {
+        conditions.add("deleted = 0");
+      }
+      const columns = orderOf(table, sort).map(({ column }) => column);
+      const text = `SELECT ${columns.join(", ")} FROM instances WHERE ${conditions.sql}`;
+      return sql.get(text, ...conditions.values) ?? null;
+    },
+    /**
+     * Returns a page, by project and uuid, of the instances, including deleted ones, that ran in a time window; null if the
+     * marker does not exist.
+     */
+    activeWithin({ begin, end, projectId, limit, marker }: ActiveWindow): Instance[] | null {
+      const conditions = new Conditions()
+        .equal("project_id", projectId)
+        .add("launched_at < ?", end)
+        .add("terminated_at IS NULL OR terminated_at > ?", begin);
+      if (marker !== undefined) {
+        const last = table.one("uuid = ?", marker);
+        if (last === null) {
+          return null;
+        }
+        conditions.add("(project_id, uuid) > (?, ?)", last.projectId, last.uuid);
+      }
+      return table.many(`${conditions.sql} ORDER BY project_id, uuid LIMIT ?`, ...conditions.values, limit);
+    },
+  };
 }
 
 function selectionOf(

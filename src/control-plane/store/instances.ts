@@ -1,5 +1,4 @@
 import { ConductorError } from "../../conductor-client/errors.js";
-import type { InstanceFilters } from "../../conductor-client/methods/records.js";
 import {
   holdsTask,
   INSTANCE,
@@ -12,17 +11,7 @@ import {
   type TaskState,
   type VmState,
 } from "../../records/index.js";
-import type { Place } from "./conditions.js";
-import {
-  type ActiveWindow,
-  filterInstances,
-  type InstanceName,
-  type InstanceQuery,
-  placeOf,
-  queryActive,
-  queryInstances,
-  queryNames,
-} from "./instance-queries.js";
+import { createInstanceQueries } from "./instance-queries.js";
 import { rejectField, type SqlValue } from "./record-fields.js";
 import { availabilityZoneOf } from "./services.js";
 import type { StoreContext } from "./store-context.js";
@@ -31,13 +20,13 @@ import { Table, tableOf } from "./table.js";
 const INSTANCES = tableOf("instances", INSTANCE);
 const FAULTS = tableOf("instance_faults", INSTANCE_FAULT);
 
-interface SaveOptions {
+type SaveOptions = {
   /** The required host; null requires that the instance has none. */
   readonly expectedHost?: string | null;
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly expectedVmState?: readonly VmState[];
   readonly ofRequest?: string;
-}
+};
 
 const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
 /** The fields that may be written to a deleted row, for the later removal of its files (spec 3.7). */
@@ -49,6 +38,7 @@ export function createInstanceTables({ sql, clock, changes, recentInstances, rec
   const faults = new Table(sql, FAULTS);
 
   return {
+    ...createInstanceQueries(sql, table),
     get,
     byHost: (host: string): Instance[] => table.many("host = ? AND deleted = 0 ORDER BY id", host),
     /**
@@ -59,17 +49,6 @@ export function createInstanceTables({ sql, clock, changes, recentInstances, rec
       table.many("id > ? AND deleted = 0 ORDER BY id LIMIT ?", after, limit),
     byHostAndNode: (host: string, node: string): Instance[] =>
       table.many("host = ? AND node = ? AND deleted = 0 ORDER BY id", host, node),
-    byFilters: (filters: InstanceFilters): Instance[] => filterInstances(table, filters),
-    /** Returns the Compute API's list, newest first. Soft-deleted instances are included only on request. */
-    list: (query: InstanceQuery): Instance[] => queryInstances(table, query),
-    /** Returns uuids and names of the same list, without the costly columns: for filters that SQL cannot evaluate. */
-    names: (query: InstanceQuery): InstanceName[] => queryNames(table, sql, query),
-    /**
-     * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has
-     * no such instance.
-     */
-    place: (uuid: string, query: Pick<InstanceQuery, "projectId" | "deleted" | "sort">): Place | null =>
-      placeOf(table, sql, uuid, query),
     /** Returns names and uuids of the instances on each host, by id. */
     namesByHosts(
       hosts: readonly string[],
@@ -85,14 +64,6 @@ export function createInstanceTables({ sql, clock, changes, recentInstances, rec
         found.set(String(host), here);
       }
       return found;
-    },
-    /**
-     * Returns the instances, including deleted ones, that ran in a time window, by project and uuid; null if the marker
-     * does not exist.
-     */
-    activeWithin(window: ActiveWindow): Instance[] | null {
-      const marker = window.marker === undefined ? undefined : get(window.marker, { readDeleted: true });
-      return marker === null ? null : queryActive(table, window, marker);
     },
     /**
      * Returns the number of instances of a project or of one of its users, and the sums of their resources. Soft-deleted

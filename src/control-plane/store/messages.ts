@@ -1,28 +1,22 @@
-import { id, text, time } from "../../records/field.js";
+import { id, type RecordOf, text, time } from "../../records/field.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
-export interface QueuedMessage {
-  readonly id: number;
-  readonly method: string;
-  readonly params: string;
-  readonly requestId: string;
-}
-
-interface MessageRow extends QueuedMessage {
-  readonly host: string;
-  readonly createdAt: number;
-}
-
-const MESSAGES = tableOf("messages", {
+const MESSAGE = {
   id,
   host: text(),
   method: text(),
+  /** JSON. */
   params: text(4 * 1024 * 1024),
   requestId: text(),
   createdAt: time,
-});
+};
+
+type MessageRow = RecordOf<typeof MESSAGE>;
+type QueuedMessage = Pick<MessageRow, "id" | "method" | "params" | "requestId">;
+
+const MESSAGES = tableOf("messages", MESSAGE);
 const anyText = checkOf(text());
 const anyId = checkOf(id);
 

@@ -17,12 +17,12 @@ import { Table, tableOf } from "./table.js";
 /** Only rows written by another program can lack the uuid. */
 type Row = Omit<Migration, "uuid"> & { readonly uuid: string | null };
 
-interface NewMigration {
+type NewMigration = {
   readonly instanceUuid: string;
   readonly migrationType: MigrationType;
   readonly status: MigrationStatus;
   readonly changes?: MigrationChanges;
-}
+};
 
 export interface MigrationQuery extends MigrationFilters {
   readonly userId?: string;

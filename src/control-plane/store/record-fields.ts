@@ -31,36 +31,25 @@ const jsonText = checkOf(text(LONGEST));
  */
 export function codecOf(schema: JsonSchema): Codec<unknown> {
   const verify = checkOf(schema);
-  if ([schema.type].flat().includes("boolean")) {
-    return {
-      encode(value, field) {
-        verify(value, field);
-        return value ? 1 : 0;
-      },
-      decode: (raw) => raw === 1,
-    };
-  }
-  if (!hasOneValue(schema)) {
-    return {
-      encode(value, field) {
-        verify(value, field);
-        if (value === null) {
-          return null;
-        }
-        const encoded = JSON.stringify(value);
-        jsonText(encoded, field);
-        return encoded;
-      },
-      decode: (raw) => (raw === null ? null : JSON.parse(String(raw))),
-    };
-  }
-  return {
-    encode(value, field) {
-      verify(value, field);
-      return value as SqlValue;
-    },
-    decode: (raw) => raw,
+  const encoding = (convert: (value: unknown, field: string) => SqlValue) => (value: unknown, field: string) => {
+    verify(value, field);
+    return convert(value, field);
   };
+  if ([schema.type].flat().includes("boolean")) {
+    return { encode: encoding((value) => (value ? 1 : 0)), decode: (raw) => raw === 1 };
+  }
+  if (hasOneValue(schema)) {
+    return { encode: encoding((value) => value as SqlValue), decode: (raw) => raw };
+  }
+  const encode = encoding((value, field) => {
+    if (value === null) {
+      return null;
+    }
+    const encoded = JSON.stringify(value);
+    jsonText(encoded, field);
+    return encoded;
+  });
+  return { encode, decode: (raw) => (raw === null ? null : JSON.parse(String(raw))) };
 }
 
 /** Formats a value for a message: as JSON, truncated to 60 characters. */
@@ -87,7 +76,6 @@ export function rejectField(field: string, found: unknown, expected: string): ne
   });
 }
 
-/** Creates the check of a field from its schema. */
 export function checkOf(schema: JsonSchema): Check {
   const types = [schema.type].flat();
   const check = checkOfType(types.find((type) => type !== "null") ?? "null", schema);
@@ -96,19 +84,24 @@ export function checkOf(schema: JsonSchema): Check {
 
 function checkOfType(type: string, schema: JsonSchema): Check {
   if (Array.isArray(schema.enum)) {
-    return oneOf(schema.enum.filter((value) => value !== null));
+    const allowed = schema.enum.filter((value) => value !== null);
+    return expecting(`one of ${allowed.join(", ")}`, (value) => allowed.includes(value));
   }
   switch (type) {
     case "string":
       return typeof schema.pattern === "string"
-        ? uuid(schema.pattern)
+        ? uuidCheck(new RegExp(schema.pattern))
         : textCheck(bound(schema, "maxLength"), bound(schema, "minLength", 0));
-    case "integer":
-      return integer(bound(schema, "minimum"), bound(schema, "maximum"));
+    case "integer": {
+      const [least, most] = [bound(schema, "minimum"), bound(schema, "maximum")];
+      const isValid = (value: unknown) =>
+        Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
+      return expecting(`an integer from ${least} to ${most}`, isValid);
+    }
     case "number":
-      return ratio;
+      return expecting("a finite number, 0 or more", (value) => Number.isFinite(value) && Number(value) >= 0);
     case "boolean":
-      return flag;
+      return expecting("true or false", (value) => typeof value === "boolean");
     case "array":
       return listOf(checkOf(schema.items as JsonSchema));
     case "object":
@@ -116,6 +109,18 @@ function checkOfType(type: string, schema: JsonSchema): Check {
     default:
       throw new TypeError(`a field of type ${type} has no check`);
   }
+}
+
+function expecting(expected: string, isValid: (value: unknown) => boolean): Check {
+  return (value, field) => {
+    if (!isValid(value)) {
+      rejectField(field, value, expected);
+    }
+  };
+}
+
+function uuidCheck(form: RegExp): Check {
+  return expecting("a UUID", (value) => typeof value === "string" && form.test(value));
 }
 
 /** Returns a bound of the schema. Every column must have it, unless `otherwise` is the default. */
@@ -131,6 +136,8 @@ function objectOf({ properties, required, additionalProperties }: JsonSchema): C
   if (properties !== undefined) {
     return shape(Object.entries(properties as Readonly<Record<string, JsonSchema>>), required as readonly string[]);
   }
+  // Any JSON value; the column limits its length.
+  const anything = expecting("a JSON value", (value) => value !== undefined);
   return mapOf(typeof additionalProperties === "object" ? checkOf(additionalProperties as JsonSchema) : anything);
 }
 
@@ -141,43 +148,6 @@ function textCheck(most = 255, least = 0): Check {
     }
     if (value.length < least || value.length > most) {
       rejectField(field, value, least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`);
-    }
-  };
-}
-
-function uuid(pattern: string): Check {
-  const form = new RegExp(pattern);
-  return (value, field) => {
-    if (typeof value !== "string" || !form.test(value)) {
-      rejectField(field, value, "a UUID");
-    }
-  };
-}
-
-function integer(least: number, most: number): Check {
-  return (value, field) => {
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most) {
-      rejectField(field, value, `an integer from ${least} to ${most}`);
-    }
-  };
-}
-
-function ratio(value: unknown, field: string): void {
-  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    rejectField(field, value, "a finite number, 0 or more");
-  }
-}
-
-function flag(value: unknown, field: string): void {
-  if (typeof value !== "boolean") {
-    rejectField(field, value, "true or false");
-  }
-}
-
-function oneOf(allowed: readonly unknown[]): Check {
-  return (value, field) => {
-    if (!allowed.includes(value)) {
-      rejectField(field, value, `one of ${allowed.join(", ")}`);
     }
   };
 }
@@ -233,11 +203,4 @@ function shape(fields: readonly (readonly [string, JsonSchema])[], required: rea
       }
     }
   };
-}
-
-/** Accepts any JSON value; the column limits its length. */
-function anything(value: unknown, field: string): void {
-  if (value === undefined) {
-    rejectField(field, value, "a JSON value");
-  }
 }

@@ -10,18 +10,18 @@ export const DEFAULT_ZONE = "nova";
 
 const COMPUTE_BINARY = "nova-compute";
 
-interface NewService extends Pick<Service, "host" | "binary" | "topic" | "version"> {
+type NewService = Pick<Service, "host" | "binary" | "topic" | "version"> & {
   readonly disabled?: boolean;
   readonly disabledReason?: string | null;
-}
+};
 
-interface ServiceQuery {
+type ServiceQuery = {
   readonly host?: string;
   readonly binary?: string;
   /** Only those with a greater id. */
   readonly after?: number;
   readonly limit?: number;
-}
+};
 
 type ServiceChanges = Partial<Pick<Service, "version" | "disabled" | "disabledReason" | "forcedDown">>;
 
@@ -173,7 +173,7 @@ export function createServiceTable({ sql, clock, random, changes }: StoreContext
       }
       for (const id of ids) {
         if (!missing.has(id)) {
-          changes.heartbeatReceived(id, now);
+          changes.changed("service", id, { heartbeatAt: now });
         }
       }
       return missing;

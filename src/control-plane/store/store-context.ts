@@ -103,22 +103,16 @@ export class Changes {
     return () => this.#listeners.delete(listener);
   }
 
-  changed(kind: StoreChange["kind"], id: StoreChange["id"]): void {
-    this.#queue({ kind, id });
-  }
-
-  heartbeatReceived(serviceId: number, heartbeatAt: number): void {
-    this.#queue({ kind: "service", id: serviceId, heartbeatAt });
-  }
-
-  #queue(change: StoreChange): void {
+  /** @param more `heartbeatAt`, for services */
+  changed(kind: StoreChange["kind"], id: StoreChange["id"], more: Pick<StoreChange, "heartbeatAt"> = {}): void {
+    const change: StoreChange = { kind, id, ...more };
     this.#sql.afterCommit(() => {
       for (const listener of this.#listeners) {
         try {
           listener(change);
         } catch (err) {
           // The change is committed, so a failing listener must not make its writer fail.
-          this.#logger.error("a listener of database changes failed", { err, kind: change.kind });
+          this.#logger.error("a listener of database changes failed", { err, kind });
         }
       }
     });

@@ -27,6 +27,7 @@ import { createTaskQueue } from "./tasks.js";
  * The database of the control plane: one SQLite file, one owner process. Methods are synchronous; each is one
  * transaction, and `transaction` combines several.
  * Uniqueness (spec 1.1) and references are constraints of the database. The errors are those of `ConductorMethods`.
+ * The private types of its tables' parameters are aliases, since declarations spell them out.
  */
 export type Store = Readonly<ReturnType<typeof storeOn>>;
 

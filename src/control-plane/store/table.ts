@@ -2,7 +2,6 @@ import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
 import type { Sql, SqlRow } from "../database/sql.js";
 import { type Codec, codecOf, rejectField, type SqlValue } from "./record-fields.js";
 
-/** The column of a field. */
 interface Column {
   readonly name: string;
   readonly codec: Codec<unknown>;
@@ -71,9 +70,8 @@ export class Table<T extends object> {
     return this.#sql.all(this.#text(condition), ...values).map((row) => this.#decode(row));
   }
 
-  /** Inserts a row and returns its id. */
-  insert(values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): number {
-    const [columns, encoded] = this.#encode(values, extra);
+  insert(values: Partial<T>): number {
+    const [columns, encoded] = this.#encode(values, {});
     const marks = columns.map(() => "?").join(", ");
     return this.#sql.run(`INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${marks})`, ...encoded).id;
   }

@@ -1,4 +1,4 @@
-import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../records/field.js";
+import { anyObject, type Field, id, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
 import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../records/index.js";
 import type { RequestedPort } from "./ports.js";
 import { checkOf } from "./record-fields.js";
@@ -95,12 +95,6 @@ export type Task =
   /** Spec 6.2, rows "local delete" and "no host". */
   | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
 
-export interface StoredTask {
-  readonly id: number;
-  readonly task: Task;
-  readonly createdAt: number;
-}
-
 export const TASK_KINDS: readonly Task["kind"][] = [
   "build_instances",
   "rebuild_instance",
@@ -117,7 +111,11 @@ const HEAD = { kind: oneOf(TASK_KINDS), instanceUuid: uuid, requestId: text() };
 
 const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schema)] as const);
 
-const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });
+const STORED_TASK = { id, task: anyObject as unknown as Field<Task>, createdAt: time };
+
+export type StoredTask = RecordOf<typeof STORED_TASK>;
+
+const TASKS = tableOf("tasks", STORED_TASK);
 
 /** Table `tasks`: the pending tasks of the conductor, oldest first. */
 export function createTaskQueue({ sql, clock, changes }: StoreContext) {

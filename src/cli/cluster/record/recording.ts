@@ -5,7 +5,7 @@ import {
   type RecordedRequest,
   recordedCaller,
 } from "../../../conductor-client/methods/cluster.js";
-import { FieldChecks, wrongField } from "../../../control-plane/conductor/method-checks.js";
+import { createSchemaCompiler, wrongField } from "../../../control-plane/conductor/method-checks.js";
 import { excessOf, excessText, type MessageLimits } from "../../../control-plane/http/listener-limits.js";
 import {
   amount,
@@ -62,12 +62,12 @@ const LINE_FIELDS = {
 
 /** Validates lines of recordings, whose content is untrusted. */
 class RecordingLines {
-  readonly #checks = new FieldChecks();
-  readonly #compiled = new Map<LineKind, ReturnType<FieldChecks["compile"]>>();
+  readonly #compile = createSchemaCompiler();
+  readonly #compiled = new Map<LineKind, ReturnType<ReturnType<typeof createSchemaCompiler>>>();
 
   /** @returns the problem of the line; undefined if it is a valid line of this kind */
   wrongIn(kind: LineKind, line: Readonly<Record<string, unknown>>): string | undefined {
-    const check = this.#compiled.get(kind) ?? this.#checks.compile(object(LINE_FIELDS[kind]));
+    const check = this.#compiled.get(kind) ?? this.#compile(object(LINE_FIELDS[kind]));
     this.#compiled.set(kind, check);
     const known = Object.keys(LINE_FIELDS[kind]).filter((field) => line[field] !== undefined);
     return check(Object.fromEntries(known.map((field) => [field, line[field]])))

@@ -1,18 +1,12 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import { isReady } from "../../../conductor-client/liveness.js";
-import type {
-  HOST_METHODS,
-  HostAction,
-  HostProcess,
-  HostRow,
-  HostState,
-} from "../../../conductor-client/methods/session.js";
+import type { HOST_METHODS, HostAction, HostProcess, HostRow } from "../../../conductor-client/methods/session.js";
 import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/time.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
-import type { HostControls, HostSupervisor, KnownHost } from "../host-controls.js";
+import { type HostControls, type HostSupervisor, type KnownHost, LIVE } from "../host-controls.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 
@@ -160,8 +154,6 @@ async function processesFor({ supervisor }: HostDeps, only: string | null): Prom
   const found = only === null ? null : await supervisor?.find(only);
   return found ? [found] : ((await supervisor?.list()) ?? []);
 }
-
-const LIVE: ReadonlySet<HostState> = new Set(["starting", "serving", "stopping"]);
 
 /** Describes a host without a supervisor, from its own process or its lease. */
 function unsupervised({ leases }: HostDeps, host: string, known?: KnownHost): HostProcess {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { AgentMessages } from "../../../../src/control-plane/conductor/agent-messages.js";
 import { HostLeases } from "../../../../src/control-plane/conductor/host-leases.js";
-import { MoveEnds, Outbox } from "../../../../src/control-plane/conductor/outbox.js";
+import { notifyMoveEnd, Outbox } from "../../../../src/control-plane/conductor/outbox.js";
 import type { Session } from "../../../../src/control-plane/conductor/session.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { MigrationChanges, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
@@ -217,7 +217,7 @@ describe("the end of a move", () => {
     const { id: _id, ...columns } = anInstance({ uuid: I, host: null, node: null, computeId: null });
     store.instances.create(columns);
     const { id } = store.migrations.create({ instanceUuid: I, migrationType: type, status, changes });
-    return { id, requests: requests, ends: new MoveEnds(store, outbox, runtime.logger) };
+    return { id, requests, end: (id: number) => notifyMoveEnd({ store, outbox, logger: runtime.logger }, id) };
   };
 
   test.each<[MigrationType, MigrationStatus, boolean]>([
@@ -228,8 +228,8 @@ describe("the end of a move", () => {
     ["migration", "pre-migrating", false],
     ["resize", "finished", false],
   ])("a %s that is %s: its destination is told %s", (type, status, isNotified) => {
-    const { id, requests, ends } = setUpMove(type, status);
-    ends.changed(id);
+    const { id, requests, end } = setUpMove(type, status);
+    end(id);
     const message = {
       method: "migration_ended",
       params: { instanceUuid: I, migrationId: id },
@@ -239,21 +239,21 @@ describe("the end of a move", () => {
   });
 
   test("a move that is deleted with its instance has ended as well", () => {
-    const { id, requests, ends } = setUpMove("migration", "migrating");
+    const { id, requests, end } = setUpMove("migration", "migrating");
     store.instances.destroy(I);
-    ends.changed(id);
+    end(id);
     expect(requests).toHaveLength(1);
   });
 
   test("no notification is sent without a serving destination, and its rejection is harmless", async () => {
-    const { id, requests, ends } = setUpMove("migration", "error", {});
-    ends.changed(id);
+    const { id, requests, end } = setUpMove("migration", "error", {});
+    end(id);
     store.migrations.save(id, { destCompute: "other" });
-    ends.changed(id);
-    ends.changed(99);
+    end(id);
+    end(99);
     expect(requests).toEqual([]);
     store.migrations.save(id, { destCompute: "h" });
-    ends.changed(id);
+    end(id);
     requests[0]?.reject(new Error("stopping"));
     await settle();
     expect(runtime.logs.at(-1)).toMatchObject({ level: "debug", fields: { host: "h" } });

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { OwnServices } from "../../../../src/control-plane/conductor/own-services.js";
+import { registerOwnServices } from "../../../../src/control-plane/conductor/own-services.js";
 import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import { memoryStore } from "../store/support.js";
 
 it("reuses the rows that an earlier start created for the same host", async () => {
   const { store, runtime } = await memoryStore();
-  const start = (host: string) => new OwnServices({ store, host, runtime, reportInterval: 10 });
+  const start = (host: string) => registerOwnServices({ store, host, runtime, reportInterval: 10 });
   start("ctl");
   const before = store.services.list();
   expect(before.map(({ binary, topic, host }) => [binary, topic, host])).toEqual([
@@ -20,7 +20,7 @@ it("reuses the rows that an earlier start created for the same host", async () =
 
 it("sends heartbeats after 5 seconds and then at the interval, until it is stopped", async () => {
   const { store, runtime } = await memoryStore();
-  const own = new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
+  const own = registerOwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
   const counts = () => store.services.list().map(({ reportCount }) => reportCount);
   own.start();
   await runtime.advance(4_999);
@@ -34,7 +34,7 @@ it("sends heartbeats after 5 seconds and then at the interval, until it is stopp
 
 it("logs a failing heartbeat once, and again after one that succeeded", async () => {
   const { store, runtime } = await memoryStore();
-  const own = new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
+  const own = registerOwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
   const [first] = store.services.list();
   const { reportState } = store.services;
   const failures = () => runtime.logs.filter(({ level }) => level === "error").map(({ fields }) => fields.id);
@@ -65,6 +65,6 @@ it("updates a row of another version", async () => {
     topic: "conductor",
     version: SERVICE_VERSION - 1,
   });
-  new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
+  registerOwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
   expect(store.services.list().find(({ id }) => id === row.id)?.version).toBe(SERVICE_VERSION);
 });
