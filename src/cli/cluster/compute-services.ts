@@ -1,4 +1,4 @@
-import type { CloudSession } from "../../control-plane/local/cloud-session.js";
+import { CloudRequestFailed, type CloudSession } from "../../control-plane/local/cloud-session.js";
 
 /** The microversion of the commands' requests to the Compute API. */
 export const COMPUTE_VERSION = "2.79";
@@ -26,4 +26,9 @@ export async function changeService(
   changes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await session.request("compute", "PUT", `/os-services/${id}`, COMPUTE_VERSION, changes);
+}
+
+/** Returns whether the error is a response of a service with one of these statuses. */
+export function hasStatus(error: unknown, ...statuses: readonly number[]): boolean {
+  return error instanceof CloudRequestFailed && statuses.includes(error.status);
 }

@@ -149,7 +149,6 @@ export async function printCompletion(line: string, load: (first: string) => Pro
   process.stdout.write([...lines, ...(paths ? [PATHS] : [])].map((text) => `${text}\n`).join(""));
 }
 
-/** Returns the script with which a shell requests completions from the program. */
 function completionScript(shell: Shell, program: string): string {
   return SCRIPTS[shell].replaceAll("PROGRAM", program).replaceAll("FUNCTION", `_${program.replaceAll("-", "_")}`);
 }

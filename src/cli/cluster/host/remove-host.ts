@@ -5,7 +5,7 @@ import { errorMessage } from "../../../runtime/error-messages.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Timers } from "../../../runtime/time.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
-import { COMPUTE_VERSION, changeService, computeServices, type ServiceView } from "../compute-services.js";
+import { COMPUTE_VERSION, changeService, computeServices, hasStatus, type ServiceView } from "../compute-services.js";
 
 /** The disabled reason of services whose hosts `up` was started without. */
 export const NOT_STARTED = "compute-cluster up was started without this host";
@@ -163,7 +163,7 @@ async function deleteService({ id, host }: ServiceView, force: boolean, session:
   try {
     await session.request("compute", "DELETE", `/os-services/${id}${force ? "?force=true" : ""}`, COMPUTE_VERSION);
   } catch (error) {
-    if (error instanceof Error && "status" in error && error.status === 404) {
+    if (hasStatus(error, 404)) {
       return;
     }
     throw notRemoved(`the compute service of ${host} cannot be deleted: ${errorMessage(error)}`);

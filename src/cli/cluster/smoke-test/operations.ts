@@ -2,7 +2,7 @@ import type { HostSession } from "../../../conductor-client/port.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { COMPUTE_VERSION, changeService, computeServices, type ServiceView } from "../compute-services.js";
+import { COMPUTE_VERSION, changeService, computeServices, hasStatus, type ServiceView } from "../compute-services.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
 
@@ -119,7 +119,7 @@ export async function abortIfRunning(session: CloudSession, server: string): Pro
     await session.request("compute", "DELETE", `${path}/${running.id}`, COMPUTE_VERSION);
   } catch (error) {
     // The migration ended in between; its status has the result.
-    if (!(error instanceof Error && "status" in error && (error.status === 400 || error.status === 404))) {
+    if (!hasStatus(error, 400, 404)) {
       throw error;
     }
   }
@@ -235,7 +235,7 @@ async function forcedUp(host: string, session: CloudSession): Promise<boolean> {
     await force(host, false, session);
     return true;
   } catch (error) {
-    if (error instanceof Error && "status" in error && error.status === 400) {
+    if (hasStatus(error, 400)) {
       return false;
     }
     throw error;

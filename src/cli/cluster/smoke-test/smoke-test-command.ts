@@ -191,7 +191,6 @@ function linesOf(text: string): readonly TracedCall[] {
     .map((line) => JSON.parse(line) as TracedCall);
 }
 
-/** Returns whether any host of the state directory traces its driver. */
 export async function isTraced(files: Files, agents: string): Promise<boolean> {
   const found = await Promise.all(
     (await files.list(agents)).map((host) => files.stat(driverTraceFile(join(agents, host)))),

@@ -2,7 +2,7 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Clock, Timers } from "../../../runtime/time.js";
-import { COMPUTE_VERSION } from "../compute-services.js";
+import { COMPUTE_VERSION, hasStatus } from "../compute-services.js";
 import {
   abortIfRunning,
   evaluateAbort,
@@ -299,7 +299,7 @@ export class SmokeTest {
     try {
       return await this.#show(id);
     } catch (error) {
-      if (error instanceof Error && "status" in error && error.status === 404) {
+      if (hasStatus(error, 404)) {
         return undefined;
       }
       throw error;
@@ -335,7 +335,7 @@ export class SmokeTest {
         await session.request("image", "DELETE", `/v2/images/${id}`, "2.0");
       }
     } catch (error) {
-      if (!(error instanceof Error && "status" in error && error.status === 404)) {
+      if (!hasStatus(error, 404)) {
         this.#leftovers.push(`images of server ${server}: ${errorMessage(error)}`);
       }
     }
