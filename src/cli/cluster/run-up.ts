@@ -187,7 +187,11 @@ async function upOnce(
     // All hosts have started, so idle processes from the state before are not needed.
     await children.end();
     await forgetDownHosts(directory, files);
-    const place = {
+    await completeStartup({
+      options,
+      scenario,
+      described,
+      isRestored,
       supervisor,
       url,
       settingsStore,
@@ -199,8 +203,7 @@ async function upOnce(
       interrupt,
       ended: over.signal,
       downHosts,
-    };
-    await completeStartup({ options, scenario, described, isRestored }, place);
+    });
     leaveStarter();
   });
   try {
