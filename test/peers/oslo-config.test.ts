@@ -181,7 +181,7 @@ function comparable(result: OsloResult): unknown {
 
 describe("Debian's oslo.config", () => {
   if (!isOsloInstalled()) {
-    it("is compared where it is installed", () => {
+    it("is compared if it is installed", () => {
       process.stderr.write("skipped: oslo.config is not installed; on Debian: apt-get install python3-oslo.config\n");
       expect(process.env.CI, "oslo.config must be installed in CI: apt-get install python3-oslo.config").not.toBe(
         "true",

@@ -1,11 +1,10 @@
 import { isIP } from "node:net";
 import type { Command } from "commander";
 import { quoted } from "../../control-plane/identity/openrc.js";
-import { conductorUrl, excludeFromGit, type StateDir } from "../../control-plane/local/state-dir.js";
+import { conductorUrl, excludeFromGit, readClusterAccess, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { clusterCommand, inCluster } from "./cluster-command.js";
-import { readStartedCluster } from "./operator-session.js";
 import { covers, TlsFiles } from "./tls/tls-files.js";
 
 interface JoinOptions {
@@ -49,7 +48,7 @@ function advice({ url, file }: Joining): string {
 /**
  * Writes the configuration file for agents on other machines.
  * @param address instead of the address that the control plane announces
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {CommandError} the control plane has no external listener, or not with this name
  */
 export async function writeJoinConfig(
@@ -57,7 +56,8 @@ export async function writeJoinConfig(
   files: Files,
   directory: StateDir,
 ): Promise<Joining> {
-  const { url: ownUrl, externalUrl, joinToken } = await readStartedCluster(files, directory);
+  const { info, joinToken } = await readClusterAccess(files, directory);
+  const { url: ownUrl, externalUrl } = info;
   if (externalUrl === undefined) {
     throw new CommandError(
       ExitCode.usage,

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../control-plane/database/database-file.js";
+import { isClusterError } from "../../control-plane/cluster-error.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Snapshot } from "../../control-plane/snapshot/snapshot-file.js";
 import { Snapshots } from "../../control-plane/snapshot/snapshots.js";
@@ -113,7 +113,7 @@ async function addedSince(time: number, directory: StateDir, runtime: Runtime): 
       store.close();
     }
   } catch (error) {
-    if (error instanceof DatabaseUnusable || error instanceof DatabaseTooOld || error instanceof DatabaseTooNew) {
+    if (isClusterError(error, "DatabaseUnusable", "DatabaseTooOld", "DatabaseTooNew")) {
       return [`servers and hosts that this program cannot read: ${error.message}`];
     }
     throw error;

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import type { Command } from "commander";
+import { readClusterAccess } from "../../control-plane/local/state-dir.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
-import { readStartedCluster } from "./operator-session.js";
 
 interface OpenFlags {
   readonly readOnly?: true;
@@ -22,7 +22,8 @@ export function openCommand(): Command {
 }
 
 async function open({ directory, runtime, terminal }: ClusterContext, { readOnly, browser }: OpenFlags): Promise<void> {
-  const { url, joinToken } = await readStartedCluster(runtime.files, directory);
+  const { info, joinToken } = await readClusterAccess(runtime.files, directory);
+  const { url } = info;
   const response = await runtime.http.request({
     method: "POST",
     url: `${url}/window/keys${readOnly === true ? "?read-only=1" : ""}`,

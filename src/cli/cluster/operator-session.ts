@@ -1,8 +1,6 @@
 import { connectToConductor } from "../../conductor-client/connect-to-conductor.js";
 import type { HostSession } from "../../conductor-client/port.js";
-import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
-import { type ClusterInfo, conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
-import type { Files } from "../../runtime/files.js";
+import { conductorUrl, readClusterAccess, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { version } from "../ui/command-line.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
@@ -13,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /**
  * Runs `work` with a conductor session of a running cluster, for an operator's command. The connection is closed afterwards.
  * @param command name of the command in the conductor's logs
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {CommandError} and the errors of connecting
  */
 export async function withOperatorSession<T>(
@@ -30,8 +28,8 @@ export async function withOperatorSession<T>(
   work: (session: HostSession) => Promise<T>,
 ): Promise<T> {
   const { runtime, directory, again } = place;
+  const { info, joinToken } = await readClusterAccess(runtime.files, directory);
   const { processes } = runtime;
-  const { joinToken, ...info } = await readStartedCluster(runtime.files, directory);
   if (info.machine === processes.machine && !processes.isAlive(info.pid)) {
     throw new CommandError(
       ExitCode.unreachable,
@@ -52,21 +50,4 @@ export async function withOperatorSession<T>(
   } finally {
     await connection.close();
   }
-}
-
-/** Returns the addresses of the last start, and the join token. @throws {NoLocalCloud} there was none */
-export async function readStartedCluster(
-  files: Files,
-  directory: StateDir,
-): Promise<ClusterInfo & { readonly joinToken: string }> {
-  const info = await readClusterInfo(files, directory);
-  const joinToken = (await files.readIfPresent(directory.joinTokenFile))?.trim();
-  if (info === undefined || !joinToken) {
-    throw noCluster(directory);
-  }
-  return { ...info, joinToken };
-}
-
-export function noCluster({ root }: Pick<StateDir, "root">): NoLocalCloud {
-  return new NoLocalCloud(`${root} has no cluster; name its folder with --state-dir`);
 }

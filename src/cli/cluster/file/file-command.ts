@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
+import { DEFAULT_STATE_DIR, noClusterIn } from "../../../control-plane/local/state-dir.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { clusterCommand, inCluster } from "../cluster-command.js";
 import { HostSettingsStore } from "../host-settings.js";
-import { noCluster } from "../operator-session.js";
 import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";
 
 export function fileCommand(): Command {
@@ -16,7 +15,7 @@ export function fileCommand(): Command {
     .action(
       inCluster(async ({ directory, runtime, terminal, stateDirOption }) => {
         if ((await runtime.files.stat(directory.database)) === undefined) {
-          throw noCluster(directory);
+          throw noClusterIn(directory);
         }
         const savedSettings = await new HostSettingsStore(runtime.files, directory).read();
         const file = await clusterFileOf({ runtime, digests: nodeDigests, directory }, savedSettings);

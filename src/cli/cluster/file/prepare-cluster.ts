@@ -35,7 +35,7 @@ export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
  * Prints what a start with the file changes, and does what must happen before the start. If it is killed in between, the
  * next call does the rest.
  * @returns an exit code to end with; undefined to continue
- * @throws {CommandError} {@link SeedRejectedError} {@link DatabaseUnusable}
+ * @throws {CommandError} `SeedRefused` {@link DatabaseUnusable}
  */
 export function prepareCluster(described: ClusterDescription, place: PrepareOptions): Promise<number | undefined> {
   return withRuntime((runtime) => prepare(described, place, runtime));

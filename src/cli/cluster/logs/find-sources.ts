@@ -1,10 +1,9 @@
-import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { noClusterIn, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
-import { noCluster } from "../operator-session.js";
 import { ENTRY, LogFile, LogSource, type LogText, logStems } from "./log-source.js";
 
 /**
@@ -79,7 +78,7 @@ const STARTER = "up";
  * Finds the logs with the requested entries. Nothing needs to run.
  * @param names hosts, `control-plane`, or one of its services; none: every log.
  * @param accepts selects entries
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {CommandError} no log has one of the names
  */
 export async function findSources(
@@ -89,7 +88,7 @@ export async function findSources(
 ): Promise<{ readonly sources: readonly LogSource[]; readonly missing: readonly string[] }> {
   const stems = await logStems(directory.logs);
   if (stems.length === 0 && (await files.stat(directory.root)) === undefined) {
-    throw noCluster(directory);
+    throw noClusterIn(directory);
   }
   const toLogSource = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
   if (names.length === 0) {

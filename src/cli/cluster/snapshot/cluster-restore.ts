@@ -6,7 +6,7 @@ import {
   type DownHosts,
   type DownState,
   downHosts,
-  SnapshotRejectedError,
+  snapshotRejected,
 } from "../../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
@@ -53,7 +53,7 @@ interface RestorePlace {
  * Restores a saved state in a running cluster, and waits until its hosts serve.
  * @param name null: the state after its start
  * @returns hosts that do not serve, with the reasons
- * @throws {SnapshotRejectedError}
+ * @throws {ClusterError} `SnapshotRefused`
  */
 export async function restoreRunning(
   name: string | null,
@@ -129,12 +129,12 @@ async function untilGone(
   throw new Error(reason);
 }
 
-/** @throws {SnapshotRejectedError} agents that `up` did not start would continue with a state that no longer exists */
+/** @throws {ClusterError} `SnapshotRefused` agents that `up` did not start would continue with a state that no longer exists */
 async function assertNoForeignAgents(session: HostSession): Promise<void> {
   const rows = await session.call("list_hosts", { host: null });
   const foreignHosts = rows.filter(({ process, state }) => process === "elsewhere" && state === "serving");
   if (foreignHosts.length > 0) {
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `this cluster did not start the agents of ${foldHosts(foreignHosts.map(({ host }) => host))}: they would continue with their knowledge of the ` +
         "replaced state; stop them first, or confirm with --yes and restart them afterwards",
     );
@@ -149,7 +149,7 @@ export interface StateToRestore {
   readonly startHosts: boolean;
 }
 
-/** @param name null: the state after the start @throws {SnapshotRejectedError} */
+/** @param name null: the state after the start @throws {ClusterError} `SnapshotRefused` */
 export function stateToRestore(name: string | null, directory: StateDir, startHosts: boolean): Promise<StateToRestore> {
   return withRuntime(async (runtime) => {
     const snapshot = new Snapshots(directory, runtime.files).read(name);

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import { isClusterError } from "../../../control-plane/cluster-error.js";
+import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { CommandError, ExitCode, exitCodeOf } from "../../ui/exit-code.js";
@@ -114,10 +115,9 @@ async function look(
       throw error;
     }
     // The cluster may be about to start.
-    const text =
-      error instanceof NoLocalCloud
-        ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
-        : error.message;
+    const text = isClusterError(error, "NoLocalCloud")
+      ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
+      : error.message;
     return { text, code: exitCodeOf(error) };
   }
 }

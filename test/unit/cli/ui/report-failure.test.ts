@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { AuditError } from "../../../../src/audit/errors.js";
 import { exitCodeOf, toDo } from "../../../../src/cli/ui/exit-code.js";
 import { ConductorError } from "../../../../src/conductor-client/errors.js";
-import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/local/cloud-session.js";
+import { ClusterError } from "../../../../src/control-plane/cluster-error.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { BrokerRejectedError } from "../../../../src/runtime/message-broker.js";
 
@@ -20,7 +20,7 @@ it.each([
   new HttpConnectFailure("http://127.0.0.1:1", "ECONNREFUSED"),
   new HttpTimeout("http://127.0.0.1:1", 60_000),
   new ConductorError("JoinTokenRefused", "wrong"),
-  new NoClusterHere("no cluster"),
+  new ClusterError("NoLocalCloud", "no cluster"),
   new AuditError("NoLocalCloud", "no cluster"),
 ])("exits with 4 for $name: no control plane responds", (error) => {
   expect(exitCodeOf(error)).toBe(4);
