@@ -31,7 +31,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   },
   State: {
-    reset: async () => (await import("./cluster/snapshot/reset-command.js")).resetCommand(),
+    reset: async () => (await import("./cluster/snapshot/snapshot-command.js")).resetCommand(),
     snapshot: async () => (await import("./cluster/snapshot/snapshot-command.js")).snapshotCommand(),
     record: async () => (await import("./cluster/record/record-command.js")).recordCommand(),
     replay: async () => (await import("./cluster/record/replay-command.js")).replayCommand(),

@@ -36,7 +36,6 @@ export class Derived {
 /** Options by name, as in nova.conf. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
-/** Option tables by section. */
 export type SectionTable = Readonly<Record<string, OptionTable>>;
 
 type Extras = Pick<Option<unknown>, "secret" | "reader">;

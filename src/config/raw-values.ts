@@ -50,7 +50,6 @@ class AuthSections {
     this.#named = named;
   }
 
-  /** Returns the section that contains this option. */
   placeOf(section: string, option: string): string {
     return AUTH_OPTIONS.has(option) ? (this.#named.get(section) ?? section) : section;
   }

@@ -18,7 +18,6 @@ const last = (values: readonly string[]): string => values.at(-1) ?? "";
 
 const asWritten = (value: string): string => value;
 
-/** Any string. */
 export const text: ValueType<string> = { expected: "a text", parse: last, format: asWritten };
 
 /** Creates the type of strings that pass a check. */
@@ -34,7 +33,6 @@ export const auditPeriod = textIf(
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 
-/** The URL of a control plane. */
 export const controlPlaneUrl = textIf((value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   return url !== undefined && SCHEMES.includes(url.protocol) && url.host !== "";

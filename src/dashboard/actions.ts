@@ -1,12 +1,9 @@
 import { quoted } from "../control-plane/identity/openrc.js";
+import { errorMessage } from "../runtime/error-messages.js";
 import type { ServiceResponse } from "../runtime/http-server.js";
 import { errorResponse, jsonResponse } from "./responses.js";
+import { fillCommand } from "./wire/command-lines.js";
 import type { ActionBody, ActionResponse, DashboardAction } from "./wire/messages.js";
-
-/** `{host}` is replaced by the value of a field; `[--name {name}]` is omitted if its field is empty. */
-const PART = /\[([^\]]*)\]/g;
-
-const FIELD = /\{(\w+)\}/g;
 
 const MAX_BODY_CHARS = 64 * 1024;
 
@@ -52,7 +49,7 @@ export async function runAction(
     const lines = (done.lines ?? []).slice(0, MAX_LINES).map((line) => line.slice(0, MAX_LINE_CHARS));
     return jsonResponse(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionResponse);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return jsonResponse(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionResponse);
   } finally {
     refreshHost();
@@ -104,28 +101,13 @@ function wrongField({ fields }: DashboardAction, body: ActionBody): string | und
 
 /** Returns command lines with the values of fields, quoted for a shell. @internal */
 export function commandLines(lines: readonly string[], body: ActionBody): readonly string[] {
-  return lines.map((line) => filled(line, body, quoted));
+  return lines.map((line) => fillCommand(line, body, quoted, () => quoted("")));
 }
 
 /** Splits a command line into arguments. A field's value is always one argument, whatever characters it has. */
 export function wordsOf(line: string, body: ActionBody): readonly string[] {
   const values: string[] = [];
-  const marked = filled(line, body, (value) => `\0${values.push(value) - 1}\0`);
+  const mark = (value: string) => `\0${values.push(value) - 1}\0`;
+  const marked = fillCommand(line, body, mark, () => mark(""));
   return marked.split(" ").map((word) => word.replace(/\0(\d+)\0/g, (_, index) => values[Number(index)] ?? ""));
-}
-
-function filled(line: string, body: ActionBody, quote: (value: string) => string): string {
-  const getValue = (name: string): string | boolean => (Object.hasOwn(body, name) ? (body[name] ?? "") : "");
-  return line
-    .replace(PART, (_, part: string) => {
-      const names = [...part.matchAll(FIELD)].map(([, name = ""]) => name);
-      const isEmpty = names.some((name) => getValue(name) === "" || getValue(name) === false);
-      return isEmpty ? "" : part;
-    })
-    .replace(FIELD, (_, name: string) => {
-      const value = getValue(name);
-      return value === true ? "" : quote(String(value));
-    })
-    .replace(/ {2,}/g, " ")
-    .trim();
 }

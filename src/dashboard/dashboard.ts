@@ -171,9 +171,8 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
         return guarded(file);
       }
     }
-    return foreignFetch(request) === undefined
-      ? serveSameOrigin(request, first, name)
-      : errorResponse(403, foreignFetch(request) ?? "");
+    const foreignPage = foreignFetch(request);
+    return foreignPage === undefined ? serveSameOrigin(request, first, name) : errorResponse(403, foreignPage);
   }
 
   async function serveSameOrigin(request: ServiceRequest, first: string, name: string): Promise<ServiceResponse> {
@@ -196,13 +195,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       return followed.stream(request, session, { ...hello, actions, readOnly });
     }
     if (first === "servers" && method === "GET") {
-      const { store } = inside;
-      const life = serverLife(name, {
-        store,
-        consumers: watch.view.consumers,
-        observed: watch.view.observed,
-        flavorName: (id) => watch.view.flavors.nameOf(id),
-      });
+      const life = serverLife(name, inside.store, watch.view);
       return life === undefined ? errorResponse(404, `no server has the uuid ${name}`) : jsonResponse(200, life);
     }
     if (first === "requests" && method === "GET") {

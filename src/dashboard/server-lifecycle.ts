@@ -3,7 +3,7 @@ import type { Store } from "../control-plane/store/store.js";
 import type { Instance, InstanceActionEvent, Migration } from "../records/index.js";
 import type { Clock } from "../runtime/time.js";
 import type { Consumers } from "./rows/placement.js";
-import { migrationRow, serverRow } from "./rows/servers.js";
+import { type Flavors, migrationRow, serverRow } from "./rows/servers.js";
 import type { ConsumerRow, EventRow, LatestAction, ServerLife, ServerRow, StateRow } from "./wire/rows.js";
 
 interface ObservedServer {
@@ -87,17 +87,17 @@ export class ObservedStates {
 const MAX_ACTIONS = 200;
 
 export interface LifeSources {
-  readonly store: Store;
   /** Undefined if Placement is external. */
   readonly consumers: Consumers | undefined;
   readonly observed: ObservedStates;
-  readonly flavorName: (id: number | null) => string | null;
+  readonly flavors: Pick<Flavors, "nameOf">;
 }
 
 /** Returns the history of a server, deleted ones included, or undefined if it never existed. */
 export function serverLife(
   uuid: string,
-  { store, consumers, observed, flavorName }: LifeSources,
+  store: Store,
+  { consumers, observed, flavors }: LifeSources,
 ): ServerLife | undefined {
   const instance = store.instances.get(uuid, { readDeleted: true });
   if (instance === null) {
@@ -118,7 +118,7 @@ export function serverLife(
     server: serverRow(instance, store),
     deletedAt: instance.deleted === 0 ? null : instance.deletedAt,
     actions: rows,
-    migrations: migrations.map((migration) => migrationRow(migration, flavorName)),
+    migrations: migrations.map((migration) => migrationRow(migration, (id) => flavors.nameOf(id))),
     faults: fault === null ? [] : [{ at: fault.createdAt, message: explainedFault(fault), host: fault.host }],
     hosts: staysOf(instance, migrations, builtAt(instance, rows)),
     consumers: [uuid, ...migrations.map((migration) => migration.uuid)].flatMap(

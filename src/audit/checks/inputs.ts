@@ -138,7 +138,6 @@ export class SnapshotIndex {
     return this.snapshot.records.get(consumer);
   }
 
-  /** Returns the migration with this uuid. */
   migration(uuid: string): Migration | undefined {
     return this.#migrations.get(uuid);
   }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { HttpMethod } from "../../runtime/http.js";
+import type { HttpMethod, HttpResponse } from "../../runtime/http.js";
 import { detail, type ServiceClient } from "../cloud/service-client.js";
 import { inventoriesIn, readConsumer } from "../read/read-placement.js";
 import type { ConsumerRecord } from "../read/records.js";
@@ -117,10 +117,11 @@ function newerThan(uuid: string, assumed: number | null, is: number): Outcome | 
 }
 
 async function write(placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> {
-  const response = await placement.request(method, path, body === undefined ? {} : { body });
-  return response.status < 300
-    ? DONE
-    : rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
+  return outcomeOf(await placement.request(method, path, body === undefined ? {} : { body }));
+}
+
+function outcomeOf({ status, body }: HttpResponse): Outcome {
+  return status < 300 ? DONE : rejectedOutcome(`Placement responded ${status}${detail(body)}`);
 }
 
 /**
@@ -143,13 +144,11 @@ async function changeAllocations(placement: ServiceClient, { consumers }: Alloca
   }
   const bodies = consumers.map((change, index) => [change.uuid, bodyOf(change, found[index], version)] as const);
   const [only, more] = bodies;
-  const response =
+  return outcomeOf(
     only && more === undefined
       ? await placement.request("PUT", `/allocations/${only[0]}`, { version, body: only[1] })
-      : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) });
-  return response.status < 300
-    ? DONE
-    : rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
+      : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) }),
+  );
 }
 
 function changedSince(
@@ -211,9 +210,9 @@ async function createProvider(placement: ServiceClient, provider: ProviderState)
     }
   } else {
     const body = { uuid, name, ...(parent === null ? {} : { parent_provider_uuid: parent }) };
-    const response = await placement.request("POST", "/resource_providers", { body });
-    if (response.status >= 300) {
-      return rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
+    const created = await write(placement, "POST", "/resource_providers", body);
+    if (created.state === "refused") {
+      return created;
     }
   }
   const filled = await fill(placement, provider);
@@ -237,9 +236,9 @@ async function fill(placement: ServiceClient, provider: ProviderState): Promise<
     }
     const { generation } = await placement.get(`/resource_providers/${uuid}`);
     const guarded = { resource_provider_generation: asNumber(generation), ...body };
-    const response = await placement.request("PUT", `/resource_providers/${uuid}/${path}`, { body: guarded });
-    if (response.status >= 300) {
-      return rejectedOutcome(`Placement responded ${response.status}${detail(response.body)}`);
+    const written = await write(placement, "PUT", `/resource_providers/${uuid}/${path}`, guarded);
+    if (written.state === "refused") {
+      return written;
     }
   }
   return missing.length === 0 ? ALREADY : DONE;

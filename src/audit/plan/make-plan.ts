@@ -8,8 +8,6 @@ export interface ProviderDetails {
   readonly aggregates: readonly string[];
 }
 
-type DraftEdit = Edit;
-
 interface RemedyRequest {
   readonly finding: Finding;
   readonly remedy: ConsumerRemedy;
@@ -79,7 +77,7 @@ function settle(finding: Finding, retained: ReadonlySet<Finding>, done: Readonly
 const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is ProviderRemedy => !("consumer" in remedy);
 
 /** Returns whether a provider to delete would still have allocations after all other edits. */
-function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly DraftEdit[]): boolean {
+function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly Edit[]): boolean {
   if (remedy.kind !== "delete-provider") {
     return false;
   }
@@ -97,7 +95,7 @@ function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: reado
  * Counts the writes that remove all allocations of a consumer. Each raises the generation of every provider involved
  * (spec 5.4).
  */
-function countWipes(edits: readonly DraftEdit[]): ReadonlyMap<string, number> {
+function countWipes(edits: readonly Edit[]): ReadonlyMap<string, number> {
   const wipes = new Map<string, number>();
   for (const { action } of edits) {
     if (action.kind !== "allocations") {
@@ -123,7 +121,7 @@ function consumersIn(action: Action): readonly string[] {
  * Returns one edit per consumer, whatever was found about it. Consumers between which allocations are transferred share
  * one edit.
  */
-function editConsumers(findings: readonly Finding[], { records }: Snapshot): DraftEdit[] {
+function editConsumers(findings: readonly Finding[], { records }: Snapshot): Edit[] {
   const groups = groupByConsumer(findings);
   return [...new Set(groups.values())].flatMap((requests) => {
     const consumers = [...new Set(requests.flatMap(({ remedy }) => consumersOf(remedy)))];

@@ -7,6 +7,22 @@ import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numbe
 /** Maximum number of parallel requests. */
 export const CONCURRENCY = 24;
 
+/** Reads items concurrently, and reports the progress. */
+export function mapWithProgress<T, R>(
+  items: readonly T[],
+  what: string,
+  onProgress: OnProgress,
+  read: (item: T) => Promise<R>,
+): Promise<R[]> {
+  let done = 0;
+  return mapConcurrently(items, CONCURRENCY, async (item) => {
+    const found = await read(item);
+    done += 1;
+    onProgress(what, done, items.length);
+    return found;
+  });
+}
+
 /** A provider without the data that needs a request per provider. */
 export type BareProvider = Omit<Provider, "inventories">;
 
@@ -148,14 +164,9 @@ export async function readProviders(
   bare: Iterable<BareProvider>,
   onProgress: OnProgress,
 ): Promise<{ readonly providers: Map<string, Provider>; readonly consumers: Map<string, Consumer> }> {
-  const all = [...bare];
-  let done = 0;
-  const read = await mapConcurrently(all, CONCURRENCY, async (each) => {
-    const found = await readProvider(placement, each);
-    done += 1;
-    onProgress("resource providers", done, all.length);
-    return found;
-  });
+  const read = await mapWithProgress([...bare], "resource providers", onProgress, (each) =>
+    readProvider(placement, each),
+  );
   const found = read.filter((each) => each !== undefined);
   return {
     providers: new Map(found.map(({ provider }) => [provider.uuid, provider])),

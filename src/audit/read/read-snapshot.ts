@@ -10,7 +10,14 @@ import {
   readServers,
   readServices,
 } from "./read-compute.js";
-import { CONCURRENCY, listProviders, readConsumer, readProvider, readProviders } from "./read-placement.js";
+import {
+  CONCURRENCY,
+  listProviders,
+  mapWithProgress,
+  readConsumer,
+  readProvider,
+  readProviders,
+} from "./read-placement.js";
 import type {
   Amounts,
   Consumer,
@@ -93,13 +100,10 @@ async function readOwners(
   const { owners, unknownConsumers } = groupByOwner(snapshot);
   const records = new Map<string, ConsumerRecord>();
   const read = async (consumers: readonly Consumer[]): Promise<void> => {
-    let done = 0;
-    for (const record of await mapConcurrently(consumers, CONCURRENCY, async ({ uuid }) => {
-      const found = await readConsumer(placement, uuid);
-      done += 1;
-      onProgress("owners of consumers", done, consumers.length);
-      return found;
-    })) {
+    const found = await mapWithProgress(consumers, "owners of consumers", onProgress, ({ uuid }) =>
+      readConsumer(placement, uuid),
+    );
+    for (const record of found) {
       records.set(record.uuid, record);
     }
   };
@@ -198,13 +202,12 @@ export async function lookAgain(
     readConsumer(placement, uuid),
   );
   // Read after the allocations: if the allocations belong to a server, that server exists by now.
-  let done = 0;
-  const servers = await mapConcurrently(uuids, CONCURRENCY, async (uuid) => {
-    const server = await findServer(compute, uuid);
-    done += 1;
-    onProgress("suspects, a second time", done, uuids.length);
-    return [uuid, server] as const;
-  });
+  const servers = await mapWithProgress(
+    uuids,
+    "suspects, a second time",
+    onProgress,
+    async (uuid) => [uuid, await findServer(compute, uuid)] as const,
+  );
   return {
     ...first,
     now: clock.now(),

@@ -6,7 +6,7 @@ import { readPlan } from "../../audit/plan/plan-file.js";
 import { collect } from "../ui/command-line.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { ProgressBar } from "../ui/terminal.js";
-import { auditExitCode, type CloudContext, type CloudOptions, cloudOptions, inCloud } from "./audit-cloud.js";
+import { auditExitCode, type CloudContext, type CloudOptions, inCloud, withCloudOptions } from "./audit-cloud.js";
 
 interface ApplyOptions extends CloudOptions {
   readonly only: readonly string[];
@@ -26,10 +26,7 @@ export function applyCommand(): Command {
     .option("--only <uuid>", "the edits alone that change this consumer or provider; repeatable", collect, [])
     .option("--undo", "take the edits back: every allocation as it was")
     .option("--json", "the outcome of each edit as JSON");
-  for (const option of cloudOptions()) {
-    command.addOption(option);
-  }
-  return command.action(inCloud("apply", apply));
+  return withCloudOptions(command).action(inCloud("apply", apply));
 }
 
 async function apply({ cloud, runtime, terminal }: CloudContext, file: string, options: ApplyOptions): Promise<number> {

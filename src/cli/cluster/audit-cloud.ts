@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { Option } from "commander";
+import type { Command } from "commander";
 import { chooseCloud, localCloud } from "../../audit/cloud/choose-cloud.js";
 import type { CloudConfig } from "../../audit/cloud/cloud-config.js";
 import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
@@ -18,24 +18,20 @@ export interface CloudOptions {
   readonly novaManageExitCodes?: true;
 }
 
-/** Options that select the cloud, as OpenStack's clients name them, and the exit codes. */
-export function cloudOptions(): Option[] {
-  return [
-    new Option(
-      "--os-cloud <name>",
-      "a cloud of clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)",
-    ),
-    new Option("--os-region-name <name>", "the region whose endpoints are used"),
-    new Option("--os-interface <kind>", "public, internal or admin endpoints"),
-    new Option(
+/** Adds the options that select the cloud, as OpenStack's clients name them, and the exit codes. */
+export function withCloudOptions(command: Command): Command {
+  return command
+    .option("--os-cloud <name>", "a cloud of clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)")
+    .option("--os-region-name <name>", "the region whose endpoints are used")
+    .option("--os-interface <kind>", "public, internal or admin endpoints")
+    .option(
       "--state-dir <dir>",
       `the local cluster of this state directory, whatever OS_* variables say (without any: "${DEFAULT_STATE_DIR}")`,
-    ),
-    new Option(
+    )
+    .option(
       "--nova-manage-exit-codes",
       "exit codes of nova-manage placement audit: 3 found, 4 edits done, 1 failed or not reachable",
-    ),
-  ];
+    );
 }
 
 /** Exit codes of nova-manage's audit (spec 7.4), selected by `--nova-manage-exit-codes`. */

@@ -7,7 +7,7 @@ import { writePlan } from "../../audit/plan/plan-file.js";
 import { withFormerNames } from "../ui/former-names.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { ProgressBar } from "../ui/terminal.js";
-import { auditExitCode, type CloudContext, type CloudOptions, cloudOptions, inCloud } from "./audit-cloud.js";
+import { auditExitCode, type CloudContext, type CloudOptions, inCloud, withCloudOptions } from "./audit-cloud.js";
 import { guestsByHost } from "./reported-guests.js";
 
 interface AuditCommandOptions extends CloudOptions {
@@ -38,10 +38,7 @@ export function auditCommand(): Command {
       "--thorough",
       "ask for the owner of every consumer, not for sums, and in a local cluster for the guests of every hypervisor",
     );
-  for (const option of cloudOptions()) {
-    command.addOption(option);
-  }
-  return command.action(inCloud("audit", printAudit));
+  return withCloudOptions(command).action(inCloud("audit", printAudit));
 }
 
 function share(text: string): number {

@@ -20,20 +20,7 @@ export interface ControlPlaneFlags {
   readonly disableComputeServiceCheckForFfu?: true;
 }
 
-export type ControlPlaneConfig = Omit<
-  ControlPlaneOptions,
-  | "runtime"
-  | "digests"
-  | "keys"
-  | "directory"
-  | "port"
-  | "ironicNodes"
-  | "outside"
-  | "onHolder"
-  | "onRequest"
-  | "logRequests"
-  | "supervisor"
->;
+type ControlPlaneConfig = ReturnType<typeof controlPlaneOptions> & Pick<ControlPlaneOptions, "placement">;
 
 /**
  * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used. Ignores
@@ -61,14 +48,7 @@ export async function controlPlaneConfig(
  * Returns the options of a control plane with an embedded Placement.
  * @internal for tests
  */
-export function controlPlaneOptions({
-  defaults,
-  scheduler,
-  filterScheduler,
-  api,
-  quota,
-  workarounds,
-}: NovaConfig): ControlPlaneConfig {
+export function controlPlaneOptions({ defaults, scheduler, filterScheduler, api, quota, workarounds }: NovaConfig) {
   return {
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
     reportInterval: defaults.reportInterval,
@@ -98,7 +78,7 @@ export function controlPlaneOptions({
     auditPeriod: defaults.instanceUsageAuditPeriod,
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
-  };
+  } satisfies Partial<ControlPlaneOptions>;
 }
 
 const FFU = "disable_compute_service_check_for_ffu";

@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import { isClusterError } from "../../control-plane/cluster-error.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Snapshot } from "../../control-plane/snapshot/snapshot-file.js";
@@ -5,13 +6,34 @@ import { Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { openStoreToRead } from "../../control-plane/store/open-store.js";
 import { foldHosts } from "../../records/host-names.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { ask, canAsk } from "../ui/ask.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { interruptSignal } from "../ui/process-lifecycle.js";
 import type { Terminal } from "../ui/terminal.js";
 
 /** Maximum number of names of one kind in a list; further names are only counted. */
 const MAX_NAMES = 20;
+
+/** Returns whether stdin and stdout are terminals, so that the user can reply to a question. */
+const canAsk = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true;
+
+/** Asks a yes-or-no question. Other input, and the end of input, count as no. @param signal aborted: no */
+async function ask(question: string, signal: AbortSignal): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+  // While readline is active, Ctrl-C arrives here and not as a signal.
+  lines.on("SIGINT", () => lines.close());
+  try {
+    const reply = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);
+    return /^y(es)?$/i.test(reply.trim());
+  } catch (error) {
+    if (signal.aborted) {
+      return false;
+    }
+    throw error;
+  } finally {
+    lines.close();
+  }
+}
 
 /**
  * Asks for confirmation on a terminal; without one, rejects the command.

@@ -71,15 +71,9 @@ export function manageCommand(): Command {
 }
 
 function addHeal(parent: Command): void {
-  commandWith<HealFlags>(parent, "heal_allocations", HEAL_RETURN_CODES, (parts, flags) => {
-    const { maxCount, instance, cell, force = false, dryRun = false, verbose = false } = flags;
-    return healAllocations(parts, {
-      ...(maxCount === undefined ? {} : { maxCount }),
-      ...(instance === undefined ? {} : { instance }),
-      ...(cell === undefined ? {} : { cell }),
-      ...{ force, dryRun, verbose },
-    });
-  })
+  commandWith<HealFlags>(parent, "heal_allocations", HEAL_RETURN_CODES, (parts, flags) =>
+    healAllocations(parts, { force: false, dryRun: false, verbose: false, ...flags }),
+  )
     .description(
       "Creates the allocations that instances lack in Placement, from their flavors, and puts right whose they are.\n" +
         "Instances that a task is under way for are passed over, and what migrations hold is never created.",
@@ -116,13 +110,7 @@ function addSync(parent: Command): void {
 }
 
 function addNodeMove(parent: Command): void {
-  commandWith<NodeMoveFlags>(parent, "ironic_compute_node_move", "", (parts, flags) => {
-    const { ironicNodeUuid, destinationHost } = flags;
-    return ironicNodeMove(parts, {
-      ...(ironicNodeUuid === undefined ? {} : { ironicNodeUuid }),
-      ...(destinationHost === undefined ? {} : { destinationHost }),
-    });
-  })
+  commandWith<NodeMoveFlags>(parent, "ironic_compute_node_move", "", ironicNodeMove)
     .description("Gives a bare-metal node, with its instance, from a service that is forced down to another one.")
     .option("--ironic-node-uuid <uuid>", "the node")
     .option("--destination-host <host>", "the host of the service that takes it");

@@ -72,6 +72,7 @@ async function upOnce(
   { file, scenario, check, yes, ...flags }: UpOptions & FileFlags,
   { providedOptions, terminal, interrupt, children, isRestored }: UpPlace,
 ): Promise<number | StateToRestore> {
+  const files = new NodeFiles();
   let restore: StateToRestore | undefined;
   const down = new AbortController();
   const over = new AbortController();
@@ -85,11 +86,11 @@ async function upOnce(
   const options = described?.options ?? flags;
   const directory = stateDir(options.stateDir, process.cwd());
   if (check !== true) {
-    await ensureUsable(new NodeFiles(), directory);
-    await finishInterruptedRestore(directory, new NodeFiles());
+    await ensureUsable(files, directory);
+    await finishInterruptedRestore(directory, files);
   }
-  const settingsStore = new HostSettingsStore(new NodeFiles(), directory);
-  const before = await withBoundDrivers(new NodeFiles(), directory, await settingsStore.read());
+  const settingsStore = new HostSettingsStore(files, directory);
+  const before = await withBoundDrivers(files, directory, await settingsStore.read());
   const settings = settingsOf(options, before, (path) => resolve(path));
   const warn = (warning: string) => terminal.complain(`compute-cluster: warning: ${warning}`);
   for (const warning of listenWarnings(options)) {
@@ -110,7 +111,7 @@ async function upOnce(
   if (interrupt.aborted) {
     return ExitCode.ok;
   }
-  const downHosts = await readDownHosts(directory, new NodeFiles());
+  const downHosts = await readDownHosts(directory, files);
   const lines = new StatusLines(terminal, nodeTimers());
   const toStarter = new Batcher(nodeTimers(), STARTER_EVERY, (statuses: readonly ComponentStatus[]) => {
     // The starter displays only the last status of each component.
@@ -129,7 +130,7 @@ async function upOnce(
     settingsStore,
     supervisor: () => supervisor,
     plansOf: (added) => morePlans(added, { options, settings, directory, supervisor, cores: availableParallelism() }),
-    readAddition: (id) => readAddition(new NodeFiles(), directory, id),
+    readAddition: (id) => readAddition(files, directory, id),
     onStarted: (host) => reopened.add(host),
   });
   const supervisor: Supervisor = new Supervisor({
@@ -147,7 +148,7 @@ async function upOnce(
         isSaved = true;
         Promise.all([
           settingsStore.keep(CONTROL_PLANE, setting),
-          keepFlags(options, directory, new NodeFiles()),
+          keepFlags(options, directory, files),
           knownClusters().remember(directory),
         ]).catch((error: unknown) => warn(String(error)));
       }
@@ -185,8 +186,12 @@ async function upOnce(
     toStarter.flush();
     // All hosts have started, so idle processes from the state before are not needed.
     await children.end();
-    await forgetDownHosts(directory, new NodeFiles());
-    const place = {
+    await forgetDownHosts(directory, files);
+    await completeStartup({
+      options,
+      scenario,
+      described,
+      isRestored,
       supervisor,
       url,
       settingsStore,
@@ -198,8 +203,7 @@ async function upOnce(
       interrupt,
       ended: over.signal,
       downHosts,
-    };
-    await completeStartup({ options, scenario, described, isRestored }, place);
+    });
     leaveStarter();
   });
   try {

@@ -23,7 +23,6 @@ export interface UpHostsOptions {
   /** Returns the processes that serve these hosts with these settings. */
   readonly plansOf: (hosts: ReadonlyMap<string, HostSetting>) => readonly AgentPlan[];
   readonly readAddition: (id: string) => Promise<{ readonly hosts: readonly string[]; readonly setting: HostSetting }>;
-  /** Called when an operator has started a host. */
   readonly onStarted: (host: string) => Promise<void>;
   /**
    * Called before the reply to an operator's restore command. `snapshot` null: the state after the start.

@@ -49,16 +49,13 @@ interface Welcome {
 /** Maximum number of hosts that are listed with the reason why they do not serve. */
 const NAMED = 10;
 
-/** A completed start. */
-interface Started {
+/** A start of which all hosts serve that could be started. */
+interface Startup {
   readonly options: UpOptions;
   readonly scenario: string | undefined;
   readonly described: ClusterDescription | undefined;
   /** Whether it continued from a saved state. */
   readonly isRestored: boolean;
-}
-
-interface StartedPlace {
   readonly supervisor: Supervisor;
   /** The address of the control plane. */
   readonly url: string;
@@ -76,25 +73,11 @@ interface StartedPlace {
 }
 
 /**
- * Completes a start after all hosts serve that could be started. Waits until servers can be scheduled to them, plays the
- * scenario, saves the state for `reset`, and prints the next steps.
+ * Completes a start: waits until servers can be scheduled to its hosts, plays the scenario, saves the state for `reset`,
+ * and prints the next steps.
  */
-export async function completeStartup(
-  { options, scenario, described, isRestored }: Started,
-  {
-    supervisor,
-    url,
-    settingsStore,
-    settings,
-    directory,
-    lines,
-    terminal,
-    warn,
-    interrupt,
-    ended,
-    downHosts,
-  }: StartedPlace,
-): Promise<void> {
+export async function completeStartup(startup: Startup): Promise<void> {
+  const { options, scenario, described, isRestored, supervisor, directory, terminal } = startup;
   const reportStep = (say: string): void => {
     terminal.print(`- ${say}`);
     reportToStarter({ type: "up-step", say });
@@ -102,12 +85,12 @@ export async function completeStartup(
   // A cluster with its state elsewhere does not change the working directory.
   const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
   const externalUrl = (await readClusterInfo(new NodeFiles(), directory))?.externalUrl;
-  lines.pause();
-  const silent = await untilHeartbeats({ supervisor, directory, ended, warn, reportStep });
-  if (ended.aborted) {
+  startup.lines.pause();
+  const silent = await untilHeartbeats(startup, reportStep);
+  if (startup.ended.aborted) {
     return;
   }
-  const isLeftDown = ({ host, state }: HostProcess) => downHosts.get(host) === state;
+  const isLeftDown = ({ host, state }: HostProcess) => startup.downHosts.get(host) === state;
   const leftDown = supervisor.hosts.filter(isLeftDown);
   const missing = supervisor.hosts.flatMap((found) => {
     if (isLeftDown(found)) {
@@ -116,30 +99,29 @@ export async function completeStartup(
     const reason = silent.has(found.host) ? noHeartbeatText(found.host) : found.reason;
     return found.state === "serving" && !silent.has(found.host) ? [] : [{ ...found, reason }];
   });
-  const counted = [...settings].flatMap(([host, { added }]) =>
-    host === CONTROL_PLANE || host === IRONIC_HOST || added === true ? [] : [host],
-  );
-  let next = counted.length + 1;
-  while (settingsStore.get(`devstack${next}`) !== undefined || settings.has(`devstack${next}`)) {
-    next += 1;
-  }
-  // Suggest the settings of the last host.
-  const setting = settings.get(counted.at(-1) ?? "") ?? { configFiles: [] };
-  // A start with the file would remove the host again.
-  const another = described === undefined ? [`devstack${next}`, ...additionArguments(setting)] : undefined;
   const played =
     scenario === undefined || isRestored
       ? undefined
-      : await playNamed(scenario, options.stateDir, { onStep: reportStep, signal: interrupt });
+      : await playNamed(scenario, options.stateDir, { onStep: reportStep, signal: startup.interrupt });
   if (!isRestored) {
     // `reset` restores the requested state, including the scenario.
     await saveStart(directory);
   }
   const sample = await sampleServer(directory);
-  const where = placeText(options.stateDir);
-  const attached = !process.connected;
   const started = welcome(
-    { url, externalUrl, where, attached, directory, here, sample, another, missing, leftDown },
+    {
+      url: startup.url,
+      externalUrl,
+      where: placeText(options.stateDir),
+      attached: !process.connected,
+      directory,
+      here,
+      sample,
+      // A start with the file would remove the host again.
+      another: described === undefined ? anotherHost(startup) : undefined,
+      missing,
+      leftDown,
+    },
     terminal,
   );
   const text = played === undefined ? started : `${started}\n\n${played.text}`;
@@ -147,26 +129,33 @@ export async function completeStartup(
   if (described !== undefined) {
     await mirrorInPlacement(described, directory).catch((error: unknown) => {
       if (!supervisor.isStopping) {
-        warn(`the file's aggregates could not be added to Placement: ${errorMessage(error)}`);
+        startup.warn(`the file's aggregates could not be added to Placement: ${errorMessage(error)}`);
       }
     });
   }
   reportToStarter({ type: "up-started", text, missing, failed: played?.failed === true });
 }
 
+/** Returns arguments of `host add` that add a host like the last one. */
+function anotherHost({ settings, settingsStore }: Startup): readonly string[] {
+  const counted = [...settings].flatMap(([host, { added }]) =>
+    host === CONTROL_PLANE || host === IRONIC_HOST || added === true ? [] : [host],
+  );
+  let next = counted.length + 1;
+  while (settingsStore.get(`devstack${next}`) !== undefined || settings.has(`devstack${next}`)) {
+    next += 1;
+  }
+  return [`devstack${next}`, ...additionArguments(settings.get(counted.at(-1) ?? "") ?? { configFiles: [] })];
+}
+
 /**
  * Waits until servers can be scheduled to the serving hosts, or the cluster is stopping.
  * @returns the hosts without a heartbeat
  */
-async function untilHeartbeats({
-  supervisor,
-  directory,
-  ended,
-  warn,
-  reportStep,
-}: Pick<StartedPlace, "supervisor" | "directory" | "ended" | "warn"> & {
-  readonly reportStep: (say: string) => void;
-}): Promise<ReadonlySet<string>> {
+async function untilHeartbeats(
+  { supervisor, directory, ended, warn }: Startup,
+  reportStep: (say: string) => void,
+): Promise<ReadonlySet<string>> {
   const serving = supervisor.hosts.filter(({ state }) => state === "serving").map(({ host }) => host);
   let isReported = false;
   const onProgress = (waiting: readonly string[]): void => {

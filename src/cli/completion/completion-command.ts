@@ -23,7 +23,7 @@ interface Candidate {
   readonly about: string;
 }
 
-/** The possible completions of a line. `paths`: the shell also completes file names. */
+/** The possible completions of a line. `paths`: the shell also completes file names. @internal for tests */
 export interface Completion {
   readonly candidates: readonly Candidate[];
   readonly paths: boolean;
@@ -149,7 +149,6 @@ export async function printCompletion(line: string, load: (first: string) => Pro
   process.stdout.write([...lines, ...(paths ? [PATHS] : [])].map((text) => `${text}\n`).join(""));
 }
 
-/** Returns the script with which a shell requests completions from the program. */
 function completionScript(shell: Shell, program: string): string {
   return SCRIPTS[shell].replaceAll("PROGRAM", program).replaceAll("FUNCTION", `_${program.replaceAll("-", "_")}`);
 }
@@ -157,7 +156,7 @@ function completionScript(shell: Shell, program: string): string {
 /** A word of a line: backslashes escape outside of quotes, and the last quote may be open. */
 const WORD = /(?:\\.?|"[^"]*"?|'[^']*'?|[^\s"'\\])+/gs;
 
-/** Splits an unfinished line into words as a shell does. The last word is incomplete, and may be empty. */
+/** Splits an unfinished line into words as a shell does. The last word is incomplete, and may be empty. @internal */
 export function lineWords(line: string): readonly string[] {
   const words = [...line.matchAll(WORD)];
   const last = words.at(-1);
@@ -202,6 +201,7 @@ async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, string>): 
 /**
  * Returns the completions of a line, from the table of commands and options.
  * @param words after the program's name, the last one unfinished
+ * @internal for tests
  */
 export async function complete(program: Command, words: readonly string[], values: Values): Promise<Completion> {
   const last = words.at(-1) ?? "";

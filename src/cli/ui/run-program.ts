@@ -39,8 +39,8 @@ export function endProcess(code: number, program: string): void {
 }
 
 /**
- * Ignores a closed output pipe, as in `... --help
- * head -1`. If output fails for another reason, the command reports it and fails.
+ * Ignores a closed output pipe, as in `--help | head -1`. If output fails for another reason, the command reports it and
+ * fails.
  */
 function guardOutput(program: string): void {
   let lost = false;

@@ -17,7 +17,6 @@ export interface CloudSession {
   request(service: CloudService, method: HttpMethod, path: string, version: string, body?: unknown): Promise<unknown>;
 }
 
-/** @internal for tests */
 export class CloudRequestFailed extends Error {
   override readonly name = "CloudRequestFailed";
   readonly status: number;

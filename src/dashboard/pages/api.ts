@@ -1,3 +1,4 @@
+import { fillCommand, isEmptyValue } from "../wire/command-lines.js";
 import {
   type ActionBody,
   type ActionResponse,
@@ -56,37 +57,17 @@ const createFailure = (error: string): ActionResponse => ({
   requestId: null,
 });
 
-/** `[--host {dest}]` is omitted if its field is empty. */
-const PART = /\[([^\]]*)\]/g;
-
-const FIELD = /\{(\w+)\}/g;
-
 /**
  * Returns the command lines of an action with the values of its fields. A field without a value remains as `{host}`.
  */
 export function commandsOf({ commands }: DashboardAction, body: ActionBody): readonly string[] {
-  return commands.map((command) =>
-    command
-      .replace(PART, (_, part: string) =>
-        [...part.matchAll(FIELD)].some(([, name = ""]) => isEmpty(body[name])) ? "" : part,
-      )
-      .replace(FIELD, (match, name: string) => {
-        const value = body[name];
-        return value === true ? "" : isEmpty(value) ? match : quoted(String(value));
-      })
-      .replace(/ {2,}/g, " ")
-      .trim(),
-  );
+  return commands.map((command) => fillCommand(command, body, quoted, (field) => field));
 }
 
 /** Returns the labels of missing fields, or "" if the action can be sent. */
 export function missingOf({ fields }: DashboardAction, body: ActionBody): string {
-  const missing = fields.filter(({ name, required, type }) => required && type !== "flag" && isEmpty(body[name]));
+  const missing = fields.filter(({ name, required, type }) => required && type !== "flag" && isEmptyValue(body[name]));
   return missing.map(({ label }) => label).join(", ");
-}
-
-function isEmpty(value: string | boolean | undefined): boolean {
-  return value === undefined || value === "" || value === false;
 }
 
 function quoted(text: string): string {

@@ -38,7 +38,6 @@ export class Findings {
     this.#keys.clear();
   }
 
-  /** Replaces the findings about a subject. */
   replace(subject: string, found: readonly Finding[]): void {
     const before = this.#keys.get(subject) ?? [];
     const now = new Map(found);

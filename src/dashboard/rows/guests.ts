@@ -29,7 +29,6 @@ interface GuestsDeps {
   readonly ask: (host: string) => Promise<readonly GuestRow[]> | undefined;
   readonly clock: Pick<Clock, "now">;
   readonly timers: Pick<Timers, "after">;
-  /** Called after a host was read. */
   readonly onRead: (host: string) => void;
   /** Called when the faults of a host have changed. */
   readonly onFaults: (host: string) => void;

@@ -63,7 +63,6 @@ export class Consumers {
     };
   }
 
-  /** Returns the providers of the consumer's allocations. */
   providersOf(uuid: string): readonly string[] {
     const allocations = this.#placement.consumers.get(uuid)?.allocations ?? [];
     return [...new Set(allocations.map(({ inventory }) => inventory.provider.uuid))];

@@ -94,7 +94,6 @@ const ACTIONS: readonly ServerAction[] = [
   },
 ];
 
-/** Creates the Compute API actions for servers. */
 export function createServerActions(
   ask: AskCompute,
   imageIdOf: (name: string) => Promise<string>,
@@ -212,7 +211,6 @@ const SERVICE_CHANGES = [
   },
 ];
 
-/** Creates the Compute API actions for hosts. */
 export function createServiceActions(ask: AskCompute): readonly RunnableAction[] {
   const setService = async (host: unknown, changes: unknown): Promise<void> => {
     const query = `host=${encodeURIComponent(String(host))}&binary=nova-compute`;

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Servers } from "../../../runtime/http-server.js";
 import { packageFolder } from "../../ui/command-line.js";
 import type { ClusterState } from "../cluster-state.js";
@@ -48,7 +49,7 @@ export async function checkDatabase(load: () => Promise<unknown>): Promise<Findi
     await load();
     return { what: "database", outcome: "ok", found: `libsql for ${process.platform}-${process.arch}` };
   } catch (error) {
-    const found = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    const [found = ""] = errorMessage(error).split("\n");
     return { what: "database", outcome: "problem", found, advice: "install again, with optional dependencies: npm ci" };
   }
 }
@@ -70,7 +71,7 @@ export function checkPorts(servers: Servers, clusters: readonly ClusterState[]):
         ? {
             what,
             outcome: "warning",
-            found: error instanceof Error ? error.message : String(error),
+            found: errorMessage(error),
             advice: `--port ${Number(port) + 10000}, or --port 0 for any free one`,
           }
         : { what, outcome: "info", found: `taken by the cluster of ${owner.stateDir}`, advice: "--port 0 for another" };
@@ -81,10 +82,10 @@ export function checkPorts(servers: Servers, clusters: readonly ClusterState[]):
 
 const GIB = 1024 ** 3;
 
-/** Free bytes: PLENTY is enough for a few hosts for a day; below TOO_LITTLE a cluster cannot start. */
-const PLENTY = GIB;
+/** Free bytes that are enough for a few hosts for a day, and those below which a cluster cannot start. */
+const ENOUGH_BYTES = GIB;
 
-const TOO_LITTLE = GIB / 16;
+const MIN_BYTES = GIB / 16;
 
 /** @param place the folder of a cluster's state; it need not exist */
 export async function checkDisk(place: string): Promise<Finding> {
@@ -95,7 +96,7 @@ export async function checkDisk(place: string): Promise<Finding> {
       continue;
     }
     const free = found === undefined ? 0 : found.bavail * found.bsize;
-    const severity = free < TOO_LITTLE ? "problem" : free < PLENTY ? "warning" : "ok";
+    const severity = free < MIN_BYTES ? "problem" : free < ENOUGH_BYTES ? "warning" : "ok";
     const advice = "make room, or name another place with --state-dir";
     return {
       what,

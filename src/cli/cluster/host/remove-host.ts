@@ -5,20 +5,10 @@ import { errorMessage } from "../../../runtime/error-messages.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Timers } from "../../../runtime/time.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
-
-interface ServiceView {
-  readonly id: string;
-  readonly host: string;
-  readonly state: "up" | "down";
-  readonly status: "enabled" | "disabled";
-  readonly disabled_reason: string | null;
-  readonly forced_down: boolean;
-}
+import { COMPUTE_VERSION, changeService, computeServices, hasStatus, type ServiceView } from "../compute-services.js";
 
 /** The disabled reason of services whose hosts `up` was started without. */
 export const NOT_STARTED = "compute-cluster up was started without this host";
-
-const SERVICE_VERSION = "2.79";
 
 /** Maximum number of concurrent requests. */
 const CONCURRENT_REQUESTS = 16;
@@ -66,12 +56,12 @@ export async function removeHost(host: string, evacuate: boolean, parts: Removal
   }
   const isOurs = service.status === "enabled" || service.disabled_reason === REASON;
   if (service.status === "enabled") {
-    await change(session, service.id, disabled(REASON));
+    await changeService(session, service.id, disabled(REASON));
   }
   const servers = await serversOn(host, session);
   if (servers.length > 0 && !evacuate) {
     if (isOurs) {
-      await change(session, service.id, ENABLED);
+      await changeService(session, service.id, ENABLED);
     }
     throw notRemoved(
       `${host} has ${named(servers)}; move or delete ${servers.length === 1 ? "it" : "them"}, or evacuate them with --evacuate`,
@@ -97,7 +87,7 @@ interface ServerView {
 
 async function serversOn(host: string, session: CloudSession): Promise<readonly ServerView[]> {
   const path = `/servers/detail?all_tenants=True&limit=1000&host=${encodeURIComponent(host)}`;
-  return ((await session.request("compute", "GET", path, SERVICE_VERSION)) as { servers: ServerView[] }).servers;
+  return ((await session.request("compute", "GET", path, COMPUTE_VERSION)) as { servers: ServerView[] }).servers;
 }
 
 /**
@@ -107,7 +97,7 @@ async function serversOn(host: string, session: CloudSession): Promise<readonly 
 async function evacuateAll(host: string, service: ServiceView, parts: RemovalParts): Promise<void> {
   const { session, timers, progress } = parts;
   await stopAgent(host, parts);
-  await change(session, service.id, { forced_down: true });
+  await changeService(session, service.id, { forced_down: true });
   const attempted = new Map<string, string>();
   for (;;) {
     const left = await serversOn(host, session);
@@ -129,7 +119,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
         // Requested once: a server that is still here afterwards without a task state found no destination.
         attempted.set(id, "");
         try {
-          await session.request("compute", "POST", `/servers/${id}/action`, SERVICE_VERSION, { evacuate: {} });
+          await session.request("compute", "POST", `/servers/${id}/action`, COMPUTE_VERSION, { evacuate: {} });
         } catch (error) {
           attempted.set(id, errorMessage(error));
         }
@@ -171,9 +161,9 @@ async function stopAgent(host: string, { process, control }: RemovalParts): Prom
 /** @param force also removes allocations of servers that run elsewhere. @throws {CommandError} */
 async function deleteService({ id, host }: ServiceView, force: boolean, session: CloudSession): Promise<void> {
   try {
-    await session.request("compute", "DELETE", `/os-services/${id}${force ? "?force=true" : ""}`, SERVICE_VERSION);
+    await session.request("compute", "DELETE", `/os-services/${id}${force ? "?force=true" : ""}`, COMPUTE_VERSION);
   } catch (error) {
-    if (error instanceof Error && "status" in error && error.status === 404) {
+    if (hasStatus(error, 404)) {
       return;
     }
     throw notRemoved(`the compute service of ${host} cannot be deleted: ${errorMessage(error)}`);
@@ -184,13 +174,6 @@ function named(servers: readonly ServerView[]): string {
   const names = servers.slice(0, NAMED).map(({ name }) => name);
   const more = servers.length > NAMED ? [`${servers.length - NAMED} more`] : [];
   return `${servers.length} ${servers.length === 1 ? "server" : "servers"} (${[...names, ...more].join(", ")})`;
-}
-
-/** @param host only the service of this host; default: all services */
-async function computeServices(session: CloudSession, host?: string): Promise<readonly ServiceView[]> {
-  const only = host === undefined ? "" : `&host=${encodeURIComponent(host)}`;
-  const path = `/os-services?binary=nova-compute${only}`;
-  return ((await session.request("compute", "GET", path, SERVICE_VERSION)) as { services: ServiceView[] }).services;
 }
 
 /** Reads the services one by one if there are few hosts, since a complete list may have ten thousand entries. */
@@ -208,20 +191,16 @@ async function servicesOf(session: CloudSession, hosts: ReadonlySet<string>): Pr
 export async function disableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
   const services = await servicesOf(session, new Set(hosts));
   const enabled = services.filter(({ status }) => status === "enabled");
-  await mapConcurrently(enabled, CONCURRENT_REQUESTS, ({ id }) => change(session, id, disabled(NOT_STARTED)));
+  await mapConcurrently(enabled, CONCURRENT_REQUESTS, ({ id }) => changeService(session, id, disabled(NOT_STARTED)));
 }
 
 /** Enables the services that {@link disableServices} disabled, and no others. */
 export async function enableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
   const services = await servicesOf(session, new Set(hosts));
   const disabled = services.filter(({ disabled_reason: reason }) => reason === NOT_STARTED);
-  await mapConcurrently(disabled, CONCURRENT_REQUESTS, ({ id }) => change(session, id, ENABLED));
+  await mapConcurrently(disabled, CONCURRENT_REQUESTS, ({ id }) => changeService(session, id, ENABLED));
 }
 
 const ENABLED = { status: "enabled" };
 
 const disabled = (reason: string) => ({ status: "disabled", disabled_reason: reason });
-
-async function change(session: CloudSession, id: string, body: Readonly<Record<string, unknown>>): Promise<void> {
-  await session.request("compute", "PUT", `/os-services/${id}`, SERVICE_VERSION, body);
-}

@@ -230,7 +230,6 @@ async function nextHead(
   }
 }
 
-/** Returns the stems of the logs in a folder. */
 export async function logStems(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   const stems = names.map((name) => /^(.+)\.log(?:[.-]\d[\d-]*)?$/.exec(name)?.[1]);

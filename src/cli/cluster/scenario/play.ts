@@ -5,6 +5,7 @@ import type { HttpMethod } from "../../../runtime/http.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { withRuntime } from "../cluster-command.js";
+import { hasStatus } from "../compute-services.js";
 import { runOurs } from "../own-programs.js";
 import { courseText, readScenario, type Scenario } from "./read-scenario.js";
 import {
@@ -62,8 +63,7 @@ async function ask(
     await cloud.request(name, method as HttpMethod, target, version ?? SERVICES[name], resolvedBody);
     return expect === undefined || expect < 300 ? undefined : `${request} succeeded, expected ${expect}`;
   } catch (error) {
-    const status = error instanceof Error && "status" in error ? error.status : undefined;
-    return expect !== undefined && status === expect ? undefined : errorMessage(error);
+    return expect !== undefined && hasStatus(error, expect) ? undefined : errorMessage(error);
   }
 }
 

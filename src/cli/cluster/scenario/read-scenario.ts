@@ -35,7 +35,6 @@ interface ScenarioDeps {
 
 const ENDING = ".yaml";
 
-/** Returns the folder of this package's scenarios. */
 const folder = (): string => join(packageFolder(), "config", "scenarios");
 
 /** Returns the names of this package's scenarios. */

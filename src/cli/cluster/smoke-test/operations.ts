@@ -2,6 +2,7 @@ import type { HostSession } from "../../../conductor-client/port.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
+import { COMPUTE_VERSION, changeService, computeServices, hasStatus, type ServiceView } from "../compute-services.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
 
@@ -95,8 +96,6 @@ export interface SmokeTestResult extends SmokeTestOutcome {
   readonly calls: string;
 }
 
-const VERSION = "2.79";
-
 interface MigrationView {
   readonly id: number;
   readonly status: string;
@@ -109,7 +108,7 @@ interface MigrationView {
  */
 export async function abortIfRunning(session: CloudSession, server: string): Promise<boolean> {
   const path = `/servers/${server}/migrations`;
-  const { migrations } = (await session.request("compute", "GET", path, VERSION)) as {
+  const { migrations } = (await session.request("compute", "GET", path, COMPUTE_VERSION)) as {
     readonly migrations: readonly MigrationView[];
   };
   const running = migrations.find(({ status }) => status === "running");
@@ -117,10 +116,10 @@ export async function abortIfRunning(session: CloudSession, server: string): Pro
     return false;
   }
   try {
-    await session.request("compute", "DELETE", `${path}/${running.id}`, VERSION);
+    await session.request("compute", "DELETE", `${path}/${running.id}`, COMPUTE_VERSION);
   } catch (error) {
     // The migration ended in between; its status has the result.
-    if (!(error instanceof Error && "status" in error && (error.status === 400 || error.status === 404))) {
+    if (!hasStatus(error, 400, 404)) {
       throw error;
     }
   }
@@ -145,7 +144,7 @@ export async function evaluateAbort(
     return failure;
   }
   const path = `/os-migrations?instance_uuid=${server}&migration_type=live-migration`;
-  const { migrations } = (await session.request("compute", "GET", path, VERSION)) as {
+  const { migrations } = (await session.request("compute", "GET", path, COMPUTE_VERSION)) as {
     readonly migrations: readonly MigrationView[];
   };
   const newest = migrations.toSorted((one, other) => other.id - one.id)[0]?.status ?? "absent";
@@ -236,7 +235,7 @@ async function forcedUp(host: string, session: CloudSession): Promise<boolean> {
     await force(host, false, session);
     return true;
   } catch (error) {
-    if (error instanceof Error && "status" in error && error.status === 400) {
+    if (hasStatus(error, 400)) {
       return false;
     }
     throw error;
@@ -245,18 +244,11 @@ async function forcedUp(host: string, session: CloudSession): Promise<boolean> {
 
 async function force(host: string, down: boolean, session: CloudSession): Promise<void> {
   const { id } = await serviceOf(host, session);
-  await session.request("compute", "PUT", `/os-services/${id}`, VERSION, { forced_down: down });
+  await changeService(session, id, { forced_down: down });
 }
 
-async function serviceOf(
-  host: string,
-  session: CloudSession,
-): Promise<{ readonly id: string; readonly state: string }> {
-  const path = `/os-services?binary=nova-compute&host=${host}`;
-  const { services } = (await session.request("compute", "GET", path, VERSION)) as {
-    readonly services: readonly { readonly id: string; readonly state: string }[];
-  };
-  const [service] = services;
+async function serviceOf(host: string, session: CloudSession): Promise<ServiceView> {
+  const [service] = await computeServices(session, host);
   if (service === undefined) {
     throw new Error(`the cloud has no compute service of ${host}`);
   }

@@ -8,6 +8,7 @@ import { withFormerNames } from "../../ui/former-names.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
+import { COMPUTE_VERSION, computeServices } from "../compute-services.js";
 import { failHost, SMOKE_TEST_OPERATIONS, type SmokeTestResources, type SmokeTestResult } from "./operations.js";
 import { SmokeTest } from "./smoke-test.js";
 
@@ -139,7 +140,7 @@ async function placesOf(session: CloudSession): Promise<SmokeTestResources> {
     images: readonly ImageView[];
   };
   const image = images.find(({ image_type: type }) => type !== "snapshot" && type !== "backup") ?? images[0];
-  const listed = (await session.request("compute", "GET", "/flavors/detail", "2.79")) as {
+  const listed = (await session.request("compute", "GET", "/flavors/detail", COMPUTE_VERSION)) as {
     flavors: readonly FlavorView[];
   };
   const flavors = listed.flavors
@@ -156,9 +157,7 @@ async function placesOf(session: CloudSession): Promise<SmokeTestResources> {
 }
 
 async function hostsUp(session: CloudSession): Promise<number> {
-  const { services } = (await session.request("compute", "GET", "/os-services?binary=nova-compute", "2.79")) as {
-    services: readonly { readonly state: string; readonly status: string }[];
-  };
+  const services = await computeServices(session);
   return services.filter(({ state, status }) => state === "up" && status === "enabled").length;
 }
 
@@ -191,7 +190,6 @@ function linesOf(text: string): readonly TracedCall[] {
     .map((line) => JSON.parse(line) as TracedCall);
 }
 
-/** Returns whether any host of the state directory traces its driver. */
 export async function isTraced(files: Files, agents: string): Promise<boolean> {
   const found = await Promise.all(
     (await files.list(agents)).map((host) => files.stat(driverTraceFile(join(agents, host)))),

@@ -2,6 +2,7 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Clock, Timers } from "../../../runtime/time.js";
+import { COMPUTE_VERSION, hasStatus } from "../compute-services.js";
 import {
   abortIfRunning,
   evaluateAbort,
@@ -41,7 +42,6 @@ interface Server {
 
 const HOST = "OS-EXT-SRV-ATTR:host";
 
-const VERSION = "2.79";
 /** Milliseconds between two polls of a server. */
 const PAUSE = 50;
 
@@ -185,17 +185,17 @@ export class SmokeTest {
         imageRef: places.image,
         networks: "none",
       };
-      const made = await session.request("compute", "POST", "/servers", VERSION, { server });
+      const made = await session.request("compute", "POST", "/servers", COMPUTE_VERSION, { server });
       const { id } = (made as { readonly server: { readonly id: string } }).server;
       // Set before anything else can fail, so that the server is deleted at the end.
       this.#server = { id, status: "BUILD", "OS-EXT-STS:task_state": "scheduling", [HOST]: null };
       return;
     }
     const id = this.#server?.id ?? "";
-    const act = (body: unknown) => session.request("compute", "POST", `/servers/${id}/action`, VERSION, body);
+    const act = (body: unknown) => session.request("compute", "POST", `/servers/${id}/action`, COMPUTE_VERSION, body);
     switch (action) {
       case "delete":
-        return void (await session.request("compute", "DELETE", `/servers/${id}`, VERSION));
+        return void (await session.request("compute", "DELETE", `/servers/${id}`, COMPUTE_VERSION));
       case "evacuate":
         return void (await act({ evacuate: {} }));
       case "abort":
@@ -299,7 +299,7 @@ export class SmokeTest {
     try {
       return await this.#show(id);
     } catch (error) {
-      if (error instanceof Error && "status" in error && error.status === 404) {
+      if (hasStatus(error, 404)) {
         return undefined;
       }
       throw error;
@@ -307,7 +307,7 @@ export class SmokeTest {
   }
 
   async #show(id: string): Promise<Server> {
-    const response = await this.#options.session.request("compute", "GET", `/servers/${id}`, VERSION);
+    const response = await this.#options.session.request("compute", "GET", `/servers/${id}`, COMPUTE_VERSION);
     return (response as { readonly server: Server }).server;
   }
 
@@ -335,7 +335,7 @@ export class SmokeTest {
         await session.request("image", "DELETE", `/v2/images/${id}`, "2.0");
       }
     } catch (error) {
-      if (!(error instanceof Error && "status" in error && error.status === 404)) {
+      if (!hasStatus(error, 404)) {
         this.#leftovers.push(`images of server ${server}: ${errorMessage(error)}`);
       }
     }

@@ -42,7 +42,6 @@ interface RestorePlace {
   readonly runtime: Runtime;
   /** Prints progress; null prints none. */
   readonly terminal: Pick<Terminal, "complain"> | null;
-  /** The metadata of the snapshot. */
   readonly metadata: Pick<SnapshotMetadata, "hosts">;
   /** Skips the check for agents that the cluster did not start. */
   readonly yes: boolean;

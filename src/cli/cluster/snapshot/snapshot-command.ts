@@ -17,7 +17,7 @@ import { ownStore } from "../../../control-plane/store/open-store.js";
 import { destructive } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { type Column, renderTable } from "../../ui/table.js";
-import { type ClusterContext, inCluster, withStateDir } from "../cluster-command.js";
+import { type ClusterContext, clusterCommand, inCluster, withStateDir } from "../cluster-command.js";
 import { clusterState } from "../cluster-state.js";
 import { confirmLosses, lossesSince } from "../losses.js";
 import { placeText } from "../place.js";
@@ -25,7 +25,7 @@ import { putInPlace, restoreRunning } from "./cluster-restore.js";
 import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
 
 /** The context of each `snapshot` command. */
-export interface SnapshotContext extends ClusterContext {
+interface SnapshotContext extends ClusterContext {
   readonly snapshots: Snapshots;
 }
 
@@ -87,8 +87,24 @@ export function snapshotCommand(): Command {
   return command;
 }
 
+export function resetCommand(): Command {
+  return destructive(clusterCommand("reset"))
+    .summary("go back to the state after `up`: its hosts, and no servers but those that there were then")
+    .description(
+      "Puts the state in place that there was when `up` had started everything: what was made, added and broken since is gone. Hosts that " +
+        "were killed or stopped then are down again. A cluster that runs starts again with it, at the same address. " +
+        "Where servers or hosts go, it lists them on a terminal and asks, and requires --yes elsewhere.",
+    )
+    .option(
+      "--yes",
+      "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
+    )
+    .option("--start-hosts", START_HOSTS)
+    .action(inSnapshots((context, flags: RestoreFlags) => restore(null, context, flags)));
+}
+
 /** Returns an action that runs `work` with the snapshots of a cluster, after it has finished an interrupted restore. */
-export function inSnapshots<Arguments extends readonly unknown[]>(
+function inSnapshots<Arguments extends readonly unknown[]>(
   work: (context: SnapshotContext, ...args: Arguments) => Promise<number> | Promise<void>,
 ): ReturnType<typeof inCluster<Arguments>> {
   return inCluster(async (context, ...args: Arguments) => {
@@ -99,9 +115,9 @@ export function inSnapshots<Arguments extends readonly unknown[]>(
 }
 
 /** Help text of the flag of `restore` and `reset`. */
-export const START_HOSTS = "start hosts, too, that were killed, stopped or suspended when the state was saved";
+const START_HOSTS = "start hosts, too, that were killed, stopped or suspended when the state was saved";
 
-export interface RestoreFlags {
+interface RestoreFlags {
   readonly yes?: true;
   readonly startHosts?: true;
 }
@@ -157,7 +173,7 @@ async function save(name: string, context: SnapshotContext, yes: boolean): Promi
  * @param name null: the state after the start
  * @returns the exit code
  */
-export async function restore(
+async function restore(
   name: string | null,
   { directory, runtime, snapshots, terminal, stateDirOption }: SnapshotContext,
   flags: RestoreFlags,

@@ -122,7 +122,6 @@ export function certificatesIn(pem: string): readonly X509Certificate[] {
     .map(({ text }) => new X509Certificate(text));
 }
 
-/** Returns the private key of a PEM text; undefined if it has none. */
 function keyIn(pem: string): string | undefined {
   return blocks(pem).find(({ kind }) => kind.endsWith("PRIVATE KEY"))?.text;
 }

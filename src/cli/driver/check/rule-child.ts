@@ -106,7 +106,6 @@ export async function checkRules(): Promise<number> {
   });
 }
 
-/** Executes one order. */
 async function execute({ driver, options, verbose }: CheckedSetup, stop: AbortController, order: Order): Promise<void> {
   /** The method that the rule needs, and that did not return in an earlier rule. */
   let unreached: string | null = null;

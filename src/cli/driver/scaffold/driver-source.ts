@@ -1,4 +1,3 @@
-/** Returns the source of the driver class. */
 export function driverSource(name: string, className: string): string {
   return `import {
   type AvailableResource,

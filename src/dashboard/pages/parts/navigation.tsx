@@ -33,7 +33,6 @@ export function ViewHead({ title, figure, up, children }: HeadProps & { readonly
   );
 }
 
-/** A section with a heading. */
 export function Panel({ title, figure, children }: HeadProps) {
   return (
     <section class="panel">

@@ -33,7 +33,7 @@ it("a host has the server from the build until the move away, whenever the next 
   store.migrations.save(migration.id, { status: "finished" });
   await later();
   const observed = new ObservedStates(clock);
-  const life = serverLife(uuid, { store, consumers: undefined, observed, flavorName: () => null });
+  const life = serverLife(uuid, store, { consumers: undefined, observed, flavors: { nameOf: () => null } });
   expect(life?.hosts).toEqual([
     { host: "devstack1", from: built, to: moved },
     { host: "devstack2", from: moved, to: null },
