@@ -3,7 +3,7 @@ import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conduc
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
 import { SparseSet } from "../../runtime/collections.js";
-import type { Caller, HostMethod, InstanceMethod, PowerUpdate, RequestOf } from "../operations/flow/contract.js";
+import type { Caller, HostMethod, InstanceMethod, RequestOf } from "../operations/flow/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import type { AgentServices } from "../services.js";
 import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics, listGuests } from "./guest-reports.js";
@@ -194,17 +194,16 @@ async function hearEvents(
   const { ports, driver, conductor, host, logger } = services;
   for (const event of events) {
     if (event.name === "power-update") {
-      await applyPowerUpdate(services, { instanceUuid, requestId, target: event.tag });
+      const update = { instanceUuid, requestId, target: event.tag };
+      const updating = driver.onBehalf(instanceUuid, requestId, () => services.operations.updatePower(update));
+      await updating.catch((err: unknown) => {
+        logger.error(`power-update ${event.tag} failed`, { instance: instanceUuid, request_id: requestId, err });
+      });
       continue;
     }
     const taken = ports.events.deliver(instanceUuid, event);
-    logger.debug(
-      `${event.name} ${taken ? "delivered to a waiting operation" : "received; no operation waits for it"}`,
-      {
-        instance: instanceUuid,
-        tag: event.tag,
-      },
-    );
+    const what = taken ? "delivered to a waiting operation" : "received; no operation waits for it";
+    logger.debug(`${event.name} ${what}`, { instance: instanceUuid, tag: event.tag });
   }
   if (!events.some(({ name }) => name === "network-changed")) {
     return null;
@@ -223,13 +222,4 @@ async function hearEvents(
     logger.error("could not connect the changed network of an instance", { instance: instanceUuid, err });
   }
   return null;
-}
-
-async function applyPowerUpdate({ driver, operations, logger }: AgentServices, update: PowerUpdate): Promise<void> {
-  const { instanceUuid, requestId, target } = update;
-  try {
-    await driver.onBehalf(instanceUuid, requestId, () => operations.updatePower(update));
-  } catch (err) {
-    logger.error(`power-update ${target} failed`, { instance: instanceUuid, request_id: requestId, err });
-  }
 }

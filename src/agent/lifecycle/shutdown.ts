@@ -103,27 +103,14 @@ async function forgetEnded({ conductor, operations: { incoming } }: AgentService
   }
 }
 
-async function logged(services: AgentServices, purpose: string, work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    services.logger.warn(`could not ${purpose}`, { err: error });
-  }
+async function logged({ logger }: AgentServices, purpose: string, work: Promise<void>): Promise<void> {
+  await work.catch((err: unknown) => logger.warn(`could not ${purpose}`, { err }));
 }
 
 /** Returns false if `milliseconds` elapsed first. */
-async function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const cancel = timers.after(milliseconds, () => resolve(false));
-    work.then(
-      () => {
-        cancel();
-        resolve(true);
-      },
-      (error: unknown) => {
-        cancel();
-        reject(error);
-      },
-    );
+    work.finally(cancel).then(() => resolve(true), reject);
   });
 }

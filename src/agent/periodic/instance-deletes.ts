@@ -16,14 +16,9 @@ export async function runPendingDeletes(services: AgentServices): Promise<void> 
     filters: { deleted: true, softDeleted: false, host: services.host, cleaned: false },
   });
   for (const instance of instances) {
-    try {
-      await deleteFiles(services, instance);
-    } catch (error) {
-      services.logger.error("the files of a deleted instance could not be removed", {
-        instance: instance.uuid,
-        err: error,
-      });
-    }
+    await deleteFiles(services, instance).catch((err: unknown) => {
+      services.logger.error("the files of a deleted instance could not be removed", { instance: instance.uuid, err });
+    });
   }
 }
 
@@ -89,23 +84,13 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
 async function softDeletedAgain(
   { conductor, host, logger }: AgentServices,
   { uuid }: Instance,
-  request: string,
+  requestId: string,
 ): Promise<void> {
-  try {
-    await conductor.call(
-      "instance_save",
-      {
-        uuid,
-        changes: { vmState: "soft-delete" },
-        expectedTaskState: [null],
-        expectedVmState: ["error"],
-        expectedHost: host,
-      },
-      { requestId: request },
-    );
-  } catch (err) {
-    logger.info("the instance is not soft-deleted again", { instance: uuid, request_id: request, err });
-  }
+  const expected = { expectedTaskState: [null], expectedVmState: ["error" as const], expectedHost: host };
+  const write = { uuid, changes: { vmState: "soft-delete" as const }, ...expected };
+  await conductor.call("instance_save", write, { requestId }).catch((err: unknown) => {
+    logger.info("the instance is not soft-deleted again", { instance: uuid, request_id: requestId, err });
+  });
 }
 
 /**
@@ -134,18 +119,10 @@ export async function cleanUpRunningDeleted(services: AgentServices): Promise<vo
     services.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
       instance: instance.uuid,
     });
-    try {
-      if (action === "shutdown") {
-        await shutDown(services, instance);
-      } else if (action === "reap") {
-        await reap(services, instance);
-      }
-    } catch (error) {
-      services.logger.error(`could not ${action} the guest of a deleted instance`, {
-        instance: instance.uuid,
-        err: error,
-      });
-    }
+    const handle = action === "shutdown" ? shutDown : action === "reap" ? reap : undefined;
+    await handle?.(services, instance).catch((err: unknown) => {
+      services.logger.error(`could not ${action} the guest of a deleted instance`, { instance: instance.uuid, err });
+    });
   }
 }
 

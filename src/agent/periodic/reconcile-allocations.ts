@@ -167,18 +167,18 @@ async function endMove(
 async function giveBack(
   services: AgentServices,
   { instance, migration }: LeakInputs,
-  request: string,
+  requestId: string,
 ): Promise<boolean> {
   if (!instance || !migration) {
     return false;
   }
-  try {
-    await revertToSource(services, { instance, migration }, { requestId: request });
-    return true;
-  } catch (err) {
-    services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });
-    return false;
-  }
+  return revertToSource(services, { instance, migration }, { requestId }).then(
+    () => true,
+    (err: unknown) => {
+      services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });
+      return false;
+    },
+  );
 }
 
 /**
@@ -235,15 +235,13 @@ function isAbandoned({ runtime }: AgentServices, migration: Migration, instance:
 }
 
 async function hasGuest({ driver, logger }: AgentServices, instance: Instance): Promise<boolean | null> {
-  try {
-    return await driver.instanceExists(instance);
-  } catch (err) {
+  return driver.instanceExists(instance).catch((err: unknown) => {
     logger.warn("the driver could not determine whether an instance has a guest here", {
       instance: instance.uuid,
       err,
     });
     return null;
-  }
+  });
 }
 
 /**

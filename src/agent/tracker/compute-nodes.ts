@@ -155,15 +155,10 @@ export async function removeOrphans(
     if (listed.has(node)) {
       continue;
     }
-    try {
-      await removeOrphan(tracker, row, request);
-    } catch (err) {
-      // One node must not prevent the pass of the others (spec V22).
-      tracker.logger.error("could not check a compute node that the driver does not list", {
-        node,
-        err,
-      });
-    }
+    // One node must not prevent the pass of the others (spec V22).
+    await removeOrphan(tracker, row, request).catch((err: unknown) => {
+      tracker.logger.error("could not check a compute node that the driver does not list", { node, err });
+    });
   }
 }
 

@@ -55,14 +55,11 @@ export class ProgressSaver {
   }
 
   async #write(progress: LiveMigrationProgress): Promise<void> {
-    try {
-      await this.#context.conductor.call("migration_save", { id: this.#migrationId, changes: columnsOf(progress) });
-    } catch (err) {
-      this.#context.logger.debug("progress of a live migration could not be saved", {
-        migration: this.#migrationId,
-        err,
-      });
-    }
+    const { conductor, logger } = this.#context;
+    const write = { id: this.#migrationId, changes: columnsOf(progress) };
+    await conductor.call("migration_save", write).catch((err: unknown) => {
+      logger.debug("progress of a live migration could not be saved", { migration: this.#migrationId, err });
+    });
   }
 }
 
