@@ -118,19 +118,13 @@ export class Agent {
     }
   }
 
-  /**
-   * Drains the agent and closes its connections (spec 2.8, SIGTERM); guests keep running. Resolves when the state is
-   * `stopped` or `failed`.
-   */
+  /** Drains the agent and closes its connections (spec 2.8, SIGTERM); resolves in state `stopped` or `failed`. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
-  /**
-   * Stops after the driver became unreliable: disables the service with the reason, drains, and ends as `failed`. An
-   * agent that does not serve yet fails its start with the reason.
-   */
+  /** Stops after the driver became unreliable: disables the service, drains, and ends as `failed`. */
   giveUp(reason: Error): Promise<void> {
     if (this.#stopped === null && this.#state !== "failed") {
       this.#failure = reason;
@@ -282,10 +276,7 @@ async function preStart(services: AgentServices, service: Service): Promise<void
 
 function leaveNothing(): void {}
 
-/**
- * Disables the service after a driver failure, so that no new servers are scheduled to its host until an operator
- * enables it. Never throws.
- */
+/** Disables the service after a driver failure, until an operator enables it. Never throws. */
 async function disableService(
   { conductor, tracker, runtime, logger }: AgentServices,
   { id }: Service,

@@ -7,10 +7,7 @@ import { ignore } from "../ignore-errors.js";
 import { destroyOptions } from "../operations/flow/guest-options.js";
 import type { AgentServices } from "../services.js";
 
-/**
- * Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in `maximum_instance_delete_attempts` attempts
- * each at most.
- */
+/** Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in a limited number of attempts each. */
 export async function runPendingDeletes(services: AgentServices): Promise<void> {
   const instances = await services.conductor.call("instances_by_filters", {
     filters: { deleted: true, softDeleted: false, host: services.host, cleaned: false },
@@ -93,10 +90,7 @@ async function softDeletedAgain(
   });
 }
 
-/**
- * Spec 3.5: returns the instances with guests here that were deleted at least `running_deleted_instance_timeout`
- * seconds ago.
- */
+/** Spec 3.5: returns the instances with guests here, deleted `running_deleted_instance_timeout` seconds ago. */
 export async function findRunningDeleted(view: AgentView): Promise<readonly Instance[]> {
   const { runningDeletedInstanceTimeout } = view.config.defaults;
   const latest = view.runtime.clock.now() - runningDeletedInstanceTimeout * 1000;

@@ -76,10 +76,7 @@ interface Contradiction {
   readonly records: Readonly<Record<string, string>>;
 }
 
-/**
- * Allows a change of the driver, or rejects it: another driver would consider the guests gone. @throws
- * {ConfigRejectedError}
- */
+/** Another driver would consider the guests gone. @throws {ConfigRejectedError} unless a change is allowed */
 async function allowChange(view: AgentView, { before, hint, records }: Contradiction): Promise<void> {
   const { host, driver, changesDriver, logger } = view;
   const found = `host ${host} was served by ${before}; this agent has driver ${driver.name}`;

@@ -206,10 +206,7 @@ export async function awaitPlacement<T>(
   }
 }
 
-/**
- * Lists the evacuations and cold moves of this host that may have been interrupted, in one call. Their recoveries read
- * each record again first.
- */
+/** Lists the evacuations and cold moves of this host that may have been interrupted, in one call. */
 function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]> {
   const { migrationTypes, statuses } = coldMovesToList(true);
   return conductor.call("migrations_by_filters", {

@@ -46,10 +46,7 @@ export async function failInterruptedBuilds(services: AgentServices, builds: rea
   }
 }
 
-/**
- * Adds a fault, since the build may have been sent from another host, whose part succeeded: only the fault explains the
- * error.
- */
+/** Adds a fault, which alone explains the error: the build may have been sent from another host. */
 async function failBuild(services: AgentServices, { uuid, host, vmState, taskState }: Instance): Promise<void> {
   services.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
   const changes = { vmState: "error", taskState: null } as const;

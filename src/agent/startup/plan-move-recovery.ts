@@ -18,10 +18,7 @@ export interface MoveRecovery {
   readonly driver: "finish-revert" | "finish" | "abort" | "none";
   /** For `finish-revert` and `finish`. */
   readonly powerOn: boolean;
-  /**
-   * The second step, in Placement: returns the migration's allocations to the instance, deletes them, or claims the
-   * destination for the instance.
-   */
+  /** The second step, in Placement; `give-back` returns the migration's allocations to the instance. */
   readonly allocations: "give-back" | "drop-migration" | "claim-destination" | "none";
   /** The last step: the changes of both records, in one write. */
   readonly changes: InstanceChanges;

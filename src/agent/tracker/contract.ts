@@ -45,10 +45,7 @@ export interface MoveWrite {
   readonly expectedVmState?: readonly VmState[];
   readonly migration: Migration;
   readonly migrationChanges?: MigrationChanges;
-  /**
-   * True if the instance is on its way back to the source: this host no longer counts it, although the row still names
-   * it.
-   */
+  /** True if the instance returns to the source: this host no longer counts it, although the row names it. */
   readonly leaves?: boolean;
 }
 

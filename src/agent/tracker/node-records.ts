@@ -33,10 +33,7 @@ export function singleReader({ conductor, host }: TrackerState): ReadRecords {
   };
 }
 
-/**
- * Queries once for all nodes of the host, and again only after a write that changed the location of an instance, e.g. a
- * claim.
- */
+/** Queries once for all nodes, and again only after a write that changed the location of an instance. */
 export function batchReader({ conductor, host, binding }: TrackerState): ReadRecords {
   let epoch = -1;
   let loading: Promise<void> | null = null;

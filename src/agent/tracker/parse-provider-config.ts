@@ -20,10 +20,7 @@ const INVENTORY_KEYS = {
   allocation_ratio: { key: "allocationRatio", least: 0 },
 } as const;
 
-/**
- * Parses the entries of one file.
- * @throws {ProviderConfigException}
- */
+/** Parses the entries of one file. @throws {ProviderConfigException} */
 export function parseProviderConfig(file: string, text: string, logger: Logger): readonly ProviderConfig[] {
   const root = mapping(file, "the file", read(file, text));
   if (Object.hasOwn(root, SOURCE_FILE)) {

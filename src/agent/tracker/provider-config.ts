@@ -3,10 +3,7 @@ import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
 import { EVERY_COMPUTE_NODE, type ProviderConfig, TrackerError } from "./contract.js";
 
-/**
- * Adds the inventories and traits of provider.yaml to the providers of a tree (spec 4.9). One per agent: it remembers
- * missing providers.
- */
+/** Adds provider.yaml's inventories and traits to trees (spec 4.9). One per agent: remembers missing providers. */
 export class ProviderMerge {
   readonly #configs: readonly ProviderConfig[];
   readonly #logger: Logger;

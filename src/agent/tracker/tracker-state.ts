@@ -48,15 +48,9 @@ interface TrackerBinding {
   serviceId: number | null;
   /** The Service row's `disabled`; null: no row. Read again in each pass and claim. */
   disabled: boolean | null;
-  /**
-   * Incremented by each of the agent's writes that changes where an instance counts; records read before are then
-   * outdated.
-   */
+  /** Incremented by each write that changes where an instance counts; records read before are then outdated. */
   epoch: number;
-  /**
-   * Whether the control plane saves an instance's compute id; Nova before 2023.2 does not. True until a save shows
-   * otherwise.
-   */
+  /** False if the control plane does not save an instance's compute id, as Nova before 2023.2. */
   persistsComputeIds: boolean;
 }
 

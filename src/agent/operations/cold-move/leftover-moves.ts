@@ -19,17 +19,11 @@ import { bringGuestBack, failMove, type MoveProgress, returnAllocations } from "
 import { finishFailed } from "./resize-instance.js";
 import { finishRevertFailed, revertFailed } from "./revert-resize.js";
 
-/**
- * Move types whose source leaves flavors and allocations behind if it is killed after `confirmed` was written (spec 2.6
- * OPT).
- */
+/** Moves whose source leaves flavors and allocations if it is killed after it wrote `confirmed` (spec 2.6 OPT). */
 
 export const COLD: readonly MigrationType[] = ["migration", "resize"];
 
-/**
- * Returns the confirmed moves from this host that are not settled. `waits`: at least one of them can only be decided
- * later.
- */
+/** Returns the unsettled confirmed moves from this host. `waits`: another one can only be decided later. */
 export async function findUnsettled(
   services: OperationServices,
   confirmed: readonly Migration[],

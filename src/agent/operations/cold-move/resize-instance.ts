@@ -8,10 +8,10 @@ import { finishSource, flavorsOf, revertToSource } from "../flow/move-allocation
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   bringGuestBack,
+  changesOnFailure,
   failMove,
   heldByGuest,
   innerError,
-  isRollback,
   isTaken,
   type MoveProgress,
   returnAllocations,
@@ -170,13 +170,7 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
     await failMove(progress, null, error);
     return;
   }
-  const isRolledBack = isRollback(error) && restored;
-  const changes: InstanceChanges = {
-    ...(isRolledBack ? {} : { vmState: "error" }),
-    taskState: null,
-    newFlavor: null,
-  };
-  await failMove(progress, changes, error);
+  await failMove(progress, changesOnFailure(error, restored), error);
   throw innerError(error);
 }
 

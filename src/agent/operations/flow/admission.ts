@@ -85,10 +85,7 @@ export async function admit(
   return { rejected: { kind: kind ?? "gone", found, error: errorFor(instance, text) } };
 }
 
-/**
- * Runs {@link admit} for a caller that waits for a reply.
- * @throws {InstanceNotFound} UnexpectedTaskState: with the observed state and the expected one
- */
+/** Runs {@link admit} for a caller that waits for a reply. @throws {InstanceNotFound} UnexpectedTaskState */
 export async function demand(
   context: Pick<AgentContext, "conductor" | "host">,
   gate: Gate,

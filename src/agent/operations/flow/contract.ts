@@ -58,10 +58,7 @@ export interface OperationServices extends AgentContext {
 
 export type StepFaults = Pick<Faults, "hit">;
 
-/**
- * The caller that waits for the reply. It is checked again once the instance's lock is acquired, before anything is
- * done.
- */
+/** The caller that waits for the reply; checked again once the instance's lock is acquired. */
 export type Caller = Pick<RequestContext, "assertCallerWaiting">;
 
 /** One message that this host received. */

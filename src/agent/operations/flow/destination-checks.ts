@@ -28,10 +28,7 @@ export class OperationError extends PublicError {
   }
 }
 
-/**
- * The operations that bring a member of a server group to this host; upstream has not always checked the policy in all
- * of them.
- */
+/** The operations that bring a member of a server group here; upstream has not always checked all of them. */
 type Arrival = "build" | "evacuation" | "migration" | "unshelve";
 
 const BREAKS_POLICY: Readonly<Record<Arrival, QuirkName | null>> = {
@@ -67,10 +64,7 @@ export async function claimInGroup(
   });
 }
 
-/**
- * Checks the policy where no claim is visible to others: spec 6.9 row 5 for a live migration. @throws
- * {GroupAffinityViolation}
- */
+/** Spec 6.9 row 5 for a live migration, whose claim is not visible here. @throws {GroupAffinityViolation} */
 export async function requireGroupPolicy(services: OperationServices, instanceUuid: string): Promise<void> {
   const [node] = services.tracker.nodes().keys();
   if (node !== undefined && !isOff(services, "migration")) {
@@ -112,10 +106,7 @@ function brokenPolicy(group: GroupOnHost, host: string): string | null {
   }
 }
 
-/**
- * Checks that this host can serve an arriving instance.
- * @throws {ComputeResourcesUnavailable} it needs something that this host does not have
- */
+/** @throws {ComputeResourcesUnavailable} the instance needs something that this host does not have */
 export function assertServable({ unservable }: { readonly unservable?: string | undefined }): void {
   if (unservable !== undefined) {
     throw new ComputeResourcesUnavailable(`Insufficient compute resources: ${unservable}.`);

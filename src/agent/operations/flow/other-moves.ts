@@ -15,10 +15,7 @@ import type { AgentContext } from "../../context.js";
 
 type Asking = Pick<AgentContext, "conductor">;
 
-/**
- * Returns the providers of nodes from which the instance was evacuated and whose hosts have not cleaned up since: they
- * do that themselves.
- */
+/** Returns the providers of hosts from which the instance was evacuated, and which will clean up by themselves. */
 export async function residues(
   { conductor }: Asking,
   { uuid: instanceUuid, host }: Instance,
@@ -118,10 +115,7 @@ export function isSettledOn({ status, sourceCompute, destCompute }: Migration, h
   );
 }
 
-/**
- * Before a destination has claimed, only its host is known; its node is then the one on which the instance has
- * allocations.
- */
+/** Before a destination has claimed, its node is unknown: it is the one on which the instance has allocations. */
 export async function rootOf(
   { conductor }: Asking,
   host: string | null,

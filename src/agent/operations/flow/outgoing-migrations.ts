@@ -73,16 +73,10 @@ export class LiveMigrationAborted extends PublicError {
   }
 }
 
-/**
- * Interval between two checks of an accepted migration that no process works on, in milliseconds: its message may just
- * have arrived.
- */
+/** Milliseconds between two checks of an accepted migration that no process works on: its message may be arriving. */
 const POLL_INTERVAL_MS = 4_000;
 
-/**
- * The live migrations that this process runs as their source. A copy holds no lock: a delete stops it instead of
- * waiting for it.
- */
+/** The live migrations that this process runs as their source. A copy holds no lock, so that a delete can stop it. */
 export class OutgoingMigrations {
   readonly #context: AgentContext;
   readonly #queue: TaskQueue;
@@ -139,10 +133,7 @@ export class OutgoingMigrations {
     }
   }
 
-  /**
-   * Runs at most `max_concurrent_live_migrations` at a time. @throws the reason of the abort, if it is aborted while it
-   * is queued
-   */
+  /** Runs at most `max_concurrent_live_migrations` at a time. @throws the reason of an abort in the queue */
   async inTurn(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
     await this.#queue.run(work, entry.turn);
   }

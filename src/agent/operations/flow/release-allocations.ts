@@ -70,10 +70,7 @@ export interface Move {
   readonly migration: Migration;
 }
 
-/**
- * Removes all allocations of M. Returns false if it had none.
- * @throws AllocationDeleteFailed, also if Placement cannot be reached
- */
+/** Removes all allocations of M. Returns false if it had none. @throws AllocationDeleteFailed */
 export function deleteMigration(
   services: AgentContext,
   migration: Migration,

@@ -91,10 +91,7 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
   );
 }
 
-/**
- * Converts any rejection into one error, after which the conductor tries another host.
- * @throws MigrationPreCheckError; InstanceNotFound
- */
+/** Converts any rejection into MigrationPreCheckError, after which the conductor tries another host. */
 async function preCheck<T>(services: OperationServices, check: () => Promise<T>): Promise<T> {
   try {
     return await check();

@@ -54,10 +54,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
   },
 });
 
-/**
- * @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is not this
- * migration's
- */
+/** @throws {InvalidMigrationState} the instance has left the source: the guest is not this migration's */
 function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
   if (host === sourceCompute) {
     return;
@@ -69,10 +66,7 @@ function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migrati
   );
 }
 
-/**
- * Takes the instance over only from the source, and only while it migrates or is being deleted. A delete then continues
- * here, where the guest is.
- */
+/** Takes the instance over from the source while it migrates or is being deleted; a delete continues here. */
 async function takeOver(services: OperationServices, instance: Instance, migration: Migration): Promise<void> {
   const powerState = await services.driver.powerState(instance);
   const node = migration.destNode ?? services.host;

@@ -156,10 +156,7 @@ async function isOver({ services, instance, migration }: Flow): Promise<boolean>
   return moves.some((move) => move.id > migration.id && (hasEnded(move) || move.sourceCompute !== host));
 }
 
-/**
- * Row 8, fail: the source saves the records in the destination's place, and no longer counts the instance (V20); the
- * allocations of M stay.
- */
+/** Row 8, fail: the source saves the records, and no longer counts the instance (V20); the allocations of M stay. */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
   const { tracker } = flow.services;
   const { migration, instance } = flow;
@@ -183,10 +180,7 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
   }
 }
 
-/**
- * Row 9, fail: M leaks, and an operator must check it. Since the server arrived, users may have changed it; such
- * changes are not overwritten.
- */
+/** Row 9, fail: M leaks, and an operator must check it. Changes of users since the arrival are not overwritten. */
 async function recordError({ services, instance, migration, dest }: Flow): Promise<void> {
   const { uuid, vmState } = instance;
   const expected = { expectedHost: dest, expectedTaskState: [null], expectedVmState: [vmState] };

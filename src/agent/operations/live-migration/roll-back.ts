@@ -32,10 +32,7 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
 const METHOD = "rollback_live_migration_at_destination";
 type RemoveParams = ParamsOf<AgentMethods, typeof METHOD>;
 
-/**
- * Makes the destination remove its leftovers. An unreachable destination gets the request as a message, so that no part
- * of the guest remains there.
- */
+/** Makes the destination remove its leftovers. An unreachable destination gets the request as a message. */
 export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promise<void> {
   const { services, dest, instance, migration, data, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, destroyDisks, data, requestId };
