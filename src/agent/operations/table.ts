@@ -43,7 +43,7 @@ import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
 
 /** An operation on a guest of this host that begins in one of these task_states. */
 function onGuest<M extends InstanceMethod>(flow: AdmittedFlow<M>, ...tasks: readonly TaskState[]): Operation<M> {
-  return { lock: "instance", admission: { instance: "here", tasks }, flow };
+  return { admission: { instance: "here", tasks }, flow };
 }
 
 function asSource(...statuses: readonly MigrationStatus[]): Pick<AdmissionRule, "migration"> {
@@ -64,14 +64,12 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
   // An acknowledged delete always applies, whichever request has set the task_state since.
   terminate_instance: {
-    lock: "instance",
     stopsLiveMigration: true,
     admission: { instance: "here or nowhere", tasks: "any" },
     flow: TERMINATE_INSTANCE,
   },
   evacuate_instance: {
     event: "compute_rebuild_instance",
-    lock: "instance",
     admission: {
       instance: "elsewhere",
       tasks: ["rebuilding"],
@@ -83,35 +81,29 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   rebuild_instance: onGuest(REBUILD_INSTANCE, "rebuilding"),
 
   prep_resize: {
-    lock: "instance",
     admission: { instance: "anywhere", tasks: ["resize_prep"], ...asDestination("pre-migrating") },
     flow: PREP_RESIZE,
   },
   resize_instance: {
-    lock: "instance",
     admission: { instance: "here", tasks: ["resize_prep"], ...asSource("pre-migrating") },
     flow: RESIZE_INSTANCE,
   },
   finish_resize: {
-    lock: "instance",
     whileDraining: true,
     admission: { instance: "here", tasks: ["resize_migrated"], ...asDestination("post-migrating") },
     flow: FINISH_RESIZE,
   },
   confirm_resize: {
-    lock: "instance",
     // It has no task_state of its own: the request has set the migration's status. For a migration in error its
     // leftovers are removed.
     admission: { instance: "anywhere", tasks: "any", ...asSource("finished", "confirming", "error") },
     flow: CONFIRM_RESIZE,
   },
   revert_resize: {
-    lock: "instance",
     admission: { instance: "here", tasks: ["resize_reverting"], ...asDestination("reverting") },
     flow: REVERT_RESIZE,
   },
   finish_revert_resize: {
-    lock: "instance",
     admission: { instance: "anywhere", tasks: ["resize_reverting"], ...asSource("reverted") },
     flow: FINISH_REVERT_RESIZE,
   },
@@ -127,7 +119,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     flow: CHECK_SOURCE,
   },
   pre_live_migration: {
-    lock: "instance",
     admission: { instance: "elsewhere", tasks: ["migrating"], ...asDestination("preparing") },
     flow: PRE_LIVE_MIGRATION,
   },
@@ -139,13 +130,11 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
   // The guest is already there: its records follow it, even into a delete.
   post_live_migration_at_destination: {
-    lock: "instance",
     whileDraining: true,
     admission: { instance: "anywhere", tasks: "any", ...asDestination(...UNFINISHED_LIVE_MIGRATION) },
     flow: POST_AT_DESTINATION,
   },
   rollback_live_migration_at_destination: {
-    lock: "instance",
     whileDraining: true,
     admission: {
       instance: "elsewhere",
@@ -177,7 +166,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   shelve_instance: onGuest(SHELVE_INSTANCE, "shelving"),
   shelve_offload_instance: onGuest(SHELVE_OFFLOAD_INSTANCE, "shelving_offloading"),
   unshelve_instance: {
-    lock: "instance",
     admission: { instance: "nowhere", tasks: ["unshelving"], vmStates: ["shelved_offloaded"] },
     flow: UNSHELVE_INSTANCE,
   },
@@ -189,7 +177,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   soft_delete_instance: { ...onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"), stopsLiveMigration: true },
   restore_instance: onGuest(RESTORE_INSTANCE, "restoring"),
   set_admin_password: {
-    lock: "instance",
     admission: { instance: "here", tasks: ["updating_password"] },
     flow: SET_ADMIN_PASSWORD,
   },

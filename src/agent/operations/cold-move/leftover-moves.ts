@@ -1,6 +1,5 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import {
-  type ComputeNode,
   FINAL_MIGRATION_STATUSES,
   type Instance,
   instanceResources,
@@ -130,9 +129,10 @@ async function holdersHere(
 ): Promise<ReadonlyMap<string, Resources>> {
   const holders = new Map<string, Resources>();
   const requestId = newRequestId(context);
-  for (const name of new Set(moves.map(({ sourceNode }) => sourceNode))) {
+  const { conductor, host } = context;
+  for (const name of new Set(moves.flatMap(({ sourceNode }) => sourceNode ?? []))) {
     try {
-      const node = await nodeHere(context, name);
+      const node = await conductor.call("compute_node_get_by_host_and_node", { host, node: name });
       const held = node && (await context.placement.getAllocationsForProvider(node.uuid, { requestId }));
       for (const [consumer, resources] of held?.consumers ?? []) {
         holders.set(consumer, resources);
@@ -142,10 +142,6 @@ async function holdersHere(
     }
   }
   return holders;
-}
-
-async function nodeHere({ conductor, host }: AgentContext, node: string | null): Promise<ComputeNode | null> {
-  return node === null ? null : conductor.call("compute_node_get_by_host_and_node", { host, node });
 }
 
 interface SupersededMoveRule {

@@ -49,7 +49,7 @@ export interface AdmissionRejection {
   /** The records; null if the instance or the migration never existed. */
   readonly found: Found | null;
   /** The observed state and the expected one. */
-  readonly error: ConductorError | ConductorError;
+  readonly error: ConductorError;
 }
 
 /** The message's method, and its rule. */
@@ -190,11 +190,7 @@ function expectation({ instance, tasks, vmStates, migration }: AdmissionRule, re
   ].join(", ");
 }
 
-function errorFor(instance: Instance | null, text: string): AdmissionRejection["error"] {
-  if (instance?.deleted !== 0) {
-    return new ConductorError("InstanceNotFound", text);
-  }
-  return instance.taskState === "deleting"
-    ? new ConductorError("UnexpectedDeletingTaskState", text)
-    : new ConductorError("UnexpectedTaskState", text);
+function errorFor(instance: Instance | null, text: string): ConductorError {
+  const taken = instance?.taskState === "deleting" ? "UnexpectedDeletingTaskState" : "UnexpectedTaskState";
+  return new ConductorError(instance?.deleted === 0 ? taken : "InstanceNotFound", text);
 }

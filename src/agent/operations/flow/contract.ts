@@ -107,7 +107,8 @@ export type Lock = "instance" | "build" | "none";
 export interface Operation<M extends OperationName> {
   /** The event of the instance's action; default: `compute_` and the method. */
   readonly event?: string;
-  readonly lock: Lock;
+  /** Default: `instance`. */
+  readonly lock?: Lock;
   readonly admission: AdmissionRule;
   /** Stops the instance's running live migration from here, and waits for its end: the copy does not lock the instance. */
   readonly stopsLiveMigration?: true;

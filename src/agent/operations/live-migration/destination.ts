@@ -167,7 +167,7 @@ export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_
   handle: rollBack,
 };
 
-async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
+function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
   const { services, request, caller, event } = call;
   const { migrationId, instanceUuid } = request;
   return withActionEvent(services, event, async () => {
@@ -184,13 +184,15 @@ async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateDat
   });
 }
 
-/** @throws ObjectActionError if the guest is not here, with `reason: "no guest"` in its data */
-async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
-  const { services, request, caller, event } = call;
+/** Runs the end of a move to this host, with or without success. */
+async function endMove(
+  { services, request, caller, event }: Call<Exclude<IncomingMethod, "pre_live_migration">>,
+  work: () => Promise<unknown>,
+): Promise<null> {
   try {
     await withActionEvent(services, event, async () => {
       caller.assertCallerWaiting();
-      await runSteps(services, POST_STEPS, await receive(call, {}));
+      await work();
     });
     return null;
   } finally {
@@ -198,27 +200,26 @@ async function takeGuest(call: Call<"post_live_migration_at_destination">): Prom
   }
 }
 
-async function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
-  const { services, request, caller, event } = call;
-  try {
-    await withActionEvent(services, event, async () => {
-      caller.assertCallerWaiting();
-      const incoming = await receive(call, request.data);
-      try {
-        await runSteps(services, ROLLBACK_STEPS, incoming);
-      } catch (error) {
-        // A running guest is never removed without an explicit request.
-        if (error instanceof InstanceExists) {
-          throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
-        }
-        services.left.add(request.instanceUuid, () => removeUnwanted(incoming).catch(ignore(InstanceExists)));
-        throw error;
+/** @throws ObjectActionError if the guest is not here, with `reason: "no guest"` in its data */
+function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
+  return endMove(call, async () => runSteps(call.services, POST_STEPS, await receive(call, {})));
+}
+
+function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
+  const { services, request } = call;
+  return endMove(call, async () => {
+    const incoming = await receive(call, request.data);
+    try {
+      await runSteps(services, ROLLBACK_STEPS, incoming);
+    } catch (error) {
+      // A running guest is never removed without an explicit request.
+      if (error instanceof InstanceExists) {
+        throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
       }
-    });
-    return null;
-  } finally {
-    services.incoming.end(request.migrationId);
-  }
+      services.left.add(request.instanceUuid, () => removeUnwanted(incoming).catch(ignore(InstanceExists)));
+      throw error;
+    }
+  });
 }
 
 /** @throws InstanceNotFound, UnexpectedTaskState: this host may not process the request, or no longer */

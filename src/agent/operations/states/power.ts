@@ -113,38 +113,21 @@ function stateChange<M extends InstanceMethod>(
   method: M,
   task: TaskState,
   vmState: VmState,
-  act: (driver: DriverHost, instance: Instance) => Promise<void>,
+  act: "pause" | "unpause" | "suspend" | "resume" | "unrescue" | "powerOn",
 ) {
   return guestFlow(method, {
-    act: ({ services, instance }) => act(services.driver, instance),
+    act: ({ services, instance }) => services.driver[act](instance),
     record: ({ services, instance }) => record(services, instance, vmState, task),
   });
 }
 
-export const PAUSE_INSTANCE = stateChange("pause_instance", "pausing", "paused", (driver, instance) =>
-  driver.pause(instance),
-);
-
-export const UNPAUSE_INSTANCE = stateChange("unpause_instance", "unpausing", "active", (driver, instance) =>
-  driver.unpause(instance),
-);
-
-export const SUSPEND_INSTANCE = stateChange("suspend_instance", "suspending", "suspended", (driver, instance) =>
-  driver.suspend(instance),
-);
-
-export const RESUME_INSTANCE = stateChange("resume_instance", "resuming", "active", (driver, instance) =>
-  driver.resume(instance),
-);
-
-export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", "active", (driver, instance) =>
-  driver.unrescue(instance),
-);
-
+export const PAUSE_INSTANCE = stateChange("pause_instance", "pausing", "paused", "pause");
+export const UNPAUSE_INSTANCE = stateChange("unpause_instance", "unpausing", "active", "unpause");
+export const SUSPEND_INSTANCE = stateChange("suspend_instance", "suspending", "suspended", "suspend");
+export const RESUME_INSTANCE = stateChange("resume_instance", "resuming", "active", "resume");
+export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", "active", "unrescue");
 // Operations without a method in the driver contract only change the power, as in Nova's drivers without one.
-export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", (driver, instance) =>
-  driver.powerOn(instance),
-);
+export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", "powerOn");
 
 /** Saves the guest's state in the row. A start-up that completes an interrupted operation may find no task_state. */
 export async function record(
