@@ -71,7 +71,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
   const { clock, logger } = services.runtime;
   const searchOptions = { ...options, confirmed: options.confirmed || unsettled.since !== null };
   const { found, waits } = await findStuckMoves(services, searchOptions);
-  unsettled.lookedAt(options.before);
+  unsettled.checkedUntil(options.before);
   if (waits) {
     unsettled.note(clock.now());
   }

@@ -28,10 +28,10 @@ import type { PendingEvacuations } from "./pending-evacuations.js";
 import { checkServiceIdentity } from "./register-service.js";
 
 /** In milliseconds: a failed start notifies the scheduler as well, and must not be delayed by it. */
-const TIMEOUT = 10_000;
+const SCHEDULER_TIMEOUT_MS = 10_000;
 
 /** The delay between two attempts, in milliseconds. */
-const PAUSE = 2_000;
+const RETRY_DELAY_MS = 2_000;
 
 /** The interval between two log records, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
@@ -190,7 +190,7 @@ export async function awaitPlacement<T>(
   try {
     return await retry(timers, work, {
       attempts: Number.POSITIVE_INFINITY,
-      delay: () => PAUSE,
+      delay: () => RETRY_DELAY_MS,
       retryOn: (error) => isPlacementError(error, "ConnectFailure"),
       onRetry: ({ message }) => {
         const first = reason === null;
@@ -229,9 +229,9 @@ export async function syncSchedulerInfo(services: AgentServices, known?: readonl
     return;
   }
   try {
-    const instances = known ?? (await conductor.call("instances_by_host", { host }, { timeout: TIMEOUT }));
+    const instances = known ?? (await conductor.call("instances_by_host", { host }, { timeout: SCHEDULER_TIMEOUT_MS }));
     const instanceUuids = instances.map(({ uuid }) => uuid);
-    await conductor.call("sync_instance_info", { host, instanceUuids }, { timeout: TIMEOUT });
+    await conductor.call("sync_instance_info", { host, instanceUuids }, { timeout: SCHEDULER_TIMEOUT_MS });
   } catch (error) {
     logger.warn("could not notify the scheduler of this host's instances", { err: error });
   }

@@ -101,7 +101,7 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
     return;
   }
   const reschedules = retry && restored && !(error instanceof BuildAbortException);
-  if (reschedules && (await handedBack(progress, event, retry, error))) {
+  if (reschedules && (await requestsAnotherHost(progress, event, retry, error))) {
     return;
   }
   const changes = changesOnFailure(error, restored);
@@ -124,7 +124,7 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
  * @throws the error if the conductor may have accepted the move: the conductor then ends it, or a later check for stuck
  * moves finds it
  */
-async function handedBack(
+async function requestsAnotherHost(
   progress: PrepProgress,
   event: OpenEvent,
   retry: RetryInfo,

@@ -1,6 +1,6 @@
 import type { GroupOnHost } from "../../../conductor-client/methods/records.js";
 import type { QuirkName } from "../../../config/quirks.js";
-import { mostMembersOnHost } from "../../../records/index.js";
+import { type AllocationsByProvider, mostMembersOnHost } from "../../../records/index.js";
 import { PublicError } from "../../../runtime/error-messages.js";
 import { ComputeResourcesUnavailable } from "../../../virt/errors.js";
 import { hasQuirk } from "../../context.js";
@@ -44,6 +44,19 @@ interface Arriving {
   readonly serverGroup?: string | undefined;
 }
 
+/** Returns the instance's allocations: from the message, or else from Placement. */
+export async function heldAllocations(
+  services: OperationServices,
+  request: {
+    readonly instanceUuid: string;
+    readonly allocations: AllocationsByProvider | null;
+    readonly requestId: string;
+  },
+): Promise<AllocationsByProvider> {
+  const { instanceUuid, allocations, requestId } = request;
+  return allocations ?? (await services.placement.getAllocationsForConsumer(instanceUuid, { requestId })).allocations;
+}
+
 /**
  * Spec 6.9 rows 5 and 6: claims, then checks the server group's policy against the members on this host. Members of a
  * group are serialised, so that the first of two concurrent ones stays.
@@ -60,7 +73,7 @@ export async function claimInGroup(
   }
   await services.groups.run(serverGroup, async () => {
     await claim();
-    await look(services, instanceUuid, node);
+    await assertGroupPolicy(services, instanceUuid, node);
   });
 }
 
@@ -68,7 +81,7 @@ export async function claimInGroup(
 export async function requireGroupPolicy(services: OperationServices, instanceUuid: string): Promise<void> {
   const [node] = services.tracker.nodes().keys();
   if (node !== undefined && !isOff(services, "migration")) {
-    await look(services, instanceUuid, node);
+    await assertGroupPolicy(services, instanceUuid, node);
   }
 }
 
@@ -78,7 +91,7 @@ function isOff(services: OperationServices, arrival: Arrival): boolean {
 }
 
 /** @throws {GroupAffinityViolation} */
-async function look(services: OperationServices, instanceUuid: string, node: string): Promise<void> {
+async function assertGroupPolicy(services: OperationServices, instanceUuid: string, node: string): Promise<void> {
   const { conductor, host } = services;
   const group = await conductor.call("server_group_on_host", { instanceUuid, host, node });
   const broken = group === null ? null : brokenPolicy(group, host);

@@ -34,7 +34,7 @@ export class OutgoingMigration {
   aborted = false;
   /** Resolves when the live migration is over, with or without success. */
   readonly done: Promise<void>;
-  readonly #turn = new AbortController();
+  readonly #queueAbort = new AbortController();
   #end: () => void = () => {};
 
   constructor(instanceUuid: string, migrationId: number) {
@@ -46,8 +46,8 @@ export class OutgoingMigration {
   }
 
   /** Aborted when the migration leaves the queue. */
-  get turn(): AbortSignal {
-    return this.#turn.signal;
+  get queueSignal(): AbortSignal {
+    return this.#queueAbort.signal;
   }
 
   /** Removes it from the queue, or marks it to be stopped at the next step. Returns whether it was queued. */
@@ -56,7 +56,7 @@ export class OutgoingMigration {
     if (this.phase !== "queued") {
       return false;
     }
-    this.#turn.abort(new LiveMigrationAborted(this.migrationId));
+    this.#queueAbort.abort(new LiveMigrationAborted(this.migrationId));
     return true;
   }
 
@@ -134,8 +134,8 @@ export class OutgoingMigrations {
   }
 
   /** Runs at most `max_concurrent_live_migrations` at a time. @throws the reason of an abort in the queue */
-  async inTurn(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
-    await this.#queue.run(work, entry.turn);
+  async runQueued(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
+    await this.#queue.run(work, entry.queueSignal);
   }
 
   /** Saves that the guest runs on the destination while its memory is still being copied (spec 8.5). */

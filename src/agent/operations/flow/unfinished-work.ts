@@ -20,7 +20,7 @@ export class UnsettledMoves {
   }
 
   /** Everything until then was checked. */
-  lookedAt(before: number): void {
+  checkedUntil(before: number): void {
     if (this.#since !== null && this.#since <= before) {
       this.#since = null;
     }

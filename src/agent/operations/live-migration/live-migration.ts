@@ -26,7 +26,7 @@ async function liveMigration(call: Call<"live_migration">): Promise<ReplyOf<"liv
     withActionEvent(services, event, () =>
       recordingFault(services, instanceUuid, async () => {
         const flow = await accept(call, entry);
-        await inTurn(flow);
+        await runQueued(flow);
       }),
     ),
   );
@@ -60,19 +60,19 @@ async function accept(call: Call<"live_migration">, entry: OutgoingMigration): P
   });
 }
 
-async function inTurn(flow: Flow): Promise<void> {
+async function runQueued(flow: Flow): Promise<void> {
   const { entry, services } = flow;
   if (services.outgoing.closed) {
     await cancel(flow, "error");
     return;
   }
   try {
-    await services.outgoing.inTurn(entry, async () => {
+    await services.outgoing.runQueued(entry, async () => {
       entry.phase = "preparing";
       await migrate(flow);
     });
   } catch (error) {
-    if (!entry.turn.aborted || entry.phase !== "queued") {
+    if (!entry.queueSignal.aborted || entry.phase !== "queued") {
       throw error;
     }
     await cancel(flow, "cancelled");

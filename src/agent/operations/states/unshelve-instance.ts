@@ -6,10 +6,10 @@ import { ignore } from "../../ignore-errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
-import { assertServable, claimInGroup } from "../flow/destination-checks.js";
+import { assertServable, claimInGroup, heldAllocations } from "../flow/destination-checks.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, spawnOptions } from "../flow/guest-options.js";
-import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
+import { releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation, stepList } from "../flow/step-list.js";
 
 interface UnshelveProgress {

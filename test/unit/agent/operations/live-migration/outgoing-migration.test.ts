@@ -8,8 +8,8 @@ import {
 test("6.5 Abort: one that waits for its turn gives it up at once", () => {
   const entry = new OutgoingMigration("vm", 7);
   expect(entry.abort()).toBe(true);
-  expect(entry.turn.aborted).toBe(true);
-  expect(entry.turn.reason).toBeInstanceOf(LiveMigrationAborted);
+  expect(entry.queueSignal.aborted).toBe(true);
+  expect(entry.queueSignal.reason).toBeInstanceOf(LiveMigrationAborted);
 });
 
 test.each(["preparing", "running", "ending"] satisfies OutgoingPhase[])(
@@ -18,6 +18,6 @@ test.each(["preparing", "running", "ending"] satisfies OutgoingPhase[])(
     const entry = new OutgoingMigration("vm", 7);
     entry.phase = phase;
     expect(entry.abort()).toBe(false);
-    expect([entry.aborted, entry.turn.aborted]).toEqual([true, false]);
+    expect([entry.aborted, entry.queueSignal.aborted]).toEqual([true, false]);
   },
 );
