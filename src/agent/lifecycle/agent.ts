@@ -107,7 +107,8 @@ export class Agent {
       this.#enter("registering");
       const own = await this.#step(() => registerService(services, service, serviceVersion)); // row 4
       this.#enter("tracking");
-      await this.#step(() => preStart(services, own)); // row 5
+      await this.#step(async () => services.tracker.bindService(own)); // row 5
+      await this.#step(() => services.tracker.updateAvailableResource({ startup: true }));
       await this.#step(() => session.serve(agentHandlers(services, this.#tasks))); // row 6
       await this.#step(async () => this.#joinServiceGroup(services, own)); // row 7
       await this.#step(async () => this.#startPeriodics(services)); // row 8
@@ -266,12 +267,6 @@ export class Agent {
       }
     }
   }
-}
-
-/** Spec 2.1 row 5. */
-async function preStart(services: AgentServices, service: Service): Promise<void> {
-  services.tracker.bindService(service);
-  await services.tracker.updateAvailableResource({ startup: true });
 }
 
 function leaveNothing(): void {}

@@ -172,7 +172,11 @@ async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: Re
     return;
   }
   logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
-  const guard = tracker.options.unguardedNodeDelete ? await hostNow(tracker, row) : host;
+  let guard = host;
+  if (tracker.options.unguardedNodeDelete) {
+    // The node's current host, whichever it is, which makes the guard worthless.
+    guard = (await conductor.call("compute_node_get_by_uuid", { uuid: row.uuid }))?.host ?? row.host;
+  }
   const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host: guard });
   forgetNode(tracker, node);
   if (!destroyed) {
@@ -181,11 +185,6 @@ async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: Re
     return;
   }
   await deleteProvider(tracker, row, request);
-}
-
-/** Returns the node's current host, whichever it is, which makes the guard of the delete worthless. */
-async function hostNow(tracker: TrackerState, { uuid, host }: ComputeNode): Promise<string> {
-  return (await tracker.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }
 
 async function deleteProvider(tracker: TrackerState, row: ComputeNode, request: RequestContext): Promise<void> {

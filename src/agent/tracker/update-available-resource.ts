@@ -89,7 +89,11 @@ export async function updateAvailableResourceForNode(tracker: TrackerState, node
   const available = await tracker.driver.nodeIsAvailable(node);
   const request = { requestId: requestId(tracker) };
   const read = singleReader(tracker);
-  await guardNode(tracker, node, false, () => runNodePass(tracker, node, { startup: false, read, available, request }));
+  await guardNode(tracker, node, false, async () => {
+    const resources = await tracker.driver.getAvailableResource(node);
+    const options = { startup: false, read, available, request };
+    await tracker.lock.run(() => countAndUpdate(tracker, node, resources, options));
+  });
 }
 
 /** Lists the providers of many nodes while the hypervisor lists its nodes. Undefined: the pass lists them itself. */
@@ -214,14 +218,7 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
   tracker.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", { node, err });
 }
 
-/** Spec 4.4, step by step. The driver is called outside of the lock; everything else is one lock section. */
-async function runNodePass(tracker: TrackerState, name: string, options: NodePassOptions): Promise<void> {
-  const { driver } = tracker;
-  const resources = await driver.getAvailableResource(name); // 1
-  await tracker.lock.run(() => countAndUpdate(tracker, name, resources, options));
-}
-
-/** Runs the steps after step 1. The caller must hold the lock. */
+/** Spec 4.4, step by step after step 1, which calls the driver. The caller must hold the lock. */
 async function countAndUpdate(
   tracker: TrackerState,
   name: string,

@@ -61,7 +61,12 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
         await runSteps(services, STEPS, check);
         return check.data;
       } finally {
-        await cleanUpChecks(check);
+        const { made } = check;
+        if (made) {
+          await attempt(services, instance.uuid, "clean up after the checks of a live migration", () =>
+            services.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
+          );
+        }
       }
     }),
   );
@@ -78,16 +83,6 @@ async function checkSource(call: Call<"check_can_live_migrate_source">): Promise
       const { instance } = await demand(services, call, request);
       return services.driver.moves.checkCanLiveMigrateSource(instance, driverData(request.data));
     }),
-  );
-}
-
-/** Always follows the checks, even after a failure. */
-async function cleanUpChecks({ services, instance, made }: DestinationCheck): Promise<void> {
-  if (!made) {
-    return;
-  }
-  await attempt(services, instance.uuid, "clean up after the checks of a live migration", () =>
-    services.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
 }
 

@@ -51,7 +51,8 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
         try {
           await cleanSource(flow);
         } catch (error) {
-          services.left.add(instance.uuid, () => cleanSourceAgain(flow));
+          // Reads the instance again: it may have come back since, under another migration.
+          services.left.add(instance.uuid, async () => cleanSource({ ...flow, instance: await currentInstance(flow) }));
           throw error;
         }
       });
@@ -99,11 +100,6 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };
   logger.warn("the leftovers of a live migration on its source are kept", fields);
-}
-
-/** Reads the instance again: it may have come back since, under another migration. */
-async function cleanSourceAgain(flow: Flow): Promise<void> {
-  await cleanSource({ ...flow, instance: await currentInstance(flow) });
 }
 
 /** Row 8. If it fails, the migration continues: the guest is on the destination, so the records follow it. */

@@ -63,16 +63,12 @@ async function removeThere(flow: Flow, params: RemoveParams): Promise<void> {
   try {
     await callDestination(flow, METHOD, params);
   } catch (error) {
-    const two = error instanceof DestinationFailed && error.guestRuns && (await runsHere(flow));
-    if (!two) {
+    const runsThere = error instanceof DestinationFailed && error.guestRuns;
+    if (!runsThere || (await flow.services.driver.powerState(flow.instance)) !== POWER_STATES.running) {
       throw error;
     }
     await callDestination(flow, METHOD, { ...params, guestGoes: true });
   }
-}
-
-async function runsHere({ services, instance }: Flow): Promise<boolean> {
-  return (await services.driver.powerState(instance)) === POWER_STATES.running;
 }
 
 /** Saves both records in one write; for a deleted or vanishing instance only the migration's. */

@@ -35,9 +35,11 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
   },
   release: async (progress) => {
     const { services, instance, requestId } = progress;
-    const isRemoved = await removeAllocations(services, instance.uuid, requestId);
+    const options = { force: forcesDelete(services), requestId };
+    const removed = await insist(services, () => services.placement.deleteAllocation(instance.uuid, options));
     progress.gone = instance.host !== null;
-    if (!isRemoved) {
+    // Placement may have deleted them nevertheless.
+    if (removed === null) {
       throw createAllocationError(
         "AllocationDeleteFailed",
         instance.uuid,
@@ -88,12 +90,6 @@ async function terminate(
 
 /** A user's delete does not check the consumer generation (bug 1836754); a deferred one does (spec 5.5). */
 const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;
-
-/** Returns false if Placement does not respond. @throws AllocationDeleteFailed if Placement rejects it */
-async function removeAllocations(services: OperationServices, uuid: string, requestId: string): Promise<boolean> {
-  const options = { force: forcesDelete(services), requestId };
-  return (await insist(services, () => services.placement.deleteAllocation(uuid, options))) !== null;
-}
 
 /** Leaves the row, which counts again; the user may retry. */
 async function deleteFailed(services: OperationServices, instance: Instance, error: unknown): Promise<void> {

@@ -143,7 +143,8 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
   const { uuid } = instance;
-  if (taken && (await isBeingDeletedHere(services, uuid))) {
+  const now = taken ? await services.conductor.call("instance_get", { uuid }) : null;
+  if (now?.taskState === "deleting" && now.host === services.host) {
     return;
   }
   const released = await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
@@ -159,11 +160,6 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
     const changes = { ...UNPLACED, ...nowhere, taskState: null };
     await services.conductor.call("instance_save", { uuid, changes, ...tasks, ofRequest: request.requestId });
   }
-}
-
-async function isBeingDeletedHere(services: OperationServices, uuid: string): Promise<boolean> {
-  const now = await services.conductor.call("instance_get", { uuid });
-  return now?.taskState === "deleting" && now.host === services.host;
 }
 
 function withoutShelvedMark(instance: Instance): Readonly<Record<string, string>> {
