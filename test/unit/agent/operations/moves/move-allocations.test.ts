@@ -11,8 +11,8 @@ import { deleteMigration } from "../../../../../src/agent/operations/flow/releas
 import { createAllocationError } from "../../../../../src/placement-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";
-import { inventoryOf } from "../../../placement-client/bench.js";
-import { CHILD, CONSUMER_CONFLICT, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement-client/two-hosts.js";
+import { CONSUMER_CONFLICT, inventoryOf } from "../../../placement-client/bench.js";
+import { CHILD, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {
   type Case,
   CONTEXT,
