@@ -28,7 +28,7 @@ export interface BegunTask {
 }
 
 /** The changes that are saved in the same lock section as the abort (spec V20). */
-export interface ClaimAbort {
+interface ClaimAbort {
   readonly instance?: InstanceChanges;
   /** Set by a build and an unshelve; a move's claim is reverted whichever request owns the instance. */
   readonly expectedTaskState?: readonly (TaskState | null)[];

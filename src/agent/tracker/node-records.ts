@@ -239,7 +239,7 @@ export async function failMigration({ conductor }: TrackerState, { id, status }:
   return (await conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"))) !== undefined;
 }
 
-/** Returns the discrete resources of a move on this side; none until the claim has saved its context (bug 1849165). */
+/** Returns the discrete resources of a move on this side; none before the claim (bug 1849165). @internal */
 export function contextResources(
   instance: Instance,
   migration: Migration,

@@ -5,7 +5,7 @@ import type { ProviderMerge } from "./provider-config.js";
 import type { RatioOptions, TrackedNode } from "./tracked-node.js";
 import type { HostReservation } from "./usage.js";
 
-/** The options of nova.conf that the tracker reads (spec 4.10). */
+/** The options of nova.conf that the tracker reads (spec 4.10). @internal */
 export type TrackerOptions = Readonly<ReturnType<typeof trackerOptions>>;
 
 /** The state that the functions of one tracker share. */
