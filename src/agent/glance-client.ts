@@ -90,10 +90,10 @@ interface GlanceRequest {
 }
 
 /** The delay before a retry, in milliseconds, as in Nova. */
-const PAUSE = 1000;
+const RETRY_DELAY_MS = 1000;
 
 /** The max length of a response that is not an image, in characters. */
-const LONGEST = 1024 ** 2;
+const MAX_TEXT_LENGTH = 1024 ** 2;
 
 /** Client of the Image service's API v2, as far as an agent needs it. Streams the bytes. */
 export class GlanceClient implements ImageService {
@@ -185,7 +185,7 @@ export class GlanceClient implements ImageService {
           ...(signal === undefined ? {} : { signal }),
         });
         if (response.status === 401 && !renewed && again()) {
-          await textIn(response.body, LONGEST);
+          await textIn(response.body, MAX_TEXT_LENGTH);
           renewed = true;
           access.expire();
           continue;
@@ -193,7 +193,7 @@ export class GlanceClient implements ImageService {
         if (response.status !== 503 || failed >= retries || !again()) {
           return response;
         }
-        await textIn(response.body, LONGEST);
+        await textIn(response.body, MAX_TEXT_LENGTH);
       } catch (error) {
         if (!isUnanswered(error)) {
           throw error;
@@ -203,7 +203,7 @@ export class GlanceClient implements ImageService {
         }
       }
       failed += 1;
-      await timers.sleep(PAUSE, signal);
+      await timers.sleep(RETRY_DELAY_MS, signal);
     }
   }
 
@@ -251,9 +251,9 @@ async function expectStatus(response: TransferResponse, statuses: readonly numbe
   if (statuses.includes(response.status)) {
     return response.status === 200 && response.headers["content-type"]?.startsWith(BYTES)
       ? ""
-      : textIn(response.body, LONGEST);
+      : textIn(response.body, MAX_TEXT_LENGTH);
   }
-  const text = (await textIn(response.body, LONGEST))
+  const text = (await textIn(response.body, MAX_TEXT_LENGTH))
     .replace(/<[^>]*>/g, " ")
     .replace(/\s+/g, " ")
     .trim();

@@ -14,10 +14,7 @@ export class HostLeaseLost extends PublicError {
   }
 }
 
-/**
- * Acquires the host's lease (spec 2.4 G6), so that of two running agents of one host only one acts.
- * @throws {StartRejectedError}
- */
+/** Acquires the host's lease (spec 2.4 G6): of two agents of one host only one acts. @throws {StartRejectedError} */
 export async function acquireHostLease(context: AgentContext): Promise<void> {
   try {
     await context.conductor.acquireLease();

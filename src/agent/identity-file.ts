@@ -18,26 +18,19 @@ export interface IdentityFileOptions {
 
 /** The host's stable uuid, in a file named `compute_id` (spec 2.3). */
 export class IdentityFile {
-  readonly #files: Files;
-  readonly #random: Random;
-  readonly #folders: readonly string[];
-  readonly #statePath: string;
+  readonly #options: IdentityFileOptions;
   #found: { readonly uuid: string; readonly path: string } | null = null;
   /** Returned to callers, but not on disk until the ownership guard has passed. */
   #provisional: string | null = null;
   #writable = false;
 
   constructor(options: IdentityFileOptions) {
-    this.#files = options.files;
-    this.#random = options.random;
-    this.#statePath = options.statePath;
-    const folders = options.configFiles.map((file) => file.replace(/\/[^/]*$/, "") || "/");
-    this.#folders = [...new Set([...folders, options.statePath])];
+    this.#options = options;
   }
 
   /** The path at which a new file would be written. */
   get path(): string {
-    return `${this.#statePath}/${FILE_NAME}`;
+    return `${this.#options.statePath}/${FILE_NAME}`;
   }
 
   /** Returns the uuid and its file; null: there is no file. @throws {StartRejectedError} */
@@ -46,7 +39,9 @@ export class IdentityFile {
       return this.#found;
     }
     const found: { uuid: string; path: string }[] = [];
-    for (const folder of this.#folders) {
+    const { configFiles, statePath } = this.#options;
+    const folders = configFiles.map((file) => file.replace(/\/[^/]*$/, "") || "/");
+    for (const folder of new Set([...folders, statePath])) {
       const path = `${folder}/${FILE_NAME}`;
       const text = await this.#read(path);
       if (text !== undefined) {
@@ -78,7 +73,7 @@ export class IdentityFile {
     if (found) {
       return found.uuid;
     }
-    this.#provisional ??= this.#random.uuid();
+    this.#provisional ??= this.#options.random.uuid();
     const handedOut = this.#provisional;
     if (this.#writable) {
       await this.write(handedOut);
@@ -102,7 +97,7 @@ export class IdentityFile {
   /** Makes the uuid the host's. @throws {StartRejectedError} the file exists, or could not be written */
   async write(uuid: string): Promise<void> {
     try {
-      await this.#files.create(this.path, `${uuid}\n`);
+      await this.#options.files.create(this.path, `${uuid}\n`);
     } catch (error) {
       if (!(error instanceof FileFailure)) {
         throw error;
@@ -122,7 +117,7 @@ export class IdentityFile {
 
   async #read(path: string): Promise<string | undefined> {
     try {
-      return await this.#files.readIfPresent(path);
+      return await this.#options.files.readIfPresent(path);
     } catch (error) {
       if (!(error instanceof FileFailure)) {
         throw error;
@@ -169,20 +164,16 @@ interface DriverRecordOptions {
 /** The record of the driver that runs a host's guests, in a file of `state_path` (spec 2.4 g). */
 export class DriverRecord {
   readonly path: string;
-  readonly #files: Files;
-  readonly #logger: Logger;
-  readonly #driver: RecordedDriver;
+  readonly #options: DriverRecordOptions;
 
-  constructor({ files, logger, host, statePath, driver }: DriverRecordOptions) {
-    this.path = driverRecordPath(statePath, host);
-    this.#files = files;
-    this.#logger = logger;
-    this.#driver = driver;
+  constructor(options: DriverRecordOptions) {
+    this.path = driverRecordPath(options.statePath, options.host);
+    this.#options = options;
   }
 
   /** Reads the record; undefined if there is none. @throws {FileFailure} {@link NotADriverRecord} */
   read(): Promise<RecordedDriver | undefined> {
-    return readDriverRecord(this.#files, this.path);
+    return readDriverRecord(this.#options.files, this.path);
   }
 
   /**
@@ -190,17 +181,17 @@ export class DriverRecord {
    * anyway, and the next start uses the node's record again.
    */
   async write(): Promise<void> {
-    const { name, computeDriver } = this.#driver;
-    const text = `${name}\n${computeDriver}\n`;
+    const { files, logger, driver } = this.#options;
+    const text = `${driver.name}\n${driver.computeDriver}\n`;
     try {
-      if ((await this.#files.readIfPresent(this.path)) !== text) {
-        await this.#files.write(this.path, text);
+      if ((await files.readIfPresent(this.path)) !== text) {
+        await files.write(this.path, text);
       }
     } catch (error) {
       if (!(error instanceof FileFailure)) {
         throw error;
       }
-      this.#logger.warn("could not record the name of this host's driver", { err: error });
+      logger.warn("could not record the name of this host's driver", { err: error });
     }
   }
 }

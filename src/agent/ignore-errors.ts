@@ -3,10 +3,7 @@ import { type ConductorErrorCode, isConductorError } from "../conductor-client/e
 /** An error of the conductor by its code, any other by its class. */
 type ErrorKind = ConductorErrorCode | (abstract new (...args: never) => Error);
 
-/**
- * Creates a callback for `catch` that ignores these errors, and rethrows all others.
- * @param report called with an ignored error
- */
+/** Creates a callback for `catch` that ignores these errors, after a report of them, and rethrows all others. */
 export function ignore(
   kinds: ErrorKind | readonly ErrorKind[],
   report?: (error: unknown) => void,

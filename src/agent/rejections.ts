@@ -94,10 +94,7 @@ type RejectionCodeOf<Name extends string> = {
   [Code in RejectionCode]: (typeof REJECTIONS)[Code]["error"] extends Name ? Code : never;
 }[RejectionCode];
 
-/**
- * Errors of other layers that end a start. The conductor's errors result from a write, so earlier writes may have
- * succeeded.
- */
+/** Errors of other layers that end a start. The conductor's result from a write: earlier writes may have succeeded. */
 const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RejectionCode; readonly untouched: boolean }>> = {
   ServiceTooOld: { code: "service-too-old", untouched: false },
   HostLeaseHeld: { code: "host-lease-held", untouched: false },

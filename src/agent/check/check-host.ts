@@ -21,7 +21,7 @@ export interface HostCheck extends ReadOnlyViewOptions {
 }
 
 /** The max number of node names and conflicts in a message. */
-const FEW = 3;
+const MAX_LISTED = 3;
 
 /** Checks the host's records, hypervisor and providers, and whether they match each other. Changes nothing. */
 export async function checkHost(options: HostCheck): Promise<readonly CheckPart[]> {
@@ -116,7 +116,7 @@ async function checkHypervisor(view: AgentView): Promise<CheckPart> {
 
 /** Returns `node a`, or `4 nodes a, b, c, …`. */
 function countNames(noun: string, names: readonly string[]): string {
-  const summary = names.slice(0, FEW).join(", ") + (names.length > FEW ? ", …" : "");
+  const summary = names.slice(0, MAX_LISTED).join(", ") + (names.length > MAX_LISTED ? ", …" : "");
   return `${names.length === 1 ? noun : `${names.length} ${noun}s`} ${summary}`;
 }
 
@@ -128,12 +128,12 @@ async function checkProviders(view: AgentView): Promise<CheckPart> {
   }
   const { present, absent, conflicts } = await compareProviders(view, nodes);
   if (conflicts.length > 0) {
-    const listedConflicts = conflicts.slice(0, FEW);
+    const listedConflicts = conflicts.slice(0, MAX_LISTED);
     return part(
       "provider",
       "degraded",
       listedConflicts.map(({ found }) => found).join("; ") +
-        (conflicts.length > FEW ? `; ${conflicts.length} in all` : ""),
+        (conflicts.length > MAX_LISTED ? `; ${conflicts.length} in all` : ""),
       listedConflicts.map(({ hint }) => hint).join("; "),
     );
   }

@@ -99,10 +99,7 @@ async function settleRecord(services: AgentServices, record: EvacuationRecord, r
   );
 }
 
-/**
- * Returns false if this host's allocations could not be removed, so that the record must stay for the next attempt
- * (spec 3.3 GAP-a).
- */
+/** Returns false if the allocations are not removed: the record stays for the next attempt (spec 3.3 GAP-a). */
 async function stripAllocations(services: AgentServices, record: EvacuationRecord, request: string): Promise<boolean> {
   const { migration, node } = record;
   if (node === null) {

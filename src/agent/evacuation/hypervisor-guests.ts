@@ -32,7 +32,9 @@ export async function countForeignGuests(
   const suspects = instances.filter(
     ({ uuid, host, deleted }) => deleted === 0 && host !== services.host && !evacuated.has(uuid),
   );
-  const moving = suspects.length === 0 ? new Set<string>() : await movingInstances(services);
+  const filters = { host: services.host, statuses: UNFINISHED_MIGRATION_STATUSES };
+  const moves = suspects.length === 0 ? [] : await services.conductor.call("migrations_by_filters", { filters });
+  const moving = new Set(moves.map(({ instanceUuid }) => instanceUuid));
   const foreign = suspects.filter(({ uuid }) => !moving.has(uuid));
   for (const { uuid, host } of foreign) {
     services.logger.warn("a guest on this hypervisor belongs to another host; it is left alone", {
@@ -44,12 +46,6 @@ export async function countForeignGuests(
   services.metrics.foreignGuests(foreign.length);
   services.metrics.orphanGuests(otherUuids.length - instances.length);
   return instances;
-}
-
-async function movingInstances(services: AgentServices): Promise<ReadonlySet<string>> {
-  const filters = { host: services.host, statuses: UNFINISHED_MIGRATION_STATUSES };
-  const migrations = await services.conductor.call("migrations_by_filters", { filters });
-  return new Set(migrations.map(({ instanceUuid }) => instanceUuid));
 }
 
 /**

@@ -27,10 +27,7 @@ export interface EvacuatedGuest {
 export interface EvacuationRecord {
   readonly migration: Migration;
   readonly instance: Instance | null;
-  /**
-   * `strip`: remove this host's tree from the instance's allocations, then save `completed`. `complete`: there is
-   * nothing to strip.
-   */
+  /** `strip`: remove this host's tree from the allocations, then save `completed`. `complete`: only save it. */
   readonly action: "strip" | "complete" | "wait" | "skip";
   /** The node that the instance left; null: unknown. */
   readonly node: ComputeNode | null;
@@ -147,10 +144,7 @@ async function outgoingAfter(
   );
 }
 
-/**
- * Finds a later move that brings the instance back. It claimed the allocations here, and removes them itself if it
- * fails.
- */
+/** Finds a later move that brings the instance back. If it fails, it removes the allocations that it claimed here. */
 async function incomingAfter(
   { conductor, host }: AgentView,
   { id, instanceUuid }: Migration,

@@ -3,7 +3,7 @@ import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conduc
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
 import { SparseSet } from "../../runtime/collections.js";
-import type { Caller, HostMethod, InstanceMethod, PowerUpdate, RequestOf } from "../operations/flow/contract.js";
+import type { Caller, HostMethod, InstanceMethod, RequestOf } from "../operations/flow/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import type { AgentServices } from "../services.js";
 import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics, listGuests } from "./guest-reports.js";
@@ -35,13 +35,13 @@ export class TaskTracker {
 }
 
 /** `this` of the handlers: the agent that received the request. */
-interface Duty {
+interface HandlerContext {
   readonly services: AgentServices;
   readonly tasks: TaskTracker;
 }
 
-type HandlersOnDuty<M extends AgentMethod = AgentMethod> = {
-  readonly [K in M]: (this: Duty, ...args: Parameters<AgentHandlers[K]>) => ReturnType<AgentHandlers[K]>;
+type BoundHandlers<M extends AgentMethod = AgentMethod> = {
+  readonly [K in M]: (this: HandlerContext, ...args: Parameters<AgentHandlers[K]>) => ReturnType<AgentHandlers[K]>;
 };
 
 /**
@@ -49,7 +49,7 @@ type HandlersOnDuty<M extends AgentMethod = AgentMethod> = {
  * The functions are shared by all hosts of a process, which may be thousands.
  */
 export function agentHandlers(services: AgentServices, tasks: TaskTracker): AgentHandlers {
-  return onDuty(HANDLERS, { services, tasks });
+  return bindHandlers(HANDLERS, { services, tasks });
 }
 
 /**
@@ -57,14 +57,14 @@ export function agentHandlers(services: AgentServices, tasks: TaskTracker): Agen
  * accepts the calls that the other host sends during a move, and those that stop a move (Nova's topic `compute-alt`).
  */
 export function drainingHandlers(services: AgentServices, tasks: TaskTracker): Partial<AgentHandlers> {
-  return onDuty(DRAINING_HANDLERS, { services, tasks });
+  return bindHandlers(DRAINING_HANDLERS, { services, tasks });
 }
 
-function onDuty<T extends Partial<HandlersOnDuty>>(
+function bindHandlers<T extends Partial<BoundHandlers>>(
   handlers: T,
-  duty: Duty,
+  context: HandlerContext,
 ): Pick<AgentHandlers, keyof T & AgentMethod> {
-  return Object.assign(Object.create(handlers), duty);
+  return Object.assign(Object.create(handlers), context);
 }
 
 /** An evacuation has no message of its own: it arrives as a rebuild. */
@@ -79,7 +79,7 @@ const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
 
 function operationHandler<M extends InstanceMethod>(method: M) {
   const carryOut = AGENT_METHODS[method].kind === "cast" ? runCast : runOperation;
-  return function (this: Duty, params: RequestOf<M>, caller: Caller) {
+  return function (this: HandlerContext, params: RequestOf<M>, caller: Caller) {
     const { services, tasks } = this;
     return tasks.run(async () => {
       const { clock } = services.runtime;
@@ -129,7 +129,7 @@ async function runCast<M extends InstanceMethod>(
   return null;
 }
 
-const HOST_HANDLERS: HandlersOnDuty<HostMethod> = {
+const HOST_HANDLERS: BoundHandlers<HostMethod> = {
   list_guests() {
     return this.tasks.run(() => listGuests(this.services));
   },
@@ -150,7 +150,7 @@ const HOST_HANDLERS: HandlersOnDuty<HostMethod> = {
     return null;
   },
   external_instance_event(params, { requestId }) {
-    return this.tasks.run(() => hearEvents(this.services, params, requestId));
+    return this.tasks.run(() => onInstanceEvents(this.services, params, requestId));
   },
   set_host_enabled({ enabled }, { requestId }) {
     const { driver, tracker } = this.services;
@@ -176,9 +176,9 @@ const HOST_HANDLERS: HandlersOnDuty<HostMethod> = {
 const HANDLERS = {
   ...Object.fromEntries(INSTANCE_METHODS.map((method) => [method, operationHandler(method)])),
   ...HOST_HANDLERS,
-} as HandlersOnDuty;
+} as BoundHandlers;
 
-const DRAINING_HANDLERS: Partial<HandlersOnDuty> = Object.fromEntries(
+const DRAINING_HANDLERS: Partial<BoundHandlers> = Object.fromEntries(
   TAKEN_WHILE_DRAINING.map((method) => [method, HANDLERS[method]]),
 );
 
@@ -186,7 +186,7 @@ const DRAINING_HANDLERS: Partial<HandlersOnDuty> = Object.fromEntries(
  * Delivers events to the operations that wait for them. Reconnects a changed network; applies a power-update to the
  * instance's state. No operation waits for these two, so their errors are logged.
  */
-async function hearEvents(
+async function onInstanceEvents(
   services: AgentServices,
   { instanceUuid, events }: ParamsOf<AgentMethods, "external_instance_event">,
   requestId: string,
@@ -194,17 +194,16 @@ async function hearEvents(
   const { ports, driver, conductor, host, logger } = services;
   for (const event of events) {
     if (event.name === "power-update") {
-      await applyPowerUpdate(services, { instanceUuid, requestId, target: event.tag });
+      const update = { instanceUuid, requestId, target: event.tag };
+      const updating = driver.onBehalf(instanceUuid, requestId, () => services.operations.updatePower(update));
+      await updating.catch((err: unknown) => {
+        logger.error(`power-update ${event.tag} failed`, { instance: instanceUuid, request_id: requestId, err });
+      });
       continue;
     }
     const taken = ports.events.deliver(instanceUuid, event);
-    logger.debug(
-      `${event.name} ${taken ? "delivered to a waiting operation" : "received; no operation waits for it"}`,
-      {
-        instance: instanceUuid,
-        tag: event.tag,
-      },
-    );
+    const what = taken ? "delivered to a waiting operation" : "received; no operation waits for it";
+    logger.debug(`${event.name} ${what}`, { instance: instanceUuid, tag: event.tag });
   }
   if (!events.some(({ name }) => name === "network-changed")) {
     return null;
@@ -223,13 +222,4 @@ async function hearEvents(
     logger.error("could not connect the changed network of an instance", { instance: instanceUuid, err });
   }
   return null;
-}
-
-async function applyPowerUpdate({ driver, operations, logger }: AgentServices, update: PowerUpdate): Promise<void> {
-  const { instanceUuid, requestId, target } = update;
-  try {
-    await driver.onBehalf(instanceUuid, requestId, () => operations.updatePower(update));
-  } catch (err) {
-    logger.error(`power-update ${target} failed`, { instance: instanceUuid, request_id: requestId, err });
-  }
 }

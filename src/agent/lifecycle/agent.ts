@@ -107,7 +107,8 @@ export class Agent {
       this.#enter("registering");
       const own = await this.#step(() => registerService(services, service, serviceVersion)); // row 4
       this.#enter("tracking");
-      await this.#step(() => preStart(services, own)); // row 5
+      await this.#step(async () => services.tracker.bindService(own)); // row 5
+      await this.#step(() => services.tracker.updateAvailableResource({ startup: true }));
       await this.#step(() => session.serve(agentHandlers(services, this.#tasks))); // row 6
       await this.#step(async () => this.#joinServiceGroup(services, own)); // row 7
       await this.#step(async () => this.#startPeriodics(services)); // row 8
@@ -118,19 +119,13 @@ export class Agent {
     }
   }
 
-  /**
-   * Drains the agent and closes its connections (spec 2.8, SIGTERM); guests keep running. Resolves when the state is
-   * `stopped` or `failed`.
-   */
+  /** Drains the agent and closes its connections (spec 2.8, SIGTERM); resolves in state `stopped` or `failed`. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
-  /**
-   * Stops after the driver became unreliable: disables the service with the reason, drains, and ends as `failed`. An
-   * agent that does not serve yet fails its start with the reason.
-   */
+  /** Stops after the driver became unreliable: disables the service, drains, and ends as `failed`. */
   giveUp(reason: Error): Promise<void> {
     if (this.#stopped === null && this.#state !== "failed") {
       this.#failure = reason;
@@ -274,18 +269,9 @@ export class Agent {
   }
 }
 
-/** Spec 2.1 row 5. */
-async function preStart(services: AgentServices, service: Service): Promise<void> {
-  services.tracker.bindService(service);
-  await services.tracker.updateAvailableResource({ startup: true });
-}
-
 function leaveNothing(): void {}
 
-/**
- * Disables the service after a driver failure, so that no new servers are scheduled to its host until an operator
- * enables it. Never throws.
- */
+/** Disables the service after a driver failure, until an operator enables it. Never throws. */
 async function disableService(
   { conductor, tracker, runtime, logger }: AgentServices,
   { id }: Service,

@@ -80,10 +80,7 @@ async function translateErrors<T>(result: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Returns the last lines. As in Nova, the empty line after the last line feed counts, and a negative number skips lines
- * at the beginning.
- */
+/** As in Nova, the empty line after the last line feed counts, and a negative number skips lines at the beginning. */
 function tail(output: string, lines: number): string {
   return lines === 0 ? "" : output.split("\n").slice(-lines).join("\n");
 }

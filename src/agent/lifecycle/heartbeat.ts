@@ -82,10 +82,7 @@ export class Heartbeat {
     }
   }
 
-  /**
-   * Logs an unreachable conductor once, as Nova does. Otherwise thousands of hosts without a control plane would fill
-   * the log.
-   */
+  /** Logs an unreachable conductor once, as Nova does: thousands of hosts would fill the log otherwise. */
   #logFailure(error: unknown): void {
     const { logger, host } = this.#context;
     const isUnanswered = isConductorError(error, "MessagingTimeout", "ConductorUnreachable");

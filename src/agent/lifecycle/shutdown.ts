@@ -6,10 +6,10 @@ import { drainingHandlers, type TaskTracker } from "./agent-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
 
 /** Seconds of `manager_shutdown_timeout` that are reserved for the steps after the wait. */
-const RESERVE = 20;
+const RESERVE_SECONDS = 20;
 
 /** Interval for polling the driver calls that a shutdown waits for, in milliseconds. */
-const LOOK_INTERVAL = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 export interface RunningAgent {
   readonly services: AgentServices;
@@ -27,15 +27,15 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
   const { timers } = services.runtime;
   const { managerShutdownTimeout, gracefulShutdownTimeout } = services.config.defaults;
   const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
-  const reserve = Math.min(RESERVE * 1000, timeout / 4);
+  const reserve = Math.min(RESERVE_SECONDS * 1000, timeout / 4);
   await endsWithin(timers, reserve, logged(services, "stop accepting requests", stopTaking(services, tasks)));
   const cancelled = services.operations.outgoing.cancelQueued();
   await endsWithin(timers, reserve, logged(services, "cancel queued live migrations", cancelled));
   const { incoming } = services.operations;
   void logged(services, "check the incoming moves", forgetEnded(services));
-  const endLooking = logShutdownBlockers(services, timeout - reserve);
+  const stopPolling = logShutdownBlockers(services, timeout - reserve);
   const idle = Promise.all([periodics?.stop(), allEnded(services, tasks, reserve)]);
-  const isIdle = await endsWithin(timers, timeout - reserve, idle).finally(endLooking);
+  const isIdle = await endsWithin(timers, timeout - reserve, idle).finally(stopPolling);
   if (!isIdle) {
     const left = tasks.size + incoming.size;
     for (const call of services.driver.waitedFor.values()) {
@@ -56,18 +56,18 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
 function logShutdownBlockers({ driver, logger, runtime }: AgentServices, limit: number): CancelTimer {
   const reported = new Set<object>();
   let cancel: CancelTimer = () => {};
-  const look = (): void => {
-    for (const [call, words] of driver.waitedFor) {
+  const poll = (): void => {
+    for (const [call, description] of driver.waitedFor) {
       if (!reported.has(call)) {
         reported.add(call);
         logger.warn(
-          `shutdown is waiting for ${words}; it continues in ${limit / 1000} s at the latest, and a second SIGTERM exits immediately`,
+          `shutdown is waiting for ${description}; it continues in ${limit / 1000} s at the latest, and a second SIGTERM exits immediately`,
         );
       }
     }
-    cancel = runtime.timers.after(LOOK_INTERVAL, look);
+    cancel = runtime.timers.after(POLL_INTERVAL_MS, poll);
   };
-  look();
+  poll();
   return () => cancel();
 }
 
@@ -103,27 +103,14 @@ async function forgetEnded({ conductor, operations: { incoming } }: AgentService
   }
 }
 
-async function logged(services: AgentServices, purpose: string, work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    services.logger.warn(`could not ${purpose}`, { err: error });
-  }
+async function logged({ logger }: AgentServices, purpose: string, work: Promise<void>): Promise<void> {
+  await work.catch((err: unknown) => logger.warn(`could not ${purpose}`, { err }));
 }
 
 /** Returns false if `milliseconds` elapsed first. */
-async function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const cancel = timers.after(milliseconds, () => resolve(false));
-    work.then(
-      () => {
-        cancel();
-        resolve(true);
-      },
-      (error: unknown) => {
-        cancel();
-        reject(error);
-      },
-    );
+    work.finally(cancel).then(() => resolve(true), reject);
   });
 }

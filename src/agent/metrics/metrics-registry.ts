@@ -151,10 +151,7 @@ export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: 
   return servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
 }
 
-/**
- * Handles `GET` and `HEAD`. Responds with 405 to other methods, and with 404 below the path.
- * @internal for tests
- */
+/** Responds with 405 to methods other than `GET` and `HEAD`, with 404 below the path. @internal for tests */
 export function metricsHandler(registry: MetricsRegistry): ServiceHandler {
   return async ({ method, path }) => {
     if (path !== "" && path !== "/") {

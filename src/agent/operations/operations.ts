@@ -93,7 +93,7 @@ class InstanceOperations {
   }
 
   async #carryOut<M extends OperationName>(name: M, request: RequestOf<M>, caller?: Caller): Promise<unknown> {
-    const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
+    const { lock = "instance", stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
     const { instanceUuid, requestId } = request;
     let left = false;
     const conductor = watchConductor(this.#services.conductor, () => {

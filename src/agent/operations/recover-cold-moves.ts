@@ -71,7 +71,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
   const { clock, logger } = services.runtime;
   const searchOptions = { ...options, confirmed: options.confirmed || unsettled.since !== null };
   const { found, waits } = await findStuckMoves(services, searchOptions);
-  unsettled.lookedAt(options.before);
+  unsettled.checkedUntil(options.before);
   if (waits) {
     unsettled.note(clock.now());
   }
@@ -197,10 +197,7 @@ async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Prom
 
 const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => updatedAt ?? createdAt;
 
-/**
- * Undoes a move that had not begun: first the allocations, then the row. The process that sets the status first owns
- * the move.
- */
+/** Undoes a move that had not begun. The process that sets the status first owns the move. */
 async function undoPrep({ services, request, move }: MoveProgress): Promise<void> {
   const { conductor } = services;
   const { instance, migration } = move;
@@ -278,10 +275,7 @@ async function noteEnd({ services, move }: MoveProgress): Promise<void> {
   }
 }
 
-/**
- * Returns how a move has ended whose migration does not show it yet: the instance waits for a confirmation, or has
- * failed.
- */
+/** Returns how a move has ended whose migration does not show it yet. */
 function endOf({ instance: { vmState, taskState }, migration }: Move): MigrationStatus | undefined {
   if (taskState !== null) {
     return undefined;

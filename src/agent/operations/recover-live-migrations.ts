@@ -147,10 +147,7 @@ function leavesNothing({ migrationType, status, destCompute }: Migration, host: 
   return migrationType === "evacuation" && destCompute === host && ["accepted", "failed"].includes(status);
 }
 
-/**
- * Returns whether its source has completed this evacuation to here. The instance is elsewhere: if it had arrived, a
- * later move would have taken it away.
- */
+/** Returns whether its source has completed this evacuation to here, without its instance ever arriving. */
 function isLost({ migrationType, status, destCompute }: Migration, host: string): boolean {
   return migrationType === "evacuation" && destCompute === host && status === "completed";
 }

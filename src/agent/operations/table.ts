@@ -1,4 +1,4 @@
-import type { TaskState } from "../../records/index.js";
+import type { MigrationStatus, TaskState } from "../../records/index.js";
 import { BUILD_INSTANCE } from "./build/build-instance.js";
 import { EVACUATE_INSTANCE } from "./build/evacuate-instance.js";
 import { REBUILD_INSTANCE } from "./build/rebuild-in-place.js";
@@ -6,6 +6,7 @@ import { CONFIRM_RESIZE } from "./cold-move/confirm-resize.js";
 import { PREP_RESIZE } from "./cold-move/prep-resize.js";
 import { FINISH_RESIZE, RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
 import { FINISH_REVERT_RESIZE, REVERT_RESIZE } from "./cold-move/revert-resize.js";
+import type { AdmissionRule } from "./flow/admission.js";
 import type {
   AdmittedFlow,
   Call,
@@ -42,13 +43,18 @@ import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
 
 /** An operation on a guest of this host that begins in one of these task_states. */
 function onGuest<M extends InstanceMethod>(flow: AdmittedFlow<M>, ...tasks: readonly TaskState[]): Operation<M> {
-  return { lock: "instance", admission: { instance: "here", tasks }, flow };
+  return { admission: { instance: "here", tasks }, flow };
 }
 
-/**
- * One row for each message that begins an operation. The file of a flow contains its steps; the conductor's table of
- * methods contains its parameters.
- */
+function asSource(...statuses: readonly MigrationStatus[]): Pick<AdmissionRule, "migration"> {
+  return { migration: { part: "source", statuses } };
+}
+
+function asDestination(...statuses: readonly MigrationStatus[]): Pick<AdmissionRule, "migration"> {
+  return { migration: { part: "destination", statuses } };
+}
+
+/** One row for each message that begins an operation; its parameters are in the conductor's table of methods. */
 export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   build_and_run_instance: {
     event: "compute__do_build_and_run_instance",
@@ -58,79 +64,47 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
   // An acknowledged delete always applies, whichever request has set the task_state since.
   terminate_instance: {
-    lock: "instance",
     stopsLiveMigration: true,
     admission: { instance: "here or nowhere", tasks: "any" },
     flow: TERMINATE_INSTANCE,
   },
   evacuate_instance: {
     event: "compute_rebuild_instance",
-    lock: "instance",
     admission: {
       instance: "elsewhere",
       tasks: ["rebuilding"],
       // The source may have returned and cleaned up before the guest is created here.
-      migration: { part: "destination", statuses: ["accepted", "pre-migrating", "completed"] },
+      ...asDestination("accepted", "pre-migrating", "completed"),
     },
     flow: EVACUATE_INSTANCE,
   },
   rebuild_instance: onGuest(REBUILD_INSTANCE, "rebuilding"),
 
   prep_resize: {
-    lock: "instance",
-    admission: {
-      instance: "anywhere",
-      tasks: ["resize_prep"],
-      migration: { part: "destination", statuses: ["pre-migrating"] },
-    },
+    admission: { instance: "anywhere", tasks: ["resize_prep"], ...asDestination("pre-migrating") },
     flow: PREP_RESIZE,
   },
   resize_instance: {
-    lock: "instance",
-    admission: {
-      instance: "here",
-      tasks: ["resize_prep"],
-      migration: { part: "source", statuses: ["pre-migrating"] },
-    },
+    admission: { instance: "here", tasks: ["resize_prep"], ...asSource("pre-migrating") },
     flow: RESIZE_INSTANCE,
   },
   finish_resize: {
-    lock: "instance",
     whileDraining: true,
-    admission: {
-      instance: "here",
-      tasks: ["resize_migrated"],
-      migration: { part: "destination", statuses: ["post-migrating"] },
-    },
+    admission: { instance: "here", tasks: ["resize_migrated"], ...asDestination("post-migrating") },
     flow: FINISH_RESIZE,
   },
   confirm_resize: {
-    lock: "instance",
     // It has no task_state of its own: the request has set the migration's status. For a migration in error its
     // leftovers are removed.
-    admission: {
-      instance: "anywhere",
-      tasks: "any",
-      migration: { part: "source", statuses: ["finished", "confirming", "error"] },
-    },
+    admission: { instance: "anywhere", tasks: "any", ...asSource("finished", "confirming", "error") },
     flow: CONFIRM_RESIZE,
   },
   revert_resize: {
-    lock: "instance",
-    admission: {
-      instance: "here",
-      tasks: ["resize_reverting"],
-      migration: { part: "destination", statuses: ["reverting"] },
-    },
+    admission: { instance: "here", tasks: ["resize_reverting"], ...asDestination("reverting") },
     flow: REVERT_RESIZE,
   },
   finish_revert_resize: {
-    lock: "instance",
-    admission: {
-      instance: "anywhere",
-      tasks: ["resize_reverting"],
-      migration: { part: "source", statuses: ["reverted"] },
-    },
+    admission: { instance: "anywhere", tasks: ["resize_reverting"], ...asSource("reverted") },
     flow: FINISH_REVERT_RESIZE,
   },
 
@@ -145,33 +119,22 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
     flow: CHECK_SOURCE,
   },
   pre_live_migration: {
-    lock: "instance",
-    admission: {
-      instance: "elsewhere",
-      tasks: ["migrating"],
-      migration: { part: "destination", statuses: ["preparing"] },
-    },
+    admission: { instance: "elsewhere", tasks: ["migrating"], ...asDestination("preparing") },
     flow: PRE_LIVE_MIGRATION,
   },
   // A copy holds no lock: a delete stops it instead of waiting for it.
   live_migration: {
     lock: "none",
-    admission: { instance: "here", tasks: ["migrating"], migration: { part: "source", statuses: ["accepted"] } },
+    admission: { instance: "here", tasks: ["migrating"], ...asSource("accepted") },
     flow: LIVE_MIGRATION,
   },
   // The guest is already there: its records follow it, even into a delete.
   post_live_migration_at_destination: {
-    lock: "instance",
     whileDraining: true,
-    admission: {
-      instance: "anywhere",
-      tasks: "any",
-      migration: { part: "destination", statuses: UNFINISHED_LIVE_MIGRATION },
-    },
+    admission: { instance: "anywhere", tasks: "any", ...asDestination(...UNFINISHED_LIVE_MIGRATION) },
     flow: POST_AT_DESTINATION,
   },
   rollback_live_migration_at_destination: {
-    lock: "instance",
     whileDraining: true,
     admission: {
       instance: "elsewhere",
@@ -203,7 +166,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   shelve_instance: onGuest(SHELVE_INSTANCE, "shelving"),
   shelve_offload_instance: onGuest(SHELVE_OFFLOAD_INSTANCE, "shelving_offloading"),
   unshelve_instance: {
-    lock: "instance",
     admission: { instance: "nowhere", tasks: ["unshelving"], vmStates: ["shelved_offloaded"] },
     flow: UNSHELVE_INSTANCE,
   },
@@ -215,7 +177,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   soft_delete_instance: { ...onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"), stopsLiveMigration: true },
   restore_instance: onGuest(RESTORE_INSTANCE, "restoring"),
   set_admin_password: {
-    lock: "instance",
     admission: { instance: "here", tasks: ["updating_password"] },
     flow: SET_ADMIN_PASSWORD,
   },

@@ -117,10 +117,7 @@ function checkInstance(inputs: LeakInputs): LeakResult {
     : { action: "free", kind: "instance", reason: `the instance is at rest on host ${instance.host}` };
 }
 
-/**
- * Returns whether the move may use this host. A move between other hosts, which may wait for its confirmation forever,
- * does not.
- */
+/** Returns whether the move may use this host; one between other hosts may wait for its confirmation forever. */
 function mayNeed({ sourceCompute, destCompute }: Migration, host: string): boolean {
   return sourceCompute === host || destCompute === host || destCompute === null;
 }
@@ -174,10 +171,7 @@ function findInheritedMove(moves: readonly Migration[], host: string): Migration
   return arrived && moves.filter((move) => move.id < arrived.id && isOnOneHost(move, move.sourceCompute)).at(-1);
 }
 
-/**
- * Finds a move from here that preceded a return: the returning claim is added to its leftovers, as after a failed
- * revert (6.0).
- */
+/** Finds a move from here before a return: the returning claim is added to its leftovers (6.0). */
 function cameBack(moves: readonly Migration[], host: string): Migration | undefined {
   return moves.findLast(
     (left) =>

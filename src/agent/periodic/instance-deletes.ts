@@ -7,23 +7,15 @@ import { ignore } from "../ignore-errors.js";
 import { destroyOptions } from "../operations/flow/guest-options.js";
 import type { AgentServices } from "../services.js";
 
-/**
- * Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in `maximum_instance_delete_attempts` attempts
- * each at most.
- */
+/** Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in a limited number of attempts each. */
 export async function runPendingDeletes(services: AgentServices): Promise<void> {
   const instances = await services.conductor.call("instances_by_filters", {
     filters: { deleted: true, softDeleted: false, host: services.host, cleaned: false },
   });
   for (const instance of instances) {
-    try {
-      await deleteFiles(services, instance);
-    } catch (error) {
-      services.logger.error("the files of a deleted instance could not be removed", {
-        instance: instance.uuid,
-        err: error,
-      });
-    }
+    await deleteFiles(services, instance).catch((err: unknown) => {
+      services.logger.error("the files of a deleted instance could not be removed", { instance: instance.uuid, err });
+    });
   }
 }
 
@@ -89,29 +81,16 @@ export async function reclaimQueuedDeletes(services: AgentServices): Promise<voi
 async function softDeletedAgain(
   { conductor, host, logger }: AgentServices,
   { uuid }: Instance,
-  request: string,
+  requestId: string,
 ): Promise<void> {
-  try {
-    await conductor.call(
-      "instance_save",
-      {
-        uuid,
-        changes: { vmState: "soft-delete" },
-        expectedTaskState: [null],
-        expectedVmState: ["error"],
-        expectedHost: host,
-      },
-      { requestId: request },
-    );
-  } catch (err) {
-    logger.info("the instance is not soft-deleted again", { instance: uuid, request_id: request, err });
-  }
+  const expected = { expectedTaskState: [null], expectedVmState: ["error" as const], expectedHost: host };
+  const write = { uuid, changes: { vmState: "soft-delete" as const }, ...expected };
+  await conductor.call("instance_save", write, { requestId }).catch((err: unknown) => {
+    logger.info("the instance is not soft-deleted again", { instance: uuid, request_id: requestId, err });
+  });
 }
 
-/**
- * Spec 3.5: returns the instances with guests here that were deleted at least `running_deleted_instance_timeout`
- * seconds ago.
- */
+/** Spec 3.5: returns the instances with guests here, deleted `running_deleted_instance_timeout` seconds ago. */
 export async function findRunningDeleted(view: AgentView): Promise<readonly Instance[]> {
   const { runningDeletedInstanceTimeout } = view.config.defaults;
   const latest = view.runtime.clock.now() - runningDeletedInstanceTimeout * 1000;
@@ -134,18 +113,10 @@ export async function cleanUpRunningDeleted(services: AgentServices): Promise<vo
     services.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
       instance: instance.uuid,
     });
-    try {
-      if (action === "shutdown") {
-        await shutDown(services, instance);
-      } else if (action === "reap") {
-        await reap(services, instance);
-      }
-    } catch (error) {
-      services.logger.error(`could not ${action} the guest of a deleted instance`, {
-        instance: instance.uuid,
-        err: error,
-      });
-    }
+    const handle = action === "shutdown" ? shutDown : action === "reap" ? reap : undefined;
+    await handle?.(services, instance).catch((err: unknown) => {
+      services.logger.error(`could not ${action} the guest of a deleted instance`, { instance: instance.uuid, err });
+    });
   }
 }
 

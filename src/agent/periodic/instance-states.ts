@@ -33,11 +33,9 @@ export async function syncPowerStates(services: AgentServices, stopped: Readonly
     if (instance.taskState !== null || stopped.has(instance.uuid)) {
       continue;
     }
-    try {
-      await services.operations.syncInstancePowerState(instance);
-    } catch (error) {
-      services.logger.error("the power state could not be synchronised", { instance: instance.uuid, err: error });
-    }
+    await services.operations.syncInstancePowerState(instance).catch((err: unknown) => {
+      services.logger.error("the power state could not be synchronised", { instance: instance.uuid, err });
+    });
   }
 }
 
@@ -66,22 +64,16 @@ async function endOffloads(
   for (const instance of instances) {
     const { uuid, vmState, taskState } = instance;
     const gone = vmState === "shelved" && taskState === null && !guests.has(uuid);
-    if (gone && !(await mayBeOnDisk(services, instance))) {
-      services.logger.info("the guest of a shelved instance is gone: it is offloaded again", {
-        instance: uuid,
+    // The hypervisor may have lost only the guest's definition, or may not respond.
+    const mayBeOnDisk = async () =>
+      services.driver.instanceOnDisk(instance).catch((err: unknown) => {
+        services.logger.warn("could not check whether a guest's disks are here", { instance: uuid, err });
+        return true;
       });
+    if (gone && !(await mayBeOnDisk())) {
+      services.logger.info("the guest of a shelved instance is gone: it is offloaded again", { instance: uuid });
       await offload(services, instance);
     }
-  }
-}
-
-/** Returns true if the hypervisor has lost only the guest's definition, or does not respond. */
-async function mayBeOnDisk({ driver, logger }: AgentServices, instance: Instance): Promise<boolean> {
-  try {
-    return await driver.instanceOnDisk(instance);
-  } catch (err) {
-    logger.warn("could not check whether a guest's disks are here", { instance: instance.uuid, err });
-    return true;
   }
 }
 

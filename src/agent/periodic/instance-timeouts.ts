@@ -5,10 +5,7 @@ import { requestId } from "../context.js";
 import { ignore } from "../ignore-errors.js";
 import type { AgentServices } from "../services.js";
 
-/**
- * Spec 4.10 `_poll_unconfirmed_resizes`: confirms resizes that have been finished here for `resize_confirm_window`
- * seconds.
- */
+/** Spec 4.10 `_poll_unconfirmed_resizes`: confirms resizes after `resize_confirm_window` seconds. */
 export async function pollUnconfirmedResizes(services: AgentServices): Promise<void> {
   const { conductor, config, host, runtime } = services;
   const migrations = await conductor.call("migrations_by_filters", {

@@ -7,10 +7,10 @@ import type { AgentMetrics } from "../metrics/metrics.js";
 export const DEFAULT_SPACING = 60;
 
 /** Milliseconds between the times at which hosts of a process begin. */
-const BEAT = 250;
+const BEAT_MS = 250;
 
 /** Seconds after which a task runs again if it requests that. */
-const SOON = 5;
+const SOON_SECONDS = 5;
 
 /** A task that all hosts of a process share: `subject` is the host that it runs for. */
 export interface PeriodicTask<S> {
@@ -119,7 +119,7 @@ export class PeriodicLoop<S> {
     metrics.periodicTask(task.name, (clock.monotonic() - started) / 1000, failed);
     const now = clock.monotonic();
     const spacing = spacingOf(task, subject) ?? Number.POSITIVE_INFINITY;
-    return task.soon?.(subject) ? now + Math.min(SOON * 1000, spacing) : Math.max(due + spacing, now);
+    return task.soon?.(subject) ? now + Math.min(SOON_SECONDS * 1000, spacing) : Math.max(due + spacing, now);
   }
 }
 
@@ -128,6 +128,6 @@ export class PeriodicLoop<S> {
  * time, and their requests are batched.
  */
 function beat(now: number, time: number): number {
-  const begin = Math.floor(time / BEAT) * BEAT;
+  const begin = Math.floor(time / BEAT_MS) * BEAT_MS;
   return begin < now ? time : begin;
 }

@@ -12,7 +12,7 @@ import { requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import { ignore } from "../ignore-errors.js";
 import type { LeakKind } from "../metrics/metrics.js";
-import { revertToSource } from "../operations/flow/move-allocations.js";
+import { addResources, revertToSource, surplus } from "../operations/flow/move-allocations.js";
 import type { AgentServices } from "../services.js";
 import { checkLeak, type LeakInputs, type LeakResult } from "./evaluate-leak.js";
 
@@ -60,16 +60,13 @@ async function readTree({ placement }: AgentServices, node: ComputeNode, request
   for (const provider of providers) {
     const { consumers } = await placement.getAllocationsForProvider(provider, { requestId: request });
     for (const [consumer, resources] of consumers) {
-      total.set(consumer, sum(total.get(consumer) ?? {}, resources));
+      total.set(consumer, addResources(total.get(consumer) ?? {}, resources));
     }
   }
   return { node, providers: new Set(providers), held: total };
 }
 
-/**
- * Returns the consumers that are not clearly this host's own instances, with one query for instances and one for
- * migrations.
- */
+/** Returns the consumers that are not clearly this host's own instances. */
 async function suspects({ conductor, host }: AgentServices, { held }: Tree): Promise<readonly string[]> {
   if (held.size === 0) {
     return [];
@@ -167,18 +164,18 @@ async function endMove(
 async function giveBack(
   services: AgentServices,
   { instance, migration }: LeakInputs,
-  request: string,
+  requestId: string,
 ): Promise<boolean> {
   if (!instance || !migration) {
     return false;
   }
-  try {
-    await revertToSource(services, { instance, migration }, { requestId: request });
-    return true;
-  } catch (err) {
-    services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });
-    return false;
-  }
+  return revertToSource(services, { instance, migration }, { requestId }).then(
+    () => true,
+    (err: unknown) => {
+      services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });
+      return false;
+    },
+  );
 }
 
 /**
@@ -206,7 +203,9 @@ async function readLeakInputs(
   const here = (allocations: Allocations) => Object.entries(allocations).filter(([root]) => tree.providers.has(root));
   const needs = (allocations: Allocations) => instance !== null && isNeed(instance, here(allocations));
   const stranded = migration !== null && needs(held.allocations) && !needs(own);
-  const total = here(own).reduce<Resources>((all, [, { resources }]) => sum(all, resources), {});
+  const total = here(own)
+    .map(([, { resources }]) => resources)
+    .reduce(addResources, {});
   return {
     host,
     node: tree.node.hypervisorHostname,
@@ -235,44 +234,24 @@ function isAbandoned({ runtime }: AgentServices, migration: Migration, instance:
 }
 
 async function hasGuest({ driver, logger }: AgentServices, instance: Instance): Promise<boolean | null> {
-  try {
-    return await driver.instanceExists(instance);
-  } catch (err) {
+  return driver.instanceExists(instance).catch((err: unknown) => {
     logger.warn("the driver could not determine whether an instance has a guest here", {
       instance: instance.uuid,
       err,
     });
     return null;
-  }
+  });
 }
 
-/**
- * Returns whether the allocations equal the instance's flavor, on one provider; a revert on the same host depends on it
- * (6.4).
- */
+/** Returns whether they equal the instance's flavor, on one provider, as a revert on the same host requires (6.4). */
 function isNeed(instance: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
   const [only, more] = held;
-  const resources = only?.[1].resources ?? {};
-  const need = instanceResources(instance);
-  const names = [...new Set([...Object.keys(resources), ...Object.keys(need)])];
-  return more === undefined && names.every((name) => resources[name] === need[name]);
+  return more === undefined && isDeepStrictEqual(only?.[1].resources ?? {}, instanceResources(instance));
 }
 
 /** Returns whether the resources cover the need and exceed it. */
 function coversMore(instance: Instance, held: Resources): boolean {
-  const need = instanceResources(instance);
-  return (
-    Object.entries(need).every(([name, amount]) => (held[name] ?? 0) >= amount) &&
-    Object.entries(held).some(([name, amount]) => amount > (need[name] ?? 0))
-  );
-}
-
-function sum(left: Resources, right: Resources): Resources {
-  const total: Record<string, number> = { ...left };
-  for (const [name, amount] of Object.entries(right)) {
-    total[name] = (total[name] ?? 0) + amount;
-  }
-  return total;
+  return surplus(held, instanceResources(instance)) !== null;
 }
 
 const one = async <T>(rows: Promise<readonly T[]>): Promise<T | null> => (await rows)[0] ?? null;
@@ -291,10 +270,7 @@ function trimmed({ instance }: LeakInputs, held: Allocations): Allocations | nul
   return coversMore(instance, resources) ? { [provider]: { resources: instanceResources(instance) } } : null;
 }
 
-/**
- * Writes with the generation that was read, never by force. Returns false after a concurrent write, or if Placement
- * rejects it.
- */
+/** Writes with the generation that was read. Returns false if Placement rejects it, or after a concurrent write. */
 async function rewrite(
   services: AgentServices,
   { node }: Tree,

@@ -122,7 +122,7 @@ export const PERIODIC_TASKS: readonly PeriodicTask<PeriodicSubject>[] = [
   task(
     "_sync_scheduler_instance_info",
     ({ schedulerInstanceSyncInterval }) => schedulerInstanceSyncInterval,
-    syncSchedulerInfo,
+    (services) => syncSchedulerInfo(services),
   ),
   // Not in Nova: spec 2.6 OPT.
   task(

@@ -5,7 +5,7 @@ import { NotADriverRecord, type RecordedDriver } from "../identity-file.js";
 import { ConfigRejectedError } from "../rejections.js";
 
 /** The max number of names in a message. */
-const FEW = 3;
+const MAX_LISTED = 3;
 
 /**
  * Spec 2.4 g by the file in `state_path`: the host's guests belong to the driver of its last start. Call this before
@@ -76,10 +76,7 @@ interface Contradiction {
   readonly records: Readonly<Record<string, string>>;
 }
 
-/**
- * Allows a change of the driver, or rejects it: another driver would consider the guests gone. @throws
- * {ConfigRejectedError}
- */
+/** Another driver would consider the guests gone. @throws {ConfigRejectedError} unless a change is allowed */
 async function allowChange(view: AgentView, { before, hint, records }: Contradiction): Promise<void> {
   const { host, driver, changesDriver, logger } = view;
   const found = `host ${host} was served by ${before}; this agent has driver ${driver.name}`;
@@ -129,6 +126,6 @@ function named<T>(what: string, found: readonly T[], name: (each: T) => string):
   if (found.length === 0) {
     return [];
   }
-  const summary = found.slice(0, FEW).map(name).join(", ") + (found.length > FEW ? ", …" : "");
+  const summary = found.slice(0, MAX_LISTED).map(name).join(", ") + (found.length > MAX_LISTED ? ", …" : "");
   return [`${found.length} ${what}${found.length === 1 ? "" : "s"}: ${summary}`];
 }

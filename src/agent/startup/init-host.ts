@@ -28,10 +28,10 @@ import type { PendingEvacuations } from "./pending-evacuations.js";
 import { checkServiceIdentity } from "./register-service.js";
 
 /** In milliseconds: a failed start notifies the scheduler as well, and must not be delayed by it. */
-const TIMEOUT = 10_000;
+const SCHEDULER_TIMEOUT_MS = 10_000;
 
 /** The delay between two attempts, in milliseconds. */
-const PAUSE = 2_000;
+const RETRY_DELAY_MS = 2_000;
 
 /** The interval between two log records, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
@@ -69,19 +69,17 @@ export async function initHost(services: AgentServices, options: InitHostOptions
     await failInterruptedBuilds(services, await findInterruptedBuilds(services, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {
-      await notifyScheduler(services, loaded); // row 12
+      await syncSchedulerInfo(services, loaded); // row 12
     }
   }
 }
 
 /** An error of the hypervisor itself does not show which host owns it. */
 async function connectDriver({ driver, logger }: AgentServices): Promise<void> {
-  try {
-    await driver.initHost();
-  } catch (error) {
-    logger.error(`initHost of driver ${driver.name} failed`, { err: error });
-    throw error;
-  }
+  await driver.initHost().catch((err: unknown) => {
+    logger.error(`initHost of driver ${driver.name} failed`, { err });
+    throw err;
+  });
 }
 
 export interface Ownership {
@@ -111,15 +109,6 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
   return { nodes, proved: reported !== null };
 }
 
-/** A failure does not prevent the host from serving. */
-async function findLeftGuests({ operations, logger }: AgentServices, others: readonly Instance[]): Promise<void> {
-  try {
-    await operations.findLeftGuests(others);
-  } catch (err) {
-    logger.error("could not check this host for leftovers of moves", { err });
-  }
-}
-
 /** The host's records, as read after the guard had passed. */
 interface Found {
   readonly loaded: readonly Instance[];
@@ -143,7 +132,11 @@ async function settleGuests(
   for (const instance of await services.driver.processInstancesAtStartup(own)) {
     await initInstance(services, instance);
   }
-  await findLeftGuests(services, await countForeignGuests(services, evacuated, loaded));
+  const others = await countForeignGuests(services, evacuated, loaded);
+  // A failure does not prevent the host from serving.
+  await services.operations.findLeftGuests(others).catch((err: unknown) => {
+    services.logger.error("could not check this host for leftovers of moves", { err });
+  });
   return new Set([...loaded.map(({ uuid }) => uuid), ...evacuated]);
 }
 
@@ -197,7 +190,7 @@ export async function awaitPlacement<T>(
   try {
     return await retry(timers, work, {
       attempts: Number.POSITIVE_INFINITY,
-      delay: () => PAUSE,
+      delay: () => RETRY_DELAY_MS,
       retryOn: (error) => isPlacementError(error, "ConnectFailure"),
       onRetry: ({ message }) => {
         const first = reason === null;
@@ -213,10 +206,7 @@ export async function awaitPlacement<T>(
   }
 }
 
-/**
- * Lists the evacuations and cold moves of this host that may have been interrupted, in one call. Their recoveries read
- * each record again first.
- */
+/** Lists the evacuations and cold moves of this host that may have been interrupted, in one call. */
 function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]> {
   const { migrationTypes, statuses } = coldMovesToList(true);
   return conductor.call("migrations_by_filters", {
@@ -231,25 +221,17 @@ function listMoves({ conductor, host }: AgentView): Promise<readonly Migration[]
 /**
  * Notifies the scheduler of this host's instances (`[filter_scheduler] track_instance_changes`); only a hint, so errors
  * are logged.
+ * @param known the instances, if they were already read
  */
-export async function syncSchedulerInfo(services: AgentServices): Promise<void> {
-  const { host, conductor } = services;
-  await advise(services, () => conductor.call("instances_by_host", { host }, { timeout: TIMEOUT }));
-}
-
-/** Like {@link syncSchedulerInfo}, for instances that were already read. */
-async function notifyScheduler(services: AgentServices, instances: readonly Instance[]): Promise<void> {
-  await advise(services, async () => instances);
-}
-
-async function advise(services: AgentServices, list: () => Promise<readonly Instance[]>): Promise<void> {
+export async function syncSchedulerInfo(services: AgentServices, known?: readonly Instance[]): Promise<void> {
   const { host, conductor, config, logger } = services;
   if (!config.filterScheduler.trackInstanceChanges) {
     return;
   }
   try {
-    const instanceUuids = (await list()).map(({ uuid }) => uuid);
-    await conductor.call("sync_instance_info", { host, instanceUuids }, { timeout: TIMEOUT });
+    const instances = known ?? (await conductor.call("instances_by_host", { host }, { timeout: SCHEDULER_TIMEOUT_MS }));
+    const instanceUuids = instances.map(({ uuid }) => uuid);
+    await conductor.call("sync_instance_info", { host, instanceUuids }, { timeout: SCHEDULER_TIMEOUT_MS });
   } catch (error) {
     logger.warn("could not notify the scheduler of this host's instances", { err: error });
   }

@@ -46,10 +46,7 @@ export async function failInterruptedBuilds(services: AgentServices, builds: rea
   }
 }
 
-/**
- * Adds a fault, since the build may have been sent from another host, whose part succeeded: only the fault explains the
- * error.
- */
+/** Adds a fault, which alone explains the error: the build may have been sent from another host. */
 async function failBuild(services: AgentServices, { uuid, host, vmState, taskState }: Instance): Promise<void> {
   services.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
   const changes = { vmState: "error", taskState: null } as const;
@@ -70,15 +67,9 @@ async function endUnshelve(services: AgentServices, instance: Instance): Promise
   services.logger.warn("the instance was being unshelved when the agent died; it stays offloaded", { instance: uuid });
   try {
     await services.placement.deleteAllocation(uuid, { force: true, requestId: request });
-    await services.conductor.call(
-      "instance_save",
-      {
-        uuid,
-        changes: { taskState: null, launchedOn: null, availabilityZone: null },
-        expectedTaskState: ["unshelving", "spawning"],
-      },
-      { requestId: request },
-    );
+    const changes = { taskState: null, launchedOn: null, availabilityZone: null };
+    const expected = { expectedTaskState: ["unshelving" as const, "spawning" as const] };
+    await services.conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: request });
   } catch (error) {
     services.logger.error("could not end an interrupted unshelve", { instance: uuid, err: error });
   }
@@ -106,27 +97,23 @@ async function buildingOn(
   view: AgentView,
   node: ComputeNode,
   handled: ReadonlySet<string>,
-  request: string,
+  requestId: string,
 ): Promise<readonly Instance[]> {
   try {
-    const { consumers } = await view.placement.getAllocationsForProvider(node.uuid, { requestId: request });
+    const { consumers } = await view.placement.getAllocationsForProvider(node.uuid, { requestId });
     const uuids = [...consumers.keys()].filter((consumer) => !handled.has(consumer));
-    return uuids.length === 0
-      ? []
-      : (
-          await view.conductor.call("instances_by_filters", {
-            filters: { uuids, vmStates: ["building", "shelved_offloaded"], deleted: false },
-          })
-        ).filter(isInterrupted);
-  } catch (error) {
-    // Without a provider nothing was claimed on it.
-    if (isProviderMissing(error)) {
+    if (uuids.length === 0) {
       return [];
     }
-    view.logger.error("could not check a node for interrupted builds", {
-      node: node.hypervisorHostname,
-      err: error,
+    const found = await view.conductor.call("instances_by_filters", {
+      filters: { uuids, vmStates: ["building", "shelved_offloaded"], deleted: false },
     });
+    return found.filter(isInterrupted);
+  } catch (err) {
+    // Without a provider nothing was claimed on it.
+    if (!isProviderMissing(err)) {
+      view.logger.error("could not check a node for interrupted builds", { node: node.hypervisorHostname, err });
+    }
     return [];
   }
 }

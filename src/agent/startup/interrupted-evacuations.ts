@@ -51,32 +51,22 @@ export async function findInterruptedEvacuations(
     if (instance === null) {
       continue;
     }
-    if (instance.host === view.host) {
-      const node = nodesByName.get(migration.destNode ?? "");
-      if (node && migration.status === "pre-migrating" && instance.taskState === null) {
-        found.push({ migration, instance, node, changes: {}, claimed: true, arrived: true });
-      }
-    } else if (migration.status === "accepted") {
-      const node = await nodeHeld(view, nodesByName.values(), instance, request);
-      if (node) {
-        const changes = afterRejectedEvacuation(instance);
-        found.push({ migration, instance, node, changes, claimed: false, arrived: false });
-      }
-    } else {
-      const node = nodesByName.get(migration.destNode ?? "");
-      const changes = { vmState: "error", taskState: null } as const;
-      if (node) {
-        found.push({ migration, instance, node, changes, claimed: true, arrived: false });
-      }
+    const { status } = migration;
+    const arrived = instance.host === view.host;
+    const claimed = arrived || status !== "accepted";
+    const node = claimed
+      ? nodesByName.get(migration.destNode ?? "")
+      : await nodeHeld(view, nodesByName.values(), instance, request);
+    const isInterrupted = !arrived || (status === "pre-migrating" && instance.taskState === null);
+    if (node && isInterrupted) {
+      const failed = claimed ? ({ vmState: "error", taskState: null } as const) : afterRejectedEvacuation(instance);
+      found.push({ migration, instance, node, changes: arrived ? {} : failed, claimed, arrived });
     }
   }
   return found;
 }
 
-/**
- * Returns the node with the instance's allocations. Without one, the conductor has not handed the evacuation over: it
- * will, or chooses another host.
- */
+/** Returns the node with the instance's allocations; without one, the conductor has not handed it over. */
 async function nodeHeld(
   view: AgentView,
   nodes: Iterable<ComputeNode>,

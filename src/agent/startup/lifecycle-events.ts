@@ -13,10 +13,7 @@ const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {
   migration_completed: POWER_STATES.paused,
 };
 
-/**
- * Passes the driver's guest events to the power-state sync (`[workarounds] handle_virt_lifecycle_events`), and notifies
- * the viewers of the guest list.
- */
+/** Passes the driver's guest events to the power-state sync, and notifies the viewers of the guest list. */
 export function registerLifecycleListener(services: AgentServices): void {
   const { handleVirtLifecycleEvents: isHandled } = services.config.workarounds;
   if (!isHandled) {

@@ -70,10 +70,7 @@ export class PendingEvacuations {
     this.#remember(plan);
   }
 
-  /**
-   * Starts the guest that the agent stopped for the evacuation, since the instance stays here; unless the instance is
-   * in error.
-   */
+  /** Starts the guest that the agent stopped, since the instance stays here; unless the instance is in error. */
   async #evacuationFailed(services: AgentServices, uuid: string, wasRunning: boolean): Promise<void> {
     await takeGuestBack(services, uuid);
     const instance = await services.conductor.call("instance_get", { uuid });

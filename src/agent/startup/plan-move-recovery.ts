@@ -18,10 +18,7 @@ export interface MoveRecovery {
   readonly driver: "finish-revert" | "finish" | "abort" | "none";
   /** For `finish-revert` and `finish`. */
   readonly powerOn: boolean;
-  /**
-   * The second step, in Placement: returns the migration's allocations to the instance, deletes them, or claims the
-   * destination for the instance.
-   */
+  /** The second step, in Placement; `give-back` returns the migration's allocations to the instance. */
   readonly allocations: "give-back" | "drop-migration" | "claim-destination" | "none";
   /** The last step: the changes of both records, in one write. */
   readonly changes: InstanceChanges;
@@ -51,6 +48,7 @@ async function latestMove(
 /**
  * Plans for the source of a resize that restarts before the move began. Upstream only makes the instance usable again
  * (`leave-resize-prep-allocations`).
+ * @internal
  */
 export async function planUndoResizePrep(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const migration = await latestMove(view, instance, {
@@ -72,6 +70,7 @@ export async function planUndoResizePrep(view: AgentView, instance: Instance): P
 /**
  * Plans for the source of a resize that restarts while it copied the disks: the guest stays here. Upstream leaves
  * migration, context and allocations as they are (bug 1836369, `leave-interrupted-resize-allocations`).
+ * @internal
  */
 export async function planRevertResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const id = instance.migrationContext?.migrationId;
@@ -152,7 +151,7 @@ const STAYS: readonly MigrationStatus[] = [
   "cancelled",
 ];
 
-/** Plans for a destination that restarts while it finished a resize: as if finishing had failed (spec 6.3 row 7). */
+/** Plans for a destination that restarts while it finishes a resize: as if that had failed (6.3 row 7). @internal */
 export async function planFailResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const migration = await latestMove(view, instance, {
     migrationTypes: ["resize", "migration"],
@@ -181,6 +180,7 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
 /**
  * Plans for the source of a live migration that restarts. If the guest is here, the migration has failed and the
  * instance gets its allocations back, which upstream omits (`leave-interrupted-live-migration-allocations`).
+ * @internal
  */
 export async function planLiveMigrationRecovery(
   view: AgentView,

@@ -162,10 +162,7 @@ async function inPlacement(
   }
 }
 
-/**
- * Claims the destination for a guest that is there, unless the instance was deleted meanwhile. Returns false if the
- * destination has no room.
- */
+/** Claims the destination for a guest that is there, unless the instance is deleted. Returns false without room. */
 async function claimDestination(
   services: AgentServices,
   instance: Instance,

@@ -23,15 +23,13 @@ export interface ConsumerInputs {
 
 interface CleanupResult {
   /** Row of the table in spec 4.6. */
-  readonly row: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+  readonly row: number;
   readonly action: "keep" | "delete" | "report-moved" | "end-move";
   readonly log?: { readonly level: "debug" | "info" | "warn"; readonly message: string };
 }
 
-interface CleanupRow {
-  readonly row: CleanupResult["row"];
+interface CleanupRow extends Omit<CleanupResult, "log"> {
   readonly when: (inputs: ConsumerInputs) => boolean;
-  readonly action: CleanupResult["action"];
   readonly log?: (inputs: ConsumerInputs) => CleanupResult["log"];
 }
 
@@ -82,19 +80,13 @@ const ROWS: readonly CleanupRow[] = [
       message: `instance is on host ${instance?.host} and still has allocations here; they are kept`,
     }),
   },
-  { row: 8, when: () => true, action: "keep" },
 ];
 
 /** Returns the action on the consumer's allocations (spec 4.6). @internal */
 export function checkConsumer(inputs: ConsumerInputs): CleanupResult {
-  for (const { row, when, action, log } of ROWS) {
-    if (!when(inputs)) {
-      continue;
-    }
-    const entry = log?.(inputs);
-    return entry ? { row, action, log: entry } : { row, action };
-  }
-  throw new TypeError("the last row of the table matches everything");
+  const { row, action, log } = ROWS.find(({ when }) => when(inputs)) ?? { row: 8, action: "keep" };
+  const entry = log?.(inputs);
+  return entry ? { row, action, log: entry } : { row, action };
 }
 
 /** Milliseconds before an idle move counts as abandoned: the calls between its hosts have shorter timeouts. */

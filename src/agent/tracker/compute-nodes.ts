@@ -155,15 +155,10 @@ export async function removeOrphans(
     if (listed.has(node)) {
       continue;
     }
-    try {
-      await removeOrphan(tracker, row, request);
-    } catch (err) {
-      // One node must not prevent the pass of the others (spec V22).
-      tracker.logger.error("could not check a compute node that the driver does not list", {
-        node,
-        err,
-      });
-    }
+    // One node must not prevent the pass of the others (spec V22).
+    await removeOrphan(tracker, row, request).catch((err: unknown) => {
+      tracker.logger.error("could not check a compute node that the driver does not list", { node, err });
+    });
   }
 }
 
@@ -177,7 +172,11 @@ async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: Re
     return;
   }
   logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
-  const guard = tracker.options.unguardedNodeDelete ? await hostNow(tracker, row) : host;
+  let guard = host;
+  if (tracker.options.unguardedNodeDelete) {
+    // The node's current host, whichever it is, which makes the guard worthless.
+    guard = (await conductor.call("compute_node_get_by_uuid", { uuid: row.uuid }))?.host ?? row.host;
+  }
   const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host: guard });
   forgetNode(tracker, node);
   if (!destroyed) {
@@ -186,11 +185,6 @@ async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: Re
     return;
   }
   await deleteProvider(tracker, row, request);
-}
-
-/** Returns the node's current host, whichever it is, which makes the guard of the delete worthless. */
-async function hostNow(tracker: TrackerState, { uuid, host }: ComputeNode): Promise<string> {
-  return (await tracker.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }
 
 async function deleteProvider(tracker: TrackerState, row: ComputeNode, request: RequestContext): Promise<void> {

@@ -28,7 +28,7 @@ export interface BegunTask {
 }
 
 /** The changes that are saved in the same lock section as the abort (spec V20). */
-export interface ClaimAbort {
+interface ClaimAbort {
   readonly instance?: InstanceChanges;
   /** Set by a build and an unshelve; a move's claim is reverted whichever request owns the instance. */
   readonly expectedTaskState?: readonly (TaskState | null)[];
@@ -45,10 +45,7 @@ export interface MoveWrite {
   readonly expectedVmState?: readonly VmState[];
   readonly migration: Migration;
   readonly migrationChanges?: MigrationChanges;
-  /**
-   * True if the instance is on its way back to the source: this host no longer counts it, although the row still names
-   * it.
-   */
+  /** True if the instance returns to the source: this host no longer counts it, although the row names it. */
   readonly leaves?: boolean;
 }
 

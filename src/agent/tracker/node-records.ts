@@ -33,10 +33,7 @@ export function singleReader({ conductor, host }: TrackerState): ReadRecords {
   };
 }
 
-/**
- * Queries once for all nodes of the host, and again only after a write that changed the location of an instance, e.g. a
- * claim.
- */
+/** Queries once for all nodes, and again only after a write that changed the location of an instance. */
 export function batchReader({ conductor, host, binding }: TrackerState): ReadRecords {
   let epoch = -1;
   let loading: Promise<void> | null = null;
@@ -242,7 +239,7 @@ export async function failMigration({ conductor }: TrackerState, { id, status }:
   return (await conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"))) !== undefined;
 }
 
-/** Returns the discrete resources of a move on this side; none until the claim has saved its context (bug 1849165). */
+/** Returns the discrete resources of a move on this side; none before the claim (bug 1849165). @internal */
 export function contextResources(
   instance: Instance,
   migration: Migration,

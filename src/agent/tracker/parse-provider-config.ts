@@ -8,7 +8,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
 /** The key under which Nova stores the file's name. */
 const SOURCE_FILE = "__source_file";
-const LARGEST = 2_147_483_647;
+const MAX_INTEGER = 2_147_483_647;
 
 /** Keys of an inventory in the file: the record's key, and the min value. */
 const INVENTORY_KEYS = {
@@ -20,10 +20,7 @@ const INVENTORY_KEYS = {
   allocation_ratio: { key: "allocationRatio", least: 0 },
 } as const;
 
-/**
- * Parses the entries of one file.
- * @throws {ProviderConfigException}
- */
+/** Parses the entries of one file. @throws {ProviderConfigException} */
 export function parseProviderConfig(file: string, text: string, logger: Logger): readonly ProviderConfig[] {
   const root = mapping(file, "the file", read(file, text));
   if (Object.hasOwn(root, SOURCE_FILE)) {
@@ -118,8 +115,8 @@ function inventory(file: string, where: string, values: Record<string, unknown>)
     }
     const isRatio = name === "allocation_ratio";
     const valid = typeof value === "number" && (isRatio ? value > 0 : Number.isInteger(value) && value >= rule.least);
-    if (!valid || value > LARGEST) {
-      const allowed = isRatio ? "a number over 0" : `a whole number from ${rule.least} to ${LARGEST}`;
+    if (!valid || value > MAX_INTEGER) {
+      const allowed = isRatio ? "a number over 0" : `a whole number from ${rule.least} to ${MAX_INTEGER}`;
       throw broken(file, `${where}.${name} must be ${allowed}, found ${formatValue(value)}`);
     }
     record[rule.key] = value;

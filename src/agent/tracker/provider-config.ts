@@ -3,10 +3,7 @@ import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { InventoryRecord, ProviderTree } from "../../virt/provider-tree.js";
 import { EVERY_COMPUTE_NODE, type ProviderConfig, TrackerError } from "./contract.js";
 
-/**
- * Adds the inventories and traits of provider.yaml to the providers of a tree (spec 4.9). One per agent: it remembers
- * missing providers.
- */
+/** Adds provider.yaml's inventories and traits to trees (spec 4.9). One per agent: remembers missing providers. */
 export class ProviderMerge {
   readonly #configs: readonly ProviderConfig[];
   readonly #logger: Logger;
@@ -117,19 +114,19 @@ function equalRecords(found: InventoryRecord, record: InventoryRecord): boolean 
  */
 export async function loadProviderConfigs(
   folder: string,
-  deps: Pick<Runtime, "files" | "modules" | "logger">,
+  { files, modules, logger }: Pick<Runtime, "files" | "modules" | "logger">,
 ): Promise<readonly ProviderConfig[]> {
   const loaded: ProviderConfig[] = [];
   const filesById = new Map<string, string>();
-  for (const name of await deps.files.list(folder)) {
+  for (const name of await files.list(folder)) {
     if (!name.endsWith(".yaml")) {
       continue;
     }
     const file = `${folder.replace(/\/$/, "")}/${name}`;
     // Loaded lazily: few hosts have such a file, and the YAML parser is large.
-    const { parseProviderConfig } = await deps.modules.load(() => import("./parse-provider-config.js"));
-    for (const config of parseProviderConfig(file, await deps.files.read(file), deps.logger)) {
-      const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
+    const { parseProviderConfig } = await modules.load(() => import("./parse-provider-config.js"));
+    for (const config of parseProviderConfig(file, await files.read(file), logger)) {
+      const id = idOf(config);
       const first = filesById.get(id);
       if (first !== undefined) {
         throw new TrackerError(

@@ -40,10 +40,7 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
   });
 }
 
-/**
- * The resource tracker (spec 4). One for all nodes of the agent; everything except the driver's listing runs under one
- * fair lock.
- */
+/** The tracker of all nodes of the agent (spec 4). All but the driver's listing runs under one fair lock. */
 export class ResourceTracker {
   readonly #state: TrackerState;
 

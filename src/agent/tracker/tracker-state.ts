@@ -5,29 +5,8 @@ import type { ProviderMerge } from "./provider-config.js";
 import type { RatioOptions, TrackedNode } from "./tracked-node.js";
 import type { HostReservation } from "./usage.js";
 
-/** The options of nova.conf that the tracker reads (spec 4.10). */
-export interface TrackerOptions extends RatioOptions, HostReservation {
-  /** `[compute] image_type_exclude_list` */
-  readonly imageTypeExcludeList: readonly string[];
-  /** `[compute] provider_config_location` */
-  readonly providerConfigLocation: string;
-  /** `[compute] consecutive_build_service_disable_threshold`; 0: failed builds are not counted. */
-  readonly consecutiveBuildServiceDisableThreshold: number;
-  /** `[compute] lean_tracking` */
-  readonly leanTracking: boolean;
-  /** `[compute] heal_moved_allocations`: the OPT of spec 4.6 row 7. */
-  readonly healMovedAllocations: boolean;
-  /** Off with quirk `adopt-foreign-hypervisor`: two hosts may then share a hypervisor (spec 2.4 f). */
-  readonly exclusiveNames: boolean;
-  /** Quirk `unguarded-node-delete`. */
-  readonly unguardedNodeDelete: boolean;
-  /** Quirk `no-node-undelete`. */
-  readonly noNodeUndelete: boolean;
-  /** Quirk `keep-moves-of-deleted`. */
-  readonly keepLeftMoves: boolean;
-  /** Quirk `ignore-evacuations-in-error`. */
-  readonly ignoreErroredEvacuations: boolean;
-}
+/** The options of nova.conf that the tracker reads (spec 4.10). @internal */
+export type TrackerOptions = Readonly<ReturnType<typeof trackerOptions>>;
 
 /** The state that the functions of one tracker share. */
 export interface TrackerState extends AgentContext {
@@ -48,26 +27,20 @@ interface TrackerBinding {
   serviceId: number | null;
   /** The Service row's `disabled`; null: no row. Read again in each pass and claim. */
   disabled: boolean | null;
-  /**
-   * Incremented by each of the agent's writes that changes where an instance counts; records read before are then
-   * outdated.
-   */
+  /** Incremented by each write that changes where an instance counts; records read before are then outdated. */
   epoch: number;
-  /**
-   * Whether the control plane saves an instance's compute id; Nova before 2023.2 does not. True until a save shows
-   * otherwise.
-   */
+  /** False if the control plane does not save an instance's compute id, as Nova before 2023.2. */
   persistsComputeIds: boolean;
 }
 
-/** Selects the tracker's options from nova.conf. */
-export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): TrackerOptions {
+export function trackerOptions({ defaults, compute, workarounds }: NovaConfig) {
   return {
     imageTypeExcludeList: compute.imageTypeExcludeList,
     providerConfigLocation: compute.providerConfigLocation,
     consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
     leanTracking: compute.leanTracking,
     healMovedAllocations: compute.healMovedAllocations,
+    /** With the quirk two hosts may share a hypervisor (spec 2.4 f). */
     exclusiveNames: !workarounds.upstreamQuirks.has("adopt-foreign-hypervisor"),
     unguardedNodeDelete: workarounds.upstreamQuirks.has("unguarded-node-delete"),
     noNodeUndelete: workarounds.upstreamQuirks.has("no-node-undelete"),

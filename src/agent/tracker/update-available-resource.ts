@@ -15,22 +15,19 @@ import type { TrackerState } from "./tracker-state.js";
 /** The effect of an exception in one node's pass. */
 type NodeErrorEffect = "warn" | "log" | "propagate";
 
-interface NodeErrorRow {
-  readonly names: readonly string[];
+interface NodeErrorEffects {
   readonly startup: NodeErrorEffect;
   readonly periodic: NodeErrorEffect;
 }
 
-/** Spec 4.8, row by row; other names belong to the last row, "anything else". */
-const ROWS: readonly NodeErrorRow[] = [
-  { names: ["ComputeHostNotFound"], startup: "warn", periodic: "warn" },
-  { names: ["ReshapeFailed"], startup: "propagate", periodic: "propagate" },
-  { names: ["ReshapeNeeded"], startup: "propagate", periodic: "propagate" },
-  { names: ["PlacementPciException"], startup: "propagate", periodic: "log" },
-  { names: ["InvalidConfiguration"], startup: "propagate", periodic: "log" },
-];
-
-const ANYTHING_ELSE: NodeErrorRow = { names: [], startup: "log", periodic: "log" };
+/** Spec 4.8 by the error's name: errors of drivers, Placement and conductor have no common base class. */
+const ERROR_EFFECTS: Readonly<Record<string, NodeErrorEffects>> = {
+  ComputeHostNotFound: { startup: "warn", periodic: "warn" },
+  ReshapeFailed: { startup: "propagate", periodic: "propagate" },
+  ReshapeNeeded: { startup: "propagate", periodic: "propagate" },
+  PlacementPciException: { startup: "propagate", periodic: "log" },
+  InvalidConfiguration: { startup: "propagate", periodic: "log" },
+};
 
 interface NodePassOptions {
   readonly startup: boolean;
@@ -92,7 +89,11 @@ export async function updateAvailableResourceForNode(tracker: TrackerState, node
   const available = await tracker.driver.nodeIsAvailable(node);
   const request = { requestId: requestId(tracker) };
   const read = singleReader(tracker);
-  await guardNode(tracker, node, false, () => runNodePass(tracker, node, { startup: false, read, available, request }));
+  await guardNode(tracker, node, false, async () => {
+    const resources = await tracker.driver.getAvailableResource(node);
+    const options = { startup: false, read, available, request };
+    await tracker.lock.run(() => countAndUpdate(tracker, node, resources, options));
+  });
 }
 
 /** Lists the providers of many nodes while the hypervisor lists its nodes. Undefined: the pass lists them itself. */
@@ -214,20 +215,10 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
   if (effect === "propagate") {
     throw err;
   }
-  tracker.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
-    node,
-    err,
-  });
+  tracker.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", { node, err });
 }
 
-/** Spec 4.4, step by step. The driver is called outside of the lock; everything else is one lock section. */
-async function runNodePass(tracker: TrackerState, name: string, options: NodePassOptions): Promise<void> {
-  const { driver } = tracker;
-  const resources = await driver.getAvailableResource(name); // 1
-  await tracker.lock.run(() => countAndUpdate(tracker, name, resources, options));
-}
-
-/** Runs the steps after step 1. The caller must hold the lock. */
+/** Spec 4.4, step by step after step 1, which calls the driver. The caller must hold the lock. */
 async function countAndUpdate(
   tracker: TrackerState,
   name: string,
@@ -252,9 +243,8 @@ async function countAndUpdate(
   }
 }
 
-/** Selects by the error's name: errors of drivers, Placement and conductor have no common base class. @internal */
+/** @internal */
 export function nodeErrorEffect(error: unknown, startup: boolean): NodeErrorEffect {
-  const name = error instanceof Error ? error.name : "";
-  const row = ROWS.find(({ names }) => names.includes(name)) ?? ANYTHING_ELSE;
-  return startup ? row.startup : row.periodic;
+  const effects = error instanceof Error ? ERROR_EFFECTS[error.name] : undefined;
+  return effects?.[startup ? "startup" : "periodic"] ?? "log";
 }

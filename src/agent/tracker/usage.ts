@@ -49,18 +49,12 @@ const RESIZE_TASKS: readonly (TaskState | null)[] = [
   "rebuild_spawning",
 ];
 
-/**
- * Spec 4.5 "in a resize state".
- * @internal for tests
- */
+/** Spec 4.5 "in a resize state". @internal for tests */
 export function inResizeState({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean {
   return vmState === "resized" || ((vmState === "active" || vmState === "stopped") && RESIZE_TASKS.includes(taskState));
 }
 
-/**
- * Spec 4.5 "live migrating".
- * @internal for tests
- */
+/** Spec 4.5 "live migrating". @internal for tests */
 export function isLiveMigrating({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean {
   return taskState === "migrating" && (vmState === "active" || vmState === "paused");
 }
@@ -145,10 +139,7 @@ const IO_TASKS: readonly (TaskState | null)[] = [
   "unshelving",
 ];
 
-/**
- * Returns a compute node's `stats` (spec 4.5): counts as strings, keys sorted so that equal statistics serialise
- * equally.
- */
+/** Returns a node's `stats` (spec 4.5): counts as strings, keys sorted so that equal ones serialise equally. */
 export function nodeStats(
   instances: Iterable<CountedInstance>,
   failedBuilds: number,

@@ -143,10 +143,7 @@ async function keepHere(progress: BuildProgress, error: unknown): Promise<Failed
   return { error };
 }
 
-/**
- * Removes the leftover guest. An instance that was started, deleted or reset since is left alone: its guest may come
- * from a later request.
- */
+/** Removes the leftover guest, unless the instance was started, deleted or reset since: then it may be in use. */
 async function removeLeft(progress: BuildProgress): Promise<void> {
   const { services, request } = progress;
   const { instanceUuid: uuid, requestId } = request;

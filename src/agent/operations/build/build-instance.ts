@@ -9,10 +9,10 @@ import {
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js";
-import { claimInGroup } from "../flow/destination-checks.js";
+import { claimInGroup, heldAllocations } from "../flow/destination-checks.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { spawnOptions } from "../flow/guest-options.js";
-import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
+import { releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type BuildProgress, buildFailed } from "./build-failure.js";
 

@@ -85,10 +85,7 @@ const REJECTION_ERRORS: ReadonlySet<string> = new Set([
   "GroupAffinityViolation",
 ]);
 
-/**
- * Returns false if the guest must be removed later. If no returning source depends on the removal, this was the only
- * attempt.
- */
+/** Returns false if the guest must be removed later, because a returning source depends on the removal. */
 async function isGuestGone(progress: EvacuationProgress): Promise<boolean> {
   const { services, instance, migration } = progress;
   try {
@@ -154,10 +151,7 @@ async function removeAllocations(progress: EvacuationProgress): Promise<void> {
   });
 }
 
-/**
- * Returns whether the instance has arrived here in another way, or is on its way: then it needs the destination
- * allocations.
- */
+/** Returns whether the instance is here or on its way, and so needs the destination allocations. */
 async function isNeededHere(progress: EvacuationProgress): Promise<boolean> {
   const { conductor, host } = progress.services;
   const instance = await conductor.call("instance_get", { uuid: progress.migration.instanceUuid });

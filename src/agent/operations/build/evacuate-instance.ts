@@ -177,10 +177,7 @@ async function finish(progress: EvacuationProgress): Promise<void> {
   });
 }
 
-/**
- * Removes a move's leftovers on other hosts, once the guest is here. If this fails, the next start of this host repeats
- * it.
- */
+/** Removes a move's leftovers on other hosts, once the guest is here. The next start repeats a failure. */
 async function letGoOfSetAside({ services, request, instance }: EvacuationProgress): Promise<void> {
   if (!mayBeSetAside(instance)) {
     return;

@@ -1,5 +1,5 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
-import type { Instance } from "../../../records/index.js";
+import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
@@ -20,15 +20,11 @@ interface RebuildProgress {
 const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   begin: async (progress) => {
     const { services, request, instance } = progress;
-    const { conductor, placement } = services;
+    const { placement } = services;
     const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: request.requestId });
     progress.allocations = held.allocations;
-    progress.instance = await conductor.call("instance_save", {
-      uuid: instance.uuid,
-      changes: { taskState: "rebuild_block_device_mapping", imageRef: request.imageRef },
-      expectedTaskState: ["rebuilding"],
-      ofRequest: request.requestId,
-    });
+    const changes = { taskState: "rebuild_block_device_mapping", imageRef: request.imageRef } as const;
+    await advance(progress, changes, "rebuilding");
   },
   // A node of Ironic is never released in between: another instance could take it.
   destroy: async ({ services, instance }) => {
@@ -38,30 +34,32 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     }
   },
   spawn: async (progress) => {
-    const { services, request, allocations, stopped } = progress;
-    const { conductor, driver } = services;
-    progress.instance = await conductor.call("instance_save", {
-      uuid: progress.instance.uuid,
-      changes: { taskState: "rebuild_spawning" },
-      expectedTaskState: ["rebuild_block_device_mapping"],
-      ofRequest: request.requestId,
-    });
+    const { services, allocations, stopped } = progress;
+    const { driver } = services;
+    await advance(progress, { taskState: "rebuild_spawning" }, "rebuild_block_device_mapping");
     const { instance } = progress;
     const options = spawnOptions(instance, allocations, { powerOn: !stopped });
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
-  record: async ({ services, request, instance, stopped }) => {
-    const { conductor, driver, runtime } = services;
+  record: async (progress) => {
+    const { services, instance, stopped } = progress;
+    const { driver, runtime } = services;
     const powerState = await driver.powerState(instance);
     const vmState = stopped ? "stopped" : "active";
-    await conductor.call("instance_save", {
-      uuid: instance.uuid,
-      changes: { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() },
-      expectedTaskState: ["rebuild_spawning"],
-      ofRequest: request.requestId,
-    });
+    const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
+    await advance(progress, changes, "rebuild_spawning");
   },
 });
+
+async function advance(progress: RebuildProgress, changes: InstanceChanges, from: TaskState): Promise<void> {
+  const { services, request } = progress;
+  progress.instance = await services.conductor.call("instance_save", {
+    uuid: progress.instance.uuid,
+    changes,
+    expectedTaskState: [from],
+    ofRequest: request.requestId,
+  });
+}
 
 /** Spec 6.6 "rebuild": no claim in tracker or Placement. */
 export const REBUILD_INSTANCE: AdmittedFlow<"rebuild_instance"> = {

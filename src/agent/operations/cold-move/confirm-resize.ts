@@ -71,10 +71,7 @@ function isMovedAgain({ taskState, vmState }: Instance, before: Instance): boole
   return (taskState?.startsWith("resize_") ?? false) || (vmState === "resized" && before.vmState !== "resized");
 }
 
-/**
- * Steps for a move that was ended because its instance was evacuated from the destination: removes the move's leftovers
- * here.
- */
+/** Removes the leftovers here of a move that ended because its instance was evacuated from the destination. */
 const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   accept: async ({ services, move }) => {
     const { conductor, host, logger } = services;

@@ -1,6 +1,5 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import {
-  type ComputeNode,
   FINAL_MIGRATION_STATUSES,
   type Instance,
   instanceResources,
@@ -19,17 +18,11 @@ import { bringGuestBack, failMove, type MoveProgress, returnAllocations } from "
 import { finishFailed } from "./resize-instance.js";
 import { finishRevertFailed, revertFailed } from "./revert-resize.js";
 
-/**
- * Move types whose source leaves flavors and allocations behind if it is killed after `confirmed` was written (spec 2.6
- * OPT).
- */
+/** Moves whose source leaves flavors and allocations if it is killed after it wrote `confirmed` (spec 2.6 OPT). */
 
 export const COLD: readonly MigrationType[] = ["migration", "resize"];
 
-/**
- * Returns the confirmed moves from this host that are not settled. `waits`: at least one of them can only be decided
- * later.
- */
+/** Returns the unsettled confirmed moves from this host. `waits`: another one can only be decided later. */
 export async function findUnsettled(
   services: OperationServices,
   confirmed: readonly Migration[],
@@ -136,9 +129,10 @@ async function holdersHere(
 ): Promise<ReadonlyMap<string, Resources>> {
   const holders = new Map<string, Resources>();
   const requestId = newRequestId(context);
-  for (const name of new Set(moves.map(({ sourceNode }) => sourceNode))) {
+  const { conductor, host } = context;
+  for (const name of new Set(moves.flatMap(({ sourceNode }) => sourceNode ?? []))) {
     try {
-      const node = await nodeHere(context, name);
+      const node = await conductor.call("compute_node_get_by_host_and_node", { host, node: name });
       const held = node && (await context.placement.getAllocationsForProvider(node.uuid, { requestId }));
       for (const [consumer, resources] of held?.consumers ?? []) {
         holders.set(consumer, resources);
@@ -148,10 +142,6 @@ async function holdersHere(
     }
   }
   return holders;
-}
-
-async function nodeHere({ conductor, host }: AgentContext, node: string | null): Promise<ComputeNode | null> {
-  return node === null ? null : conductor.call("compute_node_get_by_host_and_node", { host, node });
 }
 
 interface SupersededMoveRule {

@@ -49,6 +49,11 @@ export function isRollback(error: unknown): boolean {
   return error instanceof InstanceFaultRollback || error instanceof NotImplemented;
 }
 
+/** Returns the changes of an instance that stays on the source of a failed move. */
+export function changesOnFailure(error: unknown, restored: boolean): InstanceChanges {
+  return { ...(isRollback(error) && restored ? {} : { vmState: "error" }), taskState: null, newFlavor: null };
+}
+
 /** Returns the error inside a wrapper: users see that one. */
 export function innerError(error: unknown): unknown {
   return error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;

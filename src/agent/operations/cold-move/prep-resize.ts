@@ -1,4 +1,4 @@
-import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
+import type { RetryInfo } from "../../../records/index.js";
 import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
@@ -9,6 +9,7 @@ import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wr
 import { revertToSource } from "../flow/move-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
+  changesOnFailure,
   failMove,
   innerError,
   isRollback,
@@ -100,14 +101,10 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
     return;
   }
   const reschedules = retry && restored && !(error instanceof BuildAbortException);
-  if (reschedules && (await handedBack(progress, event, retry, error))) {
+  if (reschedules && (await requestsAnotherHost(progress, event, retry, error))) {
     return;
   }
-  const changes: InstanceChanges = {
-    ...(isRollback(error) && restored ? {} : { vmState: "error" }),
-    taskState: null,
-    newFlavor: null,
-  };
+  const changes = changesOnFailure(error, restored);
   if (!claim) {
     await failMove(progress, changes, error);
   } else {
@@ -127,7 +124,7 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
  * @throws the error if the conductor may have accepted the move: the conductor then ends it, or a later check for stuck
  * moves finds it
  */
-async function handedBack(
+async function requestsAnotherHost(
   progress: PrepProgress,
   event: OpenEvent,
   retry: RetryInfo,

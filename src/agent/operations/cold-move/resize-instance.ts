@@ -8,10 +8,10 @@ import { finishSource, flavorsOf, revertToSource } from "../flow/move-allocation
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   bringGuestBack,
+  changesOnFailure,
   failMove,
   heldByGuest,
   innerError,
-  isRollback,
   isTaken,
   type MoveProgress,
   returnAllocations,
@@ -142,7 +142,10 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
 /** Spec 6.3 rows 5 and 6, on the source. If another request took the instance over, only the event records the error. */
 export const RESIZE_INSTANCE = moveFlow<"resize_instance">({
   steps: [STEPS],
-  run: (message, call) => runOperation(call, STEPS, { ...message, ...NOT_BEGUN }, resizeFailed),
+  run: (message, call) =>
+    runOperation(call, STEPS, { ...message, ...NOT_BEGUN }, (progress, error) =>
+      progress.flipped ? failedOnDestination(progress, error) : failedOnSource(progress, error),
+    ),
   onRejected: async (message, { kind, error }) => {
     if (kind !== "ended") {
       await failedOnSource({ ...message, ...NOT_BEGUN }, error);
@@ -151,14 +154,6 @@ export const RESIZE_INSTANCE = moveFlow<"resize_instance">({
 });
 
 const NOT_BEGUN = { diskInfo: "", flipped: false };
-
-async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<void> {
-  if (progress.flipped) {
-    await failedOnDestination(progress, error);
-  } else {
-    await failedOnSource(progress, error);
-  }
-}
 
 /** Row 5: the instance stays here, and its allocations are restored before it appears usable (spec V27). */
 async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
@@ -170,13 +165,7 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
     await failMove(progress, null, error);
     return;
   }
-  const isRolledBack = isRollback(error) && restored;
-  const changes: InstanceChanges = {
-    ...(isRolledBack ? {} : { vmState: "error" }),
-    taskState: null,
-    newFlavor: null,
-  };
-  await failMove(progress, changes, error);
+  await failMove(progress, changesOnFailure(error, restored), error);
   throw innerError(error);
 }
 

@@ -57,10 +57,7 @@ async function onRevertRejected(message: MoveProgress, { kind, error }: Admissio
   }
 }
 
-/**
- * The instance stays on its recorded host, and its guest may be gone. If it is being deleted, it does not need the
- * source allocations.
- */
+/** The instance stays on its host, perhaps without a guest. A deleted one does not need the source allocations. */
 export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
   if (isTaken(error)) {
@@ -143,10 +140,7 @@ export async function finishRevertFailed(progress: MoveProgress, error: unknown)
 /** The revert's own task_state, and those of a delete that has taken the instance from it. */
 const REVERTED: readonly TaskState[] = ["resize_reverting", "deleting", "soft-deleting"];
 
-/**
- * Clears the move's flavors. The instance may have been evacuated and have begun a next move meanwhile: its flavors
- * then belong to that move.
- */
+/** Clears the move's flavors, unless the instance was evacuated meanwhile and they belong to its next move. */
 async function forgetFlavors({ services, request, move }: MoveProgress): Promise<void> {
   const { host } = move.instance;
   const changes = { oldFlavor: null, newFlavor: null };

@@ -49,7 +49,7 @@ export interface AdmissionRejection {
   /** The records; null if the instance or the migration never existed. */
   readonly found: Found | null;
   /** The observed state and the expected one. */
-  readonly error: ConductorError | ConductorError;
+  readonly error: ConductorError;
 }
 
 /** The message's method, and its rule. */
@@ -85,10 +85,7 @@ export async function admit(
   return { rejected: { kind: kind ?? "gone", found, error: errorFor(instance, text) } };
 }
 
-/**
- * Runs {@link admit} for a caller that waits for a reply.
- * @throws {InstanceNotFound} UnexpectedTaskState: with the observed state and the expected one
- */
+/** Runs {@link admit} for a caller that waits for a reply. @throws {InstanceNotFound} UnexpectedTaskState */
 export async function demand(
   context: Pick<AgentContext, "conductor" | "host">,
   gate: Gate,
@@ -193,11 +190,7 @@ function expectation({ instance, tasks, vmStates, migration }: AdmissionRule, re
   ].join(", ");
 }
 
-function errorFor(instance: Instance | null, text: string): AdmissionRejection["error"] {
-  if (instance?.deleted !== 0) {
-    return new ConductorError("InstanceNotFound", text);
-  }
-  return instance.taskState === "deleting"
-    ? new ConductorError("UnexpectedDeletingTaskState", text)
-    : new ConductorError("UnexpectedTaskState", text);
+function errorFor(instance: Instance | null, text: string): ConductorError {
+  const taken = instance?.taskState === "deleting" ? "UnexpectedDeletingTaskState" : "UnexpectedTaskState";
+  return new ConductorError(instance?.deleted === 0 ? taken : "InstanceNotFound", text);
 }

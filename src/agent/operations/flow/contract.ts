@@ -58,10 +58,7 @@ export interface OperationServices extends AgentContext {
 
 export type StepFaults = Pick<Faults, "hit">;
 
-/**
- * The caller that waits for the reply. It is checked again once the instance's lock is acquired, before anything is
- * done.
- */
+/** The caller that waits for the reply; checked again once the instance's lock is acquired. */
 export type Caller = Pick<RequestContext, "assertCallerWaiting">;
 
 /** One message that this host received. */
@@ -110,7 +107,8 @@ export type Lock = "instance" | "build" | "none";
 export interface Operation<M extends OperationName> {
   /** The event of the instance's action; default: `compute_` and the method. */
   readonly event?: string;
-  readonly lock: Lock;
+  /** Default: `instance`. */
+  readonly lock?: Lock;
   readonly admission: AdmissionRule;
   /** Stops the instance's running live migration from here, and waits for its end: the copy does not lock the instance. */
   readonly stopsLiveMigration?: true;

@@ -1,6 +1,6 @@
 import type { GroupOnHost } from "../../../conductor-client/methods/records.js";
 import type { QuirkName } from "../../../config/quirks.js";
-import { mostMembersOnHost } from "../../../records/index.js";
+import { type AllocationsByProvider, mostMembersOnHost } from "../../../records/index.js";
 import { PublicError } from "../../../runtime/error-messages.js";
 import { ComputeResourcesUnavailable } from "../../../virt/errors.js";
 import { hasQuirk } from "../../context.js";
@@ -28,10 +28,7 @@ export class OperationError extends PublicError {
   }
 }
 
-/**
- * The operations that bring a member of a server group to this host; upstream has not always checked the policy in all
- * of them.
- */
+/** The operations that bring a member of a server group here; upstream has not always checked all of them. */
 type Arrival = "build" | "evacuation" | "migration" | "unshelve";
 
 const BREAKS_POLICY: Readonly<Record<Arrival, QuirkName | null>> = {
@@ -45,6 +42,19 @@ interface Arriving {
   readonly instanceUuid: string;
   readonly node: string;
   readonly serverGroup?: string | undefined;
+}
+
+/** Returns the instance's allocations: from the message, or else from Placement. */
+export async function heldAllocations(
+  services: OperationServices,
+  request: {
+    readonly instanceUuid: string;
+    readonly allocations: AllocationsByProvider | null;
+    readonly requestId: string;
+  },
+): Promise<AllocationsByProvider> {
+  const { instanceUuid, allocations, requestId } = request;
+  return allocations ?? (await services.placement.getAllocationsForConsumer(instanceUuid, { requestId })).allocations;
 }
 
 /**
@@ -63,18 +73,15 @@ export async function claimInGroup(
   }
   await services.groups.run(serverGroup, async () => {
     await claim();
-    await look(services, instanceUuid, node);
+    await assertGroupPolicy(services, instanceUuid, node);
   });
 }
 
-/**
- * Checks the policy where no claim is visible to others: spec 6.9 row 5 for a live migration. @throws
- * {GroupAffinityViolation}
- */
+/** Spec 6.9 row 5 for a live migration, whose claim is not visible here. @throws {GroupAffinityViolation} */
 export async function requireGroupPolicy(services: OperationServices, instanceUuid: string): Promise<void> {
   const [node] = services.tracker.nodes().keys();
   if (node !== undefined && !isOff(services, "migration")) {
-    await look(services, instanceUuid, node);
+    await assertGroupPolicy(services, instanceUuid, node);
   }
 }
 
@@ -84,7 +91,7 @@ function isOff(services: OperationServices, arrival: Arrival): boolean {
 }
 
 /** @throws {GroupAffinityViolation} */
-async function look(services: OperationServices, instanceUuid: string, node: string): Promise<void> {
+async function assertGroupPolicy(services: OperationServices, instanceUuid: string, node: string): Promise<void> {
   const { conductor, host } = services;
   const group = await conductor.call("server_group_on_host", { instanceUuid, host, node });
   const broken = group === null ? null : brokenPolicy(group, host);
@@ -112,10 +119,7 @@ function brokenPolicy(group: GroupOnHost, host: string): string | null {
   }
 }
 
-/**
- * Checks that this host can serve an arriving instance.
- * @throws {ComputeResourcesUnavailable} it needs something that this host does not have
- */
+/** @throws {ComputeResourcesUnavailable} the instance needs something that this host does not have */
 export function assertServable({ unservable }: { readonly unservable?: string | undefined }): void {
   if (unservable !== undefined) {
     throw new ComputeResourcesUnavailable(`Insufficient compute resources: ${unservable}.`);

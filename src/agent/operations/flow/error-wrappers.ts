@@ -69,10 +69,7 @@ function failureOf(error: unknown): EventOutcome {
   };
 }
 
-/**
- * Sets the task state to null after any exception but UnexpectedTaskState, if it is still the request's.
- * @internal for tests
- */
+/** Clears the request's task state after any exception but UnexpectedTaskState. @internal for tests */
 export async function revertingTaskState<T>(
   context: AgentContext,
   { instanceUuid, requestId }: { readonly instanceUuid: string; readonly requestId: string },
@@ -262,10 +259,7 @@ export async function errorWhileSoftDeleting(
   );
 }
 
-/**
- * No operation runs on it, and the guest is missing: a request that has created it again since would have done so under
- * the instance's lock.
- */
+/** No operation runs on it: a request that has created the guest again would have had the instance's lock. */
 async function errorAfterReset(
   services: OperationServices,
   { uuid }: Instance,

@@ -4,10 +4,7 @@ import { NotImplemented } from "../../../virt/errors.js";
 import type { Allocations, DestroyOptions, ImageMeta, SharedStorageToken } from "../../../virt/types.js";
 import { type AgentView, hasQuirk } from "../../context.js";
 
-/**
- * Returns the image as the API recorded it in the instance's system metadata; the image service is not called.
- * @param imageRef default: the instance's own
- */
+/** Returns the image as recorded in the system metadata. @param imageRef default: the instance's own */
 export function imageMeta(instance: Instance, imageRef = instance.imageRef): ImageMeta {
   const properties = imagePropertiesOf(instance);
   const { disk_format, container_format, min_disk, min_ram, name } = properties;

@@ -132,10 +132,7 @@ export async function onTree(
   return Object.fromEntries(Object.entries(allocations).filter(([provider]) => tree.has(provider)));
 }
 
-/**
- * Removes the allocations of one side from a doubled instance; nothing if it has only one side's. After a lost response
- * the allocations are read again.
- */
+/** Removes one side's allocations from a doubled instance. After a lost response they are read again. */
 async function strip(
   services: AgentContext,
   move: Move,
@@ -256,10 +253,7 @@ async function subtractOwn(services: AgentContext, move: Move, source: string, c
   }
 }
 
-/**
- * The destination saves the new flavor when it claims. If it died before that, the allocations of its claim are left
- * over.
- */
+/** The destination saves the new flavor when it claims. If it died before, the allocations of its claim are left. */
 function knowsNewFlavor({ instance, migration }: Move): boolean {
   return (
     migration.migrationType !== "resize" ||
@@ -285,15 +279,16 @@ export function surplus(held: Resources | undefined, need: Resources): Resources
  * matter.
  */
 function isSum(allocations: Allocations, provider: string, instance: Instance, flavors: readonly Flavor[]): boolean {
-  const held = allocations[provider]?.resources ?? {};
-  const sum: Record<string, number> = {};
-  for (const flavor of flavors) {
-    for (const [name, amount] of Object.entries(instanceResources(instance, flavor))) {
-      sum[name] = (sum[name] ?? 0) + amount;
-    }
+  const sum = flavors.map((flavor) => instanceResources(instance, flavor)).reduce(addResources, {});
+  return isDeepStrictEqual(allocations[provider]?.resources ?? {}, sum);
+}
+
+export function addResources(left: Resources, right: Resources): Resources {
+  const total: Record<string, number> = { ...left };
+  for (const [name, amount] of Object.entries(right)) {
+    total[name] = (total[name] ?? 0) + amount;
   }
-  const names = new Set([...Object.keys(held), ...Object.keys(sum)]);
-  return [...names].every((name) => held[name] === sum[name]);
+  return total;
 }
 
 /** Returns the two flavors of a move; they differ only in a resize. */

@@ -11,16 +11,9 @@ import {
 } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 
-/** The context for finding out which allocations of an instance belong to its other moves. */
-
-type Asking = Pick<AgentContext, "conductor">;
-
-/**
- * Returns the providers of nodes from which the instance was evacuated and whose hosts have not cleaned up since: they
- * do that themselves.
- */
+/** Returns the providers of hosts from which the instance was evacuated, and which will clean up by themselves. */
 export async function residues(
-  { conductor }: Asking,
+  { conductor }: Pick<AgentContext, "conductor">,
   { uuid: instanceUuid, host }: Instance,
   held: Allocations,
 ): Promise<ReadonlySet<string>> {
@@ -48,7 +41,7 @@ export async function residues(
  * its claim to the existing allocations (an evacuation does not), so the amounts determine whether it has claimed.
  */
 export async function laterClaims(
-  { conductor }: Asking,
+  { conductor }: Pick<AgentContext, "conductor">,
   { id, instanceUuid }: Migration,
   host: string | null,
 ): Promise<"none" | "to come" | "made"> {
@@ -74,7 +67,7 @@ export const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "can
  * source then finds that the destination allocations are gone, while its own are unchanged.
  */
 export async function isBeyond(
-  context: Asking,
+  context: Pick<AgentContext, "conductor">,
   { instanceUuid, sourceCompute }: Migration,
   held: Allocations,
 ): Promise<boolean> {
@@ -91,7 +84,7 @@ export async function isBeyond(
  * have claimed anything for it there beyond its need, so that all else is a leftover of the move.
  */
 export async function backAtSource(
-  { conductor }: Asking,
+  { conductor }: Pick<AgentContext, "conductor">,
   { id, instanceUuid, sourceCompute }: Migration,
 ): Promise<{ readonly instance: Instance; readonly isAtRest: boolean } | null> {
   const instance = await conductor.call("instance_get", { uuid: instanceUuid });
@@ -118,12 +111,9 @@ export function isSettledOn({ status, sourceCompute, destCompute }: Migration, h
   );
 }
 
-/**
- * Before a destination has claimed, only its host is known; its node is then the one on which the instance has
- * allocations.
- */
+/** Before a destination has claimed, its node is unknown: it is the one on which the instance has allocations. */
 export async function rootOf(
-  { conductor }: Asking,
+  { conductor }: Pick<AgentContext, "conductor">,
   host: string | null,
   node: string | null,
   held: Allocations,

@@ -34,7 +34,7 @@ export class OutgoingMigration {
   aborted = false;
   /** Resolves when the live migration is over, with or without success. */
   readonly done: Promise<void>;
-  readonly #turn = new AbortController();
+  readonly #queueAbort = new AbortController();
   #end: () => void = () => {};
 
   constructor(instanceUuid: string, migrationId: number) {
@@ -46,8 +46,8 @@ export class OutgoingMigration {
   }
 
   /** Aborted when the migration leaves the queue. */
-  get turn(): AbortSignal {
-    return this.#turn.signal;
+  get queueSignal(): AbortSignal {
+    return this.#queueAbort.signal;
   }
 
   /** Removes it from the queue, or marks it to be stopped at the next step. Returns whether it was queued. */
@@ -56,7 +56,7 @@ export class OutgoingMigration {
     if (this.phase !== "queued") {
       return false;
     }
-    this.#turn.abort(new LiveMigrationAborted(this.migrationId));
+    this.#queueAbort.abort(new LiveMigrationAborted(this.migrationId));
     return true;
   }
 
@@ -73,16 +73,10 @@ export class LiveMigrationAborted extends PublicError {
   }
 }
 
-/**
- * Interval between two checks of an accepted migration that no process works on, in milliseconds: its message may just
- * have arrived.
- */
+/** Milliseconds between two checks of an accepted migration that no process works on: its message may be arriving. */
 const POLL_INTERVAL_MS = 4_000;
 
-/**
- * The live migrations that this process runs as their source. A copy holds no lock: a delete stops it instead of
- * waiting for it.
- */
+/** The live migrations that this process runs as their source. A copy holds no lock, so that a delete can stop it. */
 export class OutgoingMigrations {
   readonly #context: AgentContext;
   readonly #queue: TaskQueue;
@@ -139,12 +133,9 @@ export class OutgoingMigrations {
     }
   }
 
-  /**
-   * Runs at most `max_concurrent_live_migrations` at a time. @throws the reason of the abort, if it is aborted while it
-   * is queued
-   */
-  async inTurn(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
-    await this.#queue.run(work, entry.turn);
+  /** Runs at most `max_concurrent_live_migrations` at a time. @throws the reason of an abort in the queue */
+  async runQueued(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
+    await this.#queue.run(work, entry.queueSignal);
   }
 
   /** Saves that the guest runs on the destination while its memory is still being copied (spec 8.5). */

@@ -1,9 +1,8 @@
 import { createAllocationError } from "../../../placement-client/errors.js";
 import type { RequestContext } from "../../../placement-client/types.js";
-import type { AllocationsByProvider, Instance, Migration } from "../../../records/index.js";
+import type { Instance, Migration } from "../../../records/index.js";
 import { backOff } from "../../../runtime/retry.js";
 import { type AgentContext, hasQuirk } from "../../context.js";
-import type { OperationServices } from "./contract.js";
 
 /**
  * Attempts of a write whose response was lost (spec V30), and the delay between them in milliseconds: seven seconds in
@@ -51,29 +50,13 @@ export async function insist<T>(
   return await ask();
 }
 
-/** Returns the instance's allocations: from the message, or else from Placement. */
-export async function heldAllocations(
-  services: OperationServices,
-  request: {
-    readonly instanceUuid: string;
-    readonly allocations: AllocationsByProvider | null;
-    readonly requestId: string;
-  },
-): Promise<AllocationsByProvider> {
-  const { instanceUuid, allocations, requestId } = request;
-  return allocations ?? (await services.placement.getAllocationsForConsumer(instanceUuid, { requestId })).allocations;
-}
-
 /** A move; the instance as currently saved. */
 export interface Move {
   readonly instance: Instance;
   readonly migration: Migration;
 }
 
-/**
- * Removes all allocations of M. Returns false if it had none.
- * @throws AllocationDeleteFailed, also if Placement cannot be reached
- */
+/** Removes all allocations of M. Returns false if it had none. @throws AllocationDeleteFailed */
 export function deleteMigration(
   services: AgentContext,
   migration: Migration,

@@ -5,10 +5,7 @@ export class UnsettledMoves {
   #since: number | null = null;
   readonly #failed = new SparseSet<number>();
 
-  /**
-   * When a confirmation last ended without a response, so that its move may be `confirmed` but unsettled, in
-   * milliseconds. Null: never.
-   */
+  /** When a confirmation last ended without a response, so that its move may be unsettled, in ms. Null: never. */
   get since(): number | null {
     return this.#since;
   }
@@ -23,7 +20,7 @@ export class UnsettledMoves {
   }
 
   /** Everything until then was checked. */
-  lookedAt(before: number): void {
+  checkedUntil(before: number): void {
     if (this.#since !== null && this.#since <= before) {
       this.#since = null;
     }
@@ -131,10 +128,7 @@ export class LeftGuests {
     this.#left.add({ instanceUuid, evacuated, remove });
   }
 
-  /**
-   * Removes leftovers of earlier evacuations of an instance that is evacuated to this host again. The caller has the
-   * instance's lock.
-   */
+  /** Removes leftovers of earlier evacuations of the instance to here. The caller has the instance's lock. */
   async settleEvacuated(instanceUuid: string): Promise<void> {
     for (const left of this.all) {
       if (left.evacuated && left.instanceUuid === instanceUuid) {

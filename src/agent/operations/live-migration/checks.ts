@@ -61,7 +61,12 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
         await runSteps(services, STEPS, check);
         return check.data;
       } finally {
-        await cleanUpChecks(check);
+        const { made } = check;
+        if (made) {
+          await attempt(services, instance.uuid, "clean up after the checks of a live migration", () =>
+            services.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
+          );
+        }
       }
     }),
   );
@@ -81,20 +86,7 @@ async function checkSource(call: Call<"check_can_live_migrate_source">): Promise
   );
 }
 
-/** Always follows the checks, even after a failure. */
-async function cleanUpChecks({ services, instance, made }: DestinationCheck): Promise<void> {
-  if (!made) {
-    return;
-  }
-  await attempt(services, instance.uuid, "clean up after the checks of a live migration", () =>
-    services.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
-  );
-}
-
-/**
- * Converts any rejection into one error, after which the conductor tries another host.
- * @throws MigrationPreCheckError; InstanceNotFound
- */
+/** Converts any rejection into MigrationPreCheckError, after which the conductor tries another host. */
 async function preCheck<T>(services: OperationServices, check: () => Promise<T>): Promise<T> {
   try {
     return await check();

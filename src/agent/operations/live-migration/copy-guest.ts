@@ -7,7 +7,7 @@ import { stepList } from "../flow/step-list.js";
 import { callDestination, driverData, type Flow } from "./migration-flow.js";
 
 /** Milliseconds between two writes of one migration's progress. */
-const SPACING = 1_000;
+const SAVE_INTERVAL_MS = 1_000;
 
 /**
  * Saves the copy's progress, as reported by the driver, to the migration's record, once a second at most. The last
@@ -31,7 +31,7 @@ export class ProgressSaver {
     if (this.#cancel) {
       return;
     }
-    this.#cancel = this.#context.runtime.timers.after(SPACING, () => {
+    this.#cancel = this.#context.runtime.timers.after(SAVE_INTERVAL_MS, () => {
       this.#cancel = null;
       this.#save();
     });
@@ -55,14 +55,11 @@ export class ProgressSaver {
   }
 
   async #write(progress: LiveMigrationProgress): Promise<void> {
-    try {
-      await this.#context.conductor.call("migration_save", { id: this.#migrationId, changes: columnsOf(progress) });
-    } catch (err) {
-      this.#context.logger.debug("progress of a live migration could not be saved", {
-        migration: this.#migrationId,
-        err,
-      });
-    }
+    const { conductor, logger } = this.#context;
+    const write = { id: this.#migrationId, changes: columnsOf(progress) };
+    await conductor.call("migration_save", write).catch((err: unknown) => {
+      logger.debug("progress of a live migration could not be saved", { migration: this.#migrationId, err });
+    });
   }
 }
 

@@ -54,10 +54,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
   },
 });
 
-/**
- * @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is not this
- * migration's
- */
+/** @throws {InvalidMigrationState} the instance has left the source: the guest is not this migration's */
 function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
   if (host === sourceCompute) {
     return;
@@ -69,10 +66,7 @@ function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migrati
   );
 }
 
-/**
- * Takes the instance over only from the source, and only while it migrates or is being deleted. A delete then continues
- * here, where the guest is.
- */
+/** Takes the instance over from the source while it migrates or is being deleted; a delete continues here. */
 async function takeOver(services: OperationServices, instance: Instance, migration: Migration): Promise<void> {
   const powerState = await services.driver.powerState(instance);
   const node = migration.destNode ?? services.host;
@@ -173,7 +167,7 @@ export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_
   handle: rollBack,
 };
 
-async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
+function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
   const { services, request, caller, event } = call;
   const { migrationId, instanceUuid } = request;
   return withActionEvent(services, event, async () => {
@@ -190,13 +184,15 @@ async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateDat
   });
 }
 
-/** @throws ObjectActionError if the guest is not here, with `reason: "no guest"` in its data */
-async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
-  const { services, request, caller, event } = call;
+/** Runs the end of a move to this host, with or without success. */
+async function endMove(
+  { services, request, caller, event }: Call<Exclude<IncomingMethod, "pre_live_migration">>,
+  work: () => Promise<unknown>,
+): Promise<null> {
   try {
     await withActionEvent(services, event, async () => {
       caller.assertCallerWaiting();
-      await runSteps(services, POST_STEPS, await receive(call, {}));
+      await work();
     });
     return null;
   } finally {
@@ -204,27 +200,26 @@ async function takeGuest(call: Call<"post_live_migration_at_destination">): Prom
   }
 }
 
-async function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
-  const { services, request, caller, event } = call;
-  try {
-    await withActionEvent(services, event, async () => {
-      caller.assertCallerWaiting();
-      const incoming = await receive(call, request.data);
-      try {
-        await runSteps(services, ROLLBACK_STEPS, incoming);
-      } catch (error) {
-        // A running guest is never removed without an explicit request.
-        if (error instanceof InstanceExists) {
-          throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
-        }
-        services.left.add(request.instanceUuid, () => removeUnwanted(incoming).catch(ignore(InstanceExists)));
-        throw error;
+/** @throws ObjectActionError if the guest is not here, with `reason: "no guest"` in its data */
+function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
+  return endMove(call, async () => runSteps(call.services, POST_STEPS, await receive(call, {})));
+}
+
+function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
+  const { services, request } = call;
+  return endMove(call, async () => {
+    const incoming = await receive(call, request.data);
+    try {
+      await runSteps(services, ROLLBACK_STEPS, incoming);
+    } catch (error) {
+      // A running guest is never removed without an explicit request.
+      if (error instanceof InstanceExists) {
+        throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
       }
-    });
-    return null;
-  } finally {
-    services.incoming.end(request.migrationId);
-  }
+      services.left.add(request.instanceUuid, () => removeUnwanted(incoming).catch(ignore(InstanceExists)));
+      throw error;
+    }
+  });
 }
 
 /** @throws InstanceNotFound, UnexpectedTaskState: this host may not process the request, or no longer */

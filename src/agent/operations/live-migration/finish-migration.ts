@@ -51,7 +51,8 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
         try {
           await cleanSource(flow);
         } catch (error) {
-          services.left.add(instance.uuid, () => cleanSourceAgain(flow));
+          // Reads the instance again: it may have come back since, under another migration.
+          services.left.add(instance.uuid, async () => cleanSource({ ...flow, instance: await currentInstance(flow) }));
           throw error;
         }
       });
@@ -99,11 +100,6 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };
   logger.warn("the leftovers of a live migration on its source are kept", fields);
-}
-
-/** Reads the instance again: it may have come back since, under another migration. */
-async function cleanSourceAgain(flow: Flow): Promise<void> {
-  await cleanSource({ ...flow, instance: await currentInstance(flow) });
 }
 
 /** Row 8. If it fails, the migration continues: the guest is on the destination, so the records follow it. */
@@ -156,10 +152,7 @@ async function isOver({ services, instance, migration }: Flow): Promise<boolean>
   return moves.some((move) => move.id > migration.id && (hasEnded(move) || move.sourceCompute !== host));
 }
 
-/**
- * Row 8, fail: the source saves the records in the destination's place, and no longer counts the instance (V20); the
- * allocations of M stay.
- */
+/** Row 8, fail: the source saves the records, and no longer counts the instance (V20); the allocations of M stay. */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
   const { tracker } = flow.services;
   const { migration, instance } = flow;
@@ -183,10 +176,7 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
   }
 }
 
-/**
- * Row 9, fail: M leaks, and an operator must check it. Since the server arrived, users may have changed it; such
- * changes are not overwritten.
- */
+/** Row 9, fail: M leaks, and an operator must check it. Changes of users since the arrival are not overwritten. */
 async function recordError({ services, instance, migration, dest }: Flow): Promise<void> {
   const { uuid, vmState } = instance;
   const expected = { expectedHost: dest, expectedTaskState: [null], expectedVmState: [vmState] };

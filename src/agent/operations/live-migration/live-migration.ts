@@ -26,7 +26,7 @@ async function liveMigration(call: Call<"live_migration">): Promise<ReplyOf<"liv
     withActionEvent(services, event, () =>
       recordingFault(services, instanceUuid, async () => {
         const flow = await accept(call, entry);
-        await inTurn(flow);
+        await runQueued(flow);
       }),
     ),
   );
@@ -60,19 +60,19 @@ async function accept(call: Call<"live_migration">, entry: OutgoingMigration): P
   });
 }
 
-async function inTurn(flow: Flow): Promise<void> {
+async function runQueued(flow: Flow): Promise<void> {
   const { entry, services } = flow;
   if (services.outgoing.closed) {
     await cancel(flow, "error");
     return;
   }
   try {
-    await services.outgoing.inTurn(entry, async () => {
+    await services.outgoing.runQueued(entry, async () => {
       entry.phase = "preparing";
       await migrate(flow);
     });
   } catch (error) {
-    if (!entry.turn.aborted || entry.phase !== "queued") {
+    if (!entry.queueSignal.aborted || entry.phase !== "queued") {
       throw error;
     }
     await cancel(flow, "cancelled");
@@ -164,10 +164,7 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
   }
 }
 
-/**
- * Ends the migration of a deleted instance. Its guest here went with it, or is reaped; this migration removes the other
- * side's.
- */
+/** Ends the migration of a deleted instance. Its guest here is gone or reaped; removes the other side's. */
 export async function abandon(flow: Flow): Promise<void> {
   const { services, migration, requestId } = flow;
   services.logger.info("the instance was deleted, or is elsewhere: its live migration is abandoned", fieldsOf(flow));
@@ -180,10 +177,7 @@ export async function abandon(flow: Flow): Promise<void> {
   await services.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
 }
 
-/**
- * Reverts a migration whose instance another request owns: it has not begun to move, so the migration's allocations are
- * not needed.
- */
+/** Reverts a migration that has not begun, and whose instance another request owns. */
 async function revertRejectedMigration(
   services: OperationServices,
   { requestId }: Message,

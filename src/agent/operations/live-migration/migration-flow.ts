@@ -106,7 +106,7 @@ export const NO_GUEST = "no guest";
 export const GUEST_RUNS = "guest runs";
 
 /** The delay between two calls to an unreachable destination, in milliseconds. */
-const PAUSE = 5_000;
+const RETRY_DELAY_MS = 5_000;
 
 /**
  * Like {@link callDestination}, for idempotent requests: waits for an unreachable destination until the method's
@@ -122,8 +122,9 @@ export async function callReturningDestination<M extends DestinationMethod>(
   const deadline = clock.monotonic() + TIMEOUTS[method];
   return retry(timers, () => callDestination(flow, method, params), {
     attempts: Number.POSITIVE_INFINITY,
-    delay: () => PAUSE,
-    retryOn: (error) => error instanceof DestinationFailed && error.silent && clock.monotonic() + PAUSE < deadline,
+    delay: () => RETRY_DELAY_MS,
+    retryOn: (error) =>
+      error instanceof DestinationFailed && error.silent && clock.monotonic() + RETRY_DELAY_MS < deadline,
   });
 }
 

@@ -32,10 +32,7 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
 const METHOD = "rollback_live_migration_at_destination";
 type RemoveParams = ParamsOf<AgentMethods, typeof METHOD>;
 
-/**
- * Makes the destination remove its leftovers. An unreachable destination gets the request as a message, so that no part
- * of the guest remains there.
- */
+/** Makes the destination remove its leftovers. An unreachable destination gets the request as a message. */
 export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promise<void> {
   const { services, dest, instance, migration, data, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, destroyDisks, data, requestId };
@@ -66,16 +63,12 @@ async function removeThere(flow: Flow, params: RemoveParams): Promise<void> {
   try {
     await callDestination(flow, METHOD, params);
   } catch (error) {
-    const two = error instanceof DestinationFailed && error.guestRuns && (await runsHere(flow));
-    if (!two) {
+    const runsThere = error instanceof DestinationFailed && error.guestRuns;
+    if (!runsThere || (await flow.services.driver.powerState(flow.instance)) !== POWER_STATES.running) {
       throw error;
     }
     await callDestination(flow, METHOD, { ...params, guestGoes: true });
   }
-}
-
-async function runsHere({ services, instance }: Flow): Promise<boolean> {
-  return (await services.driver.powerState(instance)) === POWER_STATES.running;
 }
 
 /** Saves both records in one write; for a deleted or vanishing instance only the migration's. */

@@ -35,9 +35,11 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
   },
   release: async (progress) => {
     const { services, instance, requestId } = progress;
-    const isRemoved = await removeAllocations(services, instance.uuid, requestId);
+    const options = { force: forcesDelete(services), requestId };
+    const removed = await insist(services, () => services.placement.deleteAllocation(instance.uuid, options));
     progress.gone = instance.host !== null;
-    if (!isRemoved) {
+    // Placement may have deleted them nevertheless.
+    if (removed === null) {
       throw createAllocationError(
         "AllocationDeleteFailed",
         instance.uuid,
@@ -88,15 +90,6 @@ async function terminate(
 
 /** A user's delete does not check the consumer generation (bug 1836754); a deferred one does (spec 5.5). */
 const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;
-
-/**
- * Returns false if Placement does not respond; it may have deleted them nevertheless. @throws AllocationDeleteFailed if
- * Placement rejects it
- */
-async function removeAllocations(services: OperationServices, uuid: string, requestId: string): Promise<boolean> {
-  const options = { force: forcesDelete(services), requestId };
-  return (await insist(services, () => services.placement.deleteAllocation(uuid, options))) !== null;
-}
 
 /** Leaves the row, which counts again; the user may retry. */
 async function deleteFailed(services: OperationServices, instance: Instance, error: unknown): Promise<void> {
@@ -150,10 +143,7 @@ function endSuperseded({ services, instance, request: { requestId } }: Progress)
   return endSupersededMove(services, instance, requestId);
 }
 
-/**
- * Ends the superseded operation, which will find that its task_state is gone. An instance without a guest is set to
- * error, so that it does not appear usable.
- */
+/** Ends the superseded operation. An instance without a guest is set to error, so that it does not appear usable. */
 async function failed(progress: Progress): Promise<void> {
   const { services, instance } = progress;
   await attempt(services, instance.uuid, "end the move that the soft delete has superseded", () =>
@@ -166,10 +156,7 @@ async function failed(progress: Progress): Promise<void> {
   });
 }
 
-/**
- * Deletes an instance whose superseded unshelve has failed since: a server without a host is not soft-deleted (spec
- * 6.2), but deleted immediately.
- */
+/** Deletes an instance whose superseded unshelve has failed: a server without a host is not soft-deleted (6.2). */
 async function deleteIfNowhere(
   { services, request: { instanceUuid, requestId } }: Call<"soft_delete_instance">,
   { kind, found }: AdmissionRejection,

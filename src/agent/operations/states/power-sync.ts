@@ -115,21 +115,22 @@ export async function syncInstancePowerState(services: OperationServices, uuid: 
   await react(services, { ...instance, powerState });
 }
 
-async function react(services: OperationServices, { uuid, vmState, powerState }: Instance): Promise<void> {
-  const { conductor, logger } = services;
-  const down = powerState === POWER_STATES.shutdown || powerState === POWER_STATES.crashed;
-  const up = !down && powerState !== POWER_STATES.nostate;
+async function react({ conductor, logger }: OperationServices, instance: Instance): Promise<void> {
+  const { uuid, vmState, powerState } = instance;
+  const { shutdown, crashed, nostate, suspended, paused } = POWER_STATES;
+  const down = powerState === shutdown || powerState === crashed;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };
+  const stop = async (why: string): Promise<void> => {
+    logger.warn(why, fields);
+    await conductor.call("stop_instance", { instanceUuid: uuid });
+  };
   if ((vmState === "active" || vmState === "paused") && down) {
-    logger.warn(`guest of an ${vmState} instance is shut down: stopping the instance`, fields);
-    await conductor.call("stop_instance", { instanceUuid: uuid });
-  } else if (vmState === "active" && powerState === POWER_STATES.suspended) {
-    logger.warn("guest of an active instance is suspended: stopping the instance", fields);
-    await conductor.call("stop_instance", { instanceUuid: uuid });
-  } else if (vmState === "stopped" && up) {
-    logger.warn("guest of a stopped instance is running: stopping it", fields);
-    await conductor.call("stop_instance", { instanceUuid: uuid });
-  } else if (vmState === "active" && (powerState === POWER_STATES.paused || powerState === POWER_STATES.nostate)) {
+    await stop(`guest of an ${vmState} instance is shut down: stopping the instance`);
+  } else if (vmState === "active" && powerState === suspended) {
+    await stop("guest of an active instance is suspended: stopping the instance");
+  } else if (vmState === "stopped" && !down && powerState !== nostate) {
+    await stop("guest of a stopped instance is running: stopping it");
+  } else if (vmState === "active" && (powerState === paused || powerState === nostate)) {
     logger.warn("guest of an active instance is not running; nothing is done", fields);
   }
 }

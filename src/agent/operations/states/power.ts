@@ -7,10 +7,10 @@ import {
 } from "../../../records/index.js";
 import { type DriverHost, LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { GuestNotFound } from "../../../virt/errors.js";
-import type { InstanceMethod, OperationServices } from "../flow/contract.js";
+import type { InstanceMethod, OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
-import { guestFlow } from "../flow/step-list.js";
+import { type GuestProgress, guestFlow } from "../flow/step-list.js";
 
 export const START_INSTANCE = guestFlow("start_instance", {
   power_on: async ({ services, instance }) => {
@@ -60,15 +60,10 @@ export const REBOOT_TASKS: readonly TaskState[] = [
  * as done. A hard reboot that was accepted before this one began owns the instance.
  */
 export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
-  pending: async ({ services, instance: { uuid }, request: { type, requestId } }) => {
-    const changes = { taskState: STAGES[type].pending };
-    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: services.host, ofRequest: requestId };
-    await services.conductor.call("instance_save", { uuid, changes, ...expected });
-  },
-  started: async ({ services, instance: { uuid }, request: { type, requestId } }) => {
-    const { pending, started } = STAGES[type];
-    const expected = { expectedTaskState: [pending], expectedHost: services.host, ofRequest: requestId };
-    await services.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
+  pending: (progress) => saveStage(progress, STAGES[progress.request.type].pending, REBOOT_TASKS),
+  started: (progress) => {
+    const { pending, started } = STAGES[progress.request.type];
+    return saveStage(progress, started, [pending]);
   },
   reboot: async ({ services, instance, request: { type } }) => {
     const { conductor, driver, host, logger } = services;
@@ -92,6 +87,15 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
     settle(services, instance, { vmState: "active" }, [STAGES[type].started]),
 });
 
+async function saveStage(
+  { services, instance: { uuid }, request }: GuestProgress<RequestOf<"reboot_instance">>,
+  taskState: TaskState,
+  from: readonly TaskState[],
+): Promise<void> {
+  const expected = { expectedTaskState: [...from], expectedHost: services.host, ofRequest: request.requestId };
+  await services.conductor.call("instance_save", { uuid, changes: { taskState }, ...expected });
+}
+
 /** Clears the task_state and saves the guest's power state. */
 export async function settle(
   services: OperationServices,
@@ -113,38 +117,21 @@ function stateChange<M extends InstanceMethod>(
   method: M,
   task: TaskState,
   vmState: VmState,
-  act: (driver: DriverHost, instance: Instance) => Promise<void>,
+  act: "pause" | "unpause" | "suspend" | "resume" | "unrescue" | "powerOn",
 ) {
   return guestFlow(method, {
-    act: ({ services, instance }) => act(services.driver, instance),
+    act: ({ services, instance }) => services.driver[act](instance),
     record: ({ services, instance }) => record(services, instance, vmState, task),
   });
 }
 
-export const PAUSE_INSTANCE = stateChange("pause_instance", "pausing", "paused", (driver, instance) =>
-  driver.pause(instance),
-);
-
-export const UNPAUSE_INSTANCE = stateChange("unpause_instance", "unpausing", "active", (driver, instance) =>
-  driver.unpause(instance),
-);
-
-export const SUSPEND_INSTANCE = stateChange("suspend_instance", "suspending", "suspended", (driver, instance) =>
-  driver.suspend(instance),
-);
-
-export const RESUME_INSTANCE = stateChange("resume_instance", "resuming", "active", (driver, instance) =>
-  driver.resume(instance),
-);
-
-export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", "active", (driver, instance) =>
-  driver.unrescue(instance),
-);
-
+export const PAUSE_INSTANCE = stateChange("pause_instance", "pausing", "paused", "pause");
+export const UNPAUSE_INSTANCE = stateChange("unpause_instance", "unpausing", "active", "unpause");
+export const SUSPEND_INSTANCE = stateChange("suspend_instance", "suspending", "suspended", "suspend");
+export const RESUME_INSTANCE = stateChange("resume_instance", "resuming", "active", "resume");
+export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", "active", "unrescue");
 // Operations without a method in the driver contract only change the power, as in Nova's drivers without one.
-export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", (driver, instance) =>
-  driver.powerOn(instance),
-);
+export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", "powerOn");
 
 /** Saves the guest's state in the row. A start-up that completes an interrupted operation may find no task_state. */
 export async function record(

@@ -28,10 +28,7 @@ const STEPS = stepList<PasswordProgress>("set_admin_password", {
   record: ({ services, instance }) => settle(services, instance, {}, ["updating_password"]),
 });
 
-/**
- * Spec 6.6: the caller waits, and gets the reason if the password was not changed. The password is never saved or
- * logged.
- */
+/** Spec 6.6: the caller waits, and gets the reason of a failure. The password is never saved or logged. */
 export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: [STEPS], handle: setAdminPassword };
 
 async function setAdminPassword(call: Call<"set_admin_password">): Promise<null> {
@@ -44,10 +41,7 @@ async function setAdminPassword(call: Call<"set_admin_password">): Promise<null>
   return null;
 }
 
-/**
- * Converts the driver's error for the caller. The message of an unexpected error is not passed on, since it may contain
- * the password.
- */
+/** Converts the driver's error. The message of an unexpected one is not passed on: it may contain the password. */
 function toCallerError(services: OperationServices, instance: Instance, error: unknown): unknown {
   if (error instanceof virt.NotImplemented) {
     return new ConductorError("NotImplementedError", error.message);

@@ -74,10 +74,7 @@ export function updateTaskState(
   };
 }
 
-/**
- * Deletes the image that the API created for a snapshot that failed: nothing else would upload its bytes, and it would
- * stay `queued`. Logs a failure.
- */
+/** Deletes the image of a failed snapshot: it would stay `queued`, as nothing uploads its bytes. Logs a failure. */
 export async function deleteSnapshotImage(
   { services, request: { instanceUuid, imageId } }: SnapshotCall,
   { onlyUnfinished = false }: { readonly onlyUnfinished?: boolean } = {},

@@ -6,10 +6,10 @@ import { ignore } from "../../ignore-errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
-import { assertServable, claimInGroup } from "../flow/destination-checks.js";
+import { assertServable, claimInGroup, heldAllocations } from "../flow/destination-checks.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, spawnOptions } from "../flow/guest-options.js";
-import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
+import { releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation, stepList } from "../flow/step-list.js";
 
 interface UnshelveProgress {
@@ -143,7 +143,8 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
   const { uuid } = instance;
-  if (taken && (await isBeingDeletedHere(services, uuid))) {
+  const now = taken ? await services.conductor.call("instance_get", { uuid }) : null;
+  if (now?.taskState === "deleting" && now.host === services.host) {
     return;
   }
   const released = await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
@@ -159,11 +160,6 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
     const changes = { ...UNPLACED, ...nowhere, taskState: null };
     await services.conductor.call("instance_save", { uuid, changes, ...tasks, ofRequest: request.requestId });
   }
-}
-
-async function isBeingDeletedHere(services: OperationServices, uuid: string): Promise<boolean> {
-  const now = await services.conductor.call("instance_get", { uuid });
-  return now?.taskState === "deleting" && now.host === services.host;
 }
 
 function withoutShelvedMark(instance: Instance): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { OperationServices } from "../../../../../src/agent/operations/flow/contract.js";
-import { heldAllocations } from "../../../../../src/agent/operations/flow/release-allocations.js";
+import { heldAllocations } from "../../../../../src/agent/operations/flow/destination-checks.js";
 
 const held = { provider: { resources: { VCPU: 1 } } };
 const requestedConsumers: string[] = [];

@@ -109,7 +109,7 @@ describe("2.8 shutdown", () => {
     const { outgoing } = stage.operations;
     let free: () => void = () => {};
     const first = outgoing.working("other", 9, (entry) =>
-      outgoing.inTurn(entry, () => new Promise((resolve) => (free = resolve))),
+      outgoing.runQueued(entry, () => new Promise((resolve) => (free = resolve))),
     );
     await settled();
     const waiting = migrateLive(stage);
