@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { compileConfig } from "../../src/config/compile-config.js";
-import { ConfigFileValueError } from "../../src/config/config-sources.js";
+import { ConfigError } from "../../src/config/config-sources.js";
 import { parseIni } from "../../src/config/ini-file.js";
 import { option, type SectionTable, unset } from "../../src/config/option.js";
 import { boolean, float, integer, list, repeated, text } from "../../src/config/value-type.js";
@@ -131,14 +131,14 @@ function ours(contents: readonly string[]): OsloResult {
     }
     return { values };
   } catch (error) {
-    if (error instanceof ConfigFileValueError) {
+    if (error instanceof ConfigError) {
       return { values: errorsOf(error) };
     }
     throw error;
   }
 }
 
-function errorsOf(error: ConfigFileValueError) {
+function errorsOf(error: ConfigError) {
   return Object.fromEntries(
     error.problems.map(({ section: group, option: each }) => [`${group}.${each}`, { error: true as const }]),
   );

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { setHostEnabled } from "../../../../src/agent/tracker/resource-tracker.js";
 import { TrackerStage } from "../support/tracker-stage.js";
 
 const REQUEST = { requestId: "req-1" };
@@ -26,7 +25,7 @@ describe("2.5 COMPUTE_STATUS_DISABLED on every node", () => {
     [true, ["CUSTOM_A"], []],
   ])("enabled %s, with %j: written only where it differs", async (enabled, traits, writes) => {
     const stage = having(...traits);
-    await setHostEnabled(stage.state, enabled, REQUEST);
+    await stage.subject.setHostEnabled(enabled, REQUEST.requestId);
     expect(stage.did).toEqual([ASK, ...writes]);
     expect(stage.state.binding.disabled, "what is written between passes must not undo it").toBe(!enabled);
   });

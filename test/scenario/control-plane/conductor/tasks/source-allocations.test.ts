@@ -71,9 +71,9 @@ describe("6.0 doubled: the claim of a failed move is subtracted from the instanc
     const world = await operated("resize_prep", { hosts, version: PIKE });
     const { bench, instance } = world;
     const { store } = bench;
-    const save = store.requests.saveSpec.bind(store.requests);
-    store.requests.saveSpec = () => {
-      store.requests.saveSpec = save;
+    const { changeSpec } = store.requests;
+    store.requests.changeSpec = () => {
+      store.requests.changeSpec = changeSpec;
       throw new TypeError("unforeseen");
     };
     const lines = await stepsOf(bench, taskOf(world, { flavor }));

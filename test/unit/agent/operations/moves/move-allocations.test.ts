@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AgentContext } from "../../../../../src/agent/context.js";
 import {
   finishSource,
   flavorsOf,
@@ -6,10 +7,7 @@ import {
   onTree,
   revertToSource,
 } from "../../../../../src/agent/operations/flow/move-allocations.js";
-import {
-  type AllocationServices,
-  deleteMigration,
-} from "../../../../../src/agent/operations/flow/release-allocations.js";
+import { deleteMigration } from "../../../../../src/agent/operations/flow/release-allocations.js";
 import { createAllocationError } from "../../../../../src/placement-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";
@@ -186,7 +184,7 @@ describe("split: the migration's consumer holds the source's half", () => {
         return null;
       },
     };
-    const deaf = { context: { ...services.context, placement } } as unknown as AllocationServices;
+    const deaf = { ...services, placement } as unknown as AgentContext;
     await expect(deleteMigration(deaf, move.migration, CONTEXT)).rejects.toThrow("Placement cannot be reached");
     expect(tries).toBe(4);
   });
