@@ -3,7 +3,6 @@ import type { AgentHandlers, ConnectionState } from "../../src/conductor-client/
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
-import { addInstance, addNode, addService } from "../unit/control-plane/store/support.js";
 
 const SERVICE = { binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };
 const INSTANCE = "00000000-0000-4000-8000-000000000001";
@@ -15,17 +14,11 @@ function handlers(requests: string[], own: Partial<AgentHandlers> = {}): AgentHa
 
 async function start() {
   const world = new VirtualWorld();
-  const tasks: number[] = [];
   const cluster = await startInProcessConductor(world);
-  cluster.store.onChange(({ kind }) => {
-    if (kind === "task") {
-      tasks.push(world.now);
-    }
-  });
   const requests: string[] = [];
   const agent = cluster.agent("devstack1");
   await world.runUntil(agent.session.acquireLease());
-  return { world, cluster, requests: requests, tasks, agent, session: agent.session };
+  return { world, cluster, requests, agent, session: agent.session };
 }
 
 describe("calls", () => {
@@ -43,16 +36,6 @@ describe("calls", () => {
     const wrong = session.call("service_report_state", { id: -1 });
     await expect(world.runUntil(wrong)).rejects.toMatchObject({ code: "InvalidParameters" });
   });
-
-  test("1.2 a first compute service starts disabled where new services are not enabled", async () => {
-    const { world, session } = await start();
-    const disabled = { host: "devstack1", ...SERVICE, enableNewServices: false };
-    expect(await world.runUntil(session.call("service_create", disabled))).toMatchObject({
-      disabled: true,
-      disabledReason: expect.any(String),
-    });
-  });
-
   test("time out, over reconnections, and can be given up", async () => {
     const { world, cluster, session } = await start();
     cluster.kill();
@@ -72,20 +55,6 @@ describe("calls", () => {
     const finish = session.call("instance_action_event_finish", { eventId: 1, result: "Error", details });
     await expect(world.runUntil(finish)).rejects.toThrow(/found parameters of \d+ bytes, expected at most/);
     expect(agent.connection.state).toBe("connected");
-  });
-
-  test("continuations become tasks of the conductor, told once they are stored", async () => {
-    const { world, cluster, session, tasks } = await start();
-    const task = { instanceUuid: INSTANCE, alternates: [], retry: { numAttempts: 1, hosts: [] }, reason: "no room" };
-    await world.runUntil(session.call("build_instances", { ...task, requestId: "req-1" }));
-    expect(cluster.store.tasks.pending()).toMatchObject([{ task: { kind: "build_instances", ...task } }]);
-    expect(tasks).toHaveLength(1);
-  });
-
-  test("instance information is kept for the scheduler", async () => {
-    const { world, cluster, session } = await start();
-    await world.runUntil(session.call("sync_instance_info", { host: "devstack1", instanceUuids: [INSTANCE] }));
-    expect([...(cluster.conductor.instanceInfo.get("devstack1") ?? [])]).toEqual([INSTANCE]);
   });
 });
 
@@ -162,35 +131,6 @@ describe("casts", () => {
     await world.advance(10);
     expect(cluster.store.messages.pending("devstack1")).toEqual([]);
     expect(agent.runtime.logs).toMatchObject([{ level: "warn", message: "start_instance failed" }]);
-  });
-
-  test("from agent to agent are stored before they are acknowledged", async () => {
-    const { world, cluster, session } = await start();
-    const params = { instanceUuid: INSTANCE, requestId: "req-9" };
-    await world.runUntil(session.castAgent("devstack2", "terminate_instance", params));
-    expect(cluster.store.messages.pending("devstack2")).toMatchObject([
-      { method: "terminate_instance", requestId: "req-9", params: JSON.stringify(params) },
-    ]);
-  });
-
-  test("the operator's stop is a cast with an action, refused while something else runs", async () => {
-    const { world, cluster, session, requests } = await start();
-    const { store } = cluster;
-    const service = addService(store);
-    const node = addNode(store, service);
-    const place = { host: "devstack1", node: node.hypervisorHostname, computeId: node.id };
-    addInstance(store, INSTANCE, { ...place, vmState: "active", taskState: null });
-    await world.runUntil(session.serve(handlers(requests)));
-    const stop = () =>
-      world.runUntil(session.call("stop_instance", { instanceUuid: INSTANCE }, { requestId: "req-7" }));
-    await stop();
-    await world.advance(10);
-    expect(requests).toEqual(["stop_instance req-7"]);
-    expect(store.instances.get(INSTANCE)?.taskState).toBe("powering-off");
-    expect(store.actions.list(INSTANCE)).toMatchObject([{ action: "stop", requestId: "req-7" }]);
-    await expect(stop()).rejects.toMatchObject({ code: "UnexpectedTaskState" });
-    await world.advance(10);
-    expect(requests).toHaveLength(1);
   });
 });
 

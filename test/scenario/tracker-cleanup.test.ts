@@ -123,7 +123,8 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
     const vm = await world.placed(other);
     await world.claim(vm, agent.nodeUuid);
     await pass(agent);
-    expect(world.logged("warn", "is on host h2 and still has allocations here")).toBe(1);
+    const warnings = world.runtime.logs.filter(({ message }) => message.includes("still has allocations here"));
+    expect(warnings).toMatchObject([{ level: "warn", fields: { instance: vm.uuid, row: 7 } }]);
     expect(Object.keys(await world.held(vm.uuid))).toHaveLength(2);
   });
 

@@ -122,18 +122,6 @@ describe('6.3 "Confirm", on the source', () => {
       expect(await confirm(stage)).toBeNull();
       expect(stage.calls).not.toContain("tracker.saveMove");
     });
-
-    test("what it has written meanwhile stays, and so does its task", async () => {
-      const systemMetadata = { retained: "no", old_vm_state: "active" };
-      const stage = meanwhile({ taskState: "powering-off", systemMetadata });
-      await confirm(stage);
-      const [{ changes, expectedTaskState }] = stage.argumentsOf("tracker.saveMove").at(-1) as [
-        Record<string, unknown>,
-      ];
-      expect(changes).toMatchObject({ systemMetadata: { retained: "no" } });
-      expect(expectedTaskState).toEqual(["powering-off"]);
-    });
-
     test("its task changes again: it is looked at anew, four times at most", async () => {
       const stage = meanwhile({});
       const errors = [1, 2, 3].map(() => new ConductorError("UnexpectedTaskState", "taken"));

@@ -9,7 +9,6 @@ import {
   MOVE,
   NEW,
   NOW,
-  OLD,
   REQUEST,
   type StageOptions,
   VM,
@@ -17,7 +16,6 @@ import {
 import {
   ALLOCATIONS_DROPPED,
   ERROR_IF_SOFT_DELETED,
-  MOVE_TASKS,
   metadata,
   stagedResize,
   TO_HERE,
@@ -87,44 +85,6 @@ describe("6.3 row 7, on the destination", () => {
     await finish(stage);
     expect(stage.argumentsOf("driver.finishMigration")[0]?.[3]).toMatchObject(options);
   });
-
-  test.each([
-    ["its first save", "tracker.saveMove", {}],
-    ["Placement", "placement.getAllocationsForConsumer", { ...columns, taskState: "resize_finish" }],
-    ["the driver", "driver.finishMigration", { ...columns, taskState: "resize_finish" }],
-  ])("%s fails: the source's half goes, and the instance is in error here", async (_, call, saved) => {
-    const stage = staged();
-    let times = 0;
-    stage.replies[call] = () => (times++ === 0 ? new Error("broken") : undefined);
-    expect(await finish(stage)).toMatchObject({ message: "broken" });
-    expect(stage.did.slice(-3)).toEqual([
-      ALLOCATIONS_DROPPED,
-      [
-        "tracker.saveMove",
-        {
-          instance: VM(saved),
-          migration: MOVE(),
-          changes: { ...columns, vmState: "error", taskState: null, migrationContext: null },
-          expectedTaskState: MOVE_TASKS,
-          migrationChanges: { status: "error" },
-        },
-      ],
-      ["instance_add_fault", expect.objectContaining({ uuid: "vm", code: 500, message: "Error", host: "here" })],
-    ]);
-    expect(stage.events).toEqual(["compute_finish_resize", "Error"]);
-    expect(stage.operations.incoming.size).toBe(0);
-  });
-
-  test.each([
-    ["with the quirk the old flavor comes back", { oldFlavor: OLD }, OLD],
-    ["of an instance that notes no old flavor, the new one stays", { oldFlavor: null }, NEW],
-  ])("restore-flavor-after-failed-finish: %s", async (_, instance, flavor) => {
-    const stage = staged({ instance, quirks: ["restore-flavor-after-failed-finish"] });
-    stage.replies["driver.finishMigration"] = new Error("broken");
-    await finish(stage);
-    expect(stage.instance).toMatchObject({ ...flavorColumns(flavor), vmState: "error" });
-  });
-
   test.each([
     [new ConductorError("InstanceNotFound", "gone"), []],
     [new ConductorError("UnexpectedTaskState", "somebody else's"), [ERROR_IF_SOFT_DELETED]],

@@ -13,14 +13,7 @@ import {
   type StageOptions,
   VM,
 } from "../../support/flow-stage.js";
-import {
-  ALLOCATIONS_DROPPED,
-  ALLOCATIONS_RESTORED,
-  ERROR_IF_SOFT_DELETED,
-  FROM_HERE,
-  metadata,
-  stagedResize,
-} from "../../support/staged-move.js";
+import { ALLOCATIONS_RESTORED, FROM_HERE, metadata, stagedResize } from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = {
@@ -134,19 +127,6 @@ describe('6.3 "Revert", on the source', () => {
       expect(stage.events).toEqual(["compute_finish_revert_resize", "Error"]);
     },
   );
-
-  test("taken by another request: the migration's allocations are removed, and only the migration ends", async () => {
-    const stage = staged();
-    stage.replies["tracker.saveMove"] = new ConductorError("UnexpectedTaskState", "taken");
-    expect(await finish(stage)).toBeNull();
-    expect(stage.did.slice(-3)).toEqual([
-      ALLOCATIONS_DROPPED,
-      ERROR_IF_SOFT_DELETED,
-      ["migration_save", { id: 7, changes: { status: "error" } }],
-    ]);
-    expect(stage.logged("could not clear the flavors of the move")).toBe(0);
-  });
-
   test("a conductor that is silent: left as after a crash", async () => {
     const stage = staged();
     stage.replies["tracker.saveMove"] = new ConductorError("ConductorUnreachable", "away");

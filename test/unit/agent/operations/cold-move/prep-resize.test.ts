@@ -5,7 +5,7 @@ import {
   ComputeResourcesUnavailable,
   InstanceFaultRollback,
 } from "../../../../../src/virt/errors.js";
-import { ALLOCATIONS, FlowStage, MOVE, NEW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
+import { ALLOCATIONS, type FlowStage, MOVE, NEW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 import { ALLOCATIONS_RESTORED, MOVE_TASKS, stagedResize, TO_HERE } from "../../support/staged-move.js";
 
 const RETRY = { numAttempts: 1, hosts: [] } as never;
@@ -49,25 +49,6 @@ describe("6.3 row 4, on the destination", () => {
     expect(stage.steps).toEqual(["prep_resize.accept", "prep_resize.claim", "prep_resize.cast"]);
     expect(stage.operations.incoming.migrations, "2.8 it is on its way to here").toEqual([7]);
   });
-
-  test.each([
-    ["a cold migration to the host that has it", { migrationType: "migration" } as const, "here", false, true],
-    ["a driver that migrates to its own host", { migrationType: "migration" } as const, "here", true, false],
-    ["a resize on its host", {}, "here", false, false],
-    ["a cold migration to another host", { migrationType: "migration" } as const, "there", false, false],
-  ])("%s is refused as by Nova", async (_, migration, host, able, isRejected) => {
-    const stage = staged({ migration, instance: { host }, capabilities: { supportsMigrateToSameHost: able } });
-    const failure = await prepare(stage);
-    if (!isRejected) {
-      expect(failure).toBeNull();
-      return;
-    }
-    expect(failure).toMatchObject({ name: "UnableToMigrateToSelf" });
-    expect(stage.calls).not.toContain("tracker.resizeClaim");
-    expect(stage.instance, "nothing has happened to it").toMatchObject({ vmState: "active", taskState: null });
-    expect(stage.faults).toEqual([expect.stringContaining("is on host here already")]);
-  });
-
   test("no claim: the allocations come back, and then the move ends", async () => {
     const stage = staged();
     stage.replies["tracker.resizeClaim"] = new ComputeResourcesUnavailable("full");
@@ -101,15 +82,6 @@ describe("6.3 row 4, on the destination", () => {
     ]);
     expect(stage.calls).not.toContain("migration_save");
   });
-
-  test("the claim's instance was deleted meanwhile: the migration ends alone", async () => {
-    const stage = staged();
-    stage.replies["cast resize_instance"] = new Error("broken");
-    stage.replies["claim.abort"] = new ConductorError("InstanceNotFound", "gone");
-    await prepare(stage);
-    expect(stage.did.at(-2)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
-  });
-
   const rollback = new InstanceFaultRollback("x", { cause: new Error("inner") });
 
   test("the claim says that nothing happened: the instance keeps its state, and users see the inner error", async () => {
@@ -154,51 +126,6 @@ describe("6.3 row 4, on the destination", () => {
 });
 
 describe("6.3 row 4, another host is requested", () => {
-  const handed = (failure: object) => ({
-    instanceUuid: "vm",
-    migrationId: 7,
-    flavor: NEW,
-    alternates: ALTERNATES,
-    retry: RETRY,
-    failure: { host: "here", node: "node", traceback: expect.stringContaining("Error"), eventId: 17, ...failure },
-    requestId: REQUEST,
-  });
-
-  test.each([
-    ["any error", new Error("secret"), { message: "Error", rollback: false }],
-    [
-      "a long one",
-      new ComputeResourcesUnavailable("x".repeat(300)),
-      { message: "x".repeat(255), traceback: expect.any(String), rollback: false },
-    ],
-    [
-      "one that says that nothing happened",
-      new InstanceFaultRollback("x", { cause: new Error("inner") }),
-      { message: "Error", rollback: true },
-    ],
-    [
-      "a text",
-      new InstanceFaultRollback("x", { cause: "a text" }),
-      { message: "Error", traceback: null, rollback: true },
-    ],
-  ])("%s: the conductor has the move and the event from then on", async (_, error, failure) => {
-    const stage = staged();
-    stage.replies["tracker.resizeClaim"] = error;
-    expect(await prepare(stage, RETRY)).toBeNull();
-    expect(stage.calls.slice(2, 4)).toEqual(ALLOCATIONS_RESTORED);
-    expect(stage.did.slice(4)).toEqual([["migrate_server", handed(failure), { requestId: REQUEST }]]);
-    expect(stage.events).toEqual(["compute_prep_resize"]);
-    expect(stage.operations.incoming.size).toBe(0);
-  });
-
-  test("a claim is dropped before", async () => {
-    const stage = staged();
-    stage.replies["cast resize_instance"] = new Error("broken");
-    await prepare(stage, RETRY);
-    expect(stage.calls.slice(-2)).toEqual(["claim.abort", "migrate_server"]);
-    expect(stage.argumentsOf("claim.abort")).toEqual([[]]);
-  });
-
   test.each([
     ["the error is hopeless", new BuildAbortException("no"), null],
     ["the conductor does not take it", new Error("full"), new Error("refused")],
@@ -210,15 +137,6 @@ describe("6.3 row 4, another host is requested", () => {
     expect(stage.calls.includes("migrate_server")).toBe(reply !== null);
     expect(stage.instance).toMatchObject(BROKEN);
     expect(stage.events).toEqual(["compute_prep_resize", "Error"]);
-  });
-
-  test("the conductor may have taken it: the move and its event are left to it", async () => {
-    const stage = staged();
-    stage.replies["tracker.resizeClaim"] = new Error("full");
-    stage.replies.migrate_server = new ConductorError("ConductorUnreachable", "away");
-    expect(await prepare(stage, RETRY)).toMatchObject({ code: "ConductorUnreachable" });
-    expect(stage.calls.at(-1)).toBe("migrate_server");
-    expect(stage.events).toEqual(["compute_prep_resize"]);
   });
 });
 
@@ -248,11 +166,5 @@ describe("6.3 row 4, the message is not carried out", () => {
     await prepare(stage);
     expect(stage.did.at(-1)).toEqual(["migration_save", { id: 7, changes: { status: "error" } }]);
     expect(stage.logged("could not return the allocations to the instance")).toBe(1);
-  });
-
-  test("a message without its records does nothing", async () => {
-    const stage = new FlowStage();
-    await stage.failure("prep_resize", message);
-    expect(stage.calls).toEqual([]);
   });
 });

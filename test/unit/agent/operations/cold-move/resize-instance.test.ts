@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, flavorColumns, type Instance, SET_ASIDE_BY } from "../../../../../src/records/index.js";
-import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
+import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, NEW, OLD, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 import {
   ALLOCATIONS_DROPPED,
@@ -78,51 +78,7 @@ describe("6.3 rows 5 and 6, on the source", () => {
       "resize_instance.cast",
     ]);
   });
-
-  test("a cold migration keeps the flavor", async () => {
-    const stage = staged({ migration: { migrationType: "migration" }, instance: { newFlavor: null } });
-    await resize(stage);
-    expect(stage.argumentsOf("driver.migrateDiskAndPowerOff")[0]?.[1]).toMatchObject({ flavor: OLD });
-  });
-
   const error = { vmState: "error", taskState: null, newFlavor: null };
-  const unchangedState = { taskState: null, newFlavor: null };
-
-  test.each([
-    ["the driver fails: error", new Error("broken"), error, "broken", "Error"],
-    [
-      "the driver says that nothing happened: as it was",
-      new NotImplemented("cannot"),
-      unchangedState,
-      "cannot",
-      "cannot",
-    ],
-    [
-      "it wraps what went wrong: users see that",
-      new InstanceFaultRollback("x", { cause: new Error("inner") }),
-      unchangedState,
-      "inner",
-      "Error",
-    ],
-    ["another error's cause is its own", new Error("outer", { cause: new Error("inner") }), error, "outer", "Error"],
-    ["it wraps nothing", new InstanceFaultRollback("alone"), unchangedState, "alone", "alone"],
-  ])("V27 before the flip, %s; the allocations come back first", async (_, thrown, changes, message, userMessage) => {
-    const stage = staged();
-    stage.replies["driver.migrateDiskAndPowerOff"] = thrown;
-    expect(await resize(stage)).toMatchObject({ message });
-    expect(stage.calls.slice(3, 5)).toEqual(ALLOCATIONS_RESTORED);
-    expect(stage.argumentsOf("placement.moveAllocations")[0]).toEqual([
-      "move",
-      "vm",
-      expect.objectContaining({ requestId: REQUEST }),
-    ]);
-    expect(stage.did.slice(5)).toEqual([
-      ended(VM({ taskState: "resize_migrating" }), changes, { status: "migrating" }),
-      ["instance_add_fault", expect.objectContaining({ message: userMessage })],
-    ]);
-    expect(stage.events).toEqual(["compute_resize_instance", "Error"]);
-  });
-
   test("V27 nothing happened, but the allocations do not come back: error", async () => {
     const stage = staged();
     stage.replies["driver.migrateDiskAndPowerOff"] = new NotImplemented("cannot");
@@ -167,16 +123,6 @@ describe("6.3 rows 5 and 6, on the source", () => {
     );
     expect(stage.migration?.status).toBe("error");
   });
-
-  test("another request takes the row while the move is ended: only the migration ends", async () => {
-    const stage = staged();
-    stage.replies["driver.migrateDiskAndPowerOff"] = new Error("broken");
-    stage.replies["tracker.saveMove"] = new ConductorError("UnexpectedTaskState", "taken");
-    await resize(stage);
-    expect(stage.migration?.status).toBe("error");
-    expect(stage.instance).toMatchObject({ vmState: "active", taskState: "resize_migrating" });
-  });
-
   test("the status is not what it was: nothing of the guest is touched", async () => {
     const stage = staged();
     stage.replies.migration_save = new ConductorError("InvalidMigrationState", "gone on");

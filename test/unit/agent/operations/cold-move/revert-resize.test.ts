@@ -2,13 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { NotImplemented } from "../../../../../src/virt/errors.js";
 import { DISKS, type FlowStage, MOVE, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
-import {
-  ALLOCATIONS_DROPPED,
-  ERROR_IF_SOFT_DELETED,
-  MOVE_TASKS,
-  stagedResize,
-  TO_HERE,
-} from "../../support/staged-move.js";
+import { ALLOCATIONS_DROPPED, ERROR_IF_SOFT_DELETED, stagedResize, TO_HERE } from "../../support/staged-move.js";
 
 function staged({ instance, migration, ...options }: StageOptions = {}) {
   const row = { vmState: "resized", taskState: "resize_reverting", ...instance } as const;
@@ -73,37 +67,6 @@ describe('6.3 "Revert", on the destination', () => {
     await revert(stage);
     expect(destroysDisks(stage)).toBe(destroyed);
   });
-
-  test.each(["driver.destroy", "tracker.dropMoveClaimAtDestination", "cast finish_revert_resize"])(
-    "%s fails: the instance stays here in error, and the source's half is left",
-    async (call) => {
-      const stage = staged();
-      stage.replies[call] = new Error("broken");
-      expect(await revert(stage)).toMatchObject({ message: "broken" });
-      expect(stage.did.slice(-2)).toEqual([
-        [
-          "tracker.saveMove",
-          expect.objectContaining({
-            changes: { vmState: "error", taskState: null, migrationContext: null },
-            expectedTaskState: MOVE_TASKS,
-            migrationChanges: { status: "error" },
-          }),
-        ],
-        ["instance_add_fault", expect.objectContaining({ message: "Error" })],
-      ]);
-      expect(stage.did).not.toContainEqual(ALLOCATIONS_DROPPED);
-      expect(stage.events).toEqual(["compute_revert_resize", "Error"]);
-    },
-  );
-
-  test("taken by another request: the source allocations are removed, and only the migration ends", async () => {
-    const stage = staged();
-    stage.replies["tracker.dropMoveClaimAtDestination"] = new ConductorError("UnexpectedTaskState", "deleting");
-    expect(await revert(stage)).toBeNull();
-    expect(stage.did.slice(-3)).toEqual([ALLOCATIONS_DROPPED, ERROR_IF_SOFT_DELETED, MIGRATION_ENDS]);
-    expect(stage.faults).toEqual([]);
-  });
-
   test("taken, and Placement fails: the migration ends all the same", async () => {
     const stage = staged();
     stage.replies["driver.destroy"] = new ConductorError("UnexpectedTaskState", "deleting");

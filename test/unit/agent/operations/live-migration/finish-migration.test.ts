@@ -90,18 +90,6 @@ describe("6.5 row 8, the destination does not answer", () => {
     expect(await migrateLive(stage)).toMatchObject({ code: "ConductorUnreachable" });
     expect(since(stage, POST)).toEqual([FAULT]);
   });
-
-  test("its answer was lost, and it has the instance: completed", async () => {
-    const stage: FlowStage = failing(() => {
-      takenOver(stage);
-      return new ConductorError("ObjectActionError", "lost");
-    });
-    expect(await migrateLive(stage)).toBeNull();
-    expect(stage.calls).not.toContain("tracker.saveMove");
-    expect(stage.migration?.status).toBe("completed");
-    expect(stage.logged("the destination has taken over the instance, but its reply was lost")).toBe(1);
-  });
-
   test("the instance was deleted: the migration is abandoned", async () => {
     const stage: FlowStage = failing(() => {
       stage.instance = stage.instance && { ...stage.instance, deleted: 1 };
@@ -235,28 +223,6 @@ describe("6.5 row 8, what is left on the source", () => {
 });
 
 describe("6.5 row 9, what the source's half is goes", () => {
-  test("it does not: the instance is in error where it is, so that somebody looks at it", async () => {
-    const stage = stagedLive();
-    stage.replies["placement.deleteAllocation"] = new Error("Placement");
-    expect(await migrateLive(stage)).toMatchObject({ message: "Placement" });
-    expect(since(stage, "placement.deleteAllocation")).toEqual([
-      [
-        "save_together",
-        {
-          instance: {
-            uuid: "vm",
-            changes: { vmState: "error" },
-            expectedHost: "there",
-            expectedTaskState: [null],
-            expectedVmState: ["active"],
-          },
-          migration: { id: 7, changes: { status: "error" } },
-        },
-      ],
-      FAULT,
-    ]);
-  });
-
   test("the error state cannot be written either: the user still gets the fault", async () => {
     const stage = stagedLive();
     stage.replies["placement.deleteAllocation"] = new Error("Placement");
