@@ -7,7 +7,7 @@ import { badRequest, HttpError, tooLarge } from "../../http/http-error.js";
 import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import { json, type RouteResponse } from "../../http/responses.js";
-import { type Check, parseRule } from "../../policy/rule-parser.js";
+import { createPolicy } from "../../policy/policy.js";
 import type { Store } from "../../store/store.js";
 
 /** Names of Neutron's exceptions for errors without a code. */
@@ -100,7 +100,7 @@ const MEMBER = `rule:admin or (role:member and ${OWNER})`;
  * Neutron's default policies, as far as this API uses them. The addresses of the shared network are readable by all
  * users.
  */
-const DEFAULT_RULES = {
+const POLICY = createPolicy({
   admin: "role:admin",
   get_network: "@",
   "get_network:provider": "rule:admin",
@@ -131,23 +131,17 @@ const DEFAULT_RULES = {
   get_quota: `rule:admin or ${OWNER}`,
   update_quota: "rule:admin",
   delete_quota: "rule:admin",
-} as const satisfies Readonly<Record<string, string>>;
+});
 
-export type RuleName = keyof typeof DEFAULT_RULES;
-
-const CHECKS: ReadonlyMap<string, Check> = new Map(
-  Object.entries(DEFAULT_RULES).map(([name, rule]) => [name, parseRule(rule)]),
-);
+export type RuleName = Parameters<typeof POLICY.allows>[0];
 
 /** @param projectId the project that owns the resource */
 export function may({ projectId: own, roles }: Credentials, name: RuleName, projectId?: string): boolean {
-  const attributes = {
+  return POLICY.allows(name, {
     credentials: own === null ? {} : { project_id: own },
     roles: new Set(roles),
     target: projectId === undefined ? {} : { project_id: projectId },
-    rule: (other: string): boolean => CHECKS.get(other)?.(attributes) ?? false,
-  };
-  return attributes.rule(name);
+  });
 }
 
 /** @throws {HttpError} 403 */

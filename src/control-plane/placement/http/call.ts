@@ -78,7 +78,7 @@ export class Call extends ServiceCall implements Changing {
 export interface PlacementRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  /** The policy rule, without the prefix `placement:`. Absent: the route is public. */
+  /** The policy rule: `placement:traits:list`. Absent: the route is public. */
   readonly action?: string;
   /** Attributes of the rule's target. Default: the caller's project and user. */
   readonly target?: (call: Call) => PolicyAttributes["target"];
@@ -98,6 +98,7 @@ export interface PlacementRoute {
   readonly contentFirst?: boolean;
 }
 
+/** @param action the policy rule, without the prefix `placement:` */
 export function route(
   method: PlacementRoute["method"],
   path: string,
@@ -105,7 +106,7 @@ export function route(
   handle: PlacementRoute["handle"],
   options: Partial<PlacementRoute> = {},
 ): PlacementRoute {
-  return { method, path, action, handle, ...options };
+  return { method, path, action: `placement:${action}`, handle, ...options };
 }
 
 /** The response of a handler. The service adds the headers that all responses have. */
