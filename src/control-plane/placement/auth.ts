@@ -1,4 +1,4 @@
-import { equalInConstantTime } from "../credentials.js";
+import { equalInConstantTime } from "../../runtime/cryptography.js";
 import { Policy } from "../policy/policy.js";
 import type { PolicyAttributes } from "../policy/rule-parser.js";
 import { PlacementError } from "./model.js";

@@ -4,7 +4,7 @@ import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type Query, type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import { createCompiler, type Schema, type SchemaVersions, schemaFor } from "../../http/schemas.js";
 import type { PolicyAttributes } from "../../policy/rule-parser.js";
-import { dictOf, JsonDecodeError, type PythonValue, parsePythonJson, toPlain } from "../../python/json.js";
+import { dictOf, type PythonValue, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
 import { PlacementError, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
@@ -157,7 +157,7 @@ function validJson(text: string, schema: Schema): unknown {
     assertValid(schema, value);
     return toPlain(value);
   } catch (error) {
-    throw error instanceof JsonDecodeError ? badRequest(`Malformed JSON: ${error.message}`) : error;
+    throw error instanceof SyntaxError ? badRequest(`Malformed JSON: ${error.message}`) : error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js";
-import { DatabaseTooNew } from "../../database/database-file.js";
+import { databaseTooNew } from "../../database/database-file.js";
 import type {
   Aggregate,
   Allocation,
@@ -339,7 +339,7 @@ export function migrate(database: Database): void {
   const [row] = database.prepare("SELECT version FROM placement_schema").all() as { version: number }[];
   const version = row?.version ?? 0;
   if (version > STEPS.length) {
-    throw new DatabaseTooNew(database.path, "placement", version, STEPS.length);
+    throw databaseTooNew(database.path, "placement", version, STEPS.length);
   }
   if (version === STEPS.length) {
     return;
