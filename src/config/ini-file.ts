@@ -16,7 +16,7 @@ interface SectionHeader {
   readonly line: number;
 }
 
-export interface SyntaxProblem {
+interface SyntaxProblem {
   /** The problem, in oslo.config's words. */
   readonly message: string;
   readonly path: string;

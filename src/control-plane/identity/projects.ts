@@ -1,6 +1,7 @@
 import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
+import type { RouteResponse } from "../http/responses.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { notFound } from "./api/identity-error.js";
 import { checkBody, resourceRoutes, targetOf, withLinks } from "./api/resource-routes.js";
 import { effectiveRoles } from "./effective-roles.js";
@@ -174,7 +175,7 @@ function setTags(call: IdentityCall, project: Project, tags: unknown): Project {
   return call.store.projects.update({ ...project, tags: checkBody(TAGS, tags) });
 }
 
-function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResponse {
+function tagsResponse(call: IdentityCall, tags: readonly string[]): RouteResponse {
   return { body: { tags, links: { self: call.url } } };
 }
 
