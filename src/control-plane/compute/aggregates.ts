@@ -2,6 +2,7 @@ import { isConductorError } from "../../conductor-client/errors.js";
 import { isPlacementError } from "../../placement-client/errors.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds } from "../http/times.js";
 import { addAggregateHost, removeAggregateHost } from "../store/aggregate-hosts.js";
 import type { Aggregate } from "../store/aggregates.js";
@@ -75,30 +76,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 const policy = (what: string): string => `os_compute_api:os-aggregates:${what}`;
 
 /** Routes of host aggregates. POST, PUT and DELETE respond with 200, as in Nova, and its clients expect that. */
-export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/os-aggregates",
-    handle: (deps, call) => {
-      requireAdmin(call, policy("index"));
-      return { body: { aggregates: deps.store.aggregates.list().map((each) => aggregateView(each, call.version)) } };
-    },
+export const AGGREGATE_ROUTES = routes<ComputeRoute>({
+  "GET /os-aggregates": (deps, call) => {
+    requireAdmin(call, policy("index"));
+    return { body: { aggregates: deps.store.aggregates.list().map((each) => aggregateView(each, call.version)) } };
   },
-  { method: "POST", path: "/os-aggregates", handle: create },
-  {
-    method: "GET",
-    path: "/os-aggregates/:id",
-    handle: (deps, call) => {
-      requireAdmin(call, policy("show"));
-      return { body: { aggregate: aggregateView(findAggregate(deps, call), call.version) } };
-    },
+  "POST /os-aggregates": create,
+  "GET /os-aggregates/:id": (deps, call) => {
+    requireAdmin(call, policy("show"));
+    return { body: { aggregate: aggregateView(findAggregate(deps, call), call.version) } };
   },
-  { method: "PUT", path: "/os-aggregates/:id", handle: update },
-  { method: "DELETE", path: "/os-aggregates/:id", handle: destroy },
-  { method: "POST", path: "/os-aggregates/:id/action", handle: aggregateAction },
-  {
-    method: "POST",
-    path: "/os-aggregates/:id/images",
+  "PUT /os-aggregates/:id": update,
+  "DELETE /os-aggregates/:id": destroy,
+  "POST /os-aggregates/:id/action": aggregateAction,
+  "POST /os-aggregates/:id/images": {
     from: 81,
     handle: (deps, call) => {
       const { cache } = call.body(CACHE_IMAGES);
@@ -115,7 +106,7 @@ export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
       return { status: 202 };
     },
   },
-];
+});
 
 function create({ store }: ComputeDeps, call: Call): ComputeResponse {
   const { name, availability_zone: zone } = call.body(CREATE).aggregate;

@@ -1,4 +1,5 @@
 import { notFound } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import type { Call, ComputeResponse, ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 
@@ -142,10 +143,10 @@ const EXTENSIONS: readonly (readonly [alias: string, name: string, description: 
 ];
 
 /** Routes of the extension list, open to every user. Only old clients read it, to detect features. */
-export const EXTENSION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/extensions", handle: listExtensions },
-  { method: "GET", path: "/extensions/:alias", handle: showExtension },
-];
+export const EXTENSION_ROUTES = routes<ComputeRoute>({
+  "GET /extensions": listExtensions,
+  "GET /extensions/:alias": showExtension,
+});
 
 function listExtensions(_deps: ComputeDeps, { legacy }: Call): ComputeResponse {
   return { body: { extensions: extensions(legacy).map(extensionView) } };

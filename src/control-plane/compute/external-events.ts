@@ -1,5 +1,6 @@
 import type { Instance } from "../../records/index.js";
 import { sendInstanceEvents } from "../conductor/agent-messages.js";
+import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { UUID_TEXT } from "./api/schema-parts.js";
@@ -45,9 +46,9 @@ const POWER_ACTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Events about servers that other services report. Each is forwarded to the server's host (spec 8.6). */
-export const EXTERNAL_EVENT_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/os-server-external-events", handle: create },
-];
+export const EXTERNAL_EVENT_ROUTES = routes<ComputeRoute>({
+  "POST /os-server-external-events": create,
+});
 
 function create(deps: ComputeDeps, call: Call): ComputeResponse {
   if (!call.isAdmin && !call.credentials.roles.includes("service")) {

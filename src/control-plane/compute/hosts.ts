@@ -1,6 +1,7 @@
 import type { Instance } from "../../records/index.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { allServices, askAgent, isUp, notSupported } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
@@ -21,9 +22,14 @@ const UPDATE = schemas<{ readonly status?: string; readonly maintenance_mode?: s
 const policy = (what: string): string => `os_compute_api:os-hosts:${what}`;
 
 export const HOST_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-hosts", until: LAST, handle: listHosts },
-  { method: "GET", path: "/os-hosts/:host", until: LAST, handle: showHost },
-  { method: "PUT", path: "/os-hosts/:host", until: LAST, handle: updateHost },
+  ...routes<ComputeRoute>(
+    {
+      "GET /os-hosts": listHosts,
+      "GET /os-hosts/:host": showHost,
+      "PUT /os-hosts/:host": updateHost,
+    },
+    { until: LAST },
+  ),
   ...(["startup", "shutdown", "reboot"] as const).map((action) => ({
     method: "GET" as const,
     path: `/os-hosts/:host/${action}`,

@@ -2,6 +2,7 @@ import { ConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../records/index.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import { askAgent, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
@@ -54,25 +55,15 @@ const SHOW_QUERY = schemas(
 
 const policy = (what: string): string => `os_compute_api:os-hypervisors:${what}`;
 
-export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-hypervisors", handle: (deps, call) => list(deps, false, call) },
-  { method: "GET", path: "/os-hypervisors/detail", handle: (deps, call) => list(deps, true, call) },
-  { method: "GET", path: "/os-hypervisors/statistics", until: 87, handle: statistics },
-  { method: "GET", path: "/os-hypervisors/:id", handle: show },
-  { method: "GET", path: "/os-hypervisors/:id/uptime", until: 87, handle: showUptime },
-  {
-    method: "GET",
-    path: "/os-hypervisors/:pattern/search",
-    until: 52,
-    handle: (deps, call) => search(deps, false, call),
-  },
-  {
-    method: "GET",
-    path: "/os-hypervisors/:pattern/servers",
-    until: 52,
-    handle: (deps, call) => search(deps, true, call),
-  },
-];
+export const HYPERVISOR_ROUTES = routes<ComputeRoute>({
+  "GET /os-hypervisors": (deps, call) => list(deps, false, call),
+  "GET /os-hypervisors/detail": (deps, call) => list(deps, true, call),
+  "GET /os-hypervisors/statistics": { until: 87, handle: statistics },
+  "GET /os-hypervisors/:id": show,
+  "GET /os-hypervisors/:id/uptime": { until: 87, handle: showUptime },
+  "GET /os-hypervisors/:pattern/search": { until: 52, handle: (deps, call) => search(deps, false, call) },
+  "GET /os-hypervisors/:pattern/servers": { until: 52, handle: (deps, call) => search(deps, true, call) },
+});
 
 /** Returns the ids of the nodes whose name contains the pattern. @throws {HttpError} 404 */
 function matching({ store }: ComputeDeps, pattern: string): readonly number[] {

@@ -1,5 +1,6 @@
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { boolFromText, METADATA } from "./api/schema-parts.js";
@@ -51,36 +52,18 @@ const ONE = schemas<{ readonly meta: Metadata }>([
 
 const pointer = (name: string): string => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
+const IMAGE_METADATA_ROUTES = routes<ComputeRoute>(
   {
-    method: "GET",
-    path: "/images/:id/metadata",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => ({ body: { metadata: metadataOf(await findImage(deps, call)) } }),
-  },
-  {
-    method: "POST",
-    path: "/images/:id/metadata",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
+    "GET /images/:id/metadata": async (deps, call) => ({ body: { metadata: metadataOf(await findImage(deps, call)) } }),
+    "POST /images/:id/metadata": async (deps, call) => {
       const { metadata: added } = call.body(ALL);
       return { body: await replace(deps, call, (metadata) => ({ ...metadata, ...added })) };
     },
-  },
-  {
-    method: "PUT",
-    path: "/images/:id/metadata",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
+    "PUT /images/:id/metadata": async (deps, call) => {
       const { metadata: requestedMetadata } = call.body(ALL);
       return { body: await replace(deps, call, () => requestedMetadata) };
     },
-  },
-  {
-    method: "GET",
-    path: "/images/:id/metadata/:key",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
+    "GET /images/:id/metadata/:key": async (deps, call) => {
       const key = call.param("key");
       const { [key]: value } = metadataOf(await findImage(deps, call));
       if (value === undefined) {
@@ -88,12 +71,7 @@ const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
       }
       return { body: { meta: { [key]: value } } };
     },
-  },
-  {
-    method: "PUT",
-    path: "/images/:id/metadata/:key",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
+    "PUT /images/:id/metadata/:key": async (deps, call) => {
       const { meta } = call.body(ONE);
       if (!Object.hasOwn(meta, call.param("key"))) {
         throw badRequest("Request body and URI mismatch");
@@ -101,12 +79,7 @@ const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
       await replace(deps, call, (metadata) => ({ ...metadata, ...meta }));
       return { body: { meta } };
     },
-  },
-  {
-    method: "DELETE",
-    path: "/images/:id/metadata/:key",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
+    "DELETE /images/:id/metadata/:key": async (deps, call) => {
       const key = call.param("key");
       await replace(deps, call, ({ [key]: value, ...others }) => {
         if (value === undefined) {
@@ -117,7 +90,8 @@ const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
       return { status: 204 };
     },
   },
-];
+  { until: METADATA_UNTIL },
+);
 
 /** Last microversion with the proxy: since 2.36 Nova proxies no other service. */
 const UNTIL = 35;
@@ -185,15 +159,15 @@ async function remove(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
 
 /** Nova's proxy of the Image API, for clients of old microversions. */
 export const IMAGE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/images", until: UNTIL, handle: (deps, call) => list(deps, call, "images", imageBrief) },
-  {
-    method: "GET",
-    path: "/images/detail",
-    until: UNTIL,
-    handle: (deps, call) => list(deps, call, "images/detail", imageDetail),
-  },
-  { method: "GET", path: "/images/:id", until: UNTIL, handle: show },
-  { method: "DELETE", path: "/images/:id", until: UNTIL, handle: remove },
+  ...routes<ComputeRoute>(
+    {
+      "GET /images": (deps, call) => list(deps, call, "images", imageBrief),
+      "GET /images/detail": (deps, call) => list(deps, call, "images/detail", imageDetail),
+      "GET /images/:id": show,
+      "DELETE /images/:id": remove,
+    },
+    { until: UNTIL },
+  ),
   ...IMAGE_METADATA_ROUTES,
 ];
 

@@ -1,6 +1,7 @@
 import type { Digests } from "../../runtime/cryptography.js";
 import { badRequest, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds } from "../http/times.js";
 import type { KeyPair } from "../store/key-pairs.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, takePage } from "./api/call.js";
@@ -62,12 +63,12 @@ const PARTS: Readonly<Record<string, number>> = {
  * Public keys of users for new servers. The private key of a generated pair occurs only in the response that creates
  * it.
  */
-export const KEYPAIR_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-keypairs", handle: list },
-  { method: "POST", path: "/os-keypairs", handle: create },
-  { method: "GET", path: "/os-keypairs/:name", handle: show },
-  { method: "DELETE", path: "/os-keypairs/:name", handle: destroy },
-];
+export const KEYPAIR_ROUTES = routes<ComputeRoute>({
+  "GET /os-keypairs": list,
+  "POST /os-keypairs": create,
+  "GET /os-keypairs/:name": show,
+  "DELETE /os-keypairs/:name": destroy,
+});
 
 /**
  * Returns the owner of the keys: the caller or, since 2.10, the user that an administrator names. @throws {HttpError} 403

@@ -3,6 +3,7 @@ import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../recor
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { Place } from "../store/conditions.js";
 import type { MigrationQuery } from "../store/migrations.js";
@@ -43,9 +44,11 @@ const QUERY = schemas(
 );
 
 export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-migrations", handle: listMigrations },
-  { method: "GET", path: "/servers/:id/migrations", from: 23, handle: listServerMigrations },
-  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, handle: showServerMigration },
+  ...routes<ComputeRoute>({
+    "GET /os-migrations": listMigrations,
+    "GET /servers/:id/migrations": { from: 23, handle: listServerMigrations },
+    "GET /servers/:id/migrations/:migration": { from: 23, handle: showServerMigration },
+  }),
   ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 

@@ -2,6 +2,7 @@ import { isConductorError } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isIpV6 } from "../network/security-group-rule-values.js";
 import { addRule } from "../network/security-group-rules.js";
 import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
@@ -33,35 +34,29 @@ type Protocol = Pick<NewRule, "protocol" | "portMin" | "portMax">;
 const ANYTHING: Protocol = { protocol: null, portMin: null, portMax: null };
 
 /** Nova's proxy of security groups. */
-export const SECURITY_GROUP_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-security-groups", until: LAST_PROXY, handle: list },
-  { method: "POST", path: "/os-security-groups", until: LAST_PROXY, handle: create },
-  {
-    method: "GET",
-    path: "/os-security-groups/:id",
+export const SECURITY_GROUP_ROUTES = routes<ComputeRoute>({
+  "GET /os-security-groups": { until: LAST_PROXY, handle: list },
+  "POST /os-security-groups": { until: LAST_PROXY, handle: create },
+  "GET /os-security-groups/:id": {
     until: LAST_PROXY,
     handle: ({ store }, call) => {
       requireReader(call, policy("show"));
       return { body: { security_group: groupView(store, findOwn(store, call)) } };
     },
   },
-  { method: "PUT", path: "/os-security-groups/:id", until: LAST_PROXY, handle: update },
-  { method: "DELETE", path: "/os-security-groups/:id", until: LAST_PROXY, handle: destroy },
-  { method: "POST", path: "/os-security-group-rules", until: LAST_PROXY, handle: createRule },
-  { method: "DELETE", path: "/os-security-group-rules/:id", until: LAST_PROXY, handle: deleteRule },
-  {
-    method: "GET",
-    path: "/servers/:id/os-security-groups",
-    handle: (deps, call) => {
-      const { instance } = findServer(deps, call);
-      requireReader(call, policy("list"));
-      const { store } = deps;
-      const uuids = store.ports.ofDevice(instance.uuid).flatMap(({ securityGroups }) => securityGroups);
-      const groups = uuids.flatMap((uuid) => store.securityGroups.get(uuid) ?? []);
-      return { body: { security_groups: sorted(groups).map((group) => groupView(store, group)) } };
-    },
+  "PUT /os-security-groups/:id": { until: LAST_PROXY, handle: update },
+  "DELETE /os-security-groups/:id": { until: LAST_PROXY, handle: destroy },
+  "POST /os-security-group-rules": { until: LAST_PROXY, handle: createRule },
+  "DELETE /os-security-group-rules/:id": { until: LAST_PROXY, handle: deleteRule },
+  "GET /servers/:id/os-security-groups": (deps, call) => {
+    const { instance } = findServer(deps, call);
+    requireReader(call, policy("list"));
+    const { store } = deps;
+    const uuids = store.ports.ofDevice(instance.uuid).flatMap(({ securityGroups }) => securityGroups);
+    const groups = uuids.flatMap((uuid) => store.securityGroups.get(uuid) ?? []);
+    return { body: { security_groups: sorted(groups).map((group) => groupView(store, group)) } };
   },
-];
+});
 
 function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   requireReader(call, policy("get"));

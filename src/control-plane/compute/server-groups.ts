@@ -1,6 +1,7 @@
 import { SERVER_GROUP_POLICIES, type ServerGroup, type ServerGroupPolicy } from "../../records/index.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import {
   type Call,
   type ComputeResponse,
@@ -38,12 +39,12 @@ const LIST = schemas<unknown>([1, querySchema(true)], [75, querySchema(false)]);
 export const groupNotFound = (uuid: string): string => `Instance group ${uuid} could not be found.`;
 
 /** Routes of server groups, whose members are placed on the same host or on different ones (spec 6.9). */
-export const SERVER_GROUP_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-server-groups", handle: list },
-  { method: "POST", path: "/os-server-groups", handle: create },
-  { method: "GET", path: "/os-server-groups/:id", handle: show },
-  { method: "DELETE", path: "/os-server-groups/:id", handle: destroy },
-];
+export const SERVER_GROUP_ROUTES = routes<ComputeRoute>({
+  "GET /os-server-groups": list,
+  "POST /os-server-groups": create,
+  "GET /os-server-groups/:id": show,
+  "DELETE /os-server-groups/:id": destroy,
+});
 
 const policyRule = (what: string): string => `os_compute_api:os-server-groups:${what}`;
 

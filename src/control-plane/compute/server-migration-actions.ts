@@ -1,5 +1,6 @@
 import type { Instance, Migration, MigrationStatus } from "../../records/index.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { schemas } from "./api/validate.js";
@@ -17,10 +18,10 @@ const FORCE_COMPLETE = schemas<unknown>([
 ]);
 
 /** Routes that abort a live migration in progress or force it to complete (spec 6.5). */
-export const SERVER_MIGRATION_ACTION_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, handle: forceComplete },
-  { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, handle: abort },
-];
+export const SERVER_MIGRATION_ACTION_ROUTES = routes<ComputeRoute>({
+  "POST /servers/:id/migrations/:migration/action": { from: 22, handle: forceComplete },
+  "DELETE /servers/:id/migrations/:migration": { from: 24, handle: abort },
+});
 
 function forceComplete(deps: ComputeDeps, call: Call): ComputeResponse {
   call.body(FORCE_COMPLETE);

@@ -1,6 +1,7 @@
 import type { Service } from "../../records/index.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
@@ -48,11 +49,11 @@ const QUERY = schemas(
   [75, { type: "object", properties: LIST_PROPERTIES, additionalProperties: false }],
 );
 
-export const SERVICE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-services", handle: listServices },
-  { method: "PUT", path: "/os-services/:id", handle: updateService },
-  { method: "DELETE", path: "/os-services/:id", handle: deleteService },
-];
+export const SERVICE_ROUTES = routes<ComputeRoute>({
+  "GET /os-services": listServices,
+  "PUT /os-services/:id": updateService,
+  "DELETE /os-services/:id": deleteService,
+});
 
 /** Lists all services: Nova has no paging here. */
 async function listServices(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {

@@ -1,6 +1,7 @@
 import type { Instance } from "../../records/index.js";
 import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import {
   type Call,
@@ -50,10 +51,10 @@ const SHOW_QUERY = querySchemas(PERIOD_PARAMETERS);
 
 const POLICY = "os_compute_api:os-simple-tenant-usage";
 
-export const TENANT_USAGE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-simple-tenant-usage", handle: listUsages },
-  { method: "GET", path: "/os-simple-tenant-usage/:id", handle: showUsage },
-];
+export const TENANT_USAGE_ROUTES = routes<ComputeRoute>({
+  "GET /os-simple-tenant-usage": listUsages,
+  "GET /os-simple-tenant-usage/:id": showUsage,
+});
 
 function listUsages(deps: ComputeDeps, call: Call): ComputeResponse {
   call.checkQuery(LIST_QUERY);

@@ -8,6 +8,7 @@ import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { atOnce } from "../http/request.js";
 import { withHeaders } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { type Admission, serve } from "../http/serve.js";
 import { IdentityCall, type IdentityResponse, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
 import { renderIdentityError } from "./api/identity-error.js";
@@ -41,16 +42,14 @@ const NO_METHOD = new HttpError(405, "The method is not allowed for the requeste
 const UNEXPECTED = new HttpError(500, "An unexpected error prevented the server from fulfilling your request.");
 
 const ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/",
-    handle: (call) => ({
+  ...routes<IdentityRoute>({
+    "GET /": (call) => ({
       status: 300,
       headers: { location: `${call.request.baseUrl}/v3/` },
       body: { versions: { values: [version(call)] } },
     }),
-  },
-  { method: "GET", path: "/v3", handle: (call) => ({ body: { version: version(call) } }) },
+    "GET /v3": (call) => ({ body: { version: version(call) } }),
+  }),
   ...TOKEN_ROUTES,
   ...AUTH_ROUTES,
   ...PROJECT_ROUTES,

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting } from "./api/identity-error.js";
 import { checkBody, ID, listBody, orNull, resourceRoutes, TEXT, targetOf } from "./api/resource-routes.js";
@@ -39,12 +40,10 @@ const KIND = "registered_limit";
  * or none.
  */
 export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "POST",
-    path: "/v3/registered_limits",
-    handle: (call) => {
+  ...routes<IdentityRoute>({
+    "POST /v3/registered_limits": (call) => {
       call.enforce("identity:create_registered_limits");
-      const requestedLimits = checkBody(CREATE_REGISTERED_LIMITS, bodies(call, "registered_limits"));
+      const requestedLimits = checkBody(CREATE_REGISTERED_LIMITS, call.body("registered_limits"));
       const { store } = call;
       const made = store.sql.transaction(() =>
         requestedLimits.map(({ region_id = null, description = null, ...rest }) => {
@@ -56,25 +55,23 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
       );
       return { status: 201, body: collectionBody(call, "registered_limits", made) };
     },
-  },
-  ...resourceRoutes<RegisteredLimit>({
+  }),
+  ...resourceRoutes({
     plural: "registered_limits",
     singular: KIND,
     missing: (id) => limitNotFound("registered limit", id),
     filters: ["service_id", "region_id", "resource_name"],
+    body: { update: UPDATE_REGISTERED_LIMIT },
     table: (store) => store.registeredLimits,
-    list: ({ store }) => store.registeredLimits.list(),
-    update: (call, before, body) => {
-      const { id: _id, ...changes } = checkBody(UPDATE_REGISTERED_LIMIT, body);
-      return call.store.sql.transaction(() => {
+    update: (call, before, { id: _id, ...changes }) =>
+      call.store.sql.transaction(() => {
         assertUnused(call, before.id);
         const after = { ...before, ...changes };
         // The service may have been deleted since the registered limit was created.
         requirePlace(call, KIND, changes);
         assertUniqueKey(call, after, before.id);
         return call.store.registeredLimits.update(after);
-      });
-    },
+      }),
     remove: (call, { id }) => {
       assertUnused(call, id);
       call.store.registeredLimits.delete(id);
@@ -103,66 +100,40 @@ const UPDATE = Type.Partial(Type.Object({ resource_limit: AMOUNT, description: o
   additionalProperties: false,
 });
 
-const PATH = "/v3/limits/:id";
-
 const FILTERS = ["service_id", "region_id", "resource_name", "project_id", "domain_id"];
 
 /** Routes of limits of projects and domains. A request creates all of its limits or none. */
-export const LIMIT_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/v3/limits/model",
-    handle: (call) => {
-      call.enforce("identity:get_limit_model");
-      const description = "Limit enforcement and validation does not take project hierarchy into consideration.";
-      return { body: { model: { name: "flat", description } } };
-    },
+export const LIMIT_ROUTES = routes<IdentityRoute>({
+  "GET /v3/limits/model": (call) => {
+    call.enforce("identity:get_limit_model");
+    const description = "Limit enforcement and validation does not take project hierarchy into consideration.";
+    return { body: { model: { name: "flat", description } } };
   },
-  {
-    method: "GET",
-    path: "/v3/limits",
-    handle: (call) => {
-      call.enforce("identity:list_limits");
-      const limits = listed(call).map((limit) => withLink(call, limit));
-      return { body: listBody(call, "limits", limits, FILTERS) };
-    },
+  "GET /v3/limits": (call) => {
+    call.enforce("identity:list_limits");
+    const limits = listed(call).map((limit) => withLink(call, limit));
+    return { body: listBody(call, "limits", limits, FILTERS) };
   },
-  {
-    method: "POST",
-    path: "/v3/limits",
-    handle: (call) => {
-      call.enforce("identity:create_limits");
-      const requestedLimits = checkBody(CREATE, bodies(call, "limits"));
-      const made = call.store.sql.transaction(() => requestedLimits.map((each) => view(call, create(call, each))));
-      return { status: 201, body: collectionBody(call, "limits", made) };
-    },
+  "POST /v3/limits": (call) => {
+    call.enforce("identity:create_limits");
+    const requestedLimits = checkBody(CREATE, call.body("limits"));
+    const made = call.store.sql.transaction(() => requestedLimits.map((each) => view(call, create(call, each))));
+    return { status: 201, body: collectionBody(call, "limits", made) };
   },
-  {
-    method: "GET",
-    path: PATH,
-    handle: (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
+  "GET /v3/limits/:id": (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
+  "PATCH /v3/limits/:id": (call) => {
+    const limit = found(call, "update");
+    const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
+    if (id !== undefined && id !== limit.id) {
+      throw new HttpError(400, "Cannot change ID");
+    }
+    return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
   },
-  {
-    method: "PATCH",
-    path: PATH,
-    handle: (call) => {
-      const limit = found(call, "update");
-      const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
-      if (id !== undefined && id !== limit.id) {
-        throw new HttpError(400, "Cannot change ID");
-      }
-      return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
-    },
+  "DELETE /v3/limits/:id": (call) => {
+    call.store.limits.delete(found(call, "delete").id);
+    return { status: 204 };
   },
-  {
-    method: "DELETE",
-    path: PATH,
-    handle: (call) => {
-      call.store.limits.delete(found(call, "delete").id);
-      return { status: 204 };
-    },
-  },
-];
+});
 
 function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[number]): Limit {
   const { store } = call;
@@ -295,11 +266,6 @@ function requirePlace(
 
 function limitNotFound(kind: string, id: string): HttpError {
   return new HttpError(404, `Could not find ${kind} for ${id}.`);
-}
-
-/** Returns the bodies of a POST, which can create several records. */
-function bodies(call: IdentityCall, member: string): unknown {
-  return call.json()[member] ?? {};
 }
 
 function collectionBody(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {

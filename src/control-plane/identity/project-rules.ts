@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { HttpError } from "../http/http-error.js";
 import type { IdentityCall } from "./api/identity-call.js";
 import { conflict } from "./api/identity-error.js";
-import { BOOLEAN, createSchema, ID, OPTIONS, orNull, SHORT_NAME, TEXT, updateSchema } from "./api/resource-routes.js";
+import { BOOLEAN, bodies, ID, OPTIONS, orNull, SHORT_NAME, TEXT } from "./api/resource-routes.js";
 import { endTokens, type IdentityStore, removeDomain } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
 
@@ -103,27 +103,20 @@ export const TAG = Type.String({ minLength: 1, maxLength: 255, pattern: "^[^,/]*
 
 export const TAGS = Type.Array(TAG, { maxItems: 80, uniqueItems: true });
 
-const PROJECT = {
-  description: orNull(TEXT),
-  domain_id: orNull(ID),
-  enabled: BOOLEAN,
-  is_domain: BOOLEAN,
-  parent_id: orNull(ID),
-  tags: TAGS,
-  options: OPTIONS,
-};
+export const PROJECT_BODY = bodies(
+  { name: SHORT_NAME },
+  {
+    description: orNull(TEXT),
+    domain_id: orNull(ID),
+    enabled: BOOLEAN,
+    is_domain: BOOLEAN,
+    parent_id: orNull(ID),
+    tags: TAGS,
+    options: OPTIONS,
+  },
+);
 
-export const CREATE_PROJECT = createSchema({ name: SHORT_NAME }, PROJECT);
-
-export const UPDATE_PROJECT = updateSchema({ name: SHORT_NAME, ...PROJECT });
-
-const DOMAIN = {
-  description: orNull(TEXT),
-  enabled: BOOLEAN,
-  tags: TAGS,
-  options: OPTIONS,
-};
-
-export const CREATE_DOMAIN = createSchema({ name: SHORT_NAME }, DOMAIN);
-
-export const UPDATE_DOMAIN = updateSchema({ name: SHORT_NAME, ...DOMAIN });
+export const DOMAIN_BODY = bodies(
+  { name: SHORT_NAME },
+  { description: orNull(TEXT), enabled: BOOLEAN, tags: TAGS, options: OPTIONS },
+);

@@ -1,4 +1,5 @@
 import { badRequest, HttpError } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import type { Store } from "../store/store.js";
 import { enforce, invalidInput, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
 import { Input } from "./api/input.js";
@@ -45,48 +46,32 @@ export function portQuota(
     : { limit, used: usedBy(store, projectId, "port"), reserved: reservedBy(store, projectId, "port") };
 }
 
-export const QUOTA_ROUTES: readonly NetworkRoute[] = [
-  {
-    method: "GET",
-    path: "/v2.0/quotas",
-    handle: ({ caller, store }) => {
-      enforce(caller, "get_quota");
-      const quotas = store.networkQuotas
-        .projects()
-        .map((project) => ({ ...limitsOf(store, project), project_id: project, tenant_id: project }));
-      return { body: { quotas } };
-    },
+export const QUOTA_ROUTES = routes<NetworkRoute>({
+  "GET /v2.0/quotas": ({ caller, store }) => {
+    enforce(caller, "get_quota");
+    const quotas = store.networkQuotas
+      .projects()
+      .map((project) => ({ ...limitsOf(store, project), project_id: project, tenant_id: project }));
+    return { body: { quotas } };
   },
-  {
-    method: "GET",
-    path: "/v2.0/quotas/:project",
-    handle: (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+  "GET /v2.0/quotas/:project": (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+  "GET /v2.0/quotas/:project/default": (call) => {
+    readableProject(call);
+    return { body: { quota: DEFAULTS } };
   },
-  {
-    method: "GET",
-    path: "/v2.0/quotas/:project/default",
-    handle: (call) => {
-      readableProject(call);
-      return { body: { quota: DEFAULTS } };
-    },
+  "GET /v2.0/quotas/:project/details": showUsage,
+  "PUT /v2.0/quotas/:project": updateQuota,
+  "DELETE /v2.0/quotas/:project": (call) => {
+    enforce(call.caller, "delete_quota");
+    const { store } = call;
+    const project = call.param("project");
+    if (!store.networkQuotas.projects().includes(project)) {
+      throw new HttpError(404, `Quota for tenant ${project} could not be found.`, { code: "TenantQuotaNotFound" });
+    }
+    store.networkQuotas.remove(project);
+    return { status: 204 };
   },
-  { method: "GET", path: "/v2.0/quotas/:project/details", handle: showUsage },
-  { method: "PUT", path: "/v2.0/quotas/:project", handle: updateQuota },
-  {
-    method: "DELETE",
-    path: "/v2.0/quotas/:project",
-    handle: (call) => {
-      enforce(call.caller, "delete_quota");
-      const { store } = call;
-      const project = call.param("project");
-      if (!store.networkQuotas.projects().includes(project)) {
-        throw new HttpError(404, `Quota for tenant ${project} could not be found.`, { code: "TenantQuotaNotFound" });
-      }
-      store.networkQuotas.remove(project);
-      return { status: 204 };
-    },
-  },
-];
+});
 
 /** Returns the project that the path names, if the caller may read its quotas. @throws {HttpError} 403 */
 function readableProject(call: NetworkCall): string {

@@ -1,6 +1,7 @@
 import { isObject } from "../../../runtime/collections.js";
 import { HttpError } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
+import { routes } from "../../http/router.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/repr.js";
 import type { IronicNode } from "../node-store.js";
@@ -13,99 +14,68 @@ export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, ports, conductor } = parts;
   return [
     ...traitRoutes(parts),
-    {
-      method: "GET",
-      path: "/nodes/:node/vifs",
-      from: 28,
-      handle: (call) => ({
-        body: { vifs: ports.of(nodeOf(nodes, call).uuid).flatMap(({ vif }) => (vif === null ? [] : [{ id: vif }])) },
-      }),
-    },
-    {
-      method: "POST",
-      path: "/nodes/:node/vifs",
-      from: 28,
-      handle: async (call) => {
-        await conductor.attachVif(nodeOf(nodes, call).uuid, vifOf(call.body));
-        return { status: 204 };
+    ...routes<IronicRoute>({
+      "GET /nodes/:node/vifs": {
+        from: 28,
+        handle: (call) => ({
+          body: { vifs: ports.of(nodeOf(nodes, call).uuid).flatMap(({ vif }) => (vif === null ? [] : [{ id: vif }])) },
+        }),
       },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/vifs/:vif",
-      from: 28,
-      handle: async (call) => {
-        await conductor.detachVif(nodeOf(nodes, call).uuid, call.params.vif ?? "");
-        return { status: 204 };
+      "POST /nodes/:node/vifs": {
+        from: 28,
+        handle: async (call) => {
+          await conductor.attachVif(nodeOf(nodes, call).uuid, vifOf(call.body));
+          return { status: 204 };
+        },
       },
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/management/inject_nmi",
-      from: 29,
-      handle: async (call) => {
-        await conductor.injectNmi(nodeOf(nodes, call).uuid);
-        return { status: 204 };
+      "DELETE /nodes/:node/vifs/:vif": {
+        from: 28,
+        handle: async (call) => {
+          await conductor.detachVif(nodeOf(nodes, call).uuid, call.params.vif ?? "");
+          return { status: 204 };
+        },
       },
-    },
-    {
-      method: "GET",
-      path: "/portgroups",
-      from: 23,
-      handle: (call) => {
-        detailArgument(call);
-        return none(parts, call.query, "portgroups");
+      "PUT /nodes/:node/management/inject_nmi": {
+        from: 29,
+        handle: async (call) => {
+          await conductor.injectNmi(nodeOf(nodes, call).uuid);
+          return { status: 204 };
+        },
       },
-    },
-    { method: "GET", path: "/portgroups/detail", from: 23, handle: ({ query }) => none(parts, query, "portgroups") },
-    { method: "GET", path: "/volume/targets", from: 32, handle: ({ query }) => none(parts, query, "targets") },
-    { method: "GET", path: "/volume/connectors", from: 32, handle: ({ query }) => none(parts, query, "connectors") },
+      "GET /portgroups": {
+        from: 23,
+        handle: (call) => {
+          detailArgument(call);
+          return none(parts, call.query, "portgroups");
+        },
+      },
+      "GET /portgroups/detail": { from: 23, handle: ({ query }) => none(parts, query, "portgroups") },
+      "GET /volume/targets": { from: 32, handle: ({ query }) => none(parts, query, "targets") },
+      "GET /volume/connectors": { from: 32, handle: ({ query }) => none(parts, query, "connectors") },
+    }),
   ];
 }
 
 function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
-  return [
+  return routes<IronicRoute>(
     {
-      method: "GET",
-      path: "/nodes/:node/traits",
-      from: 37,
-      handle: (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/traits",
-      from: 37,
-      handle: async (call) => {
+      "GET /nodes/:node/traits": (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
+      "PUT /nodes/:node/traits": async (call) => {
         const traits = traitsOf(call.body);
         await conductor.setTraits(nodeOf(nodes, call).uuid, () => [...new Set(traits)]);
         return { status: 204 };
       },
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/traits/:trait",
-      from: 37,
-      handle: async (call) => {
+      "PUT /nodes/:node/traits/:trait": async (call) => {
         const { trait = "" } = call.params;
         checkTrait(trait, "trait");
         await conductor.setTraits(nodeOf(nodes, call).uuid, (before) => [...new Set([...before, trait])]);
         return { status: 204, location: `${call.root}/v1/nodes/${call.params.node}/traits/${trait}` };
       },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/traits",
-      from: 37,
-      handle: async (call) => {
+      "DELETE /nodes/:node/traits": async (call) => {
         await conductor.setTraits(nodeOf(nodes, call).uuid, () => []);
         return { status: 204 };
       },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/traits/:trait",
-      from: 37,
-      handle: async (call) => {
+      "DELETE /nodes/:node/traits/:trait": async (call) => {
         const { trait = "" } = call.params;
         const { uuid } = nodeOf(nodes, call);
         await conductor.setTraits(uuid, (before) => {
@@ -117,7 +87,8 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
         return { status: 204 };
       },
     },
-  ];
+    { from: 37 },
+  );
 }
 
 const STANDARD = new Set<string>(STANDARD_TRAITS);

@@ -1,5 +1,6 @@
 import type { Faults } from "../../../faults/faults.js";
 import { HttpError } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, newNode } from "../node-store.js";
 import { hardwarePoint } from "../provision-states.js";
@@ -36,47 +37,35 @@ const INTERFACES: Readonly<Record<string, number>> = {
 
 /** Creates the routes of drivers, and those of a node that its driver handles. */
 export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
-  return [
-    {
-      method: "GET",
-      path: "/nodes/:node/validate",
-      handle: async (call) => {
-        nodeOf(nodes, call);
-        const reason = await faults.hit(hardwarePoint("validate")).then(
-          () => undefined,
-          (error: Error) => error.message,
-        );
-        const valid = VALIDATED.map((name) => [name, { result: true }]);
-        const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
-        return { body: { ...Object.fromEntries(valid), ...deploy } };
-      },
+  return routes<IronicRoute>({
+    "GET /nodes/:node/validate": async (call) => {
+      nodeOf(nodes, call);
+      const reason = await faults.hit(hardwarePoint("validate")).then(
+        () => undefined,
+        (error: Error) => error.message,
+      );
+      const valid = VALIDATED.map((name) => [name, { result: true }]);
+      const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
+      return { body: { ...Object.fromEntries(valid), ...deploy } };
     },
-    { method: "GET", path: "/drivers", handle: listDrivers },
-    {
-      method: "GET",
-      path: "/drivers/:driver",
-      handle: (call) => {
-        onlyArguments(call.query, ["fields"]);
-        const fields = fieldsArgument(call);
-        const { driver = "" } = call.params;
-        if (driver !== HARDWARE_TYPE) {
-          throw new HttpError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
-        }
-        return { body: driverView(call, true, fields) };
-      },
+    "GET /drivers": listDrivers,
+    "GET /drivers/:driver": (call) => {
+      onlyArguments(call.query, ["fields"]);
+      const fields = fieldsArgument(call);
+      const { driver = "" } = call.params;
+      if (driver !== HARDWARE_TYPE) {
+        throw new HttpError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
+      }
+      return { body: driverView(call, true, fields) };
     },
-    {
-      method: "GET",
-      path: "/drivers/:driver/properties",
-      handle: ({ params: { driver = "" } }) => {
-        if (driver !== HARDWARE_TYPE) {
-          throw new HttpError(404, `The driver '${driver}' is unknown.`);
-        }
-        // The fake interfaces require nothing in a node's driver_info.
-        return { body: {} };
-      },
+    "GET /drivers/:driver/properties": ({ params: { driver = "" } }) => {
+      if (driver !== HARDWARE_TYPE) {
+        throw new HttpError(404, `The driver '${driver}' is unknown.`);
+      }
+      // The fake interfaces require nothing in a node's driver_info.
+      return { body: {} };
     },
-  ];
+  });
 }
 
 /** @throws {HttpError} 400, 406 */

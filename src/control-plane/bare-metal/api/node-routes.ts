@@ -1,6 +1,7 @@
 import type { Random } from "../../../runtime/cryptography.js";
 import { HttpError } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
+import { routes } from "../../http/router.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
 import type { IronicConductor } from "../conductor.js";
 import { nodeNotFound, notAcceptable } from "../ironic-error.js";
@@ -52,33 +53,25 @@ export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
     minor,
     reservation: (uuid) => locks.holder(uuid),
   });
-  return [
-    { method: "GET", path: "/nodes", handle: (call) => listNodes(nodes, view(call), call, false) },
-    { method: "GET", path: "/nodes/detail", handle: (call) => listNodes(nodes, view(call), call, true) },
-    { method: "POST", path: "/nodes", handle: (call) => create(parts, view(call), call) },
-    {
-      method: "GET",
-      path: "/nodes/:node",
-      handle: (call) => {
-        onlyArguments(call.query, ["fields"]);
-        const node = nodeOf(nodes, call);
-        const fields = listArgument(call.query.get("fields"));
-        if (fields) {
-          checkFields(fields, call.minor);
-        }
-        return { body: nodeView(view(call), fields)(node) };
-      },
+  return routes<IronicRoute>({
+    "GET /nodes": (call) => listNodes(nodes, view(call), call, false),
+    "GET /nodes/detail": (call) => listNodes(nodes, view(call), call, true),
+    "POST /nodes": (call) => create(parts, view(call), call),
+    "GET /nodes/:node": (call) => {
+      onlyArguments(call.query, ["fields"]);
+      const node = nodeOf(nodes, call);
+      const fields = listArgument(call.query.get("fields"));
+      if (fields) {
+        checkFields(fields, call.minor);
+      }
+      return { body: nodeView(view(call), fields)(node) };
     },
-    { method: "PATCH", path: "/nodes/:node", handle: (call) => update(parts, view(call), call) },
-    {
-      method: "DELETE",
-      path: "/nodes/:node",
-      handle: async (call) => {
-        await conductor.destroy(nodeOf(nodes, call).uuid);
-        return { status: 204 };
-      },
+    "PATCH /nodes/:node": (call) => update(parts, view(call), call),
+    "DELETE /nodes/:node": async (call) => {
+      await conductor.destroy(nodeOf(nodes, call).uuid);
+      return { status: 204 };
     },
-  ];
+  });
 }
 
 function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): IronicResponse {

@@ -1,5 +1,6 @@
 import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
@@ -14,46 +15,32 @@ import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } fr
 export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { ports, conductor } = parts;
   return [
-    { method: "GET", path: "/ports", handle: (call) => listPorts(parts, call, false) },
-    { method: "GET", path: "/ports/detail", handle: (call) => listPorts(parts, call, true) },
-    { method: "POST", path: "/ports", handle: (call) => createPort(parts, call) },
-    {
-      method: "DELETE",
-      path: "/ports",
-      handle: () => {
+    ...routes<IronicRoute>({
+      "GET /ports": (call) => listPorts(parts, call, false),
+      "GET /ports/detail": (call) => listPorts(parts, call, true),
+      "POST /ports": (call) => createPort(parts, call),
+      "DELETE /ports": () => {
         throw new HttpError(400, "Missing mandatory parameter: port_uuid");
       },
-    },
-    {
-      method: "GET",
-      path: "/ports/:port",
-      handle: (call) => {
+      "GET /ports/:port": (call) => {
         onlyArguments(call.query, ["fields"]);
         const uuid = uuidArgument("port_uuid", call.params.port);
         const port = ports.get(uuid);
         return { body: portView(call, port, fieldsArgument(call)) };
       },
-    },
-    { method: "PATCH", path: "/ports/:port", handle: (call) => updatePort(parts, call) },
-    {
-      method: "DELETE",
-      path: "/ports/:port",
-      handle: async (call) => {
+      "PATCH /ports/:port": (call) => updatePort(parts, call),
+      "DELETE /ports/:port": async (call) => {
         await conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
         return { status: 204 };
       },
-    },
-    { method: "GET", path: "/nodes/:node/ports", handle: (call) => listPorts(parts, call, false) },
-    { method: "GET", path: "/nodes/:node/ports/detail", handle: (call) => listPorts(parts, call, true) },
-    // A single port has no path below its node, and POST there is rejected.
-    {
-      method: "POST",
-      path: "/nodes/:node/ports",
-      handle: (call) => {
+      "GET /nodes/:node/ports": (call) => listPorts(parts, call, false),
+      "GET /nodes/:node/ports/detail": (call) => listPorts(parts, call, true),
+      // A single port has no path below its node, and POST there is rejected.
+      "POST /nodes/:node/ports": (call) => {
         readPortBody(call.body, "port");
         return notPermitted();
       },
-    },
+    }),
     ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
       method,
       path: "/nodes/:node/ports/:port",

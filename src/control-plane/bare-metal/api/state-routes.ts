@@ -1,5 +1,6 @@
 import { isObject } from "../../../runtime/collections.js";
 import { HttpError } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
@@ -28,63 +29,35 @@ export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
     status: 202,
     location: `${call.root}/v1/nodes/${call.params.node}/${suffix}`,
   });
-  return [
-    {
-      method: "GET",
-      path: "/nodes/:node/states",
-      handle: (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
+  return routes<IronicRoute>({
+    "GET /nodes/:node/states": (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
+    "PUT /nodes/:node/states/provision": async (call) => {
+      await provision(parts, call);
+      return accepted(call);
     },
-    {
-      method: "PUT",
-      path: "/nodes/:node/states/provision",
-      handle: async (call) => {
-        await provision(parts, call);
-        return accepted(call);
-      },
+    "PUT /nodes/:node/states/power": async (call) => {
+      const node = nodeOf(nodes, call);
+      await conductor.setPower(node.uuid, powerTarget(call, node));
+      return accepted(call);
     },
-    {
-      method: "PUT",
-      path: "/nodes/:node/states/power",
-      handle: async (call) => {
-        const node = nodeOf(nodes, call);
-        await conductor.setPower(node.uuid, powerTarget(call, node));
-        return accepted(call);
-      },
+    "GET /nodes/:node/states/console": (call) => ({
+      body: { console_enabled: nodeOf(nodes, call).console_enabled, console_info: null },
+    }),
+    "PUT /nodes/:node/states/console": async (call) => {
+      const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
+      await conductor.update(nodeOf(nodes, call).uuid, { console_enabled: enabled });
+      return accepted(call, "states/console");
     },
-    {
-      method: "GET",
-      path: "/nodes/:node/states/console",
-      handle: (call) => ({
-        body: { console_enabled: nodeOf(nodes, call).console_enabled, console_info: null },
-      }),
+    "PUT /nodes/:node/maintenance": async (call) => {
+      const reason = textField(call, "reason") ?? null;
+      await conductor.update(nodeOf(nodes, call).uuid, { maintenance: true, maintenance_reason: reason });
+      return { status: 202 };
     },
-    {
-      method: "PUT",
-      path: "/nodes/:node/states/console",
-      handle: async (call) => {
-        const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
-        await conductor.update(nodeOf(nodes, call).uuid, { console_enabled: enabled });
-        return accepted(call, "states/console");
-      },
+    "DELETE /nodes/:node/maintenance": async (call) => {
+      await conductor.update(nodeOf(nodes, call).uuid, { maintenance: false });
+      return { status: 202 };
     },
-    {
-      method: "PUT",
-      path: "/nodes/:node/maintenance",
-      handle: async (call) => {
-        const reason = textField(call, "reason") ?? null;
-        await conductor.update(nodeOf(nodes, call).uuid, { maintenance: true, maintenance_reason: reason });
-        return { status: 202 };
-      },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/maintenance",
-      handle: async (call) => {
-        await conductor.update(nodeOf(nodes, call).uuid, { maintenance: false });
-        return { status: 202 };
-      },
-    },
-  ];
+  });
 }
 
 async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall): Promise<void> {

@@ -1,4 +1,5 @@
 import { badRequest, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { type Schema, schemas } from "../api/validate.js";
@@ -26,61 +27,41 @@ const UPDATE = schemas<Specs>([1, specs({ minProperties: 1, maxProperties: 1 })]
 
 const policy = (what: string): string => `os_compute_api:os-flavor-extra-specs:${what}`;
 
-export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-extra_specs",
-    handle: (deps, call) => {
-      requireReader(call, policy("index"));
-      return { body: { extra_specs: findFlavor(deps, call).extraSpecs } };
-    },
+export const EXTRA_SPEC_ROUTES = routes<ComputeRoute>({
+  "GET /flavors/:flavor/os-extra_specs": (deps, call) => {
+    requireReader(call, policy("index"));
+    return { body: { extra_specs: findFlavor(deps, call).extraSpecs } };
   },
-  {
-    method: "POST",
-    path: "/flavors/:flavor/os-extra_specs",
-    handle: (deps, call) => {
-      const body = call.body(CREATE);
-      requireAdmin(call, policy("create"));
-      const added = toStringSpecs(call, body.extra_specs);
-      add(deps, call, added);
-      return { body: { extra_specs: added } };
-    },
+  "POST /flavors/:flavor/os-extra_specs": (deps, call) => {
+    const body = call.body(CREATE);
+    requireAdmin(call, policy("create"));
+    const added = toStringSpecs(call, body.extra_specs);
+    add(deps, call, added);
+    return { body: { extra_specs: added } };
   },
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-extra_specs/:key",
-    handle: (deps, call) => {
-      requireReader(call, policy("show"));
-      return { body: { [call.param("key")]: specValue(deps, call) } };
-    },
+  "GET /flavors/:flavor/os-extra_specs/:key": (deps, call) => {
+    requireReader(call, policy("show"));
+    return { body: { [call.param("key")]: specValue(deps, call) } };
   },
-  {
-    method: "PUT",
-    path: "/flavors/:flavor/os-extra_specs/:key",
-    handle: (deps, call) => {
-      const body = call.body(UPDATE);
-      requireAdmin(call, policy("update"));
-      const added = toStringSpecs(call, body);
-      if (!Object.hasOwn(body, call.param("key"))) {
-        throw badRequest("Request body and URI mismatch");
-      }
-      add(deps, call, added);
-      return { body: added };
-    },
+  "PUT /flavors/:flavor/os-extra_specs/:key": (deps, call) => {
+    const body = call.body(UPDATE);
+    requireAdmin(call, policy("update"));
+    const added = toStringSpecs(call, body);
+    if (!Object.hasOwn(body, call.param("key"))) {
+      throw badRequest("Request body and URI mismatch");
+    }
+    add(deps, call, added);
+    return { body: added };
   },
-  {
-    method: "DELETE",
-    path: "/flavors/:flavor/os-extra_specs/:key",
-    handle: (deps, call) => {
-      requireAdmin(call, policy("delete"));
-      specValue(deps, call);
-      const { flavorid, extraSpecs } = findFlavor(deps, call);
-      const rest = Object.entries(extraSpecs).filter(([key]) => key !== call.param("key"));
-      deps.store.flavors.setExtraSpecs(flavorid, Object.fromEntries(rest));
-      return { status: 200 };
-    },
+  "DELETE /flavors/:flavor/os-extra_specs/:key": (deps, call) => {
+    requireAdmin(call, policy("delete"));
+    specValue(deps, call);
+    const { flavorid, extraSpecs } = findFlavor(deps, call);
+    const rest = Object.entries(extraSpecs).filter(([key]) => key !== call.param("key"));
+    deps.store.flavors.setExtraSpecs(flavorid, Object.fromEntries(rest));
+    return { status: 200 };
   },
-];
+});
 
 type Text = Readonly<Record<string, string>>;
 

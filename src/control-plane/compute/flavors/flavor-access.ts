@@ -1,6 +1,7 @@
 import type { Flavor } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { type Schema, schemas } from "../api/validate.js";
@@ -30,21 +31,17 @@ const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAcc
 const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
 
 /** Routes of the projects that may use a flavor that is not public. */
-export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-flavor-access",
-    handle: (deps, call) => {
-      requireAdmin(call, "os_compute_api:os-flavor-access");
-      const flavor = findFlavor(deps, call);
-      if (flavor.isPublic) {
-        throw notFound("Access list not available for public flavors.");
-      }
-      return { body: accessList(deps, flavor) };
-    },
+export const FLAVOR_ACCESS_ROUTES = routes<ComputeRoute>({
+  "GET /flavors/:flavor/os-flavor-access": (deps, call) => {
+    requireAdmin(call, "os_compute_api:os-flavor-access");
+    const flavor = findFlavor(deps, call);
+    if (flavor.isPublic) {
+      throw notFound("Access list not available for public flavors.");
+    }
+    return { body: accessList(deps, flavor) };
   },
-  { method: "POST", path: "/flavors/:flavor/action", handle: changeAccess },
-];
+  "POST /flavors/:flavor/action": changeAccess,
+});
 
 function changeAccess(deps: ComputeDeps, call: Call): ComputeResponse {
   const requestBody = call.json();

@@ -1,6 +1,7 @@
 import type { Flavor } from "../../../records/index.js";
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import {
   type Call,
   type ComputeResponse,
@@ -111,24 +112,20 @@ const UPDATE = schemas<{ readonly flavor: { readonly description: string | null 
 ]);
 
 export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/flavors", handle: createFlavor },
-  { method: "GET", path: "/flavors", handle: (deps, call) => listFlavors(deps, false, call) },
-  { method: "GET", path: "/flavors/detail", handle: (deps, call) => listFlavors(deps, true, call) },
-  {
-    method: "GET",
-    path: "/flavors/:flavor",
-    handle: (deps, call) => ({ body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) } }),
-  },
-  { method: "PUT", path: "/flavors/:flavor", from: 55, handle: updateFlavor },
-  {
-    method: "DELETE",
-    path: "/flavors/:flavor",
-    handle: (deps, call) => {
+  ...routes<ComputeRoute>({
+    "POST /flavors": createFlavor,
+    "GET /flavors": (deps, call) => listFlavors(deps, false, call),
+    "GET /flavors/detail": (deps, call) => listFlavors(deps, true, call),
+    "GET /flavors/:flavor": (deps, call) => ({
+      body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) },
+    }),
+    "PUT /flavors/:flavor": { from: 55, handle: updateFlavor },
+    "DELETE /flavors/:flavor": (deps, call) => {
       requireAdmin(call, "os_compute_api:os-flavor-manage:delete");
       deps.store.flavors.destroy(findFlavor(deps, call).flavorid);
       return { status: 202 };
     },
-  },
+  }),
   ...FLAVOR_ACCESS_ROUTES,
   ...EXTRA_SPEC_ROUTES,
 ];

@@ -1,5 +1,6 @@
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import type { Limits } from "../../store/quotas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -65,16 +66,16 @@ const userOf = ({ query }: Call): string | null => query.all("user_id")[0] || nu
 const infinite = (limit: number): number => (limit < 0 ? Number.POSITIVE_INFINITY : limit);
 
 /** Routes of quotas and limits of projects and users, with their usage. */
-export const QUOTA_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/limits", handle: showLimits },
-  { method: "GET", path: "/os-quota-sets/:project", handle: showSet },
-  { method: "PUT", path: "/os-quota-sets/:project", handle: updateSet },
-  { method: "DELETE", path: "/os-quota-sets/:project", handle: deleteSet },
-  { method: "GET", path: "/os-quota-sets/:project/defaults", handle: showDefaults },
-  { method: "GET", path: "/os-quota-sets/:project/detail", handle: showDetail },
-  { method: "GET", path: "/os-quota-class-sets/:name", handle: showClass },
-  { method: "PUT", path: "/os-quota-class-sets/:name", handle: updateClass },
-];
+export const QUOTA_ROUTES = routes<ComputeRoute>({
+  "GET /limits": showLimits,
+  "GET /os-quota-sets/:project": showSet,
+  "PUT /os-quota-sets/:project": updateSet,
+  "DELETE /os-quota-sets/:project": deleteSet,
+  "GET /os-quota-sets/:project/defaults": showDefaults,
+  "GET /os-quota-sets/:project/detail": showDetail,
+  "GET /os-quota-class-sets/:name": showClass,
+  "PUT /os-quota-class-sets/:name": updateClass,
+});
 
 /** Returns the limits of a project or, with `user_id`, of a user in it. */
 function showSet(deps: ComputeDeps, call: Call): ComputeResponse {

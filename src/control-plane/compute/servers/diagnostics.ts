@@ -1,6 +1,7 @@
 import { MAX_INTEGER } from "../../../records/field.js";
 import type { GuestDiagnostics } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -8,9 +9,9 @@ import { schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 
-export const DIAGNOSTICS_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/servers/:id/diagnostics", handle: readDiagnostics },
-];
+export const DIAGNOSTICS_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/diagnostics": readDiagnostics,
+});
 
 const VERB = "get_diagnostics";
 

@@ -1,6 +1,7 @@
 import type { Instance, InstanceAction, InstanceActionEvent } from "../../../records/index.js";
 import { badRequest, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireReader, takePage } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -17,10 +18,10 @@ const QUERY = schemas(
 );
 
 /** Routes of the actions requested for a server, and their results. */
-export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/servers/:id/os-instance-actions", handle: listActions },
-  { method: "GET", path: "/servers/:id/os-instance-actions/:request", handle: showAction },
-];
+export const INSTANCE_ACTION_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-instance-actions": listActions,
+  "GET /servers/:id/os-instance-actions/:request": showAction,
+});
 
 /** Returns the server. Since 2.21, the actions of deleted servers can be read. */
 function serverOf(deps: ComputeDeps, call: Call): Instance {

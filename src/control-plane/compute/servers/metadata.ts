@@ -1,5 +1,6 @@
 import type { Instance } from "../../../records/index.js";
 import { badRequest, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { METADATA } from "../api/schema-parts.js";
@@ -43,64 +44,40 @@ function replace(deps: ComputeDeps, call: Call, rule: string, change: (instance:
   });
 }
 
-export const METADATA_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/servers/:id/metadata",
-    handle: (deps, call) => {
-      requireReader(call, policy("index"));
-      return { body: { metadata: findServer(deps, call).instance.metadata } };
-    },
+export const METADATA_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/metadata": (deps, call) => {
+    requireReader(call, policy("index"));
+    return { body: { metadata: findServer(deps, call).instance.metadata } };
   },
-  {
-    method: "POST",
-    path: "/servers/:id/metadata",
-    handle: (deps, call) => {
-      const { metadata: added } = call.body(ALL);
-      return { body: { metadata: replace(deps, call, "create", ({ metadata }) => ({ ...metadata, ...added })) } };
-    },
+  "POST /servers/:id/metadata": (deps, call) => {
+    const { metadata: added } = call.body(ALL);
+    return { body: { metadata: replace(deps, call, "create", ({ metadata }) => ({ ...metadata, ...added })) } };
   },
-  {
-    method: "PUT",
-    path: "/servers/:id/metadata",
-    handle: (deps, call) => {
-      const { metadata: requestedMetadata } = call.body(ALL);
-      return { body: { metadata: replace(deps, call, "update_all", () => requestedMetadata) } };
-    },
+  "PUT /servers/:id/metadata": (deps, call) => {
+    const { metadata: requestedMetadata } = call.body(ALL);
+    return { body: { metadata: replace(deps, call, "update_all", () => requestedMetadata) } };
   },
-  {
-    method: "GET",
-    path: "/servers/:id/metadata/:key",
-    handle: (deps, call) => {
-      requireReader(call, policy("show"));
-      return { body: { meta: itemOf(findServer(deps, call).instance, call.param("key")) } };
-    },
+  "GET /servers/:id/metadata/:key": (deps, call) => {
+    requireReader(call, policy("show"));
+    return { body: { meta: itemOf(findServer(deps, call).instance, call.param("key")) } };
   },
-  {
-    method: "PUT",
-    path: "/servers/:id/metadata/:key",
-    handle: (deps, call) => {
-      const { meta } = call.body(ONE);
-      if (!Object.hasOwn(meta, call.param("key"))) {
-        throw badRequest("Request body and URI mismatch");
-      }
-      replace(deps, call, "update", ({ metadata }) => ({ ...metadata, ...meta }));
-      return { body: { meta } };
-    },
+  "PUT /servers/:id/metadata/:key": (deps, call) => {
+    const { meta } = call.body(ONE);
+    if (!Object.hasOwn(meta, call.param("key"))) {
+      throw badRequest("Request body and URI mismatch");
+    }
+    replace(deps, call, "update", ({ metadata }) => ({ ...metadata, ...meta }));
+    return { body: { meta } };
   },
-  {
-    method: "DELETE",
-    path: "/servers/:id/metadata/:key",
-    handle: (deps, call) => {
-      const key = call.param("key");
-      replace(deps, call, "delete", (instance) => {
-        itemOf(instance, key);
-        return Object.fromEntries(Object.entries(instance.metadata).filter(([name]) => name !== key));
-      });
-      return { status: 204 };
-    },
+  "DELETE /servers/:id/metadata/:key": (deps, call) => {
+    const key = call.param("key");
+    replace(deps, call, "delete", (instance) => {
+      itemOf(instance, key);
+      return Object.fromEntries(Object.entries(instance.metadata).filter(([name]) => name !== key));
+    });
+    return { status: 204 };
   },
-];
+});
 
 function itemOf({ metadata }: Instance, key: string): Metadata {
   const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;

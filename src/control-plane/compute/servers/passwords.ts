@@ -1,5 +1,6 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import { HttpError } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -84,32 +85,22 @@ export function endPasswordTasks({ store }: Pick<ComputeDeps, "store">): void {
   }
 }
 
-const PATH = "/servers/:id/os-server-password";
-
 const policy = (what: string): string => `os_compute_api:os-server-password:${what}`;
 
 /** System metadata in which a guest stores its password, encrypted with the server's key pair and split into pieces. */
 const PIECES = ["password_0", "password_1", "password_2", "password_3"];
 
-export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: PATH,
-    handle: (deps, call) => {
-      const { systemMetadata } = findServer(deps, call).instance;
-      requireReader(call, policy("show"));
-      return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
-    },
+export const PASSWORD_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-server-password": (deps, call) => {
+    const { systemMetadata } = findServer(deps, call).instance;
+    requireReader(call, policy("show"));
+    return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
   },
-  {
-    method: "DELETE",
-    path: PATH,
-    handle: (deps, call) => {
-      clear(deps, call);
-      return { status: 204 };
-    },
+  "DELETE /servers/:id/os-server-password": (deps, call) => {
+    clear(deps, call);
+    return { status: 204 };
   },
-];
+});
 
 /** Removes the stored password. The password in the guest does not change. */
 function clear({ store }: ComputeDeps, call: Call): void {

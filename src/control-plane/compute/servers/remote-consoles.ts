@@ -1,4 +1,5 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { type Schema, schemas } from "../api/validate.js";
@@ -25,25 +26,19 @@ const CREATE = schemas<RemoteConsoleBody>(
   [8, body("remote_console", { protocol: oneOf(...PROTOCOLS, "mks"), type: oneOf(...TYPES, "webmks") })],
 );
 
-export const REMOTE_CONSOLE_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "POST",
-    path: "/servers/:id/remote-consoles",
+export const REMOTE_CONSOLE_ROUTES = routes<ComputeRoute>({
+  "POST /servers/:id/remote-consoles": {
     from: 6,
     handle: (deps, call) => {
       const { protocol, type } = call.body(CREATE).remote_console;
       return rejectConsole(deps, call, `get_${protocol}_console`, type);
     },
   },
-  {
-    method: "GET",
-    path: "/os-console-auth-tokens/:token",
-    handle: (_deps, call) => {
-      requireAdmin(call, "os_compute_api:os-console-auth-tokens");
-      throw notFound("Token not found");
-    },
+  "GET /os-console-auth-tokens/:token": (_deps, call) => {
+    requireAdmin(call, "os_compute_api:os-console-auth-tokens");
+    throw notFound("Token not found");
   },
-];
+});
 
 /** The actions that 2.6 replaces by one path. */
 export const consoleActions: readonly ServerAction[] = [

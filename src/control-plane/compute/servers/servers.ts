@@ -1,3 +1,4 @@
+import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { DESCRIPTION, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
@@ -19,17 +20,13 @@ import { ServerView, toViewBefore75 } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
 
 /** Servers have no volumes here, but clients request the list. */
-const ATTACHMENT_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/servers/:id/os-volume_attachments",
-    handle: (deps, call) => {
-      findServer(deps, call);
-      requireReader(call, "os_compute_api:os-volumes-attachments:index");
-      return { body: { volumeAttachments: [] } };
-    },
+const ATTACHMENT_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-volume_attachments": (deps, call) => {
+    findServer(deps, call);
+    requireReader(call, "os_compute_api:os-volumes-attachments:index");
+    return { body: { volumeAttachments: [] } };
   },
-];
+});
 
 interface UpdateBody {
   readonly server: UserAttributes & {
@@ -54,31 +51,27 @@ const UPDATE = schemas<UpdateBody>(
 );
 
 export const SERVER_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/servers", handle: createServer },
-  { method: "GET", path: "/servers", handle: (deps, call) => listServers(deps, false, call) },
-  { method: "GET", path: "/servers/detail", handle: (deps, call) => listServers(deps, true, call) },
-  {
-    method: "GET",
-    path: "/servers/:id",
-    handle: (deps, call) => {
+  ...routes<ComputeRoute>({
+    "POST /servers": createServer,
+    "GET /servers": (deps, call) => listServers(deps, false, call),
+    "GET /servers/detail": (deps, call) => listServers(deps, true, call),
+    "GET /servers/:id": (deps, call) => {
       requireReader(call, "os_compute_api:servers:show");
       return { body: { server: new ServerView(deps, call).detail(findServer(deps, call)) } };
     },
-  },
-  {
-    method: "GET",
-    path: "/servers/:id/topology",
-    from: 78,
-    handle: (deps, call) => {
-      findServer(deps, call);
-      requireReader(call, "compute:server:topology:index");
-      // No host has a NUMA topology here, so a server has none. Administrators would see the host's part of it.
-      return { body: { nodes: [], pagesize_kb: null } };
+    "GET /servers/:id/topology": {
+      from: 78,
+      handle: (deps, call) => {
+        findServer(deps, call);
+        requireReader(call, "compute:server:topology:index");
+        // No host has a NUMA topology here, so a server has none. Administrators would see the host's part of it.
+        return { body: { nodes: [], pagesize_kb: null } };
+      },
     },
-  },
-  { method: "PUT", path: "/servers/:id", handle: updateServer },
-  { method: "DELETE", path: "/servers/:id", handle: deleteServer },
-  { method: "POST", path: "/servers/:id/action", handle: runAction },
+    "PUT /servers/:id": updateServer,
+    "DELETE /servers/:id": deleteServer,
+    "POST /servers/:id/action": runAction,
+  }),
   ...INSTANCE_ACTION_ROUTES,
   ...METADATA_ROUTES,
   ...TAG_ROUTES,

@@ -1,5 +1,6 @@
 import type { VmState } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -66,51 +67,28 @@ function checkTag(tag: string): void {
   );
 }
 
-export const TAG_ROUTES: readonly ComputeRoute[] = [
+export const TAG_ROUTES = routes<ComputeRoute>(
   {
-    method: "GET",
-    path: "/servers/:id/tags",
-    from: 26,
-    handle: (deps, call) => {
+    "GET /servers/:id/tags": (deps, call) => {
       requireReader(call, policy("index"));
       return { body: { tags: findServer(deps, call).instance.tags } };
     },
-  },
-  {
-    method: "PUT",
-    path: "/servers/:id/tags",
-    from: 26,
-    handle: (deps, call) => {
+    "PUT /servers/:id/tags": (deps, call) => {
       const { tags } = call.body(ALL);
       return { body: { tags: save(deps, call, "update_all", () => tags) } };
     },
-  },
-  {
-    method: "DELETE",
-    path: "/servers/:id/tags",
-    from: 26,
-    handle: (deps, call) => {
+    "DELETE /servers/:id/tags": (deps, call) => {
       save(deps, call, "delete_all", () => []);
       return { status: 204 };
     },
-  },
-  {
-    method: "GET",
-    path: "/servers/:id/tags/:tag",
-    from: 26,
-    handle: (deps, call) => {
+    "GET /servers/:id/tags/:tag": (deps, call) => {
       requireReader(call, policy("show"));
       if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) {
         throw notFound(`Server ${call.param("id")} has no tag '${call.param("tag")}'`);
       }
       return { status: 204 };
     },
-  },
-  {
-    method: "PUT",
-    path: "/servers/:id/tags/:tag",
-    from: 26,
-    handle: (deps, call) => {
+    "PUT /servers/:id/tags/:tag": (deps, call) => {
       const tag = call.param("tag");
       let known = false;
       save(deps, call, "update", (tags) => {
@@ -124,12 +102,7 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
       const location = call.links.self(`servers/${call.param("id")}/tags/${encodeURIComponent(tag)}`);
       return known ? { status: 204 } : { status: 201, headers: { location } };
     },
-  },
-  {
-    method: "DELETE",
-    path: "/servers/:id/tags/:tag",
-    from: 26,
-    handle: (deps, call) => {
+    "DELETE /servers/:id/tags/:tag": (deps, call) => {
       save(deps, call, "delete", (tags) => {
         if (!tags.includes(call.param("tag"))) {
           throw notFound(`Instance ${call.param("id")} has no tag '${call.param("tag")}'`);
@@ -139,4 +112,5 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
       return { status: 204 };
     },
   },
-];
+  { from: 26 },
+);

@@ -10,19 +10,16 @@ import {
   addEntry,
   assertNoReadOnlyMembers,
   assertUnprotected,
-  associationsOf,
+  definitionsOf,
   findNamespace,
   isOpen,
   type KindOfEntry,
   OBJECT,
-  objectsOf,
   orConflict,
   PROPERTY,
-  propertiesOf,
   readEntry,
   requireWriter,
   TAG,
-  tagsOf,
 } from "./entries.js";
 import { NAMESPACE_SCHEMA } from "./metadef-schemas.js";
 import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
@@ -63,14 +60,8 @@ export function showNamespace(call: ImageCall): ServiceResponse {
   if (!isOpen(call, namespace)) {
     throw notFound();
   }
-  const properties = propertiesOf(call, namespace);
-  return json(200, {
-    ...namespaceView(namespace),
-    ...unlessEmpty("resource_type_associations", associationsOf(call, namespace)),
-    ...(Object.keys(properties).length === 0 ? {} : { properties }),
-    ...unlessEmpty("objects", objectsOf(call, namespace)),
-    ...unlessEmpty("tags", tagsOf(call, namespace)),
-  });
+  const definitions = definitionsOf(call, namespace, [ASSOCIATION, PROPERTY, OBJECT, TAG]);
+  return json(200, { ...namespaceView(namespace), ...definitions });
 }
 
 /** Handles PUT. Attributes that the body omits get their defaults. @throws {HttpError} 400, 403, 404, 409 */
@@ -148,10 +139,6 @@ function contentsOf(body: Body): readonly (readonly [KindOfEntry, readonly Body[
   ];
 }
 
-function unlessEmpty(name: string, list: readonly unknown[]): Body {
-  return list.length === 0 ? {} : { [name]: list };
-}
-
 /** Glance's `limit_param_default` and `api_limit_max`. */
 const PAGE = 25;
 
@@ -175,10 +162,10 @@ export function listNamespaces(call: ImageCall): ServiceResponse {
   params.delete("marker");
   const last = page.length === Number(limit) ? page.at(-1) : undefined;
   return json(200, {
-    namespaces: page.map((namespace) => {
-      const types = associationsOf(call, namespace);
-      return { ...namespaceView(namespace), ...(types.length === 0 ? {} : { resource_type_associations: types }) };
-    }),
+    namespaces: page.map((namespace) => ({
+      ...namespaceView(namespace),
+      ...definitionsOf(call, namespace, [ASSOCIATION]),
+    })),
     schema: "/v2/schemas/metadefs/namespaces",
     first: link(params),
     ...(last === undefined ? {} : { next: link(new Map([...params, ["marker", last.name]])) }),

@@ -1,6 +1,7 @@
 import type { AnySchemaObject } from "ajv";
 import type { Instance } from "../../../../records/index.js";
 import { notFound } from "../../../http/http-error.js";
+import { routes } from "../../../http/router.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { addressText } from "../../../store/network-settings.js";
 import type { Port } from "../../../store/ports.js";
@@ -20,31 +21,23 @@ export function addressesOf(ports: readonly Port[], { extended }: { readonly ext
   return addresses.length === 0 ? {} : { [FLAT_NETWORK.name]: addresses };
 }
 
-export const ADDRESS_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/servers/:id/ips",
-    handle: ({ store }, call) => {
-      const { instance } = findServer({ store }, call);
-      requireReader(call, "os_compute_api:ips:index");
-      return { body: { addresses: addressesOf(store.ports.ofDevice(instance.uuid), { extended: false }) } };
-    },
+export const ADDRESS_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/ips": ({ store }, call) => {
+    const { instance } = findServer({ store }, call);
+    requireReader(call, "os_compute_api:ips:index");
+    return { body: { addresses: addressesOf(store.ports.ofDevice(instance.uuid), { extended: false }) } };
   },
-  {
-    method: "GET",
-    path: "/servers/:id/ips/:network",
-    handle: ({ store }, call) => {
-      const { instance } = findServer({ store }, call);
-      requireReader(call, "os_compute_api:ips:show");
-      const addresses = addressesOf(store.ports.ofDevice(instance.uuid), { extended: false });
-      const name = call.param("network");
-      if (!Object.hasOwn(addresses, name)) {
-        throw notFound("Instance is not a member of specified network");
-      }
-      return { body: addresses };
-    },
+  "GET /servers/:id/ips/:network": ({ store }, call) => {
+    const { instance } = findServer({ store }, call);
+    requireReader(call, "os_compute_api:ips:show");
+    const addresses = addressesOf(store.ports.ofDevice(instance.uuid), { extended: false });
+    const name = call.param("network");
+    if (!Object.hasOwn(addresses, name)) {
+      throw notFound("Instance is not a member of specified network");
+    }
+    return { body: addresses };
   },
-];
+});
 
 /** Last minor microversion with these actions. */
 const UNTIL = 43;

@@ -1,6 +1,7 @@
 import type { Instance } from "../../../../records/index.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
+import { routes } from "../../../http/router.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { fixedIps, portStatus } from "../../../network/ports.js";
 import { portQuota } from "../../../network/quotas.js";
@@ -48,36 +49,28 @@ const ATTACH = schemas<AttachBody>([1, attachment({})], [49, attachment({ tag: T
 const policy = (what: string): string => `os_compute_api:os-attach-interfaces:${what}`;
 
 /** Routes of a server's ports. */
-export const INTERFACE_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/servers/:id/os-interface",
-    handle: (deps, call) => {
-      const { instance } = findServer(deps, call);
-      requireReader(call, policy("list"));
-      const ports = deps.store.ports.ofDevice(instance.uuid);
-      return { body: { interfaceAttachments: ports.map((port) => view(call, port)) } };
-    },
+export const INTERFACE_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-interface": (deps, call) => {
+    const { instance } = findServer(deps, call);
+    requireReader(call, policy("list"));
+    const ports = deps.store.ports.ofDevice(instance.uuid);
+    return { body: { interfaceAttachments: ports.map((port) => view(call, port)) } };
   },
-  {
-    method: "GET",
-    path: "/servers/:id/os-interface/:port",
-    handle: (deps, call) => {
-      const { instance } = findServer(deps, call);
-      requireReader(call, policy("show"));
-      const port = deps.store.ports.get(call.param("port").toLowerCase());
-      if (!port) {
-        throw notFound(`Port id ${call.param("port")} could not be found.`);
-      }
-      if (port.deviceId !== instance.uuid) {
-        throw notFound(`Instance ${instance.uuid} does not have a port with id ${call.param("port")}`);
-      }
-      return { body: { interfaceAttachment: view(call, port) } };
-    },
+  "GET /servers/:id/os-interface/:port": (deps, call) => {
+    const { instance } = findServer(deps, call);
+    requireReader(call, policy("show"));
+    const port = deps.store.ports.get(call.param("port").toLowerCase());
+    if (!port) {
+      throw notFound(`Port id ${call.param("port")} could not be found.`);
+    }
+    if (port.deviceId !== instance.uuid) {
+      throw notFound(`Instance ${instance.uuid} does not have a port with id ${call.param("port")}`);
+    }
+    return { body: { interfaceAttachment: view(call, port) } };
   },
-  { method: "POST", path: "/servers/:id/os-interface", handle: attach },
-  { method: "DELETE", path: "/servers/:id/os-interface/:port", handle: detach },
-];
+  "POST /servers/:id/os-interface": attach,
+  "DELETE /servers/:id/os-interface/:port": detach,
+});
 
 function view({ version }: Call, port: Port) {
   return {
