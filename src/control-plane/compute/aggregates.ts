@@ -8,16 +8,13 @@ import { addAggregateHost, removeAggregateHost } from "../store/aggregate-hosts.
 import type { Aggregate } from "../store/aggregates.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { HOSTNAME, NAME, UUID_TEXT } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
+import { bodyOf, HOSTNAME, NAME, object, UUID_TEXT } from "./api/schema-parts.js";
+import { schemas } from "./api/validate.js";
 import { findServersZoneRejection, findZoneRejection } from "./availability-zones.js";
 
 interface HostBody {
   readonly host: string;
 }
-
-/** Returns the schema of an object with a single required property. */
-const only = (name: string, schema: Schema): Schema => object({ [name]: schema }, { required: [name] });
 
 const ZONE = {
   oneOf: [{ type: "string", minLength: 1, maxLength: 255, format: "az_name" }, { type: "null" }],
@@ -25,26 +22,25 @@ const ZONE = {
 
 const CREATE = schemas<{
   readonly aggregate: { readonly name: string; readonly availability_zone?: string | null };
-}>([1, only("aggregate", object({ name: NAME, availability_zone: ZONE }, { required: ["name"] }))]);
+}>([1, bodyOf("aggregate", object({ name: NAME, availability_zone: ZONE }, ["name"]))]);
 
 const UPDATE = schemas<{
   readonly aggregate: { readonly name?: string; readonly availability_zone?: string | null };
 }>([
   1,
-  only(
+  bodyOf(
     "aggregate",
-    object(
-      { name: { ...NAME, format: "name_with_spaces" }, availability_zone: ZONE },
-      { anyOf: [{ required: ["name"] }, { required: ["availability_zone"] }] },
-    ),
+    object({ name: { ...NAME, format: "name_with_spaces" }, availability_zone: ZONE }, [], {
+      anyOf: [{ required: ["name"] }, { required: ["availability_zone"] }],
+    }),
   ),
 ]);
 
-const HOST_BODY = only("host", HOSTNAME);
+const HOST_BODY = bodyOf("host", HOSTNAME);
 
-const ADD_HOST = schemas<{ readonly add_host: HostBody }>([1, only("add_host", HOST_BODY)]);
+const ADD_HOST = schemas<{ readonly add_host: HostBody }>([1, bodyOf("add_host", HOST_BODY)]);
 
-const REMOVE_HOST = schemas<{ readonly remove_host: HostBody }>([1, only("remove_host", HOST_BODY)]);
+const REMOVE_HOST = schemas<{ readonly remove_host: HostBody }>([1, bodyOf("remove_host", HOST_BODY)]);
 
 const METADATA = {
   type: "object",
@@ -54,11 +50,11 @@ const METADATA = {
 
 const SET_METADATA = schemas<{
   readonly set_metadata: { readonly metadata: Readonly<Record<string, string | null>> };
-}>([1, only("set_metadata", only("metadata", METADATA))]);
+}>([1, bodyOf("set_metadata", bodyOf("metadata", METADATA))]);
 
 const CACHE_IMAGES = schemas<{ readonly cache: readonly { readonly id: string }[] }>([
   81,
-  only("cache", { type: "array", minItems: 1, items: only("id", UUID_TEXT) }),
+  bodyOf("cache", { type: "array", minItems: 1, items: bodyOf("id", UUID_TEXT) }),
 ]);
 
 type View = { readonly [key: string]: Json };
@@ -246,13 +242,4 @@ function findAggregate({ store }: Pick<ComputeDeps, "store">, call: Call): Aggre
     throw notFound(`Aggregate ${id} could not be found.`);
   }
   return aggregate;
-}
-
-function object(properties: Readonly<Record<string, Schema>>, more: Schema = {}): Schema {
-  return {
-    type: "object",
-    properties,
-    additionalProperties: false,
-    ...more,
-  };
 }

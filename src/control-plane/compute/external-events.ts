@@ -3,7 +3,7 @@ import { sendInstanceEvents } from "../conductor/agent-messages.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { UUID_TEXT } from "./api/schema-parts.js";
+import { bodyOf, object, UUID_TEXT } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { recordAction } from "./servers/actions/server-action.js";
 
@@ -22,13 +22,7 @@ function events(...more: readonly string[]): Schema {
   const name = { type: "string", enum: [...OF_NETWORKS, ...more] };
   const status = { type: "string", enum: STATUSES };
   const properties = { server_uuid: UUID_TEXT, name, status, tag: { type: "string", maxLength: 255 } };
-  const item = { type: "object", properties, required: ["server_uuid", "name"], additionalProperties: false };
-  return {
-    type: "object",
-    properties: { events: { type: "array", minItems: 1, items: item } },
-    required: ["events"],
-    additionalProperties: false,
-  };
+  return bodyOf("events", { type: "array", minItems: 1, items: object(properties, ["server_uuid", "name"]) });
 }
 
 const EVENTS = schemas<{ readonly events: readonly EventBody[] }>(

@@ -5,7 +5,7 @@ import { routes } from "../http/router.js";
 import { allServices, askAgent, isUp, notSupported } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { MULTI } from "./api/schema-parts.js";
+import { MULTI, object } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
 /** Last microversion with this API. Hypervisors and services replace it. */
@@ -16,7 +16,7 @@ const QUERY = schemas([1, { type: "object", properties: { zone: MULTI() }, addit
 const SWITCH = { type: "string", enum: ["enable", "disable", "Enable", "Disable", "ENABLE", "DISABLE"] };
 const UPDATE = schemas<{ readonly status?: string; readonly maintenance_mode?: string }>([
   1,
-  { type: "object", properties: { status: SWITCH, maintenance_mode: SWITCH }, additionalProperties: false },
+  object({ status: SWITCH, maintenance_mode: SWITCH }),
 ]);
 
 const policy = (what: string): string => `os_compute_api:os-hosts:${what}`;

@@ -6,7 +6,7 @@ import { routes } from "../http/router.js";
 import { askAgent, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { BOOLEAN, boolFromText, INTEGER_TEXT, isUuidLike, SINGLE } from "./api/schema-parts.js";
+import { BOOLEAN, boolFromText, INTEGER_TEXT, isUuidLike, object, SINGLE } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 import { amounts, type Hypervisor, type HypervisorView, hypervisorView } from "./hypervisor-view.js";
 
@@ -35,22 +35,18 @@ const LIST_QUERY = schemas(
   [33, { type: "object", properties: paging, additionalProperties: true }],
   [
     53,
-    {
-      type: "object",
-      properties: {
-        ...paging,
-        marker: SINGLE({ type: "string", format: "uuid" }),
-        hypervisor_hostname_pattern: SINGLE({ type: "string", minLength: 1, maxLength: 255 }),
-        with_servers: SINGLE(BOOLEAN),
-      },
-      additionalProperties: false,
-    },
+    object({
+      ...paging,
+      marker: SINGLE({ type: "string", format: "uuid" }),
+      hypervisor_hostname_pattern: SINGLE({ type: "string", minLength: 1, maxLength: 255 }),
+      with_servers: SINGLE(BOOLEAN),
+    }),
   ],
 );
 
 const SHOW_QUERY = schemas(
   [1, { type: "object", additionalProperties: true }],
-  [53, { type: "object", properties: { with_servers: SINGLE(BOOLEAN) }, additionalProperties: false }],
+  [53, object({ with_servers: SINGLE(BOOLEAN) })],
 );
 
 const policy = (what: string): string => `os_compute_api:os-hypervisors:${what}`;

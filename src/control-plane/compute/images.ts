@@ -3,8 +3,8 @@ import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { boolFromText, METADATA } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
+import { boolFromText } from "./api/schema-parts.js";
+import { type Metadata, metadataRoutes } from "./metadata-routes.js";
 
 /** An image as the Image API returns it. */
 type ImageDocument = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -30,68 +30,16 @@ const STATUSES: Readonly<Record<string, string>> = { active: "ACTIVE", queued: "
 
 const PROGRESS: Readonly<Record<string, number>> = { queued: 25, saving: 50, active: 100 };
 
-type Metadata = Readonly<Record<string, string>>;
-
-/** Nova removed the metadata of images three microversions after the other image proxies. */
-const METADATA_UNTIL = 38;
-
-const ALL = schemas<{ readonly metadata: Metadata }>([
-  1,
-  { type: "object", properties: { metadata: METADATA }, required: ["metadata"], additionalProperties: false },
-]);
-
-const ONE = schemas<{ readonly meta: Metadata }>([
-  1,
-  {
-    type: "object",
-    properties: { meta: { ...METADATA, minProperties: 1, maxProperties: 1 } },
-    required: ["meta"],
-    additionalProperties: false,
-  },
-]);
-
 const pointer = (name: string): string => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-const IMAGE_METADATA_ROUTES = routes<ComputeRoute>(
-  {
-    "GET /images/:id/metadata": async (deps, call) => ({ body: { metadata: metadataOf(await findImage(deps, call)) } }),
-    "POST /images/:id/metadata": async (deps, call) => {
-      const { metadata: added } = call.body(ALL);
-      return { body: await replace(deps, call, (metadata) => ({ ...metadata, ...added })) };
-    },
-    "PUT /images/:id/metadata": async (deps, call) => {
-      const { metadata: requestedMetadata } = call.body(ALL);
-      return { body: await replace(deps, call, () => requestedMetadata) };
-    },
-    "GET /images/:id/metadata/:key": async (deps, call) => {
-      const key = call.param("key");
-      const { [key]: value } = metadataOf(await findImage(deps, call));
-      if (value === undefined) {
-        throw notFound();
-      }
-      return { body: { meta: { [key]: value } } };
-    },
-    "PUT /images/:id/metadata/:key": async (deps, call) => {
-      const { meta } = call.body(ONE);
-      if (!Object.hasOwn(meta, call.param("key"))) {
-        throw badRequest("Request body and URI mismatch");
-      }
-      await replace(deps, call, (metadata) => ({ ...metadata, ...meta }));
-      return { body: { meta } };
-    },
-    "DELETE /images/:id/metadata/:key": async (deps, call) => {
-      const key = call.param("key");
-      await replace(deps, call, ({ [key]: value, ...others }) => {
-        if (value === undefined) {
-          throw notFound("Invalid metadata key");
-        }
-        return others;
-      });
-      return { status: 204 };
-    },
-  },
-  { until: METADATA_UNTIL },
-);
+const IMAGE_METADATA_ROUTES = metadataRoutes({
+  prefix: "/images/:id/metadata",
+  // Nova removed the metadata of images three microversions after the other image proxies.
+  until: 38,
+  read: async (deps, call) => metadataOf(await findImage(deps, call)),
+  save: (deps, call, _rule, change) => replace(deps, call, change),
+  missing: (rule) => notFound(rule === "delete" ? "Invalid metadata key" : undefined),
+});
 
 /** Last microversion with the proxy: since 2.36 Nova proxies no other service. */
 const UNTIL = 35;
@@ -172,11 +120,7 @@ export const IMAGE_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** Replaces all properties of the image. @throws {HttpError} 400, 403, 404 */
-async function replace(
-  deps: ComputeDeps,
-  call: Call,
-  update: (metadata: Metadata) => Metadata,
-): Promise<{ readonly metadata: Metadata }> {
+async function replace(deps: ComputeDeps, call: Call, update: (metadata: Metadata) => Metadata): Promise<Metadata> {
   const before = metadataOf(await findImage(deps, call));
   const after = update(before);
   const body = [
@@ -188,11 +132,11 @@ async function replace(
       .map(([name, value]) => ({ op: "add", path: pointer(name), value })),
   ];
   const image = await askImages(deps, call, { method: "PATCH", path: pathOf(call), body });
-  return { metadata: metadataOf(image as ImageDocument) };
+  return metadataOf(image as ImageDocument);
 }
 
 /** Returns the image's properties, which Nova calls metadata. */
-function metadataOf(image: ImageDocument): Readonly<Record<string, string>> {
+function metadataOf(image: ImageDocument): Metadata {
   const own = Object.entries(image).filter(([name]) => !BASE.has(name));
   return Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
 }

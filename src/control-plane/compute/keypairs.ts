@@ -6,8 +6,8 @@ import { isoMicroseconds } from "../http/times.js";
 import type { KeyPair } from "../store/key-pairs.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, takePage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { INTEGER_TEXT, MULTI, NAME } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
+import { bodyOf, INTEGER_TEXT, MULTI, NAME, object, querySchema } from "./api/schema-parts.js";
+import { schemas } from "./api/validate.js";
 import { assertKeyPairQuota } from "./quotas/quota-checks.js";
 
 interface CreateBody {
@@ -28,10 +28,10 @@ const v10 = { ...v2, user_id: { type: "string", minLength: 1 } };
 const v92 = { ...v10, name: { ...NAME, pattern: "^[a-zA-Z0-9@._ -]+$" } };
 
 const CREATE = schemas<CreateBody>(
-  [1, body(v1)],
-  [2, body(v2)],
-  [10, body(v10)],
-  [92, body(v92, ["name", "public_key"])],
+  [1, bodyOf("keypair", object(v1, ["name"]))],
+  [2, bodyOf("keypair", object(v2, ["name"]))],
+  [10, bodyOf("keypair", object(v10, ["name"]))],
+  [92, bodyOf("keypair", object(v92, ["name", "public_key"]))],
 );
 
 const paged = { user_id: MULTI(), limit: MULTI(INTEGER_TEXT), marker: MULTI() };
@@ -199,17 +199,4 @@ function partsOf(blob: Buffer): readonly Buffer[] | undefined {
     at = end;
   }
   return parts;
-}
-
-function body(properties: Readonly<Record<string, Schema>>, required: readonly string[] = ["name"]): Schema {
-  return {
-    type: "object",
-    properties: { keypair: { type: "object", properties, required, additionalProperties: false } },
-    required: ["keypair"],
-    additionalProperties: false,
-  };
-}
-
-function querySchema(properties: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema {
-  return { type: "object", properties, additionalProperties };
 }

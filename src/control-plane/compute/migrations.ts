@@ -9,7 +9,7 @@ import type { Place } from "../store/conditions.js";
 import type { MigrationQuery } from "../store/migrations.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "./api/schema-parts.js";
+import { boolFromText, INTEGER_TEXT, MULTI, object, SINGLE } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 import { SERVER_MIGRATION_ACTION_ROUTES } from "./server-migration-actions.js";
 import { findServer } from "./servers/find-server.js";
@@ -38,9 +38,9 @@ const v80 = { ...v66, user_id: SINGLE(), project_id: SINGLE() };
 
 const QUERY = schemas(
   [1, { type: "object", properties: base, additionalProperties: true }],
-  [59, { type: "object", properties: v59, additionalProperties: false }],
-  [66, { type: "object", properties: v66, additionalProperties: false }],
-  [80, { type: "object", properties: v80, additionalProperties: false }],
+  [59, object(v59)],
+  [66, object(v66)],
+  [80, object(v80)],
 );
 
 export const MIGRATION_ROUTES: readonly ComputeRoute[] = [

@@ -12,7 +12,7 @@ import {
   requireReader,
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { INTEGER_TEXT, MULTI, NAME, POSITIVE_INTEGER } from "./api/schema-parts.js";
+import { bodyOf, INTEGER_TEXT, MULTI, NAME, object, POSITIVE_INTEGER, strictSince75 } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { assertServerGroupQuota } from "./quotas/quota-checks.js";
 
@@ -26,15 +26,17 @@ interface CreateBody {
   };
 }
 
-const RULES = { type: "object", properties: { max_server_per_host: POSITIVE_INTEGER }, additionalProperties: false };
+const RULES = object({ max_server_per_host: POSITIVE_INTEGER });
 
 const CREATE = schemas<CreateBody>(
-  [1, body({ policies: policiesSchema(["anti-affinity", "affinity"]) })],
-  [15, body({ policies: policiesSchema(["anti-affinity", "affinity", "soft-anti-affinity", "soft-affinity"]) })],
-  [64, body({ policy: { type: "string", enum: SERVER_GROUP_POLICIES }, rules: RULES })],
+  [1, groupSchema("policies", policiesSchema("anti-affinity", "affinity"))],
+  [15, groupSchema("policies", policiesSchema("anti-affinity", "affinity", "soft-anti-affinity", "soft-affinity"))],
+  [64, groupSchema("policy", { type: "string", enum: SERVER_GROUP_POLICIES }, { rules: RULES })],
 );
 
-const LIST = schemas<unknown>([1, querySchema(true)], [75, querySchema(false)]);
+const LIST = schemas(
+  ...strictSince75({ all_projects: MULTI(), limit: MULTI(INTEGER_TEXT), offset: MULTI(INTEGER_TEXT) }),
+);
 
 export const groupNotFound = (uuid: string): string => `Instance group ${uuid} could not be found.`;
 
@@ -126,23 +128,11 @@ export function findServerGroup(
   return group && (isAdmin || group.projectId === credentials.projectId) ? group : undefined;
 }
 
-function body(properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    properties: {
-      server_group: {
-        type: "object",
-        properties: { name: NAME, ...properties },
-        required: ["name", Object.keys(properties)[0]],
-        additionalProperties: false,
-      },
-    },
-    required: ["server_group"],
-    additionalProperties: false,
-  };
+function groupSchema(member: "policies" | "policy", policy: Schema, more: Schema = {}): Schema {
+  return bodyOf("server_group", object({ name: NAME, [member]: policy, ...more }, ["name", member]));
 }
 
-function policiesSchema(allowed: readonly ServerGroupPolicy[]): Schema {
+function policiesSchema(...allowed: readonly ServerGroupPolicy[]): Schema {
   return {
     type: "array",
     items: [{ type: "string", enum: allowed }],
@@ -151,11 +141,6 @@ function policiesSchema(allowed: readonly ServerGroupPolicy[]): Schema {
     maxItems: 1,
     additionalItems: false,
   };
-}
-
-function querySchema(additionalProperties: boolean): Schema {
-  const page = { limit: MULTI(INTEGER_TEXT), offset: MULTI(INTEGER_TEXT) };
-  return { type: "object", properties: { all_projects: MULTI(), ...page }, additionalProperties };
 }
 
 /** Renders a group with its members that are not deleted. */

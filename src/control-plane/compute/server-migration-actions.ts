@@ -3,19 +3,12 @@ import { badRequest, conflict, notFound } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
+import { bodyOf } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 import { recordAction, requireState } from "./servers/actions/server-action.js";
 import { assertNotLocked, findInstance } from "./servers/find-server.js";
 
-const FORCE_COMPLETE = schemas<unknown>([
-  22,
-  {
-    type: "object",
-    properties: { force_complete: { type: "null" } },
-    required: ["force_complete"],
-    additionalProperties: false,
-  },
-]);
+const FORCE_COMPLETE = schemas<unknown>([22, bodyOf("force_complete", { type: "null" })]);
 
 /** Routes that abort a live migration in progress or force it to complete (spec 6.5). */
 export const SERVER_MIGRATION_ACTION_ROUTES = routes<ComputeRoute>({

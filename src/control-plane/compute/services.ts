@@ -6,8 +6,17 @@ import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import { type ComputeDeps, ServiceDeleteRejectedError } from "./api/deps.js";
-import { BOOLEAN, boolFromText, HOSTNAME, isTrue, isUuidLike, MULTI } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
+import {
+  BOOLEAN,
+  boolFromText,
+  HOSTNAME,
+  isTrue,
+  isUuidLike,
+  MULTI,
+  object,
+  strictSince75,
+} from "./api/schema-parts.js";
+import { schemas } from "./api/validate.js";
 
 interface LegacyBody {
   readonly host: string;
@@ -33,21 +42,16 @@ const TEXT = { type: "string", minLength: 1, maxLength: 255 };
 const LEGACY = { host: HOSTNAME, binary: TEXT, disabled_reason: TEXT };
 
 const LEGACY_BODY = schemas<LegacyBody>(
-  [1, body(LEGACY, ["host", "binary"])],
-  [11, body({ ...LEGACY, forced_down: BOOLEAN }, ["host", "binary"])],
+  [1, object(LEGACY, ["host", "binary"])],
+  [11, object({ ...LEGACY, forced_down: BOOLEAN }, ["host", "binary"])],
 );
 
 const UPDATE_BODY = schemas<UpdateBody>([
   53,
-  body({ status: { type: "string", enum: ["enabled", "disabled"] }, disabled_reason: TEXT, forced_down: BOOLEAN }),
+  object({ status: { type: "string", enum: ["enabled", "disabled"] }, disabled_reason: TEXT, forced_down: BOOLEAN }),
 ]);
 
-const LIST_PROPERTIES = { host: MULTI(), binary: MULTI() };
-
-const QUERY = schemas(
-  [1, { type: "object", properties: LIST_PROPERTIES, additionalProperties: true }],
-  [75, { type: "object", properties: LIST_PROPERTIES, additionalProperties: false }],
-);
+const QUERY = schemas(...strictSince75({ host: MULTI(), binary: MULTI() }));
 
 export const SERVICE_ROUTES = routes<ComputeRoute>({
   "GET /os-services": listServices,
@@ -85,15 +89,6 @@ async function deleteService(deps: ComputeDeps, call: Call): Promise<ComputeResp
     deps.store.services.destroy(service.id);
   }
   return { status: 204 };
-}
-
-function body(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
-  return {
-    type: "object",
-    properties,
-    required,
-    additionalProperties: false,
-  };
 }
 
 /** Handles PUT /os-services/{action} before 2.53 and PUT /os-services/{uuid} since. */

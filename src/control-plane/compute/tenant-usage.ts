@@ -14,7 +14,7 @@ import {
   requireReader,
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { INTEGER_TEXT, MULTI } from "./api/schema-parts.js";
+import { INTEGER_TEXT, MULTI, querySchema } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
 /** A period in milliseconds since the epoch. */
@@ -35,14 +35,9 @@ const HOUR = 3_600_000;
 
 const PERIOD_PARAMETERS = { start: MULTI(), end: MULTI() };
 
-const paging = { limit: MULTI(INTEGER_TEXT), marker: MULTI() };
-
 function querySchemas(properties: Readonly<Record<string, unknown>>) {
-  return schemas(
-    [1, { type: "object", properties, additionalProperties: true }],
-    [40, { type: "object", properties: { ...properties, ...paging }, additionalProperties: true }],
-    [75, { type: "object", properties: { ...properties, ...paging }, additionalProperties: false }],
-  );
+  const paged = { ...properties, limit: MULTI(INTEGER_TEXT), marker: MULTI() };
+  return schemas([1, querySchema(properties, true)], [40, querySchema(paged, true)], [75, querySchema(paged, false)]);
 }
 
 const LIST_QUERY = querySchemas({ ...PERIOD_PARAMETERS, detailed: MULTI() });

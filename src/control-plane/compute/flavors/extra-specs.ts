@@ -2,6 +2,7 @@ import { badRequest, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
 import { findFlavor } from "./flavor-access.js";
@@ -19,10 +20,7 @@ function specs(more: Schema = {}): Schema {
   };
 }
 
-const CREATE = schemas<{ readonly extra_specs: Specs }>([
-  1,
-  { type: "object", properties: { extra_specs: specs() }, required: ["extra_specs"], additionalProperties: false },
-]);
+const CREATE = schemas<{ readonly extra_specs: Specs }>([1, bodyOf("extra_specs", specs())]);
 const UPDATE = schemas<Specs>([1, specs({ minProperties: 1, maxProperties: 1 })]);
 
 const policy = (what: string): string => `os_compute_api:os-flavor-extra-specs:${what}`;

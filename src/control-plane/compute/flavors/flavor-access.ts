@@ -4,31 +4,18 @@ import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { type Schema, schemas } from "../api/validate.js";
+import { bodyOf } from "../api/schema-parts.js";
+import { schemas } from "../api/validate.js";
 
 interface Tenant {
   readonly tenant: string;
 }
 
-function body(action: string): Schema {
-  return {
-    type: "object",
-    properties: {
-      [action]: {
-        type: "object",
-        properties: { tenant: { type: "string", minLength: 1, maxLength: 255 } },
-        required: ["tenant"],
-        additionalProperties: false,
-      },
-    },
-    required: [action],
-    additionalProperties: false,
-  };
-}
+const TENANT = bodyOf("tenant", { type: "string", minLength: 1, maxLength: 255 });
 
-const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAccess")]);
+const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, bodyOf("addTenantAccess", TENANT)]);
 
-const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
+const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, bodyOf("removeTenantAccess", TENANT)]);
 
 /** Routes of the projects that may use a flavor that is not public. */
 export const FLAVOR_ACCESS_ROUTES = routes<ComputeRoute>({

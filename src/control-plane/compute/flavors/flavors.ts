@@ -12,7 +12,17 @@ import {
   takePage,
 } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { BOOLEAN, DESCRIPTION, INTEGER_TEXT, isTrue, MULTI, NAME } from "../api/schema-parts.js";
+import {
+  BOOLEAN,
+  bodyOf,
+  DESCRIPTION,
+  INTEGER_TEXT,
+  isTrue,
+  MULTI,
+  NAME,
+  object,
+  strictSince75,
+} from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { EXTRA_SPEC_ROUTES } from "./extra-specs.js";
 import { FLAVOR_ACCESS_ROUTES, findFlavor, isOpenTo } from "./flavor-access.js";
@@ -49,10 +59,7 @@ const LIST_PROPERTIES = {
   sort_dir: MULTI({ type: "string", enum: ["asc", "desc"] }),
 };
 
-const QUERY = schemas(
-  [1, { type: "object", properties: LIST_PROPERTIES, additionalProperties: true }],
-  [75, { type: "object", properties: LIST_PROPERTIES, additionalProperties: false }],
-);
+const QUERY = schemas(...strictSince75(LIST_PROPERTIES));
 
 interface CreateBody {
   readonly flavor: {
@@ -102,13 +109,13 @@ const BASE: Readonly<Record<string, Schema>> = {
 const REQUIRED = ["name", "ram", "vcpus", "disk"];
 
 const CREATE = schemas<CreateBody>(
-  [1, body(BASE, REQUIRED)],
-  [55, body({ ...BASE, description: LONG_DESCRIPTION }, REQUIRED)],
+  [1, bodyOf("flavor", object(BASE, REQUIRED))],
+  [55, bodyOf("flavor", object({ ...BASE, description: LONG_DESCRIPTION }, REQUIRED))],
 );
 
 const UPDATE = schemas<{ readonly flavor: { readonly description: string | null } }>([
   55,
-  body({ description: LONG_DESCRIPTION }, ["description"]),
+  bodyOf("flavor", bodyOf("description", LONG_DESCRIPTION)),
 ]);
 
 export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
@@ -129,15 +136,6 @@ export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
   ...FLAVOR_ACCESS_ROUTES,
   ...EXTRA_SPEC_ROUTES,
 ];
-
-function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return {
-    type: "object",
-    properties: { flavor: { type: "object", properties, required, additionalProperties: false } },
-    required: ["flavor"],
-    additionalProperties: false,
-  };
-}
 
 /** Handles POST /flavors. Numbers may be strings. An id that is null, absent or `auto` is generated. */
 function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {

@@ -4,7 +4,7 @@ import { routes } from "../../http/router.js";
 import type { Limits } from "../../store/quotas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { BOOLEAN, isTrue, MULTI } from "../api/schema-parts.js";
+import { BOOLEAN, bodyOf, isTrue, MULTI, object, strictSince75 } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { classLimits, createUsageReader, defaultLimits, limitsOf } from "./limits-and-usage.js";
 import { listClassResources, listQuotaResources, only, PER_PROJECT, type Resource, UNLIMITED } from "./resources.js";
@@ -28,9 +28,9 @@ const UPDATE_CLASS = schemas<{ readonly quota_class_set: RequestedLimits }>(
   [57, limitsSchema("quota_class_set", listClassResources(57))],
 );
 
-const SET_QUERY = schemas<unknown>([1, querySchema("user_id", true)], [75, querySchema("user_id", false)]);
+const SET_QUERY = schemas(...strictSince75({ user_id: MULTI() }));
 
-const LIMITS_QUERY = schemas<unknown>([1, querySchema("tenant_id", true)], [75, querySchema("tenant_id", false)]);
+const LIMITS_QUERY = schemas(...strictSince75({ tenant_id: MULTI() }));
 
 /** Names in GET /limits, by resource. */
 const LIMITS: Partial<Readonly<Record<Resource, readonly string[]>>> = {
@@ -240,19 +240,10 @@ function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
 
 function limitsSchema(member: string, names: readonly string[], more: Readonly<Record<string, Schema>> = {}): Schema {
   const limits = Object.fromEntries(names.map((name) => [name, LIMIT]));
-  return {
-    type: "object",
-    properties: { [member]: { type: "object", properties: { ...limits, ...more }, additionalProperties: false } },
-    required: [member],
-    additionalProperties: false,
-  };
+  return bodyOf(member, object({ ...limits, ...more }));
 }
 
 // Nova defines `networks` as a property and then rejects it.
 function quotaSetSchema(version: number, more: Readonly<Record<string, Schema>> = {}): Schema {
   return limitsSchema("quota_set", listQuotaResources(version), { ...more, force: BOOLEAN });
-}
-
-function querySchema(parameter: string, additionalProperties: boolean): Schema {
-  return { type: "object", properties: { [parameter]: MULTI() }, additionalProperties };
 }

@@ -3,8 +3,8 @@ import { isUp } from "../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { serversInQuota } from "../quotas/quota-checks.js";
-import { anyBody, begin, requireState, type ServerAction } from "./actions/server-action.js";
-import { assertNotLocked, type FoundServer, findInstance, findServer } from "./find-server.js";
+import { begin, instanceAction } from "./actions/server-action.js";
+import { assertNotLocked, type FoundServer, findServer } from "./find-server.js";
 
 /** Deletes a server (spec 6.2). The agent does the rest, or a task if the agent is down. */
 export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {
@@ -115,35 +115,27 @@ function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
 }
 
 /** Restores a server that was soft-deleted less than `reclaim_instance_interval` ago. */
-export const restore: ServerAction = {
+export const restore = instanceAction({
   name: "restore",
-  schema: anyBody("restore"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-deferred-delete:restore");
-    assertNotLocked(call, instance);
-    requireState(instance, "restore", { vm: ["soft-delete"] });
+  policy: "os_compute_api:os-deferred-delete:restore",
+  states: { vm: ["soft-delete"] },
+  run: (deps, call, instance) => {
     serversInQuota(deps, instance, instance.flavor, 1, 1);
     if (instance.host === null) {
       begin(deps, call, instance, { vmState: "active", taskState: null }, "restore");
-      return { status: 202 };
+      return;
     }
     begin(deps, call, instance, { taskState: "restoring" }, "restore");
     const params = { instanceUuid: instance.uuid, requestId: call.requestId };
     deps.bus.cast(instance.host, "restore_instance", params, call.requestId);
-    return { status: 202 };
   },
-};
+});
 
 /** Deletes permanently, in any state, even if the server could be restored. */
-export const forceDelete: ServerAction = {
+export const forceDelete = instanceAction({
   name: "forceDelete",
-  schema: anyBody("forceDelete"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-deferred-delete:force");
-    assertNotLocked(call, instance);
+  policy: "os_compute_api:os-deferred-delete:force",
+  run: (deps, call, instance) => {
     terminate(deps, call, instance);
-    return { status: 202 };
   },
-};
+});

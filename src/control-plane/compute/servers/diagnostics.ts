@@ -5,6 +5,7 @@ import { routes } from "../../http/router.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf, object } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
@@ -63,18 +64,10 @@ interface ConsoleOutputBody {
 
 const SCHEMA = schemas<ConsoleOutputBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      "os-getConsoleOutput": {
-        type: "object",
-        properties: { length: { type: ["integer", "string", "null"], pattern: "^-?[0-9]+$", minimum: -1 } },
-        additionalProperties: false,
-      },
-    },
-    required: ["os-getConsoleOutput"],
-    additionalProperties: false,
-  },
+  bodyOf(
+    "os-getConsoleOutput",
+    object({ length: { type: ["integer", "string", "null"], pattern: "^-?[0-9]+$", minimum: -1 } }),
+  ),
 ]);
 
 /** Characters that XML does not allow; Nova removes them from JSON as well. */

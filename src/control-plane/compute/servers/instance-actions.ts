@@ -5,7 +5,7 @@ import { routes } from "../../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireReader, takePage } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { INTEGER_TEXT, SINGLE } from "../api/schema-parts.js";
+import { INTEGER_TEXT, object, SINGLE } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
@@ -13,8 +13,8 @@ const TIME = SINGLE({ type: "string", format: "date-time" });
 const v58 = { limit: SINGLE(INTEGER_TEXT), marker: SINGLE(), "changes-since": TIME };
 const QUERY = schemas(
   [1, { type: "object", additionalProperties: true }],
-  [58, { type: "object", properties: v58, additionalProperties: false }],
-  [66, { type: "object", properties: { ...v58, "changes-before": TIME }, additionalProperties: false }],
+  [58, object(v58)],
+  [66, object({ ...v58, "changes-before": TIME })],
 );
 
 /** Routes of the actions requested for a server, and their results. */

@@ -2,7 +2,7 @@ import type { Instance } from "../../../records/index.js";
 import { badRequest, HttpError } from "../../http/http-error.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
-import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.js";
+import { BOOLEAN, INTEGER_TEXT, MULTI, querySchema, SINGLE } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
 const FILTERS = [
@@ -69,14 +69,6 @@ function properties(...more: string[]): Readonly<Record<string, Schema>> {
   };
 }
 
-function query(known: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema {
-  return {
-    type: "object",
-    properties: known,
-    additionalProperties,
-  };
-}
-
 const TAGS = ["tags", "tags-any", "not-tags", "not-tags-any"];
 
 const BEFORE = { "changes-before": SINGLE({ type: "string", format: "date-time" }) };
@@ -84,11 +76,11 @@ const BEFORE = { "changes-before": SINGLE({ type: "string", format: "date-time" 
 const LOCKED = { locked: MULTI(BOOLEAN) };
 
 export const LIST_QUERY = schemas(
-  [1, query(properties(), true)],
-  [26, query(properties(...TAGS), true)],
-  [66, query({ ...properties(...TAGS), ...BEFORE }, true)],
-  [73, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, true)],
-  [75, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, false)],
+  [1, querySchema(properties(), true)],
+  [26, querySchema(properties(...TAGS), true)],
+  [66, querySchema({ ...properties(...TAGS), ...BEFORE }, true)],
+  [73, querySchema({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, true)],
+  [75, querySchema({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, false)],
 );
 
 /** Sort keys of the API. Other keys are ignored or rejected, as in Nova. */

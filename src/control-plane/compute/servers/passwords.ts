@@ -4,7 +4,7 @@ import { routes } from "../../http/router.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { ADMIN_PASSWORD } from "../api/schema-parts.js";
+import { ADMIN_PASSWORD, bodyOf } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { begin, requireHost, requireState, type ServerAction } from "./actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "./find-server.js";
@@ -13,22 +13,7 @@ interface ChangePasswordBody {
   readonly changePassword: { readonly adminPass: string };
 }
 
-const SCHEMA = schemas<ChangePasswordBody>([
-  1,
-  {
-    type: "object",
-    properties: {
-      changePassword: {
-        type: "object",
-        properties: { adminPass: ADMIN_PASSWORD },
-        required: ["adminPass"],
-        additionalProperties: false,
-      },
-    },
-    required: ["changePassword"],
-    additionalProperties: false,
-  },
-]);
+const SCHEMA = schemas<ChangePasswordBody>([1, bodyOf("changePassword", bodyOf("adminPass", ADMIN_PASSWORD))]);
 
 /**
  * Changes the guest's password (spec 6.6). As in Nova, the client waits until the guest has it. The password is not

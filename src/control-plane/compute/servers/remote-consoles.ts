@@ -2,6 +2,7 @@ import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf, object } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
@@ -13,8 +14,7 @@ interface RemoteConsoleBody {
 }
 
 function body(name: string, properties: Readonly<Record<string, Schema>>): Schema {
-  const console = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
-  return { type: "object", properties: { [name]: console }, required: [name], additionalProperties: false };
+  return bodyOf(name, object(properties, Object.keys(properties)));
 }
 
 const oneOf = (...values: readonly string[]): Schema => ({ type: "string", enum: values });

@@ -7,8 +7,10 @@ import {
   DESCRIPTION,
   DISK_CONFIG,
   HOSTNAME,
+  IP_ADDRESS,
   METADATA,
   NAME,
+  object,
   POSITIVE_INTEGER,
   SHORT_HOSTNAME,
   TAG,
@@ -75,16 +77,12 @@ interface NetworkRequest {
 }
 
 function network(tagged: boolean, uuid: Schema): Schema {
-  return {
-    type: "object",
-    properties: {
-      fixed_ip: { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
-      port: { type: ["string", "null"], format: "uuid" },
-      uuid,
-      ...(tagged ? { tag: TAG } : {}),
-    },
-    additionalProperties: false,
-  };
+  return object({
+    fixed_ip: IP_ADDRESS,
+    port: { type: ["string", "null"], format: "uuid" },
+    uuid,
+    ...(tagged ? { tag: TAG } : {}),
+  });
 }
 
 function networks(tagged: boolean): Schema {
@@ -138,7 +136,7 @@ const BASE: Readonly<Record<string, Schema>> = {
   return_reservation_id: BOOLEAN,
   security_groups: {
     type: "array",
-    items: { type: "object", properties: { name: NAME }, additionalProperties: false },
+    items: object({ name: NAME }),
   },
   user_data: { type: "string", format: "base64", maxLength: 65_535 },
 };
@@ -147,12 +145,10 @@ const BASE: Readonly<Record<string, Schema>> = {
 export const PERSONALITY = {
   personality: {
     type: "array",
-    items: {
-      type: "object",
-      properties: { path: { type: "string", maxLength: 255 }, contents: { type: "string", format: "base64" } },
-      required: ["path", "contents"],
-      additionalProperties: false,
-    },
+    items: object({ path: { type: "string", maxLength: 255 }, contents: { type: "string", format: "base64" } }, [
+      "path",
+      "contents",
+    ]),
   },
 };
 
@@ -165,16 +161,8 @@ export const TRUSTED_CERTIFICATES = {
 };
 
 function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return {
-    type: "object",
-    properties: {
-      server: { type: "object", properties, required, additionalProperties: false },
-      "os:scheduler_hints": HINTS,
-      "OS-SCH-HNT:scheduler_hints": HINTS,
-    },
-    required: ["server"],
-    additionalProperties: false,
-  };
+  const server = object(properties, required);
+  return object({ server, "os:scheduler_hints": HINTS, "OS-SCH-HNT:scheduler_hints": HINTS }, ["server"]);
 }
 
 const AT_LEAST = ["name", "flavorRef"];

@@ -1,8 +1,8 @@
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { DESCRIPTION, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
+import { bodyOf, DESCRIPTION, HOSTNAME, NAME, object, SHORT_HOSTNAME } from "../api/schema-parts.js";
+import { schemas } from "../api/validate.js";
 import { runAction } from "./actions/run-action.js";
 import { createServer } from "./create-server.js";
 import { deleteServer } from "./delete-server.js";
@@ -36,18 +36,15 @@ interface UpdateBody {
   };
 }
 
-const BASE: Readonly<Record<string, Schema>> = {
-  name: NAME,
-  ...USER_ATTRIBUTES,
-};
+const BASE = { name: NAME, ...USER_ATTRIBUTES };
 
 const v19 = { ...BASE, description: DESCRIPTION };
 
 const UPDATE = schemas<UpdateBody>(
-  [1, body(BASE)],
-  [19, body(v19)],
-  [90, body({ ...v19, hostname: SHORT_HOSTNAME })],
-  [94, body({ ...v19, hostname: HOSTNAME })],
+  [1, bodyOf("server", object(BASE))],
+  [19, bodyOf("server", object(v19))],
+  [90, bodyOf("server", object({ ...v19, hostname: SHORT_HOSTNAME }))],
+  [94, bodyOf("server", object({ ...v19, hostname: HOSTNAME }))],
 );
 
 export const SERVER_ROUTES: readonly ComputeRoute[] = [
@@ -82,15 +79,6 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
   ...PASSWORD_ROUTES,
   ...REMOTE_CONSOLE_ROUTES,
 ];
-
-function body(properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    properties: { server: { type: "object", properties, additionalProperties: false } },
-    required: ["server"],
-    additionalProperties: false,
-  };
-}
 
 /**
  * Handles PUT /servers/{id}: name, description, access addresses and, since 2.90, host name. Works for build requests

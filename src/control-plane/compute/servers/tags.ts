@@ -4,7 +4,7 @@ import { routes } from "../../http/router.js";
 import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { TAG } from "../api/schema-parts.js";
+import { bodyOf, TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
@@ -14,12 +14,7 @@ const MAX_TAG_LENGTH = 60;
 
 const ALL = schemas<{ readonly tags: readonly string[] }>([
   26,
-  {
-    type: "object",
-    properties: { tags: { type: "array", items: TAG, maxItems: MAX_TAGS } },
-    required: ["tags"],
-    additionalProperties: false,
-  },
+  bodyOf("tags", { type: "array", items: TAG, maxItems: MAX_TAGS }),
 ]);
 
 const policy = (what: string): string => `os_compute_api:os-server-tags:${what}`;

@@ -8,11 +8,10 @@ import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
 import type { Store } from "../../../store/store.js";
 import { isUp } from "../../api/agents.js";
 import { requireAdmin } from "../../api/call.js";
-import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
+import { ADMIN_PASSWORD, BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
+import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
-import { findInstance } from "../find-server.js";
-import { recordAction, requireState, type ServerAction } from "./server-action.js";
+import { instanceAction, recordAction, requireState } from "./server-action.js";
 
 interface EvacuateBody {
   readonly evacuate: {
@@ -25,33 +24,24 @@ interface EvacuateBody {
   };
 }
 
-function schema(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
-  return {
-    type: "object",
-    properties: { evacuate: { type: "object", properties, required, additionalProperties: false } },
-    required: ["evacuate"],
-    additionalProperties: false,
-  };
-}
-
 const SINCE_14 = { host: HOSTNAME, adminPass: ADMIN_PASSWORD };
 
 const SCHEMA = schemas<EvacuateBody>(
-  [1, schema({ ...SINCE_14, onSharedStorage: BOOLEAN }, ["onSharedStorage"])],
-  [14, schema(SINCE_14)],
-  [29, schema({ ...SINCE_14, force: BOOLEAN })],
-  [68, schema(SINCE_14)],
+  [1, bodyOf("evacuate", object({ ...SINCE_14, onSharedStorage: BOOLEAN }, ["onSharedStorage"]))],
+  [14, bodyOf("evacuate", object(SINCE_14))],
+  [29, bodyOf("evacuate", object({ ...SINCE_14, force: BOOLEAN }))],
+  [68, bodyOf("evacuate", object(SINCE_14))],
 );
 
 /** Evacuates a server (spec 6.7 row 1). */
-export const evacuate: ServerAction = {
+export const evacuate = instanceAction({
   name: "evacuate",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const { evacuate: requested } = call.body(SCHEMA);
+  policy: "os_compute_api:os-evacuate",
+  require: requireAdmin,
+  allowsLocked: true,
+  run: (deps, call, instance, { evacuate: requested }) => {
     const { store } = deps;
-    const instance = findInstance(deps, call);
-    requireAdmin(call, "os_compute_api:os-evacuate");
     const { host = null } = requested;
     const forced = isTrue(requested.force);
     const shared = call.version < 14 ? isTrue(requested.onSharedStorage) : null;
@@ -109,7 +99,7 @@ export const evacuate: ServerAction = {
     const password = requested.adminPass ?? (shared ? null : generatePassword(deps.random));
     return { status: 200, body: { adminPass: password } };
   },
-};
+});
 
 /**
  * Returns whether this evacuation, or an earlier one, interrupts a rebuild. The task_state does not suffice: it has the

@@ -3,8 +3,8 @@ import { badRequest, conflict } from "../../../http/http-error.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
+import { BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
+import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
@@ -13,24 +13,11 @@ interface MigrateBody {
   readonly migrate: { readonly host?: string | null } | null;
 }
 
-function schema(migrate: Schema): Schema {
-  return {
-    type: "object",
-    properties: { migrate },
-    required: ["migrate"],
-    additionalProperties: false,
-  };
-}
-
 const MIGRATE = schemas<MigrateBody>(
-  [1, schema({})],
+  [1, bodyOf("migrate", {})],
   [
     56,
-    schema({
-      type: ["object", "null"],
-      properties: { host: { ...HOSTNAME, type: ["string", "null"] } },
-      additionalProperties: false,
-    }),
+    bodyOf("migrate", object({ host: { ...HOSTNAME, type: ["string", "null"] } }, [], { type: ["object", "null"] })),
   ],
 );
 
@@ -83,29 +70,21 @@ const HOST = { type: ["string", "null"], minLength: 1, maxLength: 255, pattern: 
 
 const BLOCK = { type: ["boolean", "string"], enum: [...BOOLEAN.enum, "auto"] };
 
-function liveMigrateSchema(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return {
-    type: "object",
-    properties: { "os-migrateLive": { type: "object", properties, required, additionalProperties: false } },
-    required: ["os-migrateLive"],
-    additionalProperties: false,
-  };
-}
-
 const SINCE_25 = { host: HOST, block_migration: BLOCK };
+
+const REQUIRED = ["block_migration", "host"];
 
 const LIVE_MIGRATE = schemas<LiveBody>(
   [
     1,
-    liveMigrateSchema({ host: HOST, block_migration: BOOLEAN, disk_over_commit: BOOLEAN }, [
-      "block_migration",
-      "disk_over_commit",
-      "host",
-    ]),
+    bodyOf(
+      "os-migrateLive",
+      object({ host: HOST, block_migration: BOOLEAN, disk_over_commit: BOOLEAN }, [...REQUIRED, "disk_over_commit"]),
+    ),
   ],
-  [25, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
-  [30, liveMigrateSchema({ ...SINCE_25, force: BOOLEAN }, ["block_migration", "host"])],
-  [68, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
+  [25, bodyOf("os-migrateLive", object(SINCE_25, REQUIRED))],
+  [30, bodyOf("os-migrateLive", object({ ...SINCE_25, force: BOOLEAN }, REQUIRED))],
+  [68, bodyOf("os-migrateLive", object(SINCE_25, REQUIRED))],
 );
 
 /** First microversion that responds before the pre-checks. */

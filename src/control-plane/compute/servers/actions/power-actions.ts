@@ -1,14 +1,6 @@
-import { requireMember } from "../../api/call.js";
+import { bodyOf } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
-import { assertNotLocked, findInstance } from "../find-server.js";
-import {
-  type AllowedStates,
-  agentAction,
-  begin,
-  requireHost,
-  requireState,
-  type ServerAction,
-} from "./server-action.js";
+import { type AllowedStates, agentAction, begin, instanceAction, requireHost, requireState } from "./server-action.js";
 
 export const start = agentAction({
   name: "os-start",
@@ -35,19 +27,7 @@ interface RebootBody {
 
 const SCHEMA = schemas<RebootBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      reboot: {
-        type: "object",
-        properties: { type: { type: "string", enum: ["HARD", "Hard", "hard", "SOFT", "Soft", "soft"] } },
-        required: ["type"],
-        additionalProperties: false,
-      },
-    },
-    required: ["reboot"],
-    additionalProperties: false,
-  },
+  bodyOf("reboot", bodyOf("type", { type: "string", enum: ["HARD", "Hard", "hard", "SOFT", "Soft", "soft"] })),
 ]);
 
 const SOFT: AllowedStates = { vm: ["active"] };
@@ -67,27 +47,22 @@ const HARD: AllowedStates = {
   ],
 };
 
-export const reboot: ServerAction = {
+export const reboot = instanceAction({
   name: "reboot",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const { bus } = deps;
-    const { reboot: requested } = call.body(SCHEMA);
+  policy: "os_compute_api:servers:reboot",
+  run: (deps, call, instance, { reboot: requested }) => {
     const type = requested.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:reboot");
-    assertNotLocked(call, instance);
     requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
     const host = requireHost(instance);
+    const { requestId } = call;
     begin(deps, call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
-    bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId: call.requestId }, call.requestId);
-    return { status: 202 };
+    deps.bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId }, requestId);
   },
-};
+});
 
 export const pause = agentAction({
   name: "pause",
-  verb: "pause",
   policy: "os_compute_api:os-pause-server:pause",
   states: { vm: ["active"] },
   taskState: "pausing",
@@ -96,7 +71,6 @@ export const pause = agentAction({
 
 export const unpause = agentAction({
   name: "unpause",
-  verb: "unpause",
   policy: "os_compute_api:os-pause-server:unpause",
   states: { vm: ["paused"] },
   taskState: "unpausing",
@@ -105,7 +79,6 @@ export const unpause = agentAction({
 
 export const suspend = agentAction({
   name: "suspend",
-  verb: "suspend",
   policy: "os_compute_api:os-suspend-server:suspend",
   states: { vm: ["active"] },
   taskState: "suspending",
@@ -114,7 +87,6 @@ export const suspend = agentAction({
 
 export const resume = agentAction({
   name: "resume",
-  verb: "resume",
   policy: "os_compute_api:os-suspend-server:resume",
   states: { vm: ["suspended"] },
   taskState: "resuming",

@@ -14,10 +14,12 @@ import type { ComputeDeps } from "../../api/deps.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
+  bodyOf,
   DESCRIPTION,
   HOSTNAME,
   METADATA,
   NAME,
+  object,
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
@@ -52,13 +54,8 @@ interface RebuildBody {
   };
 }
 
-function schema(properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    properties: { rebuild: { type: "object", properties, required: ["imageRef"], additionalProperties: false } },
-    required: ["rebuild"],
-    additionalProperties: false,
-  };
+function schema(properties: Schema): Schema {
+  return bodyOf("rebuild", object(properties, ["imageRef"]));
 }
 
 const v1 = {

@@ -1,15 +1,14 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import { isUp } from "../../api/agents.js";
-import { requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
+import { bodyOf, object } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
-import { assertNotLocked, findInstance } from "../find-server.js";
 import { assertFlavorFits, validateRequestedSpecs } from "../image-flavor-checks.js";
 import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../server-schemas.js";
-import { anyBody, begin, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { begin, instanceAction, recordAction, requireAgent } from "./server-action.js";
 
 interface ResizeBody {
   readonly resize: Pick<UserAttributes, "OS-DCF:diskConfig"> & { readonly flavorRef: string | number };
@@ -17,35 +16,26 @@ interface ResizeBody {
 
 const SCHEMA = schemas<ResizeBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      resize: {
-        type: "object",
-        properties: {
-          flavorRef: { type: ["string", "integer"], minLength: 1 },
-          "OS-DCF:diskConfig": USER_ATTRIBUTES["OS-DCF:diskConfig"],
-        },
-        required: ["flavorRef"],
-        additionalProperties: false,
+  bodyOf(
+    "resize",
+    object(
+      {
+        flavorRef: { type: ["string", "integer"], minLength: 1 },
+        "OS-DCF:diskConfig": USER_ATTRIBUTES["OS-DCF:diskConfig"],
       },
-    },
-    required: ["resize"],
-    additionalProperties: false,
-  },
+      ["flavorRef"],
+    ),
+  ),
 ]);
 
 /** Resizes a server (spec 6.3 row 1). */
-export const resize: ServerAction = {
+export const resize = instanceAction({
   name: "resize",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const { resize: requested } = call.body(SCHEMA);
+  policy: "os_compute_api:servers:resize",
+  states: { vm: ["active", "stopped"] },
+  run: (deps, call, instance, { resize: requested }) => {
     const { store } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:resize");
-    assertNotLocked(call, instance);
-    requireState(instance, "resize", { vm: ["active", "stopped"] });
     requireAgent(deps, instance);
     // Links are accepted as well, as in all requests that name a flavor.
     const flavorid = String(requested.flavorRef).replace(/^.*\//, "");
@@ -75,20 +65,16 @@ export const resize: ServerAction = {
       flavor,
       host: null,
     });
-    return { status: 202 };
   },
-};
+});
 
 /** Confirms a resize (spec 6.3, confirm). */
-export const confirmResize: ServerAction = {
+export const confirmResize = instanceAction({
   name: "confirmResize",
-  schema: anyBody("confirmResize"),
-  run: (deps, call) => {
+  policy: "os_compute_api:servers:confirm_resize",
+  states: { vm: ["resized"] },
+  run: (deps, call, instance) => {
     const { store, bus } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:confirm_resize");
-    assertNotLocked(call, instance);
-    requireState(instance, "confirmResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
     const source = migration.sourceCompute ?? "";
     const service = store.services.getByHost(source, "nova-compute");
@@ -101,21 +87,18 @@ export const confirmResize: ServerAction = {
     bus.cast(source, "confirm_resize", params, call.requestId);
     return { status: 204 };
   },
-};
+});
 
 /**
  * Reverts a resize (spec 6.3, revert). The source may be down: the destination sends it the message when it is up
  * again.
  */
-export const revertResize: ServerAction = {
+export const revertResize = instanceAction({
   name: "revertResize",
-  schema: anyBody("revertResize"),
-  run: (deps, call) => {
+  policy: "os_compute_api:servers:revert_resize",
+  states: { vm: ["resized"] },
+  run: (deps, call, instance) => {
     const { store, bus } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:revert_resize");
-    assertNotLocked(call, instance);
-    requireState(instance, "revertResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
     // Nova's API does not catch this error here, so that its response has the error's own status, 413.
     assertUpsizeQuota(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
@@ -127,9 +110,8 @@ export const revertResize: ServerAction = {
     store.migrations.save(migration.id, { status: "reverting" }, { expectedStatus: ["finished"] });
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     bus.cast(migration.destCompute ?? instance.host ?? "", "revert_resize", params, call.requestId);
-    return { status: 202 };
   },
-};
+});
 
 function finishedMigration({ store }: ComputeDeps, { uuid }: Instance): Migration {
   const found = store.migrations.byFilters({

@@ -5,7 +5,8 @@ import { conflict } from "../../../http/http-error.js";
 import { isUp } from "../../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import type { SchemaVersions } from "../../api/validate.js";
+import { bodyOf } from "../../api/schema-parts.js";
+import { type SchemaVersions, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 
 /** An action of POST /servers/{id}/action. */
@@ -31,10 +32,8 @@ interface AskingAction {
 }
 
 /** Returns the schema of a body with a single property of any value. */
-export function anyBody(name: string): SchemaVersions<unknown> {
-  return {
-    versions: [[1, { type: "object", properties: { [name]: {} }, required: [name], additionalProperties: false }]],
-  };
+export function anyBody<T>(name: string): SchemaVersions<T> {
+  return schemas<T>([1, bodyOf(name, {})]);
 }
 
 /** Records that the action was requested (spec 1.6). */
@@ -116,38 +115,66 @@ type PlainMethod = {
   [M in AgentCast]: InstanceParams extends ParamsOf<AgentMethods, M> ? M : never;
 }[AgentCast];
 
-interface AgentActionOptions {
+interface InstanceAction<T> {
   /** Name in the body: `os-start`, `pause`. */
   readonly name: string;
-  /** Verb in `Cannot 'pause' instance …`, and the name of the recorded action. */
-  readonly verb: string;
+  readonly from?: number;
+  readonly until?: number;
+  /** The schema of the complete body. Default: any value. */
+  readonly schema?: SchemaVersions<T>;
   readonly policy: string;
+  /** Default: users with the role `member`. */
   readonly require?: (call: Call, policy: string) => void;
-  readonly states: AllowedStates;
+  /** Whether it is possible for a locked server, too. */
+  readonly allowsLocked?: boolean;
+  /** Absent if the action checks them itself. */
+  readonly states?: AllowedStates;
+  /** Verb in `Cannot 'start' instance …`. Default: the name. */
+  readonly verb?: string;
+  /** Returns the response; undefined for 202 without a body. */
+  readonly run: (deps: ComputeDeps, call: Call, instance: Instance, body: T) => ComputeResponse | undefined;
+}
+
+/** Creates an action on an instance, with the checks that most actions have in common, in Nova's order. */
+export function instanceAction<T>(action: InstanceAction<T>): ServerAction {
+  const { name, verb = name, schema = anyBody<T>(name), policy, states, run, ...rest } = action;
+  const { require = requireMember, allowsLocked = false, ...versions } = rest;
+  return {
+    ...versions,
+    name,
+    schema,
+    run: (deps, call) => {
+      const body = call.body(schema);
+      const instance = findInstance(deps, call);
+      require(call, policy);
+      if (!allowsLocked) {
+        assertNotLocked(call, instance);
+      }
+      if (states) {
+        requireState(instance, verb, states);
+      }
+      return run(deps, call, instance, body) ?? { status: 202 };
+    },
+  };
+}
+
+interface AgentAction extends Omit<InstanceAction<unknown>, "run"> {
   /** Task state to set when the action begins. */
   readonly taskState: TaskState;
   readonly changes?: InstanceChanges;
   readonly method: PlainMethod;
-  readonly schema?: SchemaVersions<unknown>;
 }
 
 /** Creates an action that one agent runs alone. */
-export function agentAction(options: AgentActionOptions): ServerAction {
-  const { name, verb, policy, require = requireMember, states, method, schema = anyBody(name) } = options;
-  return {
-    name,
-    schema,
-    run: (deps, call): ComputeResponse => {
-      const instance = findInstance(deps, call);
-      require(call, policy);
-      assertNotLocked(call, instance);
-      requireState(instance, verb, states);
+export function agentAction({ taskState, changes, method, ...action }: AgentAction): ServerAction {
+  return instanceAction({
+    ...action,
+    run: (deps, call, instance) => {
       const host = requireHost(instance);
-      begin(deps, call, instance, { taskState: options.taskState, ...options.changes }, verb);
+      begin(deps, call, instance, { taskState, ...changes }, action.verb ?? action.name);
       deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
-      return { status: 202 };
     },
-  };
+  });
 }
 
 /** Sets the task state and records the action. @throws a conflict (409) if another operation has begun */

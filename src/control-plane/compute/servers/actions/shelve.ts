@@ -2,20 +2,17 @@ import type { Instance } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import { type Call, requireAdmin, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { HOSTNAME, NAME } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
+import { bodyOf, HOSTNAME, NAME, object } from "../../api/schema-parts.js";
+import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { agentAction, anyBody, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { agentAction, begin, instanceAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 /** Shelves a server (spec 6.6). A server without its own disk has nothing to save and is offloaded at once. */
-export const shelve: ServerAction = {
+export const shelve = instanceAction({
   name: "shelve",
-  schema: anyBody("shelve"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-shelve:shelve");
-    assertNotLocked(call, instance);
-    requireState(instance, "shelve", { vm: ["active", "stopped", "paused", "suspended"] });
+  policy: "os_compute_api:os-shelve:shelve",
+  states: { vm: ["active", "stopped", "paused", "suspended"] },
+  run: (deps, call, instance) => {
     const host = requireHost(instance);
     const { uuid: instanceUuid, imageRef } = instance;
     const { requestId } = call;
@@ -28,13 +25,11 @@ export const shelve: ServerAction = {
       const params = { instanceUuid, imageId, requestId };
       deps.bus.cast(host, "shelve_instance", params, requestId);
     }
-    return { status: 202 };
   },
-};
+});
 
 export const shelveOffload = agentAction({
   name: "shelveOffload",
-  verb: "shelveOffload",
   policy: "os_compute_api:os-shelve:shelve_offload",
   require: requireAdmin,
   states: { vm: ["shelved"] },
@@ -47,35 +42,19 @@ interface UnshelveBody {
   readonly unshelve: { readonly availability_zone?: string | null; readonly host?: string } | null;
 }
 
-function schema(unshelve: Schema): Schema {
-  return {
-    type: "object",
-    properties: { unshelve },
-    required: ["unshelve"],
-    additionalProperties: false,
-  };
-}
-
-const ZONE_OR_NONE = { ...NAME, type: ["string", "null"] };
+const NULLABLE = { type: ["object", "null"] };
 const UNSHELVE = schemas<UnshelveBody>(
-  [1, schema({})],
-  [
-    77,
-    schema({
-      type: ["object", "null"],
-      properties: { availability_zone: NAME },
-      required: ["availability_zone"],
-      additionalProperties: false,
-    }),
-  ],
+  [1, bodyOf("unshelve", {})],
+  [77, bodyOf("unshelve", object({ availability_zone: NAME }, ["availability_zone"], NULLABLE))],
   [
     91,
-    schema({
-      type: ["object", "null"],
-      properties: { availability_zone: ZONE_OR_NONE, host: HOSTNAME },
-      minProperties: 1,
-      additionalProperties: false,
-    }),
+    bodyOf(
+      "unshelve",
+      object({ availability_zone: { ...NAME, type: ["string", "null"] }, host: HOSTNAME }, [], {
+        ...NULLABLE,
+        minProperties: 1,
+      }),
+    ),
   ],
 );
 

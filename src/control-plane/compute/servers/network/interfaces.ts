@@ -8,7 +8,7 @@ import { portQuota } from "../../../network/quotas.js";
 import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
+import { bodyOf, IP_ADDRESS, object, TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
@@ -24,24 +24,14 @@ interface AttachBody {
 }
 
 function attachment(more: Readonly<Record<string, Schema>>): Schema {
-  const address = { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] };
-  const fixed = { properties: { ip_address: address }, required: ["ip_address"], additionalProperties: false };
-  return {
-    type: "object",
-    properties: {
-      interfaceAttachment: {
-        type: "object",
-        properties: {
-          net_id: UUID_TEXT,
-          port_id: UUID_TEXT,
-          fixed_ips: { type: "array", minItems: 1, maxItems: 1, items: { type: "object", ...fixed } },
-          ...more,
-        },
-        additionalProperties: false,
-      },
-    },
-    additionalProperties: false,
-  };
+  return object({
+    interfaceAttachment: object({
+      net_id: UUID_TEXT,
+      port_id: UUID_TEXT,
+      fixed_ips: { type: "array", minItems: 1, maxItems: 1, items: bodyOf("ip_address", IP_ADDRESS) },
+      ...more,
+    }),
+  });
 }
 
 const ATTACH = schemas<AttachBody>([1, attachment({})], [49, attachment({ tag: TAG })]);
