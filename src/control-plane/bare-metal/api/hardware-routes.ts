@@ -2,7 +2,7 @@ import type { Faults } from "../../../faults/faults.js";
 import { HttpError } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { notAcceptable } from "../ironic-error.js";
-import { CONDUCTOR_HOST, newNode } from "../node-store.js";
+import { CONDUCTOR_HOST, NODE_FIELDS } from "../node-store.js";
 import { hardwarePoint } from "../provision-states.js";
 import {
   booleanArgument,
@@ -20,7 +20,7 @@ const VALIDATED = "boot deploy management network power bios console inspect rai
 const HARDWARE_TYPE = "fake-hardware";
 
 /** Interfaces of a hardware type in Ironic's order, with the first minor version that has each. */
-const INTERFACES: Readonly<Record<string, number>> = {
+const INTERFACES = {
   bios: 40,
   storage: 33,
   deploy: 30,
@@ -33,7 +33,7 @@ const INTERFACES: Readonly<Record<string, number>> = {
   raid: 30,
   vendor: 30,
   network: 30,
-};
+} as const;
 
 /** Creates the routes of drivers, and those of a node that its driver handles. */
 export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
@@ -115,15 +115,16 @@ function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: re
 }
 
 function interfacesView(minor: number): Readonly<Record<string, unknown>> {
-  const defaults = Object.entries(newNode({ uuid: "" }, 0, ""));
-  const entries = Object.entries(INTERFACES)
-    .filter(([, from]) => minor >= from)
-    .flatMap(([name]) => {
-      const [, value] = defaults.find(([field]) => field === `${name}_interface`) ?? [];
-      return [
-        [`default_${name}_interface`, value],
-        [`enabled_${name}_interfaces`, [value]],
-      ];
-    });
-  return Object.fromEntries(entries);
+  const names = Object.keys(INTERFACES) as (keyof typeof INTERFACES)[];
+  return Object.fromEntries(
+    names
+      .filter((name) => minor >= INTERFACES[name])
+      .flatMap((name) => {
+        const { initial } = NODE_FIELDS[`${name}_interface`];
+        return [
+          [`default_${name}_interface`, initial],
+          [`enabled_${name}_interfaces`, [initial]],
+        ];
+      }),
+  );
 }

@@ -27,9 +27,16 @@ interface Filter {
 }
 
 function equals(field: keyof IronicNode, from: number): Filter {
+  return { from, keep: (value) => (node) => node[field] === value };
+}
+
+function isTrue(name: string, read: (node: IronicNode) => boolean, from = 1): Filter {
   return {
     from,
-    keep: (value) => (node) => node[field] === value,
+    keep: (value) => {
+      const expected = booleanArgument(name, value);
+      return (node) => read(node) === expected;
+    },
   };
 }
 
@@ -40,24 +47,9 @@ const FILTERS: Readonly<Record<string, Filter>> = {
       return (node) => node.instance_uuid === uuid;
     },
   },
-  associated: {
-    keep: (value) => {
-      const expected = booleanArgument("associated", value);
-      return (node) => (node.instance_uuid !== null) === expected;
-    },
-  },
-  maintenance: {
-    keep: (value) => {
-      const expected = booleanArgument("maintenance", value);
-      return (node) => node.maintenance === expected;
-    },
-  },
-  retired: {
-    keep: (value) => {
-      const expected = booleanArgument("retired", value);
-      return (node) => node.retired === expected;
-    },
-  },
+  associated: isTrue("associated", (node) => node.instance_uuid !== null),
+  maintenance: isTrue("maintenance", (node) => node.maintenance),
+  retired: isTrue("retired", (node) => node.retired),
   provision_state: {
     from: 9,
     keep: (value) => {
@@ -80,13 +72,7 @@ const FILTERS: Readonly<Record<string, Filter>> = {
       return (node) => node.shard !== null && requestedShards.has(node.shard.toLowerCase());
     },
   },
-  sharded: {
-    from: 82,
-    keep: (value) => {
-      const expected = booleanArgument("sharded", value);
-      return (node) => (node.shard !== null) === expected;
-    },
-  },
+  sharded: isTrue("sharded", (node) => node.shard !== null, 82),
 };
 
 const PAGING = ["marker", "limit", "sort_key", "sort_dir"];
@@ -109,10 +95,15 @@ export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall,
   const last = page.at(-1);
   // An instance has at most one node, so there is no next page.
   const more = last !== undefined && page.length === limit && query.get("instance_uuid") === undefined;
+  const repeated = ["associated", "maintenance", "retired"].filter((name) => {
+    const value = query.get(name);
+    return value !== undefined && booleanArgument(name, value);
+  });
+  const path = isDetailed ? "nodes/detail" : "nodes";
   return {
     body: {
       nodes: page.map(nodeView(view, fields)),
-      ...(more ? { next: nextLink(call, isDetailed ? "nodes/detail" : "nodes", fields, limit, last.uuid) } : {}),
+      ...(more ? { next: nextLink(call, path, { repeated, fields, limit, marker: last.uuid }) } : {}),
     },
   };
 }
@@ -225,27 +216,29 @@ function takePage(
   return page;
 }
 
-/** Creates the next page's link without other filters, as Ironic does; clients repeat theirs. */
-function nextLink(
+/**
+ * Creates the next page's link. As in Ironic it has no other filters than the flags in `repeated`; clients repeat
+ * theirs.
+ */
+export function nextLink(
   { query, root }: IronicCall,
   path: string,
-  fields: readonly string[] | undefined,
-  limit: number,
-  marker: string,
+  page: {
+    readonly repeated?: readonly string[];
+    readonly fields: readonly string[] | undefined;
+    readonly limit: number;
+    readonly marker: string | undefined;
+  },
 ): string {
-  const repeatedFilters = ["associated", "maintenance", "retired"].filter((name) => {
-    const value = query.get(name);
-    return value !== undefined && booleanArgument(name, value);
-  });
   const detail = query.get("detail");
   const parts = [
     `sort_key=${query.get("sort_key") ?? "id"}`,
     `sort_dir=${query.get("sort_dir") ?? "asc"}`,
-    ...repeatedFilters.map((name) => `${name}=True`),
+    ...(page.repeated ?? []).map((name) => `${name}=True`),
     ...(detail === undefined ? [] : [`detail=${booleanArgument("detail", detail) ? "True" : "False"}`]),
-    ...(fields ? [`fields=${fields.join(",")}`] : []),
-    `limit=${limit}`,
-    `marker=${marker}`,
+    ...(page.fields ? [`fields=${page.fields.join(",")}`] : []),
+    `limit=${page.limit}`,
+    `marker=${page.marker}`,
   ];
   return `${root}/v1/${path}?${parts.join("&")}`;
 }

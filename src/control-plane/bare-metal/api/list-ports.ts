@@ -12,7 +12,7 @@ import {
   onlyArguments,
   uuidArgument,
 } from "./call.js";
-import { limitArgument, sortDirection } from "./list-nodes.js";
+import { limitArgument, nextLink, sortDirection } from "./list-nodes.js";
 import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
 
 /** The first minor version of each attribute. */
@@ -63,7 +63,7 @@ const SORT_COLUMNS: Readonly<
 
 /** @param isDetailed `/detail` @throws {HttpError} 400, 403, 404, 406 */
 export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean): IronicResponse {
-  const { query, minor, root } = call;
+  const { query, minor } = call;
   onlyArguments(query, [...FILTERS, ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
   const filters = readFilters(call);
   const marker = query.get("marker") === undefined ? undefined : uuidArgument("marker", query.get("marker"));
@@ -78,15 +78,7 @@ export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean
   // The address is unique, so the marker is ignored, as in Ironic.
   const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(parts, found, marker);
   const page = found.slice(from, from + limit);
-  const parameters = [
-    `sort_key=${sortKey}`,
-    `sort_dir=${direction}`,
-    ...(detail === undefined ? [] : [`detail=${detail ? "True" : "False"}`]),
-    ...(fields ? [`fields=${fields.join(",")}`] : []),
-    `limit=${limit}`,
-    `marker=${page.at(-1)?.uuid}`,
-  ];
-  const next = `${root}/v1/${isDetailed ? "ports/detail" : "ports"}?${parameters.join("&")}`;
+  const next = nextLink(call, isDetailed ? "ports/detail" : "ports", { fields, limit, marker: page.at(-1)?.uuid });
   return {
     body: { ports: page.map((port) => portView(call, port, fields)), ...(page.length === limit ? { next } : {}) },
   };

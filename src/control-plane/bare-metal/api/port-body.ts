@@ -67,36 +67,26 @@ export interface PortBody extends PortChanges {
 export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
   checkSchema(body, what);
   const fields = body as Readonly<Record<string, Json>>;
-  const read: Record<string, unknown> = { address: macArgument("address", fields.address) };
-  read.node_uuid = uuidArgument("node_uuid", fields.node_uuid);
-  if (fields.is_smartnic !== undefined) {
-    read.is_smartnic =
-      fields.is_smartnic === null
-        ? what === "port"
-          ? false
-          : null
-        : booleanArgument("is_smartnic", fields.is_smartnic);
-  }
-  if (fields.local_link_connection !== undefined) {
-    read.local_link_connection = checkLocalLink((fields.local_link_connection ?? {}) as JsonObject);
-  }
-  if (fields.portgroup_uuid != null) {
-    read.portgroup_uuid = uuidArgument("portgroup_uuid", fields.portgroup_uuid);
-  }
-  if (fields.pxe_enabled !== undefined) {
-    read.pxe_enabled = fields.pxe_enabled === null ? null : booleanArgument("pxe_enabled", fields.pxe_enabled);
-  }
-  if (fields.uuid != null) {
-    read.uuid = uuidArgument("uuid", fields.uuid);
-  }
-  if (fields.extra !== undefined) {
-    read.extra = fields.extra ?? {};
-  }
-  if (fields.physical_network !== undefined) {
-    read.physical_network = fields.physical_network;
-  }
-  return read as unknown as PortBody;
+  const readers: Readonly<Record<string, (value: Json) => unknown>> = {
+    address: (value) => macArgument("address", value),
+    node_uuid: (value) => uuidArgument("node_uuid", value),
+    is_smartnic: (value) => (value === null && what === "port" ? false : nullableBoolean("is_smartnic", value)),
+    local_link_connection: (value) => checkLocalLink((value ?? {}) as JsonObject),
+    portgroup_uuid: (value) => (value === null ? undefined : uuidArgument("portgroup_uuid", value)),
+    pxe_enabled: (value) => nullableBoolean("pxe_enabled", value),
+    uuid: (value) => (value === null ? undefined : uuidArgument("uuid", value)),
+    extra: (value) => value ?? {},
+    physical_network: (value) => value,
+  };
+  const read = Object.entries(readers).flatMap(([name, reader]) => {
+    const value = fields[name];
+    const result = value === undefined ? undefined : reader(value);
+    return result === undefined ? [] : [[name, result]];
+  });
+  return Object.fromEntries(read) as PortBody;
 }
+
+const nullableBoolean = (name: string, value: Json) => (value === null ? null : booleanArgument(name, value));
 
 /** @throws {HttpError} 400 */
 function checkSchema(body: unknown, what: string): void {
