@@ -12,13 +12,13 @@ import type { ComputeDeps } from "./api/deps.js";
 const INTERNAL = "internal";
 
 export const AVAILABILITY_ZONE_ROUTES = routes<ComputeRoute>({
-  "GET /os-availability-zone": (deps, call) => {
+  "GET /os-availability-zone": (call) => {
     requireReader(call, "os_compute_api:os-availability-zone:list");
-    return listZones(deps, false);
+    return listZones(call.deps, false);
   },
-  "GET /os-availability-zone/detail": (deps, call) => {
+  "GET /os-availability-zone/detail": (call) => {
     requireAdmin(call, "os_compute_api:os-availability-zone:detail");
-    return listZones(deps, true);
+    return listZones(call.deps, true);
   },
 });
 

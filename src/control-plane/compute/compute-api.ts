@@ -101,8 +101,8 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
         throw notFound();
       }
       const { request, requestId, params, query } = routed;
-      const call = new Call({ request, requestId, params, query, version, credentials, legacy, validator });
-      return atOnce(route.handle(deps, call), (response) =>
+      const call = new Call({ deps, request, requestId, params, query, version, credentials, legacy, validator });
+      return atOnce(route.handle(call), (response) =>
         atOnce(request.method === "HEAD" ? "" : textOf(deps, response), (text) => toServiceResponse(response, text)),
       );
     },

@@ -1,7 +1,6 @@
 import { notFound } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import type { Call, ComputeResponse, ComputeRoute } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 
 /** Alias, name and description of the extensions that formed Nova's API before microversions, in Nova's order. */
 const EXTENSIONS: readonly (readonly [alias: string, name: string, description: string])[] = [
@@ -148,12 +147,12 @@ export const EXTENSION_ROUTES = routes<ComputeRoute>({
   "GET /extensions/:alias": showExtension,
 });
 
-function listExtensions(_deps: ComputeDeps, { legacy }: Call): ComputeResponse {
+function listExtensions({ legacy }: Call): ComputeResponse {
   return { body: { extensions: extensions(legacy).map(extensionView) } };
 }
 
 /** @throws {HttpError} 404 */
-function showExtension(_deps: ComputeDeps, call: Call): ComputeResponse {
+function showExtension(call: Call): ComputeResponse {
   const requestedAlias = call.param("alias");
   const found = extensions(call.legacy).find(([alias]) => alias === requestedAlias);
   if (!found) {

@@ -2,7 +2,6 @@ import type { Instance } from "../../records/index.js";
 import { sendInstanceEvents } from "../conductor/agent-messages.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { bodyOf, object, UUID_TEXT } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { recordAction } from "./servers/actions/server-action.js";
@@ -44,20 +43,20 @@ export const EXTERNAL_EVENT_ROUTES = routes<ComputeRoute>({
   "POST /os-server-external-events": create,
 });
 
-function create(deps: ComputeDeps, call: Call): ComputeResponse {
+function create(call: Call): ComputeResponse {
   if (!call.isAdmin && !call.credentials.roles.includes("service")) {
     throw denied("os_compute_api:os-server-external-events:create");
   }
   const body = call.body(EVENTS);
-  const results = deps.store.transaction(() => body.events.map((event) => respondTo(deps, call, event)));
+  const results = call.store.transaction(() => body.events.map((event) => respondTo(call, event)));
   return { status: results.every(({ code }) => code === 200) ? 200 : 207, body: { events: results } };
 }
 
-function respondTo(deps: ComputeDeps, call: Call, event: EventBody) {
-  const instance = deps.store.instances.get(event.server_uuid.toLowerCase());
+function respondTo(call: Call, event: EventBody) {
+  const instance = call.store.instances.get(event.server_uuid.toLowerCase());
   const code = codeOf(event, instance);
   if (code === 200 && instance) {
-    accept(deps, call, instance, event);
+    accept(call, instance, event);
   }
   return { ...event, code, status: code === 200 ? "completed" : "failed" };
 }
@@ -66,16 +65,16 @@ function respondTo(deps: ComputeDeps, call: Call, event: EventBody) {
  * Forwards the event to the server's host. Like Nova, drops a power-update with an unknown tag but reports it as
  * accepted.
  */
-function accept(deps: ComputeDeps, call: Call, instance: Instance, event: EventBody): void {
+function accept(call: Call, instance: Instance, event: EventBody): void {
   const { name, tag = null, status = "completed" } = event;
   if (name === "power-update") {
     const action = POWER_ACTIONS.get(tag ?? "");
     if (action === undefined) {
       return;
     }
-    recordAction(deps, call, instance, action);
+    recordAction(call, instance, action);
   }
-  sendInstanceEvents(deps, instance, [{ name, tag, status }], call.requestId);
+  sendInstanceEvents(call.deps, instance, [{ name, tag, status }], call.requestId);
 }
 
 function codeOf({ name, tag }: EventBody, instance: Instance | null): number {

@@ -2,7 +2,6 @@ import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { boolFromText } from "./api/schema-parts.js";
 import { type Metadata, metadataRoutes } from "./metadata-routes.js";
 
@@ -36,8 +35,8 @@ const IMAGE_METADATA_ROUTES = metadataRoutes({
   prefix: "/images/:id/metadata",
   // Nova removed the metadata of images three microversions after the other image proxies.
   until: 38,
-  read: async (deps, call) => metadataOf(await findImage(deps, call)),
-  save: (deps, call, _rule, change) => replace(deps, call, change),
+  read: async (call) => metadataOf(await findImage(call)),
+  save: (call, _rule, change) => replace(call, change),
   missing: (rule) => notFound(rule === "delete" ? "Invalid metadata key" : undefined),
 });
 
@@ -80,14 +79,14 @@ function valueFor(name: string, value: string): string {
 }
 
 /** @throws {HttpError} 400 */
-async function list(deps: ComputeDeps, call: Call, path: string, show: typeof imageBrief | typeof imageDetail) {
+async function list(call: Call, path: string, show: typeof imageBrief | typeof imageDetail) {
   const { limit, marker } = readPage(call);
   const query = new URLSearchParams(filtersOf(call));
   query.set("limit", String(limit));
   if (marker !== undefined) {
     query.set("marker", marker);
   }
-  const { images } = (await askImages(deps, call, { method: "GET", path: "", query })) as {
+  const { images } = (await askImages(call, { method: "GET", path: "", query })) as {
     readonly images: readonly ImageDocument[];
   };
   const last = images.length === limit ? images.at(-1) : undefined;
@@ -96,12 +95,12 @@ async function list(deps: ComputeDeps, call: Call, path: string, show: typeof im
   return { body: { images: views, ...links } };
 }
 
-async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
-  return { body: { image: imageDetail(call, await findImage(deps, call)) } };
+async function show(call: Call): Promise<ComputeResponse> {
+  return { body: { image: imageDetail(call, await findImage(call)) } };
 }
 
-async function remove(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
-  await askImages(deps, call, { method: "DELETE", path: pathOf(call) });
+async function remove(call: Call): Promise<ComputeResponse> {
+  await askImages(call, { method: "DELETE", path: pathOf(call) });
   return { status: 204 };
 }
 
@@ -109,8 +108,8 @@ async function remove(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
 export const IMAGE_ROUTES: readonly ComputeRoute[] = [
   ...routes<ComputeRoute>(
     {
-      "GET /images": (deps, call) => list(deps, call, "images", imageBrief),
-      "GET /images/detail": (deps, call) => list(deps, call, "images/detail", imageDetail),
+      "GET /images": (call) => list(call, "images", imageBrief),
+      "GET /images/detail": (call) => list(call, "images/detail", imageDetail),
       "GET /images/:id": show,
       "DELETE /images/:id": remove,
     },
@@ -120,8 +119,8 @@ export const IMAGE_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** Replaces all properties of the image. @throws {HttpError} 400, 403, 404 */
-async function replace(deps: ComputeDeps, call: Call, update: (metadata: Metadata) => Metadata): Promise<Metadata> {
-  const before = metadataOf(await findImage(deps, call));
+async function replace(call: Call, update: (metadata: Metadata) => Metadata): Promise<Metadata> {
+  const before = metadataOf(await findImage(call));
   const after = update(before);
   const body = [
     ...Object.keys(before)
@@ -131,7 +130,7 @@ async function replace(deps: ComputeDeps, call: Call, update: (metadata: Metadat
       .filter(([name, value]) => before[name] !== value)
       .map(([name, value]) => ({ op: "add", path: pointer(name), value })),
   ];
-  const image = await askImages(deps, call, { method: "PATCH", path: pathOf(call), body });
+  const image = await askImages(call, { method: "PATCH", path: pathOf(call), body });
   return metadataOf(image as ImageDocument);
 }
 
@@ -175,10 +174,10 @@ function imageDetail(call: Call, image: ImageDocument): Json {
  * @returns the parsed JSON body
  * @throws {HttpError} 400, 403, 404
  */
-async function askImages({ imageService }: ComputeDeps, call: Call, request: ImageRequest): Promise<unknown> {
+async function askImages(call: Call, request: ImageRequest): Promise<unknown> {
   const { method, path, query, body } = request;
   const { headers } = call.request;
-  const response = await imageService({
+  const response = await call.deps.imageService({
     method,
     path: `/v2/images${path}`,
     query: query?.toString() ?? "",
@@ -213,6 +212,6 @@ function imageRoot({ request }: Call): string {
 }
 
 /** Returns the image that the path names. @throws {HttpError} 404 */
-async function findImage(deps: ComputeDeps, call: Call): Promise<ImageDocument> {
-  return (await askImages(deps, call, { method: "GET", path: pathOf(call) })) as ImageDocument;
+async function findImage(call: Call): Promise<ImageDocument> {
+  return (await askImages(call, { method: "GET", path: pathOf(call) })) as ImageDocument;
 }

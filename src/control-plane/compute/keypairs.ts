@@ -82,10 +82,10 @@ function ownerOf(call: Call, rule: string, named: string | undefined): string {
   return userId;
 }
 
-function list({ store }: ComputeDeps, call: Call): ComputeResponse {
+function list(call: Call): ComputeResponse {
   call.checkQuery(LIST);
   const { version, query, links } = call;
-  const all = store.keyPairs.list(ownerOf(call, "index", query.get("user_id")));
+  const all = call.store.keyPairs.list(ownerOf(call, "index", query.get("user_id")));
   if (version < 35) {
     return { body: { keypairs: all.map((pair) => ({ keypair: brief(pair, version) })) } };
   }
@@ -101,10 +101,10 @@ function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   };
 }
 
-function show({ store }: ComputeDeps, call: Call): ComputeResponse {
+function show(call: Call): ComputeResponse {
   call.checkQuery(ONE);
   const userId = ownerOf(call, "show", call.query.get("user_id"));
-  const pair = store.keyPairs.get(userId, call.param("name"));
+  const pair = call.store.keyPairs.get(userId, call.param("name"));
   if (!pair) {
     throw absent(call, userId);
   }
@@ -113,19 +113,19 @@ function show({ store }: ComputeDeps, call: Call): ComputeResponse {
   return { body: { keypair: { ...brief(pair, call.version), user_id: userId, ...row } } };
 }
 
-async function create(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function create(call: Call): Promise<ComputeResponse> {
   const { name, type = "ssh", public_key: publicKey, user_id: named } = call.body(CREATE).keypair;
   const userId = ownerOf(call, "create", named);
   if (call.version < 92 && !/^[a-zA-Z0-9_ -]+$/.test(name)) {
     throw invalid("Keypair name contains unsafe characters");
   }
-  assertKeyPairQuota(deps, call, userId);
-  const made = publicKey === undefined ? await make(deps, type, userId) : { publicKey: publicKey };
-  const fingerprint = fingerprintOf(made.publicKey, type, deps);
-  const pair = deps.store.transaction(() => {
+  assertKeyPairQuota(call, userId);
+  const made = publicKey === undefined ? await make(call.deps, type, userId) : { publicKey: publicKey };
+  const fingerprint = fingerprintOf(made.publicKey, type, call.deps);
+  const pair = call.store.transaction(() => {
     // Other requests may have created key pairs while this one was generated.
-    assertKeyPairQuota(deps, call, userId);
-    return deps.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
+    assertKeyPairQuota(call, userId);
+    return call.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
   });
   const secret = "privateKey" in made ? { private_key: made.privateKey } : {};
   return {
@@ -134,10 +134,10 @@ async function create(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   };
 }
 
-function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
+function destroy(call: Call): ComputeResponse {
   call.checkQuery(ONE);
   const userId = ownerOf(call, "delete", call.query.get("user_id"));
-  if (!store.keyPairs.destroy(userId, call.param("name"))) {
+  if (!call.store.keyPairs.destroy(userId, call.param("name"))) {
     throw absent(call, userId);
   }
   return { status: call.version >= 2 ? 204 : 202 };

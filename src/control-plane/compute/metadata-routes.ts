@@ -1,7 +1,6 @@
 import { badRequest, type HttpError } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import type { Call, ComputeRoute } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { bodyOf, METADATA } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
@@ -13,10 +12,9 @@ interface MetadataResource {
   readonly prefix: string;
   readonly until?: number;
   /** @param rule last word of the policy */
-  readonly read: (deps: ComputeDeps, call: Call, rule: "index" | "show") => Metadata | Promise<Metadata>;
+  readonly read: (call: Call, rule: "index" | "show") => Metadata | Promise<Metadata>;
   /** Saves changed metadata and returns it. */
   readonly save: (
-    deps: ComputeDeps,
     call: Call,
     rule: "create" | "update_all" | "update" | "delete",
     change: (metadata: Metadata) => Metadata,
@@ -35,34 +33,34 @@ const ONE = schemas<{ readonly meta: Metadata }>([
 export function metadataRoutes({ read, save, missing, ...common }: MetadataResource): readonly ComputeRoute[] {
   return routes<ComputeRoute>(
     {
-      "GET /": async (deps, call) => ({ body: { metadata: await read(deps, call, "index") } }),
-      "POST /": async (deps, call) => {
+      "GET /": async (call) => ({ body: { metadata: await read(call, "index") } }),
+      "POST /": async (call) => {
         const { metadata: added } = call.body(ALL);
-        return { body: { metadata: await save(deps, call, "create", (metadata) => ({ ...metadata, ...added })) } };
+        return { body: { metadata: await save(call, "create", (metadata) => ({ ...metadata, ...added })) } };
       },
-      "PUT /": async (deps, call) => {
+      "PUT /": async (call) => {
         const { metadata: requested } = call.body(ALL);
-        return { body: { metadata: await save(deps, call, "update_all", () => requested) } };
+        return { body: { metadata: await save(call, "update_all", () => requested) } };
       },
-      "GET /:key": async (deps, call) => {
+      "GET /:key": async (call) => {
         const key = call.param("key");
-        const metadata = await read(deps, call, "show");
+        const metadata = await read(call, "show");
         if (!Object.hasOwn(metadata, key)) {
           throw missing("show");
         }
         return { body: { meta: { [key]: metadata[key] ?? "" } } };
       },
-      "PUT /:key": async (deps, call) => {
+      "PUT /:key": async (call) => {
         const { meta } = call.body(ONE);
         if (!Object.hasOwn(meta, call.param("key"))) {
           throw badRequest("Request body and URI mismatch");
         }
-        await save(deps, call, "update", (metadata) => ({ ...metadata, ...meta }));
+        await save(call, "update", (metadata) => ({ ...metadata, ...meta }));
         return { body: { meta } };
       },
-      "DELETE /:key": async (deps, call) => {
+      "DELETE /:key": async (call) => {
         const key = call.param("key");
-        await save(deps, call, "delete", (metadata) => {
+        await save(call, "delete", (metadata) => {
           if (!Object.hasOwn(metadata, key)) {
             throw missing("delete");
           }

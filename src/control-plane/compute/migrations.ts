@@ -53,22 +53,22 @@ export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** Handles GET /os-migrations. Before 2.59 all are sorted by id; since then they are newest first, in pages. */
-async function listMigrations(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function listMigrations(call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-migrations:index");
   const { version, links, query } = call;
   const view = (migration: Migration) => migrationView(migration, version, links);
   const selected = readQuery(call);
   if (version < 59) {
-    const found = await selectMigrations(deps, selected, { limit: Number.MAX_SAFE_INTEGER });
+    const found = await selectMigrations(call.deps, selected, { limit: Number.MAX_SAFE_INTEGER });
     return { body: { migrations: found.toSorted((a, b) => a.id - b.id).map(view) } };
   }
   const { limit, marker } = readPage(call);
-  const after = marker === undefined ? undefined : deps.store.migrations.place(marker);
+  const after = marker === undefined ? undefined : call.store.migrations.place(marker);
   if (after === null) {
     throw badRequest(`Marker ${marker} could not be found.`);
   }
-  const found = await selectMigrations(deps, selected, { limit, after });
+  const found = await selectMigrations(call.deps, selected, { limit, after });
   const last = found.at(-1);
   const more = last && found.length === limit;
   return {
@@ -151,20 +151,20 @@ function readFilters(get: (name: string) => string | undefined): MigrationFilter
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));
 
-function listServerMigrations(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { instance } = findServer(deps, call);
+function listServerMigrations(call: Call): ComputeResponse {
+  const { instance } = findServer(call);
   requireAdmin(call, "os_compute_api:servers:migrations:index");
-  const found = deps.store.migrations
+  const found = call.store.migrations
     .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["live-migration"] })
     .filter(({ status, hidden }) => LIVE_IN_PROGRESS.includes(status) && !hidden);
   return { body: { migrations: found.map((migration) => serverMigrationView(migration, call.version)) } };
 }
 
-function showServerMigration(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { instance } = findServer(deps, call);
+function showServerMigration(call: Call): ComputeResponse {
+  const { instance } = findServer(call);
   requireAdmin(call, "os_compute_api:servers:migrations:show");
   const id = call.param("migration");
-  const migration = /^\d{1,15}$/.test(id) ? deps.store.migrations.get(Number(id)) : null;
+  const migration = /^\d{1,15}$/.test(id) ? call.store.migrations.get(Number(id)) : null;
   const server = call.param("id");
   if (migration?.instanceUuid !== instance.uuid) {
     throw notFound(`In-progress live migration ${id} is not found for server ${server}.`);

@@ -23,23 +23,23 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
   ...proxy("os-tenant-networks", () => ({ id: FLAT_NETWORK.id, cidr: "None", label: FLAT_NETWORK.name })),
   ...routes<ComputeRoute>(
     {
-      "GET /os-floating-ips": (_deps, call) => {
+      "GET /os-floating-ips": (call) => {
         requireReader(call, "os_compute_api:os-floating-ips:list");
         return { body: { floating_ips: [] } };
       },
-      "GET /os-floating-ips/:id": (_deps, call) => {
+      "GET /os-floating-ips/:id": (call) => {
         requireReader(call, "os_compute_api:os-floating-ips:show");
         throw noSuchFloatingIp(call);
       },
-      "POST /os-floating-ips": (_deps, call) => {
+      "POST /os-floating-ips": (call) => {
         requireMember(call, "os_compute_api:os-floating-ips:create");
         throw notFound("Floating IP pool not found: this cloud has one flat network and no floating IPs.");
       },
-      "DELETE /os-floating-ips/:id": (_deps, call) => {
+      "DELETE /os-floating-ips/:id": (call) => {
         requireMember(call, "os_compute_api:os-floating-ips:delete");
         throw noSuchFloatingIp(call);
       },
-      "GET /os-floating-ip-pools": (_deps, call) => {
+      "GET /os-floating-ip-pools": (call) => {
         requireReader(call, "os_compute_api:os-floating-ip-pools");
         return { body: { floating_ip_pools: [] } };
       },
@@ -56,14 +56,14 @@ function proxy(
     {
       "GET /": {
         until: LAST_PROXY,
-        handle: (_deps, call) => {
+        handle: (call) => {
           requireReader(call, `os_compute_api:${name}:list`);
           return { body: { networks: [view(call)] } };
         },
       },
       "GET /:id": {
         until: LAST_PROXY,
-        handle: (_deps, call) => {
+        handle: (call) => {
           requireReader(call, `os_compute_api:${name}:show`);
           if (call.param("id").toLowerCase() !== FLAT_NETWORK.id) {
             throw notFound("Network not found");

@@ -11,7 +11,6 @@ import {
   requireMember,
   requireReader,
 } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { bodyOf, INTEGER_TEXT, MULTI, NAME, object, POSITIVE_INTEGER, strictSince75 } from "./api/schema-parts.js";
 import { type Schema, schemas } from "./api/validate.js";
 import { assertServerGroupQuota } from "./quotas/quota-checks.js";
@@ -53,15 +52,15 @@ const policyRule = (what: string): string => `os_compute_api:os-server-groups:${
 /**
  * Lists the project's groups. With `all_projects` an administrator gets all groups; for other users it has no effect.
  */
-function list({ store }: ComputeDeps, call: Call): ComputeResponse {
+function list(call: Call): ComputeResponse {
   call.checkQuery(LIST);
   requireReader(call, policyRule("index"));
   const { query, version, isAdmin, credentials } = call;
   const all = isAdmin && query.get("all_projects") !== undefined;
   const { limit } = readPage(call);
   const page = { offset: readOffset(query.get("offset")), limit: limit || MAX_LIMIT };
-  const groups = store.serverGroups.list(all ? undefined : (credentials.projectId ?? ""), page);
-  const members = store.serverGroups.members(groups.map(({ id }) => id));
+  const groups = call.store.serverGroups.list(all ? undefined : (credentials.projectId ?? ""), page);
+  const members = call.store.serverGroups.members(groups.map(({ id }) => id));
   return {
     body: { server_groups: groups.map((group) => serverGroupView(group, members.get(group.id) ?? [], version)) },
   };
@@ -72,13 +71,13 @@ const MAX_LIMIT = 1000;
 
 const readOffset = (text = "0"): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 
-function show(deps: ComputeDeps, call: Call): ComputeResponse {
+function show(call: Call): ComputeResponse {
   requireReader(call, policyRule("show"));
-  const group = found(deps, call);
-  return { body: { server_group: viewOf(deps, group, call) } };
+  const group = found(call);
+  return { body: { server_group: viewOf(group, call) } };
 }
 
-function create(deps: ComputeDeps, call: Call): ComputeResponse {
+function create(call: Call): ComputeResponse {
   const requested = call.body(CREATE).server_group;
   requireMember(call, policyRule("create"));
   const { projectId, userId } = call.credentials;
@@ -91,39 +90,35 @@ function create(deps: ComputeDeps, call: Call): ComputeResponse {
     throw badRequest("Only anti-affinity policy supports rules.");
   }
   const maxServerPerHost = Number(rules.max_server_per_host ?? 0);
-  const group = deps.store.transaction(() => {
-    assertServerGroupQuota(deps, projectId, userId);
-    return deps.store.serverGroups.create({ projectId, userId, name, policy: chosen, maxServerPerHost });
+  const group = call.store.transaction(() => {
+    assertServerGroupQuota(call.deps, projectId, userId);
+    return call.store.serverGroups.create({ projectId, userId, name, policy: chosen, maxServerPerHost });
   });
-  return { body: { server_group: viewOf(deps, group, call) } };
+  return { body: { server_group: viewOf(group, call) } };
 }
 
-function destroy(deps: ComputeDeps, call: Call): ComputeResponse {
+function destroy(call: Call): ComputeResponse {
   requireMember(call, policyRule("delete"));
-  deps.store.serverGroups.destroy(found(deps, call).uuid);
+  call.store.serverGroups.destroy(found(call).uuid);
   return { status: 204 };
 }
 
 /** @throws {HttpError} 404 */
-function found(deps: ComputeDeps, call: Call): ServerGroup {
+function found(call: Call): ServerGroup {
   const uuid = call.param("id");
-  const group = findServerGroup(deps, call, uuid);
+  const group = findServerGroup(call, uuid);
   if (!group) {
     throw notFound(groupNotFound(uuid));
   }
   return group;
 }
 
-function viewOf({ store }: ComputeDeps, group: ServerGroup, { version }: Call) {
+function viewOf(group: ServerGroup, { store, version }: Call) {
   return serverGroupView(group, store.serverGroups.members([group.id]).get(group.id) ?? [], version);
 }
 
 /** Returns the group if the caller may see it. */
-export function findServerGroup(
-  { store }: Pick<ComputeDeps, "store">,
-  { isAdmin, credentials }: Call,
-  uuid: string,
-): ServerGroup | undefined {
+export function findServerGroup({ store, isAdmin, credentials }: Call, uuid: string): ServerGroup | undefined {
   const group = store.serverGroups.get(uuid);
   return group && (isAdmin || group.projectId === credentials.projectId) ? group : undefined;
 }

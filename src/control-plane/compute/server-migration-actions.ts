@@ -2,7 +2,6 @@ import type { Instance, Migration, MigrationStatus } from "../../records/index.j
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { bodyOf } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 import { recordAction, requireState } from "./servers/actions/server-action.js";
@@ -16,42 +15,42 @@ export const SERVER_MIGRATION_ACTION_ROUTES = routes<ComputeRoute>({
   "DELETE /servers/:id/migrations/:migration": { from: 24, handle: abort },
 });
 
-function forceComplete(deps: ComputeDeps, call: Call): ComputeResponse {
+function forceComplete(call: Call): ComputeResponse {
   call.body(FORCE_COMPLETE);
-  return deps.store.transaction(() => {
-    const instance = findInstance(deps, call);
+  return call.store.transaction(() => {
+    const instance = findInstance(call);
     requireAdmin(call, "os_compute_api:servers:migrations:force_complete");
     assertNotLocked(call, instance);
     requireState(instance, "force_complete", { vm: ["active"], task: ["migrating"] });
-    const migration = findMigration(deps, call, instance);
+    const migration = findMigration(call, instance);
     assertMigrationStatus(instance, migration, "force complete", ["running"]);
-    recordAction(deps, call, instance, "live_migration_force_complete");
+    recordAction(call, instance, "live_migration_force_complete");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
-    deps.bus.cast(sourceOf(migration), "live_migration_force_complete", params, call.requestId);
+    call.deps.bus.cast(sourceOf(migration), "live_migration_force_complete", params, call.requestId);
     return { status: 202 };
   });
 }
 
-function abort(deps: ComputeDeps, call: Call): ComputeResponse {
-  return deps.store.transaction(() => {
-    const instance = findInstance(deps, call);
+function abort(call: Call): ComputeResponse {
+  return call.store.transaction(() => {
+    const instance = findInstance(call);
     requireAdmin(call, "os_compute_api:servers:migrations:delete");
     assertNotLocked(call, instance);
     requireState(instance, "abort live migration", { task: ["migrating"] });
-    const migration = findMigration(deps, call, instance);
+    const migration = findMigration(call, instance);
     const waiting: readonly MigrationStatus[] = call.version >= 65 ? ["queued", "preparing"] : [];
     assertMigrationStatus(instance, migration, "abort live migration", ["running", ...waiting]);
-    recordAction(deps, call, instance, "live_migration_cancel");
+    recordAction(call, instance, "live_migration_cancel");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
-    deps.bus.cast(sourceOf(migration), "live_migration_abort", params, call.requestId);
+    call.deps.bus.cast(sourceOf(migration), "live_migration_abort", params, call.requestId);
     return { status: 202 };
   });
 }
 
 /** @throws {HttpError} 404 */
-function findMigration({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration {
+function findMigration(call: Call, { uuid }: Instance): Migration {
   const id = call.param("migration");
-  const migration = /^\d{1,15}$/.test(id) ? store.migrations.get(Number(id)) : null;
+  const migration = /^\d{1,15}$/.test(id) ? call.store.migrations.get(Number(id)) : null;
   if (migration?.instanceUuid !== uuid) {
     throw notFound(`Migration ${id} not found for instance ${uuid}`);
   }

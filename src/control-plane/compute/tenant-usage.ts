@@ -13,7 +13,6 @@ import {
   requireAdmin,
   requireReader,
 } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { INTEGER_TEXT, MULTI, querySchema } from "./api/schema-parts.js";
 import { schemas } from "./api/validate.js";
 
@@ -51,15 +50,15 @@ export const TENANT_USAGE_ROUTES = routes<ComputeRoute>({
   "GET /os-simple-tenant-usage/:id": showUsage,
 });
 
-function listUsages(deps: ComputeDeps, call: Call): ComputeResponse {
+function listUsages(call: Call): ComputeResponse {
   call.checkQuery(LIST_QUERY);
   requireAdmin(call, `${POLICY}:list`);
   const detailed = call.query.get("detailed") === "1";
-  const { usages, links } = read(deps, call, "os-simple-tenant-usage", { detailed });
+  const { usages, links } = read(call, "os-simple-tenant-usage", { detailed });
   return { body: { tenant_usages: usages, ...(links ? { tenant_usages_links: links } : {}) } };
 }
 
-function showUsage(deps: ComputeDeps, call: Call): ComputeResponse {
+function showUsage(call: Call): ComputeResponse {
   call.checkQuery(SHOW_QUERY);
   const projectId = call.param("id");
   const rule = `${POLICY}:show`;
@@ -68,7 +67,7 @@ function showUsage(deps: ComputeDeps, call: Call): ComputeResponse {
     throw denied(rule);
   }
   const path = `os-simple-tenant-usage/${projectId}`;
-  const { usages, links } = read(deps, call, path, { detailed: true, projectId });
+  const { usages, links } = read(call, path, { detailed: true, projectId });
   return { body: { tenant_usage: usages[0] ?? {}, ...(links ? { tenant_usage_links: links } : {}) } };
 }
 
@@ -80,17 +79,16 @@ interface Read {
 
 /** @throws {HttpError} 400 */
 function read(
-  { store, clock }: ComputeDeps,
   call: Call,
   path: string,
   { detailed, projectId }: { readonly detailed: boolean; readonly projectId?: string },
 ): Read {
-  const now = clock.now();
+  const now = call.deps.clock.now();
   const requestedPeriod = readPeriod(call, now);
   const paged = call.version >= 40;
   const { limit, marker }: Page = paged ? readPage(call) : { limit: MAX_UNPAGED_SERVERS, marker: undefined };
   const window = { begin: requestedPeriod.start, end: requestedPeriod.stop, limit, marker };
-  const instances = store.instances.activeWithin(projectId === undefined ? window : { ...window, projectId });
+  const instances = call.store.instances.activeWithin(projectId === undefined ? window : { ...window, projectId });
   if (instances === null) {
     throw badRequest(`Marker ${marker} could not be found.`);
   }

@@ -14,15 +14,15 @@ export const USAGE_AUDIT_ROUTES = routes<ComputeRoute>({
   "GET /os-instance_usage_audit_log/:before": showBefore,
 });
 
-async function showLast(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function showLast(call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("list"));
-  const now = isoMicroseconds(deps.clock.now()).replace("T", " ");
-  return { body: { instance_usage_audit_logs: await auditLog(deps, now) } };
+  const now = isoMicroseconds(call.deps.clock.now()).replace("T", " ");
+  return { body: { instance_usage_audit_logs: await auditLog(call.deps, now) } };
 }
 
-async function showBefore(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function showBefore(call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("show"));
-  return { body: { instance_usage_audit_log: await auditLog(deps, call.param("before")) } };
+  return { body: { instance_usage_audit_log: await auditLog(call.deps, call.param("before")) } };
 }
 
 /** Summarizes the audit records that hosts wrote for the last period completed before a time. @throws {HttpError} 400 */

@@ -4,6 +4,7 @@ import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
 import { type Query, readJson } from "../../http/request.js";
+import type { Store } from "../../store/store.js";
 import type { ComputeDeps } from "./deps.js";
 import type { SchemaValidator, SchemaVersions } from "./validate.js";
 
@@ -63,11 +64,12 @@ export class Links {
 
 export type CallOptions = Pick<
   Call,
-  "request" | "requestId" | "version" | "credentials" | "params" | "query" | "legacy"
+  "deps" | "request" | "requestId" | "version" | "credentials" | "params" | "query" | "legacy"
 > & { readonly validator: SchemaValidator };
 
 /** One request to the Compute API, after authentication and negotiation. */
 export class Call {
+  readonly deps: ComputeDeps;
   readonly request: ServiceRequest;
   readonly requestId: string;
   /** Minor of the microversion to respond with. */
@@ -81,6 +83,7 @@ export class Call {
   readonly #validator: SchemaValidator;
 
   constructor(options: CallOptions) {
+    this.deps = options.deps;
     this.request = options.request;
     this.requestId = options.requestId;
     this.version = options.version;
@@ -90,6 +93,10 @@ export class Call {
     this.legacy = options.legacy;
     this.links = new Links(options.request, options.legacy ? "v2" : "v2.1", options.credentials.projectId);
     this.#validator = options.validator;
+  }
+
+  get store(): Store {
+    return this.deps.store;
   }
 
   get isAdmin(): boolean {
@@ -145,7 +152,7 @@ export interface ComputeRoute {
   /** First and last minor microversion with this route. The others respond with 404. */
   readonly from?: number;
   readonly until?: number;
-  readonly handle: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
+  readonly handle: (call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
 
 function compareParameters([a, x]: Parameter, [b, y]: Parameter): number {

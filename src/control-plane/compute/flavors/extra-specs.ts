@@ -1,7 +1,6 @@
 import { badRequest, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { bodyOf } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
@@ -26,37 +25,37 @@ const UPDATE = schemas<Specs>([1, specs({ minProperties: 1, maxProperties: 1 })]
 const policy = (what: string): string => `os_compute_api:os-flavor-extra-specs:${what}`;
 
 export const EXTRA_SPEC_ROUTES = routes<ComputeRoute>({
-  "GET /flavors/:flavor/os-extra_specs": (deps, call) => {
+  "GET /flavors/:flavor/os-extra_specs": (call) => {
     requireReader(call, policy("index"));
-    return { body: { extra_specs: findFlavor(deps, call).extraSpecs } };
+    return { body: { extra_specs: findFlavor(call).extraSpecs } };
   },
-  "POST /flavors/:flavor/os-extra_specs": (deps, call) => {
+  "POST /flavors/:flavor/os-extra_specs": (call) => {
     const body = call.body(CREATE);
     requireAdmin(call, policy("create"));
     const added = toStringSpecs(call, body.extra_specs);
-    add(deps, call, added);
+    add(call, added);
     return { body: { extra_specs: added } };
   },
-  "GET /flavors/:flavor/os-extra_specs/:key": (deps, call) => {
+  "GET /flavors/:flavor/os-extra_specs/:key": (call) => {
     requireReader(call, policy("show"));
-    return { body: { [call.param("key")]: specValue(deps, call) } };
+    return { body: { [call.param("key")]: specValue(call) } };
   },
-  "PUT /flavors/:flavor/os-extra_specs/:key": (deps, call) => {
+  "PUT /flavors/:flavor/os-extra_specs/:key": (call) => {
     const body = call.body(UPDATE);
     requireAdmin(call, policy("update"));
     const added = toStringSpecs(call, body);
     if (!Object.hasOwn(body, call.param("key"))) {
       throw badRequest("Request body and URI mismatch");
     }
-    add(deps, call, added);
+    add(call, added);
     return { body: added };
   },
-  "DELETE /flavors/:flavor/os-extra_specs/:key": (deps, call) => {
+  "DELETE /flavors/:flavor/os-extra_specs/:key": (call) => {
     requireAdmin(call, policy("delete"));
-    specValue(deps, call);
-    const { flavorid, extraSpecs } = findFlavor(deps, call);
+    specValue(call);
+    const { flavorid, extraSpecs } = findFlavor(call);
     const rest = Object.entries(extraSpecs).filter(([key]) => key !== call.param("key"));
-    deps.store.flavors.setExtraSpecs(flavorid, Object.fromEntries(rest));
+    call.store.flavors.setExtraSpecs(flavorid, Object.fromEntries(rest));
     return { status: 200 };
   },
 });
@@ -75,13 +74,13 @@ function toStringSpecs({ version }: Call, requestedSpecs: Specs): Text {
   return stringSpecs;
 }
 
-function add(deps: ComputeDeps, call: Call, added: Text): void {
-  const { flavorid, extraSpecs } = findFlavor(deps, call);
-  deps.store.flavors.setExtraSpecs(flavorid, { ...extraSpecs, ...added });
+function add(call: Call, added: Text): void {
+  const { flavorid, extraSpecs } = findFlavor(call);
+  call.store.flavors.setExtraSpecs(flavorid, { ...extraSpecs, ...added });
 }
 
-function specValue(deps: ComputeDeps, call: Call): string {
-  const { flavorid, extraSpecs } = findFlavor(deps, call);
+function specValue(call: Call): string {
+  const { flavorid, extraSpecs } = findFlavor(call);
   const key = call.param("key");
   const value = Object.hasOwn(extraSpecs, key) ? extraSpecs[key] : undefined;
   if (value === undefined) {

@@ -11,7 +11,6 @@ import {
   requireAdmin,
   takePage,
 } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import {
   BOOLEAN,
   bodyOf,
@@ -121,15 +120,15 @@ const UPDATE = schemas<{ readonly flavor: { readonly description: string | null 
 export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
   ...routes<ComputeRoute>({
     "POST /flavors": createFlavor,
-    "GET /flavors": (deps, call) => listFlavors(deps, false, call),
-    "GET /flavors/detail": (deps, call) => listFlavors(deps, true, call),
-    "GET /flavors/:flavor": (deps, call) => ({
-      body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) },
+    "GET /flavors": (call) => listFlavors(false, call),
+    "GET /flavors/detail": (call) => listFlavors(true, call),
+    "GET /flavors/:flavor": (call) => ({
+      body: { flavor: flavorDetail(findFlavor(call), call.version, call.links) },
     }),
     "PUT /flavors/:flavor": { from: 55, handle: updateFlavor },
-    "DELETE /flavors/:flavor": (deps, call) => {
+    "DELETE /flavors/:flavor": (call) => {
       requireAdmin(call, "os_compute_api:os-flavor-manage:delete");
-      deps.store.flavors.destroy(findFlavor(deps, call).flavorid);
+      call.store.flavors.destroy(findFlavor(call).flavorid);
       return { status: 202 };
     },
   }),
@@ -138,13 +137,13 @@ export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** Handles POST /flavors. Numbers may be strings. An id that is null, absent or `auto` is generated. */
-function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
+function createFlavor(call: Call): ComputeResponse {
   const { flavor: requested } = call.body(CREATE);
   requireAdmin(call, "os_compute_api:os-flavor-manage:create");
   const id = requested.id ?? "auto";
   const isPublic = requested["os-flavor-access:is_public"];
-  const flavor = deps.store.flavors.create({
-    flavorid: id === "auto" ? deps.random.uuid() : String(id),
+  const flavor = call.store.flavors.create({
+    flavorid: id === "auto" ? call.deps.random.uuid() : String(id),
     name: requested.name,
     vcpus: Number(requested.vcpus),
     memoryMb: Number(requested.ram),
@@ -159,15 +158,15 @@ function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
 }
 
 /** Handles PUT /flavors/{id}. Only the description can change. */
-function updateFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateFlavor(call: Call): ComputeResponse {
   const { description } = call.body(UPDATE).flavor;
   requireAdmin(call, "os_compute_api:os-flavor-manage:update");
-  const flavor = deps.store.flavors.update(findFlavor(deps, call).flavorid, { description });
+  const flavor = call.store.flavors.update(findFlavor(call).flavorid, { description });
   return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
 }
 
 /** Handles GET /flavors and GET /flavors/detail. */
-function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): ComputeResponse {
+function listFlavors(detail: boolean, call: Call): ComputeResponse {
   call.checkQuery(QUERY);
   const { query, version, links } = call;
   const page = readPage(call);
@@ -175,8 +174,8 @@ function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): ComputeRes
   const minRam = readMinimum("minRam", query.get("minRam"));
   const minDisk = readMinimum("minDisk", query.get("minDisk"));
   const matchesVisibility = (flavor: Flavor): boolean =>
-    isPublic === undefined || (isPublic ? isOpenTo(deps, flavor, call.credentials.projectId) : !flavor.isPublic);
-  const matchingFlavors = deps.store.flavors
+    isPublic === undefined || (isPublic ? isOpenTo(call.deps, flavor, call.credentials.projectId) : !flavor.isPublic);
+  const matchingFlavors = call.store.flavors
     .list()
     .filter(
       (flavor) =>

@@ -78,17 +78,17 @@ export const QUOTA_ROUTES = routes<ComputeRoute>({
 });
 
 /** Returns the limits of a project or, with `user_id`, of a user in it. */
-function showSet(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { project, user } = readTarget(deps, call, "show");
-  return setOf(project, only(listQuotaResources(call.version), limitsOf(deps, project, user)));
+function showSet(call: Call): ComputeResponse {
+  const { project, user } = readTarget(call, "show");
+  return setOf(project, only(listQuotaResources(call.version), limitsOf(call.deps, project, user)));
 }
 
 /** Returns limits with their usage. Reservations do not exist here, so they are 0. */
-function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { project, user } = readTarget(deps, call, "detail");
-  const limits = limitsOf(deps, project, user);
-  const inUse = createUsageReader(deps, project, user);
-  const reserved = deps.quota.enforced ? 0 : UNLIMITED;
+function showDetail(call: Call): ComputeResponse {
+  const { project, user } = readTarget(call, "detail");
+  const limits = limitsOf(call.deps, project, user);
+  const inUse = createUsageReader(call.deps, project, user);
+  const reserved = call.deps.quota.enforced ? 0 : UNLIMITED;
   const details = listQuotaResources(call.version).map((name) => [
     name,
     { in_use: inUse(name), limit: limits[name] ?? UNLIMITED, reserved },
@@ -97,54 +97,50 @@ function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
 }
 
 /** Returns the limits of a project without explicit quotas. Every authenticated user may read them. */
-function showDefaults(deps: ComputeDeps, call: Call): ComputeResponse {
+function showDefaults(call: Call): ComputeResponse {
   const project = call.param("project");
-  requireProject(deps, project);
-  return setOf(project, only(listQuotaResources(call.version), defaultLimits(deps)));
+  requireProject(call.deps, project);
+  return setOf(project, only(listQuotaResources(call.version), defaultLimits(call.deps)));
 }
 
 /**
  * Sets all limits in the body, or none. Without `force`, a limit must not be below the usage or the sum of the users'
  * limits.
  */
-function updateSet(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateSet(call: Call): ComputeResponse {
   const { force, ...limits } = call.body(UPDATE_SET).quota_set;
   call.checkQuery(SET_QUERY);
   requireAdmin(call, quotaSetPolicy("update"));
   const project = call.param("project");
-  requireProject(deps, project);
+  requireProject(call.deps, project);
   if ("networks" in limits) {
     throw badRequest("The networks quota has been removed");
   }
   const user = userOf(call);
-  const { store } = deps;
+  const { store } = call;
   const quotaSet = store.transaction(() => {
     for (const [name, text] of Object.entries(limits)) {
       const limit = Number(text);
       if (!isTrue(force)) {
-        assertLimitInRange(deps, project, user, name as Resource, limit);
+        assertLimitInRange(call.deps, project, user, name as Resource, limit);
       }
-      if (deps.quota.enforced) {
+      if (call.deps.quota.enforced) {
         store.quotas.setLimit(project, PER_PROJECT.includes(name) ? null : user, name, limit);
       }
     }
-    return only(listQuotaResources(call.version), limitsOf(deps, project, user));
+    return only(listQuotaResources(call.version), limitsOf(call.deps, project, user));
   });
   return { body: { quota_set: quotaSet } };
 }
 
-function deleteSet({ store }: ComputeDeps, call: Call): ComputeResponse {
+function deleteSet(call: Call): ComputeResponse {
   call.checkQuery(SET_QUERY);
   requireAdmin(call, quotaSetPolicy("delete"));
-  store.quotas.destroy(call.param("project"), userOf(call));
+  call.store.quotas.destroy(call.param("project"), userOf(call));
   return { status: 202 };
 }
 
-function readTarget(
-  deps: ComputeDeps,
-  call: Call,
-  rule: string,
-): { readonly project: string; readonly user: string | null } {
+function readTarget(call: Call, rule: string): { readonly project: string; readonly user: string | null } {
   call.checkQuery(SET_QUERY);
   const project = call.param("project");
   const { projectId, roles } = call.credentials;
@@ -152,7 +148,7 @@ function readTarget(
   if (!(call.isAdmin || reads)) {
     throw denied(quotaSetPolicy(rule));
   }
-  requireProject(deps, project);
+  requireProject(call.deps, project);
   return { project, user: userOf(call) };
 }
 
@@ -192,30 +188,30 @@ function assertLimitInRange(
   }
 }
 
-function showClass(deps: ComputeDeps, call: Call): ComputeResponse {
+function showClass(call: Call): ComputeResponse {
   requireAdmin(call, quotaClassPolicy("show"));
   const name = call.param("name");
   return {
-    body: { quota_class_set: { id: name, ...only(listClassResources(call.version), classLimits(deps, name)) } },
+    body: { quota_class_set: { id: name, ...only(listClassResources(call.version), classLimits(call.deps, name)) } },
   };
 }
 
 /** Updates a class. Projects without explicit quotas have the limits of the class `default`. */
-function updateClass(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateClass(call: Call): ComputeResponse {
   const { quota_class_set: limits } = call.body(UPDATE_CLASS);
   requireAdmin(call, quotaClassPolicy("update"));
   const name = call.param("name");
-  const { store } = deps;
+  const { store } = call;
   store.transaction(() => {
     for (const [resource, limit] of Object.entries(limits)) {
       store.quotas.setClassLimit(name, resource, Number(limit));
     }
   });
-  return { body: { quota_class_set: only(listClassResources(call.version), classLimits(deps, name)) } };
+  return { body: { quota_class_set: only(listClassResources(call.version), classLimits(call.deps, name)) } };
 }
 
 /** Returns the caller's limits. `tenant_id` is for administrators only, even for their own project. */
-function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
+function showLimits(call: Call): ComputeResponse {
   const { version, query, credentials } = call;
   call.checkQuery(LIMITS_QUERY);
   const other = query.get("tenant_id");
@@ -224,8 +220,8 @@ function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
   }
   const project = other ?? credentials.projectId ?? "";
   const resources = listQuotaResources(version);
-  const most = limitsOf(deps, project, null);
-  const inUse = createUsageReader(deps, project, null);
+  const most = limitsOf(call.deps, project, null);
+  const inUse = createUsageReader(call.deps, project, null);
   const names = resources.flatMap((resource) =>
     (LIMITS[resource] ?? []).map((name) => [name, most[resource] ?? UNLIMITED] as const),
   );

@@ -23,11 +23,7 @@ const REQUESTED = "compute:servers:create:requested_destination";
  * and `hypervisor_hostname`.
  * @throws {HttpError} 400, 403
  */
-export function readDestination(
-  deps: Pick<ComputeDeps, "store" | "logger">,
-  call: Call,
-  server: CreateBody["server"],
-): Destination {
+export function readDestination(call: Call, server: CreateBody["server"]): Destination {
   const { zone, host, node } = parseZone(server.availability_zone);
   const { host: requestedHost, hypervisor_hostname: requestedNode } = server;
   if (host || node) {
@@ -40,13 +36,13 @@ export function readDestination(
         "One mechanism with host and/or hypervisor_hostname and another mechanism with zone:host:node are mutually exclusive.",
       );
     }
-    requireComputeNode(deps, requestedHost, requestedNode);
+    requireComputeNode(call.deps, requestedHost, requestedNode);
   }
   if (zone !== null && !host && !node) {
-    requireZone(deps, zone);
+    requireZone(call.deps, zone);
   }
   return {
-    availabilityZone: host || node ? zoneOfForced(deps, zone, host) : zone,
+    availabilityZone: host || node ? zoneOfForced(call.deps, zone, host) : zone,
     ...optional("forcedHost", host),
     ...optional("forcedNode", node),
     ...optional("requestedHost", requestedHost),

@@ -76,7 +76,7 @@ const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
  * @param rule the policy for listing servers of all projects
  * @throws {HttpError} 400, 403
  */
-export function readFilters(call: Call, store: Store, rule: string): ServerFilters {
+export function readFilters(call: Call, rule: string): ServerFilters {
   const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
   const get = (name: string): string | undefined =>
     call.isAdmin || allowed.has(name) ? call.query.get(name) : undefined;
@@ -93,7 +93,7 @@ export function readFilters(call: Call, store: Store, rule: string): ServerFilte
   };
   const predicates = Object.entries(PREDICATES).flatMap(([name, predicate]) => {
     const value = get(name);
-    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value, store)];
+    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value, call.store)];
   });
   const name = get("name") ?? get("display_name");
   return {

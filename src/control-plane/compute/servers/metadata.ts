@@ -12,21 +12,21 @@ const STATES: AllowedStates = { vm: ["active", "paused", "suspended", "stopped"]
 
 export const METADATA_ROUTES = metadataRoutes({
   prefix: "/servers/:id/metadata",
-  read: (deps, call, rule) => {
+  read: (call, rule) => {
     requireReader(call, policy(rule));
-    return findServer(deps, call).instance.metadata;
+    return findServer(call).instance.metadata;
   },
-  save: (deps, call, rule, change) => {
+  save: (call, rule, change) => {
     requireMember(call, policy(rule));
-    return deps.store.transaction(() => {
-      const { instance } = findServer(deps, call);
+    return call.store.transaction(() => {
+      const { instance } = findServer(call);
       const metadata = change(instance.metadata);
       assertNotLocked(call, instance);
       requireState(instance, rule === "delete" ? "delete metadata" : "update metadata", STATES);
       if (rule !== "delete") {
-        assertMetadataQuota(deps, call, metadata);
+        assertMetadataQuota(call, metadata);
       }
-      return deps.store.instances.save(instance.uuid, { metadata }).metadata;
+      return call.store.instances.save(instance.uuid, { metadata }).metadata;
     });
   },
   missing: () => notFound("Metadata item was not found"),

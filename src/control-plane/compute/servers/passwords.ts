@@ -22,28 +22,28 @@ const SCHEMA = schemas<ChangePasswordBody>([1, bodyOf("changePassword", bodyOf("
 export const changePassword: ServerAction = {
   name: "changePassword",
   schema: SCHEMA,
-  ask: async (deps, call) => {
+  ask: async (call) => {
     const { adminPass: newPass } = call.body(SCHEMA).changePassword;
     const { requestId } = call;
-    const { uuid, host } = deps.store.transaction(() => {
-      const instance = findInstance(deps, call);
+    const { uuid, host } = call.store.transaction(() => {
+      const instance = findInstance(call);
       requireMember(call, "os_compute_api:os-admin-password");
       assertNotLocked(call, instance);
       requireState(instance, "changePassword", { vm: ["active"] });
       const host = requireHost(instance);
-      begin(deps, call, instance, { taskState: "updating_password" }, "changePassword");
+      begin(call, instance, { taskState: "updating_password" }, "changePassword");
       return { uuid: instance.uuid, host };
     });
     try {
       const params = { instanceUuid: uuid, requestId, newPass };
-      await askAgent(deps, call, host, "set_admin_password", params, "changePassword");
+      await askAgent(call, host, "set_admin_password", params, "changePassword");
     } catch (error) {
       throw error instanceof HttpError && error.status === 501
         ? new HttpError(501, "Unable to set password on instance")
         : error;
     } finally {
       // The agent may not have received the message, or not have ended the task.
-      endTask(deps, uuid, requestId);
+      endTask(call.deps, uuid, requestId);
     }
     return { status: 202 };
   },
@@ -76,21 +76,22 @@ const policy = (what: string): string => `os_compute_api:os-server-password:${wh
 const PIECES = ["password_0", "password_1", "password_2", "password_3"];
 
 export const PASSWORD_ROUTES = routes<ComputeRoute>({
-  "GET /servers/:id/os-server-password": (deps, call) => {
-    const { systemMetadata } = findServer(deps, call).instance;
+  "GET /servers/:id/os-server-password": (call) => {
+    const { systemMetadata } = findServer(call).instance;
     requireReader(call, policy("show"));
     return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
   },
-  "DELETE /servers/:id/os-server-password": (deps, call) => {
-    clear(deps, call);
+  "DELETE /servers/:id/os-server-password": (call) => {
+    clear(call);
     return { status: 204 };
   },
 });
 
 /** Removes the stored password. The password in the guest does not change. */
-function clear({ store }: ComputeDeps, call: Call): void {
+function clear(call: Call): void {
+  const { store } = call;
   store.transaction(() => {
-    const { instance, building } = findServer({ store }, call);
+    const { instance, building } = findServer(call);
     requireMember(call, policy("clear"));
     const { uuid, systemMetadata } = instance;
     if (!building && PIECES.some((piece) => piece in systemMetadata)) {

@@ -1,7 +1,6 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { bodyOf, object } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
@@ -29,12 +28,12 @@ const CREATE = schemas<RemoteConsoleBody>(
 export const REMOTE_CONSOLE_ROUTES = routes<ComputeRoute>({
   "POST /servers/:id/remote-consoles": {
     from: 6,
-    handle: (deps, call) => {
+    handle: (call) => {
       const { protocol, type } = call.body(CREATE).remote_console;
-      return rejectConsole(deps, call, `get_${protocol}_console`, type);
+      return rejectConsole(call, `get_${protocol}_console`, type);
     },
   },
-  "GET /os-console-auth-tokens/:token": (_deps, call) => {
+  "GET /os-console-auth-tokens/:token": (call) => {
     requireAdmin(call, "os_compute_api:os-console-auth-tokens");
     throw notFound("Token not found");
   },
@@ -57,7 +56,7 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
     name,
     until: 5,
     schema,
-    run: (deps, call) => rejectConsole(deps, call, verb, call.body(schema)[name]?.type ?? ""),
+    run: (call) => rejectConsole(call, verb, call.body(schema)[name]?.type ?? ""),
   };
 }
 
@@ -65,8 +64,8 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
  * Rejects the request as a Nova without consoles does: guests have none that a network could reach. @throws {HttpError}
  * 400, 404, 409
  */
-function rejectConsole(deps: ComputeDeps, call: Call, verb: string, type: string): ComputeResponse {
-  const { instance } = findServer(deps, call);
+function rejectConsole(call: Call, verb: string, type: string): ComputeResponse {
+  const { instance } = findServer(call);
   requireMember(call, POLICY);
   requireHost(instance);
   const { uuid, taskState } = instance;

@@ -1,6 +1,5 @@
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { bodyOf, DESCRIPTION, HOSTNAME, NAME, object, SHORT_HOSTNAME } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { runAction } from "./actions/run-action.js";
@@ -21,8 +20,8 @@ import { TAG_ROUTES } from "./tags.js";
 
 /** Servers have no volumes here, but clients request the list. */
 const ATTACHMENT_ROUTES = routes<ComputeRoute>({
-  "GET /servers/:id/os-volume_attachments": (deps, call) => {
-    findServer(deps, call);
+  "GET /servers/:id/os-volume_attachments": (call) => {
+    findServer(call);
     requireReader(call, "os_compute_api:os-volumes-attachments:index");
     return { body: { volumeAttachments: [] } };
   },
@@ -50,16 +49,16 @@ const UPDATE = schemas<UpdateBody>(
 export const SERVER_ROUTES: readonly ComputeRoute[] = [
   ...routes<ComputeRoute>({
     "POST /servers": createServer,
-    "GET /servers": (deps, call) => listServers(deps, false, call),
-    "GET /servers/detail": (deps, call) => listServers(deps, true, call),
-    "GET /servers/:id": (deps, call) => {
+    "GET /servers": (call) => listServers(false, call),
+    "GET /servers/detail": (call) => listServers(true, call),
+    "GET /servers/:id": (call) => {
       requireReader(call, "os_compute_api:servers:show");
-      return { body: { server: new ServerView(deps, call).detail(findServer(deps, call)) } };
+      return { body: { server: new ServerView(call).detail(findServer(call)) } };
     },
     "GET /servers/:id/topology": {
       from: 78,
-      handle: (deps, call) => {
-        findServer(deps, call);
+      handle: (call) => {
+        findServer(call);
         requireReader(call, "compute:server:topology:index");
         // No host has a NUMA topology here, so a server has none. Administrators would see the host's part of it.
         return { body: { nodes: [], pagesize_kb: null } };
@@ -84,18 +83,18 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
  * Handles PUT /servers/{id}: name, description, access addresses and, since 2.90, host name. Works for build requests
  * as well.
  */
-function updateServer(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateServer(call: Call): ComputeResponse {
   const { name, description, hostname, ...userAttributes } = call.body(UPDATE).server;
   requireMember(call, "os_compute_api:servers:update");
-  const { instance: found, building } = findServer(deps, call);
+  const { instance: found, building } = findServer(call);
   const changes = {
     ...(name === undefined ? {} : { displayName: name }),
     ...(description === undefined ? {} : { displayDescription: description }),
     ...(hostname === undefined ? {} : { hostname }),
     ...wishedChanges(userAttributes),
   };
-  const { instances, requests } = deps.store;
+  const { instances, requests } = call.store;
   const instance = building ? requests.saveBuilding(found, changes) : instances.save(found.uuid, changes);
-  const view = new ServerView(deps, call).detail({ instance, building });
+  const view = new ServerView(call).detail({ instance, building });
   return { body: { server: call.version >= 75 ? view : toViewBefore75(view) } };
 }

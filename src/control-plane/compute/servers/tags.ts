@@ -3,7 +3,6 @@ import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { bodyOf, TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
@@ -35,18 +34,17 @@ const STATES: readonly VmState[] = ["active", "paused", "suspended", "stopped"];
  * @throws {HttpError} 409
  */
 function save(
-  deps: ComputeDeps,
   call: Call,
   rule: keyof typeof CHANGES,
   change: (tags: readonly string[]) => readonly string[],
 ): readonly string[] {
   requireMember(call, policy(rule));
-  return deps.store.transaction(() => {
-    const { uuid, tags, vmState } = findServer(deps, call).instance;
+  return call.store.transaction(() => {
+    const { uuid, tags, vmState } = findServer(call).instance;
     if (!STATES.includes(vmState)) {
       throw conflict(`Cannot '${CHANGES[rule]}' instance ${call.param("id")} while it is in vm_state ${vmState}`);
     }
-    return deps.store.instances.save(uuid, { tags: [...new Set(change(tags))].sort() }).tags;
+    return call.store.instances.save(uuid, { tags: [...new Set(change(tags))].sort() }).tags;
   });
 }
 
@@ -64,29 +62,29 @@ function checkTag(tag: string): void {
 
 export const TAG_ROUTES = routes<ComputeRoute>(
   {
-    "GET /servers/:id/tags": (deps, call) => {
+    "GET /servers/:id/tags": (call) => {
       requireReader(call, policy("index"));
-      return { body: { tags: findServer(deps, call).instance.tags } };
+      return { body: { tags: findServer(call).instance.tags } };
     },
-    "PUT /servers/:id/tags": (deps, call) => {
+    "PUT /servers/:id/tags": (call) => {
       const { tags } = call.body(ALL);
-      return { body: { tags: save(deps, call, "update_all", () => tags) } };
+      return { body: { tags: save(call, "update_all", () => tags) } };
     },
-    "DELETE /servers/:id/tags": (deps, call) => {
-      save(deps, call, "delete_all", () => []);
+    "DELETE /servers/:id/tags": (call) => {
+      save(call, "delete_all", () => []);
       return { status: 204 };
     },
-    "GET /servers/:id/tags/:tag": (deps, call) => {
+    "GET /servers/:id/tags/:tag": (call) => {
       requireReader(call, policy("show"));
-      if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) {
+      if (!findServer(call).instance.tags.includes(call.param("tag"))) {
         throw notFound(`Server ${call.param("id")} has no tag '${call.param("tag")}'`);
       }
       return { status: 204 };
     },
-    "PUT /servers/:id/tags/:tag": (deps, call) => {
+    "PUT /servers/:id/tags/:tag": (call) => {
       const tag = call.param("tag");
       let known = false;
-      save(deps, call, "update", (tags) => {
+      save(call, "update", (tags) => {
         checkTag(tag);
         known = tags.includes(tag);
         if (tags.length >= MAX_TAGS) {
@@ -97,8 +95,8 @@ export const TAG_ROUTES = routes<ComputeRoute>(
       const location = call.links.self(`servers/${call.param("id")}/tags/${encodeURIComponent(tag)}`);
       return known ? { status: 204 } : { status: 201, headers: { location } };
     },
-    "DELETE /servers/:id/tags/:tag": (deps, call) => {
-      save(deps, call, "delete", (tags) => {
+    "DELETE /servers/:id/tags/:tag": (call) => {
+      save(call, "delete", (tags) => {
         if (!tags.includes(call.param("tag"))) {
           throw notFound(`Instance ${call.param("id")} has no tag '${call.param("tag")}'`);
         }

@@ -31,10 +31,10 @@ export const lock = instanceAction({
   schema: LOCK,
   policy: "os_compute_api:os-lock-server:lock",
   allowsLocked: true,
-  run: (deps, call, instance, body) => {
+  run: (call, instance, body) => {
     const reason = call.version >= 73 && isObject(body.lock) ? body.lock.locked_reason : undefined;
-    recordAction(deps, call, instance, "lock");
-    deps.store.instances.save(instance.uuid, {
+    recordAction(call, instance, "lock");
+    call.store.instances.save(instance.uuid, {
       locked: true,
       lockedReason: typeof reason === "string" ? reason : null,
     });
@@ -45,9 +45,9 @@ export const unlock = instanceAction({
   name: "unlock",
   policy: "os_compute_api:os-lock-server:unlock",
   allowsLocked: true,
-  run: (deps, call, instance) => {
-    recordAction(deps, call, instance, "unlock");
-    deps.store.instances.save(instance.uuid, { locked: false, lockedReason: null });
+  run: (call, instance) => {
+    recordAction(call, instance, "unlock");
+    call.store.instances.save(instance.uuid, { locked: false, lockedReason: null });
   },
 });
 
@@ -63,12 +63,12 @@ const RESET_STATE = schemas<ResetStateBody>([
 export const resetState: ServerAction = {
   name: "os-resetState",
   schema: RESET_STATE,
-  run: (deps, call) => {
+  run: (call) => {
     const { state } = call.body(RESET_STATE)["os-resetState"];
     requireAdmin(call, "os_compute_api:os-admin-actions:reset_state");
-    const instance = findInstance(deps, call);
-    recordAction(deps, call, instance, "resetState");
-    deps.store.instances.save(instance.uuid, { vmState: state, taskState: null });
+    const instance = findInstance(call);
+    recordAction(call, instance, "resetState");
+    call.store.instances.save(instance.uuid, { vmState: state, taskState: null });
     return { status: 202 };
   },
 };
@@ -87,7 +87,7 @@ export const injectNetworkInfo = instanceAction({
   name: "injectNetworkInfo",
   policy: "os_compute_api:os-admin-actions:inject_network_info",
   require: requireAdmin,
-  run: (_deps, _call, instance) => {
+  run: (_call, instance) => {
     requireHost(instance);
   },
 });
@@ -103,10 +103,10 @@ export const triggerCrashDump = instanceAction({
   from: 17,
   schema: CRASH_DUMP,
   policy: "os_compute_api:servers:trigger_crash_dump",
-  run: (deps, call, instance) => {
+  run: (call, instance) => {
     requireHost(instance);
     requireState(instance, "trigger_crash_dump", { vm: ["active", "paused", "rescued", "resized", "error"] });
-    recordAction(deps, call, instance, "trigger_crash_dump");
-    endAction(deps, call, instance, "compute_trigger_crash_dump");
+    recordAction(call, instance, "trigger_crash_dump");
+    endAction(call, instance, "compute_trigger_crash_dump");
   },
 });

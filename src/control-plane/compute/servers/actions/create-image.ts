@@ -1,7 +1,6 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest } from "../../../http/http-error.js";
 import type { Call } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { bodyOf, METADATA, NAME, NON_NEGATIVE_INTEGER, object } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";
@@ -34,14 +33,14 @@ export const createImage = instanceAction({
   policy: "os_compute_api:servers:create_image",
   allowsLocked: true,
   states: SNAPSHOT_STATES,
-  run: (deps, call, instance, { createImage: { name, metadata } }) => {
+  run: (call, instance, { createImage: { name, metadata } }) => {
     if (instance.imageRef === "") {
       throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
     }
-    assertImageMetadataQuota(deps, call, metadata);
+    assertImageMetadataQuota(call, metadata);
     const host = requireHost(instance);
-    const imageId = deps.images.addSnapshot(instance, name, metadata);
-    askForSnapshot(deps, call, instance, { host, imageId, action: "createImage" });
+    const imageId = call.deps.images.addSnapshot(instance, name, metadata);
+    askForSnapshot(call, instance, { host, imageId, action: "createImage" });
     const root = call.links.unscoped("").replace(/\/compute\/.*$/, "");
     return call.version >= 45
       ? { status: 202, body: { image_id: imageId } }
@@ -51,14 +50,13 @@ export const createImage = instanceAction({
 
 /** Has the server's host upload the server's disk to an image. */
 function askForSnapshot(
-  deps: ComputeDeps,
   call: Call,
   instance: Instance,
   { host, imageId, action }: { readonly host: string; readonly imageId: string; readonly action: string },
 ): void {
   const { requestId } = call;
-  begin(deps, call, instance, { taskState: "image_snapshot_pending" }, action);
-  deps.bus.cast(host, "snapshot_instance", { instanceUuid: instance.uuid, imageId, requestId }, requestId);
+  begin(call, instance, { taskState: "image_snapshot_pending" }, action);
+  call.deps.bus.cast(host, "snapshot_instance", { instanceUuid: instance.uuid, imageId, requestId }, requestId);
 }
 
 interface CreateBackupBody {
@@ -95,8 +93,8 @@ export const createBackup = instanceAction({
   schema: CREATE_BACKUP,
   policy: "os_compute_api:os-create-backup",
   allowsLocked: true,
-  run: (deps, call, instance, { createBackup: { name, backup_type: type, rotation, metadata } }) => {
-    assertImageMetadataQuota(deps, call, metadata);
+  run: (call, instance, { createBackup: { name, backup_type: type, rotation, metadata } }) => {
+    assertImageMetadataQuota(call, metadata);
     requireState(instance, "createBackup", SNAPSHOT_STATES);
     if (instance.imageRef === "") {
       throw badRequest("Backup is not supported for volume-backed instances.");
@@ -104,13 +102,13 @@ export const createBackup = instanceAction({
     const host = requireHost(instance);
     const keep = Math.min(Number(rotation), Number.MAX_SAFE_INTEGER);
     if (keep === 0) {
-      recordAction(deps, call, instance, "createBackup");
-      deps.images.removeBackups(instance, type);
-      endAction(deps, call, instance, "compute_backup_instance");
-      return { status: 202, ...(call.version >= 45 ? { body: { image_id: deps.random.uuid() } } : {}) };
+      recordAction(call, instance, "createBackup");
+      call.deps.images.removeBackups(instance, type);
+      endAction(call, instance, "compute_backup_instance");
+      return { status: 202, ...(call.version >= 45 ? { body: { image_id: call.deps.random.uuid() } } : {}) };
     }
-    const imageId = deps.images.addBackup(instance, name, { type, keep, metadata });
-    askForSnapshot(deps, call, instance, { host, imageId, action: "createBackup" });
+    const imageId = call.deps.images.addBackup(instance, name, { type, keep, metadata });
+    askForSnapshot(call, instance, { host, imageId, action: "createBackup" });
     return call.version >= 45
       ? { status: 202, body: { image_id: imageId } }
       : { status: 202, headers: { location: call.links.unscoped(`images/${imageId}`) } };

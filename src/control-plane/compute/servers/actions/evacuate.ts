@@ -40,8 +40,8 @@ export const evacuate = instanceAction({
   policy: "os_compute_api:os-evacuate",
   require: requireAdmin,
   allowsLocked: true,
-  run: (deps, call, instance, { evacuate: requested }) => {
-    const { store } = deps;
+  run: (call, instance, { evacuate: requested }) => {
+    const { store } = call;
     const { host = null } = requested;
     const forced = isTrue(requested.force);
     const shared = call.version < 14 ? isTrue(requested.onSharedStorage) : null;
@@ -62,7 +62,7 @@ export const evacuate = instanceAction({
       throw new HttpError(409, `Instance ${instance.uuid} is not ready`);
     }
     const source = store.services.getByHost(instance.host, "nova-compute");
-    if (source && isUp(deps, source)) {
+    if (source && isUp(call.deps, source)) {
       throw badRequest(`Compute service of ${instance.host} is still in use.`);
     }
     store.instances.save(instance.uuid, {
@@ -70,7 +70,7 @@ export const evacuate = instanceAction({
       taskRequestId: call.requestId,
       ...markInterruptedRebuild(instance, interruptsRebuild(store, instance) ? call.requestId : null),
     });
-    recordAction(deps, call, instance, "evacuate");
+    recordAction(call, instance, "evacuate");
     const migration = store.migrations.create({
       instanceUuid: instance.uuid,
       migrationType: "evacuation",
@@ -96,7 +96,7 @@ export const evacuate = instanceAction({
     if (call.version >= 14) {
       return { status: 200 };
     }
-    const password = requested.adminPass ?? (shared ? null : generatePassword(deps.random));
+    const password = requested.adminPass ?? (shared ? null : generatePassword(call.deps.random));
     return { status: 200, body: { adminPass: password } };
   },
 });

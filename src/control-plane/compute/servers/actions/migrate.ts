@@ -2,7 +2,6 @@ import { InstanceInvalidState, isUnsuitableHost, messageOf } from "../../../cond
 import { badRequest, conflict } from "../../../http/http-error.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
@@ -25,25 +24,25 @@ const MIGRATE = schemas<MigrateBody>(
 export const migrate: ServerAction = {
   name: "migrate",
   schema: MIGRATE,
-  run: (deps, call) => {
+  run: (call) => {
     const body = call.body(MIGRATE);
     const host = (call.version >= 56 ? body.migrate?.host : undefined) ?? null;
-    const { store } = deps;
-    const instance = findInstance(deps, call);
+    const { store } = call;
+    const instance = findInstance(call);
     requireAdmin(
       call,
       host === null ? "os_compute_api:os-migrate-server:migrate" : "os_compute_api:os-migrate-server:migrate:host",
     );
     assertNotLocked(call, instance);
     requireState(instance, "migrate", { vm: ["active", "stopped"] });
-    const source = requireAgent(deps, instance);
+    const source = requireAgent(call.deps, instance);
     if (host === source) {
       throw badRequest("Cannot migrate to the host where the server exists.");
     }
     if (host !== null && store.computeNodes.byHost(host).length === 0) {
       throw badRequest(`Compute host ${host} could not be found.`);
     }
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "migrate");
+    begin(call, instance, { taskState: "resize_prep", progress: 0 }, "migrate");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,
@@ -97,20 +96,20 @@ const FIRST_ASYNCHRONOUS = 34;
 export const liveMigrate: ServerAction = {
   name: "os-migrateLive",
   schema: LIVE_MIGRATE,
-  ask: (deps, call) => {
-    const task = deps.store.transaction(() => storeTask(deps, call));
-    const ended = call.version < FIRST_ASYNCHRONOUS ? deps.taskEnded(task.id) : undefined;
-    deps.wake();
+  ask: (call) => {
+    const task = call.store.transaction(() => storeTask(call));
+    const ended = call.version < FIRST_ASYNCHRONOUS ? call.deps.taskEnded(task.id) : undefined;
+    call.deps.wake();
     return ended?.then((failure) => toResponse(task, failure)) ?? ACCEPTED;
   },
 };
 
 const ACCEPTED = { status: 202 } as const;
 
-function storeTask(deps: ComputeDeps, call: Call): StoredTask {
-  const { store } = deps;
+function storeTask(call: Call): StoredTask {
+  const { store } = call;
   const requested = call.body(LIVE_MIGRATE)["os-migrateLive"];
-  const instance = findInstance(deps, call);
+  const instance = findInstance(call);
   requireAdmin(call, "os_compute_api:os-migrate-server:migrate_live");
   const { host } = requested;
   if (isTrue(requested.force) && host === null) {
@@ -121,7 +120,7 @@ function storeTask(deps: ComputeDeps, call: Call): StoredTask {
   if (host !== null && store.computeNodes.byHost(host).length === 0) {
     throw badRequest(`Compute host ${host} could not be found.`);
   }
-  begin(deps, call, instance, { taskState: "migrating" }, "live-migration");
+  begin(call, instance, { taskState: "migrating" }, "live-migration");
   return store.tasks.add({
     kind: "live_migrate_instance",
     instanceUuid: instance.uuid,

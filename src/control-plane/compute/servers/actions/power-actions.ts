@@ -51,13 +51,13 @@ export const reboot = instanceAction({
   name: "reboot",
   schema: SCHEMA,
   policy: "os_compute_api:servers:reboot",
-  run: (deps, call, instance, { reboot: requested }) => {
+  run: (call, instance, { reboot: requested }) => {
     const type = requested.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
     requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
     const host = requireHost(instance);
     const { requestId } = call;
-    begin(deps, call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
-    deps.bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId }, requestId);
+    begin(call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
+    call.deps.bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId }, requestId);
   },
 });
 

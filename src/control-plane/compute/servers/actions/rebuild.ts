@@ -10,7 +10,6 @@ import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in
 import { badRequest } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
 import { type Call, requireMember } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
@@ -87,30 +86,30 @@ const SCHEMA = schemas<RebuildBody>(
 export const rebuild: ServerAction = {
   name: "rebuild",
   schema: SCHEMA,
-  run: (deps, call) => {
+  run: (call) => {
     const { rebuild: requested } = call.body(SCHEMA);
-    const { store, bus, random } = deps;
-    const instance = findInstance(deps, call);
+    const { store, bus, random } = call.deps;
+    const instance = findInstance(call);
     requireMember(call, "os_compute_api:servers:rebuild");
     assertNoCertificates(requested.trusted_image_certificates);
     assertNotLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
-    assertMetadataQuota(deps, call, requested.metadata);
-    assertFileQuota(deps, call, requested.personality);
+    assertMetadataQuota(call, requested.metadata);
+    assertFileQuota(call, requested.personality);
     const host = requireHost(instance);
-    const properties = imageToUse(deps, call, requested.imageRef, "Cannot find image for rebuild", instance.flavor);
+    const properties = imageToUse(call, requested.imageRef, "Cannot find image for rebuild", instance.flavor);
     validateRequestedSpecs(instance.flavor, properties);
     assertSameCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);
     const requestedChanges = {
       ...changes(requested),
       ...diskConfigWith(properties, requested, requested.imageRef),
-      ...(requested.key_name === undefined ? {} : chosenKey(deps, instance.userId, requested.key_name)),
+      ...(requested.key_name === undefined ? {} : chosenKey(call.deps, instance.userId, requested.key_name)),
     };
     // The requested image is saved even if the rebuild fails: an evacuation that replaces the rebuild must use it.
     const { imageRef } = requested;
     const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
-    begin(deps, call, instance, begun, "rebuild");
+    begin(call, instance, begun, "rebuild");
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
       store.requests.saveSpec({ ...spec, imageRef });
@@ -131,16 +130,16 @@ export const rebuild: ServerAction = {
       status: 202,
       headers: { location: call.links.self(`servers/${instance.uuid}`) },
       body: {
-        server: { ...toRebuildView(deps, call, updated), adminPass: requested.adminPass ?? generatePassword(random) },
+        server: { ...toRebuildView(call, updated), adminPass: requested.adminPass ?? generatePassword(random) },
       },
     };
   },
 };
 
-function toRebuildView(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
+function toRebuildView(call: Call, instance: Instance): { readonly [key: string]: Json } {
   const { version } = call;
   // User data has a separate property here, which every user may read.
-  const { "OS-EXT-SRV-ATTR:user_data": _userData, ...server } = new ServerView(deps, call).detail({
+  const { "OS-EXT-SRV-ATTR:user_data": _userData, ...server } = new ServerView(call).detail({
     instance,
     building: false,
   });

@@ -21,21 +21,21 @@ export const rescue = instanceAction({
   schema: SCHEMA,
   policy: "os_compute_api:os-rescue",
   states: { vm: ["active", "stopped", "error"] },
-  run: (deps, call, instance, { rescue: requested }) => {
+  run: (call, instance, { rescue: requested }) => {
     const host = requireHost(instance);
     const image = requested?.rescue_image_ref;
     if (image !== undefined) {
-      imageToUse(deps, call, image, `Requested rescue image '${image}' is not supported`);
+      imageToUse(call, image, `Requested rescue image '${image}' is not supported`);
     }
-    begin(deps, call, instance, { taskState: "rescuing" }, "rescue");
+    begin(call, instance, { taskState: "rescuing" }, "rescue");
     const { requestId } = call;
     const params = {
       instanceUuid: instance.uuid,
       requestId,
       ...(image === undefined ? {} : { rescueImageRef: image }),
     };
-    deps.bus.cast(host, "rescue_instance", params, requestId);
-    return { status: 200, body: { adminPass: requested?.adminPass ?? generatePassword(deps.random) } };
+    call.deps.bus.cast(host, "rescue_instance", params, requestId);
+    return { status: 200, body: { adminPass: requested?.adminPass ?? generatePassword(call.deps.random) } };
   },
 });
 

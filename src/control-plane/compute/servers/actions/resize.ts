@@ -34,16 +34,16 @@ export const resize = instanceAction({
   schema: SCHEMA,
   policy: "os_compute_api:servers:resize",
   states: { vm: ["active", "stopped"] },
-  run: (deps, call, instance, { resize: requested }) => {
-    const { store } = deps;
-    requireAgent(deps, instance);
+  run: (call, instance, { resize: requested }) => {
+    const { store } = call;
+    requireAgent(call.deps, instance);
     // Links are accepted as well, as in all requests that name a flavor.
     const flavorid = String(requested.flavorRef).replace(/^.*\//, "");
     const flavor = store.flavors.getByFlavorid(flavorid);
     const same = flavor?.id === instance.flavor.id;
     // Nova looks up the flavor as an administrator, so that private flavors of other projects can be used. Here they
     // cannot.
-    const open = flavor !== null && (call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId));
+    const open = flavor !== null && (call.isAdmin || isOpenTo(call.deps, flavor, call.credentials.projectId));
     if (!open || (flavor.disabled && !same)) {
       throw badRequest(`Flavor ${flavorid} could not be found.`);
     }
@@ -56,8 +56,8 @@ export const resize = instanceAction({
     const image = imagePropertiesOf(instance);
     assertFlavorFits(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
     validateRequestedSpecs(flavor, image);
-    assertUpsizeQuota(deps, instance, instance.flavor, flavor, 403);
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(requested) }, "resize");
+    assertUpsizeQuota(call.deps, instance, instance.flavor, flavor, 403);
+    begin(call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(requested) }, "resize");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,
@@ -73,16 +73,16 @@ export const confirmResize = instanceAction({
   name: "confirmResize",
   policy: "os_compute_api:servers:confirm_resize",
   states: { vm: ["resized"] },
-  run: (deps, call, instance) => {
-    const { store, bus } = deps;
-    const migration = finishedMigration(deps, instance);
+  run: (call, instance) => {
+    const { store, bus } = call.deps;
+    const migration = finishedMigration(call.deps, instance);
     const source = migration.sourceCompute ?? "";
     const service = store.services.getByHost(source, "nova-compute");
-    if (!service || !isUp(deps, service)) {
+    if (!service || !isUp(call.deps, service)) {
       throw conflict("Service is unavailable at this time.");
     }
     store.migrations.save(migration.id, { status: "confirming" }, { expectedStatus: ["finished"] });
-    recordAction(deps, call, instance, "confirmResize");
+    recordAction(call, instance, "confirmResize");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     bus.cast(source, "confirm_resize", params, call.requestId);
     return { status: 204 };
@@ -97,16 +97,16 @@ export const revertResize = instanceAction({
   name: "revertResize",
   policy: "os_compute_api:servers:revert_resize",
   states: { vm: ["resized"] },
-  run: (deps, call, instance) => {
-    const { store, bus } = deps;
-    const migration = finishedMigration(deps, instance);
+  run: (call, instance) => {
+    const { store, bus } = call.deps;
+    const migration = finishedMigration(call.deps, instance);
     // Nova's API does not catch this error here, so that its response has the error's own status, 413.
-    assertUpsizeQuota(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
+    assertUpsizeQuota(call.deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) {
       store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });
     }
-    begin(deps, call, instance, { taskState: "resize_reverting" }, "revertResize");
+    begin(call, instance, { taskState: "resize_reverting" }, "revertResize");
     store.migrations.save(migration.id, { status: "reverting" }, { expectedStatus: ["finished"] });
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     bus.cast(migration.destCompute ?? instance.host ?? "", "revert_resize", params, call.requestId);

@@ -1,7 +1,6 @@
 import { isObject } from "../../../../runtime/collections.js";
 import { badRequest, notFound } from "../../../http/http-error.js";
 import type { Call, ComputeResponse } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
 import { forceDelete, restore } from "../delete-server.js";
 import { consoleOutput } from "../diagnostics.js";
@@ -62,7 +61,7 @@ const ACTIONS: readonly ServerAction[] = [
 const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
 
 /** Handles POST /servers/{id}/action. The checks and writes of an action are one transaction. */
-export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
+export function runAction(call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.json();
   const [name] = isObject(body) ? Object.keys(body) : [];
   if (name === undefined) {
@@ -77,9 +76,9 @@ export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Prom
   }
   call.body(action.schema);
   if ("ask" in action) {
-    return action.ask(deps, call);
+    return action.ask(call);
   }
-  const response = deps.store.transaction(() => action.run(deps, call));
-  deps.wake();
+  const response = call.store.transaction(() => action.run(call));
+  call.deps.wake();
   return response;
 }

@@ -23,12 +23,12 @@ interface ActionOfAll {
 
 /** An action whose checks and writes are one transaction. */
 interface ChangingAction {
-  readonly run: (deps: ComputeDeps, call: Call) => ComputeResponse;
+  readonly run: (call: Call) => ComputeResponse;
 }
 
 /** An action that waits for the agent's reply or the end of a task. It runs its own transactions. */
 interface AskingAction {
-  readonly ask: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
+  readonly ask: (call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
 
 /** Returns the schema of a body with a single property of any value. */
@@ -37,8 +37,8 @@ export function anyBody<T>(name: string): SchemaVersions<T> {
 }
 
 /** Records that the action was requested (spec 1.6). */
-export function recordAction({ store }: ComputeDeps, call: Call, instance: Instance, action: string): void {
-  store.actions.start({
+export function recordAction(call: Call, instance: Instance, action: string): void {
+  call.store.actions.start({
     action,
     instanceUuid: instance.uuid,
     requestId: call.requestId,
@@ -51,8 +51,12 @@ export function recordAction({ store }: ComputeDeps, call: Call, instance: Insta
  * Records the success of an action that needs nothing from the host, with the event that its agent would have written.
  */
 export function endAction(
-  { store: { actions } }: ComputeDeps,
-  { requestId }: Call,
+  {
+    deps: {
+      store: { actions },
+    },
+    requestId,
+  }: Call,
   { uuid, host }: Instance,
   event: string,
 ): void {
@@ -132,7 +136,7 @@ interface InstanceAction<T> {
   /** Verb in `Cannot 'start' instance …`. Default: the name. */
   readonly verb?: string;
   /** Returns the response; undefined for 202 without a body. */
-  readonly run: (deps: ComputeDeps, call: Call, instance: Instance, body: T) => ComputeResponse | undefined;
+  readonly run: (call: Call, instance: Instance, body: T) => ComputeResponse | undefined;
 }
 
 /** Creates an action on an instance, with the checks that most actions have in common, in Nova's order. */
@@ -143,9 +147,9 @@ export function instanceAction<T>(action: InstanceAction<T>): ServerAction {
     ...versions,
     name,
     schema,
-    run: (deps, call) => {
+    run: (call) => {
       const body = call.body(schema);
-      const instance = findInstance(deps, call);
+      const instance = findInstance(call);
       require(call, policy);
       if (!allowsLocked) {
         assertNotLocked(call, instance);
@@ -153,7 +157,7 @@ export function instanceAction<T>(action: InstanceAction<T>): ServerAction {
       if (states) {
         requireState(instance, verb, states);
       }
-      return run(deps, call, instance, body) ?? { status: 202 };
+      return run(call, instance, body) ?? { status: 202 };
     },
   };
 }
@@ -169,23 +173,17 @@ interface AgentAction extends Omit<InstanceAction<unknown>, "run"> {
 export function agentAction({ taskState, changes, method, ...action }: AgentAction): ServerAction {
   return instanceAction({
     ...action,
-    run: (deps, call, instance) => {
+    run: (call, instance) => {
       const host = requireHost(instance);
-      begin(deps, call, instance, { taskState, ...changes }, action.verb ?? action.name);
-      deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
+      begin(call, instance, { taskState, ...changes }, action.verb ?? action.name);
+      call.deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
     },
   });
 }
 
 /** Sets the task state and records the action. @throws a conflict (409) if another operation has begun */
-export function begin(
-  deps: ComputeDeps,
-  call: Call,
-  instance: Instance,
-  changes: InstanceChanges,
-  action: string,
-): void {
+export function begin(call: Call, instance: Instance, changes: InstanceChanges, action: string): void {
   const ours = { ...changes, taskRequestId: call.requestId };
-  deps.store.instances.save(instance.uuid, ours, { expectedTaskState: [instance.taskState] });
-  recordAction(deps, call, instance, action);
+  call.store.instances.save(instance.uuid, ours, { expectedTaskState: [instance.taskState] });
+  recordAction(call, instance, action);
 }

@@ -1,7 +1,6 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import { type Call, requireAdmin, requireMember } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { bodyOf, HOSTNAME, NAME, object } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
@@ -12,18 +11,18 @@ export const shelve = instanceAction({
   name: "shelve",
   policy: "os_compute_api:os-shelve:shelve",
   states: { vm: ["active", "stopped", "paused", "suspended"] },
-  run: (deps, call, instance) => {
+  run: (call, instance) => {
     const host = requireHost(instance);
     const { uuid: instanceUuid, imageRef } = instance;
     const { requestId } = call;
     if (imageRef === "") {
-      begin(deps, call, instance, { taskState: "shelving_offloading" }, "shelve");
-      deps.bus.cast(host, "shelve_offload_instance", { instanceUuid, requestId }, requestId);
+      begin(call, instance, { taskState: "shelving_offloading" }, "shelve");
+      call.deps.bus.cast(host, "shelve_offload_instance", { instanceUuid, requestId }, requestId);
     } else {
-      begin(deps, call, instance, { taskState: "shelving" }, "shelve");
-      const imageId = deps.images.addSnapshot(instance, `${instance.displayName}-shelved`);
+      begin(call, instance, { taskState: "shelving" }, "shelve");
+      const imageId = call.deps.images.addSnapshot(instance, `${instance.displayName}-shelved`);
       const params = { instanceUuid, imageId, requestId };
-      deps.bus.cast(host, "shelve_instance", params, requestId);
+      call.deps.bus.cast(host, "shelve_instance", params, requestId);
     }
   },
 });
@@ -61,19 +60,19 @@ const UNSHELVE = schemas<UnshelveBody>(
 export const unshelve: ServerAction = {
   name: "unshelve",
   schema: UNSHELVE,
-  run: (deps, call) => {
+  run: (call) => {
     const body = call.body(UNSHELVE);
     const requested = (call.version >= 77 ? body.unshelve : null) ?? {};
-    const instance = findInstance(deps, call);
+    const instance = findInstance(call);
     requireMember(call, "os_compute_api:os-shelve:unshelve");
     if (requested.host !== undefined) {
       requireAdmin(call, "os_compute_api:os-shelve:unshelve_to_host");
     }
     assertNotLocked(call, instance);
     requireState(instance, "unshelve", { vm: ["shelved", "shelved_offloaded"] });
-    const host = readUnshelveTarget(deps, call, instance, requested);
-    begin(deps, call, instance, { taskState: "unshelving" }, "unshelve");
-    deps.store.tasks.add({
+    const host = readUnshelveTarget(call, instance, requested);
+    begin(call, instance, { taskState: "unshelving" }, "unshelve");
+    call.store.tasks.add({
       kind: "unshelve_instance",
       instanceUuid: instance.uuid,
       requestId: call.requestId,
@@ -85,11 +84,11 @@ export const unshelve: ServerAction = {
 
 /** Returns the requested host. A requested zone is saved in the server's request spec, for this and later moves. */
 function readUnshelveTarget(
-  { store }: ComputeDeps,
   call: Call,
   instance: Instance,
   { availability_zone: zone, host }: NonNullable<UnshelveBody["unshelve"]>,
 ): string | null {
+  const { store } = call;
   if (zone === undefined && host === undefined) {
     return null;
   }

@@ -22,13 +22,15 @@ export function addressesOf(ports: readonly Port[], { extended }: { readonly ext
 }
 
 export const ADDRESS_ROUTES = routes<ComputeRoute>({
-  "GET /servers/:id/ips": ({ store }, call) => {
-    const { instance } = findServer({ store }, call);
+  "GET /servers/:id/ips": (call) => {
+    const { store } = call;
+    const { instance } = findServer(call);
     requireReader(call, "os_compute_api:ips:index");
     return { body: { addresses: addressesOf(store.ports.ofDevice(instance.uuid), { extended: false }) } };
   },
-  "GET /servers/:id/ips/:network": ({ store }, call) => {
-    const { instance } = findServer({ store }, call);
+  "GET /servers/:id/ips/:network": (call) => {
+    const { store } = call;
+    const { instance } = findServer(call);
     requireReader(call, "os_compute_api:ips:show");
     const addresses = addressesOf(store.ports.ofDevice(instance.uuid), { extended: false });
     const name = call.param("network");
@@ -66,8 +68,8 @@ export const addFixedIp = instanceAction({
   until: UNTIL,
   schema: ADD,
   policy: "os_compute_api:os-multinic:add",
-  run: (deps, _call, instance) => {
-    rejectLater(deps, instance, `Network could not be found for instance ${instance.uuid}.`);
+  run: (call, instance) => {
+    rejectLater(call.deps, instance, `Network could not be found for instance ${instance.uuid}.`);
   },
 });
 
@@ -76,7 +78,7 @@ export const removeFixedIp = instanceAction({
   until: UNTIL,
   schema: REMOVE,
   policy: "os_compute_api:os-multinic:remove",
-  run: (deps, _call, instance, { removeFixedIp: { address } }) => {
-    rejectLater(deps, instance, `Instance ${instance.uuid} does not have fixed IP '${address}'.`);
+  run: (call, instance, { removeFixedIp: { address } }) => {
+    rejectLater(call.deps, instance, `Instance ${instance.uuid} does not have fixed IP '${address}'.`);
   },
 });

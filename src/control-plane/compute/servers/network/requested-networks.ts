@@ -23,13 +23,12 @@ export interface RequestedNetworks {
  * @throws {HttpError} 400, 409
  */
 export function resolveNetworks(
-  store: Store,
   call: Call,
   { projectId, server, count }: { readonly projectId: string; readonly server: Server; readonly count: number },
 ): RequestedNetworks {
   const { networks = "auto" } = server;
   const requests = typeof networks === "string" ? [] : networks;
-  const ports = requests.map((request) => resolvePort(store, call, request));
+  const ports = requests.map((request) => resolvePort(call, request));
   assertNoDuplicates(requests);
   if (count > 1 && ports.some(({ port }) => port !== undefined)) {
     throw badRequest(
@@ -39,7 +38,7 @@ export function resolveNetworks(
   if (count > 1 && ports.some(({ address }) => address !== undefined)) {
     throw badRequest("max_count cannot be greater than 1 if an fixed_ip is specified.");
   }
-  const securityGroups = resolveGroups(store, projectId, server.security_groups);
+  const securityGroups = resolveGroups(call.store, projectId, server.security_groups);
   return networks === "none"
     ? { ports: [], securityGroups: [] }
     : { ports: ports.length === 0 ? [{}] : ports, securityGroups };
@@ -93,7 +92,7 @@ function resolveGroups(store: Store, projectId: string, requestedGroups: Server[
   });
 }
 
-function resolvePort(store: Store, call: Call, request: NetworkRequest): RequestedPort {
+function resolvePort(call: Call, request: NetworkRequest): RequestedPort {
   const { uuid, port, fixed_ip: address, tag } = request;
   const named = tag === undefined ? {} : { tag };
   if (port) {
@@ -102,7 +101,7 @@ function resolvePort(store: Store, call: Call, request: NetworkRequest): Request
         `Specified Fixed IP '${address}' cannot be used with port '${port}': the two cannot be specified together.`,
       );
     }
-    return { port: freePort(store, call, port), ...named };
+    return { port: freePort(call, port), ...named };
   }
   if (uuid === undefined) {
     throw badRequest("Bad network format: missing 'uuid'");
@@ -110,12 +109,12 @@ function resolvePort(store: Store, call: Call, request: NetworkRequest): Request
   if (uuid.toLowerCase() !== FLAT_NETWORK.id) {
     throw badRequest(`Network ${uuid} could not be found.`);
   }
-  return { ...(address === undefined ? {} : { address: freeAddress(store, address) }), ...named };
+  return { ...(address === undefined ? {} : { address: freeAddress(call.store, address) }), ...named };
 }
 
 /** Returns the uuid of a port that the caller may see and that is not attached to a server. @throws {HttpError} 400, 409 */
-export function freePort(store: Store, call: Call, id: string): string {
-  const port = store.ports.get(id.toLowerCase());
+export function freePort(call: Call, id: string): string {
+  const port = call.store.ports.get(id.toLowerCase());
   if (!port || !(call.isAdmin || port.projectId === call.credentials.projectId)) {
     throw badRequest(`Port id ${id} could not be found.`);
   }
