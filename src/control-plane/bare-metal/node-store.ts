@@ -1,6 +1,6 @@
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
-import { HttpError } from "../http/http-error.js";
+import { conflict } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { instanceAssociated, nodeLocked, nodeNotFound } from "./ironic-error.js";
 
@@ -135,7 +135,7 @@ export class NodeStore {
   /** @throws {HttpError} 409 if the uuid, name or instance is in use */
   create(attributes: NewNode): IronicNode {
     if (this.#byUuid.has(attributes.uuid)) {
-      throw new HttpError(409, `A node with UUID ${attributes.uuid} already exists.`);
+      throw conflict(`A node with UUID ${attributes.uuid} already exists.`);
     }
     this.#assertUnique(attributes.uuid, attributes);
     const created_at = isoTime(this.#clock.now());
@@ -180,7 +180,7 @@ export class NodeStore {
 
   #assertUnique(uuid: string, { name, instance_uuid: instance }: NodeChanges): void {
     if (typeof name === "string" && (this.#byName.get(name) ?? uuid) !== uuid) {
-      throw new HttpError(409, `A node with name ${name} already exists.`);
+      throw conflict(`A node with name ${name} already exists.`);
     }
     if (typeof instance === "string" && (this.#byInstance.get(instance) ?? uuid) !== uuid) {
       throw instanceAssociated(instance, uuid);

@@ -151,7 +151,6 @@ function listExtensions({ legacy }: Call): ComputeResponse {
   return { body: { extensions: extensions(legacy).map(extensionView) } };
 }
 
-/** @throws {HttpError} 404 */
 function showExtension(call: Call): ComputeResponse {
   const requestedAlias = call.param("alias");
   const found = extensions(call.legacy).find(([alias]) => alias === requestedAlias);

@@ -54,7 +54,6 @@ async function listHosts(call: Call): Promise<ComputeResponse> {
   return { body: { hosts } };
 }
 
-/** @throws {HttpError} 404 */
 function requireComputeHost({ store }: ComputeDeps, host: string) {
   const service = store.services.getByHost(host, "nova-compute");
   if (!service) {

@@ -110,7 +110,6 @@ function placeOf(call: Call, marker: string | undefined): number {
   return found.node.id;
 }
 
-/** @throws {HttpError} 400, 404 */
 function find(call: Call): Hypervisor {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {

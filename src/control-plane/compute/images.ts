@@ -1,4 +1,4 @@
-import { badRequest, HttpError, notFound } from "../http/http-error.js";
+import { badRequest, forbidden, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
@@ -195,10 +195,7 @@ async function askImages(call: Call, request: ImageRequest): Promise<unknown> {
     throw notFound("Image not found.");
   }
   if (response.status === 403) {
-    throw new HttpError(
-      403,
-      method === "DELETE" ? "You are not allowed to delete the image." : "Not authorized for image.",
-    );
+    throw forbidden(method === "DELETE" ? "You are not allowed to delete the image." : "Not authorized for image.");
   }
   if (response.status < 500) {
     throw badRequest(/"message": ?"([^"<]*)/.exec(response.body)?.[1]?.trim() ?? "The Image service refuses this.");

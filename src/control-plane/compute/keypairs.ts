@@ -147,7 +147,6 @@ function make({ keys, clock }: ComputeDeps, type: KeyPair["type"], userId: strin
   return type === "ssh" ? keys.ssh("Generated-by-Nova") : keys.x509(userId, clock.now());
 }
 
-/** @throws {HttpError} 400 */
 function fingerprintOf(publicKey: string, type: KeyPair["type"], { digests, keys }: ComputeDeps): string {
   const found = type === "ssh" ? sshFingerprint(publicKey, digests) : keys.certificateFingerprint(publicKey);
   if (found === undefined) {

@@ -1,5 +1,6 @@
 import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../records/index.js";
+import { defined } from "../../runtime/collections.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
@@ -122,31 +123,24 @@ function readQuery(call: Call): MigrationQuery | undefined {
     return undefined;
   }
   const [userId, projectId] = [get("user_id", 80), get("project_id", 80)];
-  return {
-    ...filters,
-    ...(userId === undefined ? {} : { userId }),
-    ...(projectId === undefined ? {} : { projectId }),
-    ...(since === undefined ? {} : { changedSince: since }),
-    ...(before === undefined ? {} : { changedBefore: before }),
-  };
+  return { ...filters, ...defined({ userId, projectId, changedSince: since, changedBefore: before }) };
 }
 
 /** Returns undefined for an unknown status or type, which no migration matches. */
 function readFilters(get: (name: string) => string | undefined): MigrationFilters | undefined {
-  const [host, source, uuid] = [get("host"), get("source_compute"), get("instance_uuid")];
   const [status, type] = [get("status"), get("migration_type")];
   const knownStatus = MIGRATION_STATUSES.find((known) => known === status);
   const knownType = MIGRATION_TYPES.find((known) => known === type);
   if ((status !== undefined && !knownStatus) || (type !== undefined && !knownType)) {
     return undefined;
   }
-  return {
-    ...(host === undefined ? {} : { host }),
-    ...(source === undefined ? {} : { sourceCompute: source }),
-    ...(uuid === undefined ? {} : { instanceUuid: uuid }),
-    ...(knownStatus ? { statuses: [knownStatus] } : {}),
-    ...(knownType ? { migrationTypes: [knownType] } : {}),
-  };
+  return defined({
+    host: get("host"),
+    sourceCompute: get("source_compute"),
+    instanceUuid: get("instance_uuid"),
+    statuses: knownStatus && [knownStatus],
+    migrationTypes: knownType && [knownType],
+  });
 }
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));

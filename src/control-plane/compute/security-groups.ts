@@ -1,6 +1,6 @@
 import { isConductorError } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
-import { badRequest, HttpError, notFound } from "../http/http-error.js";
+import { badRequest, forbidden, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import { isIpV6 } from "../network/security-group-rule-values.js";
@@ -187,7 +187,6 @@ function deleteRule(call: Call): ComputeResponse {
   return { status: 202 };
 }
 
-/** @throws {HttpError} 400 */
 function readCidr(value: unknown): string {
   if (value === undefined || value === null || value === "") {
     return "0.0.0.0/0";
@@ -303,11 +302,10 @@ function proxied<T>(work: () => T): T {
       throw new HttpError(error.status === 409 ? 403 : error.status, error.message);
     }
     const fault = error instanceof Error && error.name === "SecurityGroupDefaultAlreadyExists";
-    throw fault ? new HttpError(403, error.message) : error;
+    throw fault ? forbidden(error.message) : error;
   }
 }
 
-/** @throws {HttpError} 400 */
 function memberOf(call: Call, key: string): Readonly<Record<string, unknown>> {
   const body = call.json();
   const value = isObject(body) ? (body[key] ?? undefined) : undefined;

@@ -103,7 +103,6 @@ function destroy(call: Call): ComputeResponse {
   return { status: 204 };
 }
 
-/** @throws {HttpError} 404 */
 function found(call: Call): ServerGroup {
   const uuid = call.param("id");
   const group = findServerGroup(call, uuid);

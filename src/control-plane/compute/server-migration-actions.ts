@@ -47,7 +47,6 @@ function abort(call: Call): ComputeResponse {
   });
 }
 
-/** @throws {HttpError} 404 */
 function findMigration(call: Call, { uuid }: Instance): Migration {
   const id = call.param("migration");
   const migration = /^\d{1,15}$/.test(id) ? call.store.migrations.get(Number(id)) : null;
@@ -57,7 +56,6 @@ function findMigration(call: Call, { uuid }: Instance): Migration {
   return migration;
 }
 
-/** @throws {HttpError} 400 */
 function assertMigrationStatus(
   { uuid }: Instance,
   { id, status, migrationType }: Migration,

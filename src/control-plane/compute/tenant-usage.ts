@@ -77,7 +77,6 @@ interface Read {
   readonly links: Json | undefined;
 }
 
-/** @throws {HttpError} 400 */
 function read(
   call: Call,
   path: string,

@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import { Type } from "typebox";
 import type { ServiceHandler } from "../../runtime/http-server.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, HttpError } from "../http/http-error.js";
 import { authenticationRequired } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
@@ -153,10 +153,7 @@ function rolesFor(
       ref.id === undefined ? isSameName(name, ref.name) : isSameName(id, ref.id),
     );
     if (!role) {
-      throw new HttpError(
-        400,
-        "Invalid application credential: Cannot create an application credential with unassigned role",
-      );
+      throw badRequest("Invalid application credential: Cannot create an application credential with unassigned role");
     }
     return role.id;
   });
@@ -174,10 +171,10 @@ function expiry(
   const assumed =
     "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.";
   if (time === undefined) {
-    throw new HttpError(400, `Timestamp not in expected format. ${assumed}`);
+    throw badRequest(`Timestamp not in expected format. ${assumed}`);
   }
   if (expires <= services.clock.now()) {
-    throw new HttpError(400, `The 'expires_at' must not be before now. ${assumed}`);
+    throw badRequest(`The 'expires_at' must not be before now. ${assumed}`);
   }
   return { expires, expires_at: isoMicroseconds(time) };
 }

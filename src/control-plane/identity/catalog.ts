@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Digests } from "../../runtime/cryptography.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, forbidden } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting } from "./api/identity-error.js";
@@ -243,7 +243,7 @@ function inRegion(
   const id = requested.region_id ?? requested.region ?? null;
   if (id !== null && !store.regions.get(id)) {
     if (requested.region_id != null) {
-      throw new HttpError(400, `Could not find region: ${id}.`);
+      throw badRequest(`Could not find region: ${id}.`);
     }
     store.regions.insert({ id, description: "", parent_region_id: null });
   }
@@ -265,11 +265,10 @@ function createRegion(call: IdentityCall, requested: Type.Static<typeof REGION_B
   return store.regions.insert(region);
 }
 
-/** @throws {HttpError} 400, 404 */
 function requireParent(store: IdentityStore, { id, parent_region_id: parentId }: Region): void {
   for (let above = parentId; above !== null; above = store.regions.get(above)?.parent_region_id ?? null) {
     if (isSameName(above, id)) {
-      throw new HttpError(400, `The specified parent region ${parentId} would create a circular region hierarchy.`);
+      throw badRequest(`The specified parent region ${parentId} would create a circular region hierarchy.`);
     }
     requireRecord("region", above, store.regions.get(above));
   }
@@ -285,10 +284,7 @@ function removeRegion(call: IdentityCall, { id }: Region): void {
   const regions = below(id);
   const endpoints = [...ownEndpoints(call), ...store.endpoints.list()];
   if (endpoints.some((endpoint) => regions.some((region) => isSameName(region, endpoint.region_id)))) {
-    throw new HttpError(
-      403,
-      `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
-    );
+    throw forbidden(`Unable to delete region ${id} because it or its child regions have associated endpoints.`);
   }
   for (const region of regions) {
     store.regions.delete(region);

@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
 import { isObject } from "../../runtime/collections.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
@@ -65,12 +65,12 @@ export const CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
 function create(call: IdentityCall, attributes: Static<typeof BODY.create>): Credential {
   const { store, services } = call;
   if (attributes.type === "ec2" && attributes.project_id == null) {
-    throw new HttpError(400, "'project_id' is a required property");
+    throw badRequest("'project_id' is a required property");
   }
   requireRecord("user", attributes.user_id, store.users.get(attributes.user_id));
   const access = attributes.type === "ec2" ? parsedBlob(attributes.blob).access : undefined;
   if (attributes.type === "ec2" && access === undefined) {
-    throw new HttpError(400, "Invalid blob in credential");
+    throw badRequest("Invalid blob in credential");
   }
   const id = access === undefined ? call.newId() : services.digests.sha256(access);
   if (store.credentials.get(id)) {

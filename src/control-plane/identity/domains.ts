@@ -1,5 +1,5 @@
 import { isObject } from "../../runtime/collections.js";
-import { HttpError } from "../http/http-error.js";
+import { forbidden, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
@@ -136,7 +136,6 @@ function part(call: IdentityCall, config: Config): Json {
   return { [option]: value };
 }
 
-/** @throws {HttpError} 400, 403 */
 function requestedConfig(call: IdentityCall): Config {
   const body = call.body("config");
   const [group, option] = [call.param("group"), call.param("option")];
@@ -187,10 +186,10 @@ function assertKnownOption(group: string, option: string): void {
 }
 
 function invalid(reason: string): HttpError {
-  return new HttpError(403, `Invalid domain specific configuration: ${reason}.`);
+  return forbidden(`Invalid domain specific configuration: ${reason}.`);
 }
 
 function missing(call: IdentityCall, what: string): HttpError {
   const domain = call.param("id");
-  return new HttpError(404, `Could not find ${what} in domain configuration for domain ${domain}.`);
+  return notFound(`Could not find ${what} in domain configuration for domain ${domain}.`);
 }

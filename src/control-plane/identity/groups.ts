@@ -1,4 +1,4 @@
-import { HttpError } from "../http/http-error.js";
+import { notFound } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import {
@@ -88,6 +88,6 @@ function pair(call: IdentityCall, action: string): Pair {
 
 function requireMember({ store }: IdentityCall, { group, user }: Pair): void {
   if (!store.members.has(group, user)) {
-    throw new HttpError(404, `User '${user}' not found in group '${group}'.`);
+    throw notFound(`User '${user}' not found in group '${group}'.`);
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../database/sql.js";
-import { HttpError } from "../http/http-error.js";
+import { HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { atOnce } from "../http/request.js";
 import { withHeaders } from "../http/responses.js";
@@ -32,8 +32,7 @@ import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
 import { TokenStore } from "./tokens/token-store.js";
 import { USER_ROUTES } from "./users.js";
 
-const NO_ROUTE = new HttpError(
-  404,
+const NO_ROUTE = notFound(
   "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
 );
 

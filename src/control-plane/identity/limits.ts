@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, forbidden, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
@@ -125,7 +125,7 @@ export const LIMIT_ROUTES = routes<IdentityRoute>({
     const limit = found(call, "update");
     const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
     if (id !== undefined && id !== limit.id) {
-      throw new HttpError(400, "Cannot change ID");
+      throw badRequest("Cannot change ID");
     }
     return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
   },
@@ -143,7 +143,7 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
   const owner = ownerOf(call, attributes);
   const registered = registeredLimit(store, key);
   if (!registered) {
-    throw new HttpError(403, "Unable to create a limit that has no corresponding registered limit.");
+    throw forbidden("Unable to create a limit that has no corresponding registered limit.");
   }
   const limit = { id: call.newId(), registered_limit_id: registered.id, ...owner, resource_limit, description };
   const isTaken = store.limits
@@ -167,7 +167,7 @@ function ownerOf(
 ): Pick<Limit, "project_id" | "domain_id"> {
   const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...attributes };
   if ((project === null) === (domain === null)) {
-    throw new HttpError(400, "A limit is of a project or of a domain: give project_id or domain_id.");
+    throw badRequest("A limit is of a project or of a domain: give project_id or domain_id.");
   }
   if (domain !== null && !store.domain(domain)) {
     throw expecting("domain_id", "limit");
@@ -194,7 +194,6 @@ function listed({ store, token }: IdentityCall): readonly Limit[] {
   });
 }
 
-/** @throws {HttpError} 401, 403, 404 */
 function found(call: IdentityCall, what: "get" | "update" | "delete"): Limit {
   const id = call.param("id");
   const limit = call.store.limits.get(id);
@@ -221,7 +220,6 @@ function withLink(call: IdentityCall, limit: Limit): Readonly<Record<string, unk
   return { ...view(call, limit), links: { self: `${call.root}/limits/${limit.id}` } };
 }
 
-/** @throws {HttpError} 409 */
 function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): void {
   const other = registeredLimit(store, key);
   if (other && other.id !== own) {
@@ -229,11 +227,9 @@ function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): 
   }
 }
 
-/** @throws {HttpError} 403 */
 function assertUnused({ store }: IdentityCall, id: string): void {
   if (store.limits.list().some(({ registered_limit_id: registered }) => registered === id)) {
-    throw new HttpError(
-      403,
+    throw forbidden(
       `Unable to update or delete registered limit ${id} because there are project limits associated with it.`,
     );
   }
@@ -248,7 +244,6 @@ function registeredLimit(store: IdentityStore, key: LimitKey): RegisteredLimit |
     );
 }
 
-/** @throws {HttpError} 400 the service or the region does not exist */
 function requirePlace(
   call: IdentityCall,
   kind: string,
@@ -265,7 +260,7 @@ function requirePlace(
 }
 
 function limitNotFound(kind: string, id: string): HttpError {
-  return new HttpError(404, `Could not find ${kind} for ${id}.`);
+  return notFound(`Could not find ${kind} for ${id}.`);
 }
 
 function collectionBody(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {

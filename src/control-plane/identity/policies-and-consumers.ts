@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { badRequest } from "../http/http-error.js";
 import { bodies, orNull, resourceRoutes, TEXT } from "./api/resource-routes.js";
 
 /** Routes of policies: stored blobs without effect. */
@@ -26,7 +26,7 @@ export const CONSUMER_ROUTES = resourceRoutes({
   },
   update: ({ store }, consumer, changes) => {
     if ("secret" in changes) {
-      throw new HttpError(400, "Cannot change consumer secret");
+      throw badRequest("Cannot change consumer secret");
     }
     return store.consumers.update({ ...consumer, ...changes });
   },

@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, forbidden } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
@@ -74,7 +74,7 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
     update: ({ store }, project, changes) => {
       for (const member of ["parent_id", "is_domain"] as const) {
         if (changes[member] !== undefined && changes[member] !== project[member]) {
-          throw new HttpError(403, `Update of \`${member}\` is not allowed.`);
+          throw forbidden(`Update of \`${member}\` is not allowed.`);
         }
       }
       return store.sql.transaction(() => changeProject(store, project, { ...project, ...changes }));
@@ -89,7 +89,7 @@ function create(call: IdentityCall, attributes: Static<typeof PROJECT_BODY.creat
   const { store } = call;
   if (attributes.is_domain === true) {
     if (attributes.domain_id != null || attributes.parent_id != null) {
-      throw new HttpError(400, "only root projects are allowed to act as domains.");
+      throw badRequest("only root projects are allowed to act as domains.");
     }
     return createDomain(call, attributes);
   }
@@ -116,8 +116,7 @@ function remove({ store }: IdentityCall, project: Project): void {
     return;
   }
   if (childrenOf(store, project.id).length > 0) {
-    throw new HttpError(
-      403,
+    throw forbidden(
       `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
     );
   }
@@ -154,7 +153,7 @@ function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResp
 function relatives(call: IdentityCall, project: Project): Readonly<Record<string, Json>> {
   for (const side of ["parents", "subtree"]) {
     if (call.flag(`${side}_as_list`) && call.flag(`${side}_as_ids`)) {
-      throw new HttpError(400, `Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
+      throw badRequest(`Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
     }
   }
   const { store } = call;

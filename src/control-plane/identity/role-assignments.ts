@@ -1,4 +1,4 @@
-import { HttpError } from "../http/http-error.js";
+import { badRequest, HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
@@ -158,7 +158,6 @@ export const ROLE_ASSIGNMENT_ROUTES = routes<IdentityRoute>({
   },
 });
 
-/** @throws {HttpError} 400 */
 function assertFilterCombination(call: IdentityCall): void {
   const has = (name: string) => (call.query.get(name) ?? "") !== "";
   const conflicts: readonly (readonly [boolean, string])[] = [
@@ -181,7 +180,7 @@ function assertFilterCombination(call: IdentityCall): void {
   ];
   const conflict = conflicts.find(([wrong]) => wrong);
   if (conflict) {
-    throw new HttpError(400, conflict[1]);
+    throw badRequest(conflict[1]);
   }
 }
 

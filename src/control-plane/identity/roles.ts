@@ -1,4 +1,4 @@
-import { HttpError } from "../http/http-error.js";
+import { forbidden, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
@@ -98,7 +98,7 @@ function bothRoles(call: IdentityCall): Rule {
 function knownRule(call: IdentityCall): Rule {
   const rule = bothRoles(call);
   if (!call.store.impliedRoles.has(rule.prior.id, rule.implied.id)) {
-    throw new HttpError(404, `${rule.prior.id} does not imply ${rule.implied.id}.`);
+    throw notFound(`${rule.prior.id} does not imply ${rule.implied.id}.`);
   }
   return rule;
 }
@@ -109,13 +109,13 @@ function knownRule(call: IdentityCall): Rule {
  */
 function assertValidRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   if (implied.name === "admin") {
-    throw new HttpError(403, `${implied.id} cannot be an implied roles.`);
+    throw forbidden(`${implied.id} cannot be an implied roles.`);
   }
   if (prior.domain_id === null && implied.domain_id !== null) {
-    throw new HttpError(403, `Global role ${prior.id} cannot imply a domain-specific role ${implied.id}.`);
+    throw forbidden(`Global role ${prior.id} cannot imply a domain-specific role ${implied.id}.`);
   }
   if (withImplied(store, [implied.id]).has(prior.id)) {
-    throw new HttpError(403, `The rule from ${prior.id} to ${implied.id} would be circular.`);
+    throw forbidden(`The rule from ${prior.id} to ${implied.id} would be circular.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { forbidden } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { unauthorized } from "./api/identity-error.js";
@@ -130,14 +130,12 @@ async function changePassword(call: IdentityCall) {
   return { status: 204 };
 }
 
-/** @throws {HttpError} 403 */
 async function preparePassword({ services }: IdentityCall, password: string | null | undefined) {
   if (password === undefined || password === null) {
     return undefined;
   }
   if (password.length > LONGEST_PASSWORD) {
-    throw new HttpError(
-      403,
+    throw forbidden(
       `The password length must be less than or equal to ${LONGEST_PASSWORD}. The server could not comply with the request because the password is invalid.`,
     );
   }

@@ -108,7 +108,6 @@ function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
   }
 }
 
-/** @throws {HttpError} 415 */
 function bytesOf({ bytes, headers }: ServiceRequest): Bytes {
   const type = headers["content-type"] ?? "";
   if (bytes === undefined && type !== BYTES) {

@@ -1,4 +1,4 @@
-import { badRequest, HttpError } from "../http/http-error.js";
+import { badRequest, conflict, HttpError } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import type { Store } from "../store/store.js";
 import { enforce, invalidInput, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
@@ -28,7 +28,7 @@ const MAX_LIMIT = 0x7fffffff;
 export function assertWithinQuota(store: Store, resource: QuotaName, projectId: string): void {
   const limit = limitsOf(store, projectId)[resource];
   if (limit >= 0 && usedBy(store, projectId, resource) + reservedBy(store, projectId, resource) >= limit) {
-    throw new HttpError(409, `Quota exceeded for resources: ['${resource}'].`, { code: "OverQuota" });
+    throw conflict(`Quota exceeded for resources: ['${resource}'].`, "OverQuota");
   }
 }
 
@@ -138,7 +138,6 @@ function updateQuota(call: NetworkCall): NetworkResponse {
   return { body: { quota: limitsOf(store, project) } };
 }
 
-/** @throws {HttpError} 400 */
 function limitArgument(name: string, value: unknown): number {
   const limit = typeof value === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(value) ? Number(value) : value;
   if (typeof limit !== "number" || !Number.isFinite(limit)) {

@@ -1,4 +1,4 @@
-import { HttpError, notFound } from "../http/http-error.js";
+import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import { routes } from "../http/router.js";
 import { FLAT_SUBNET, POOL } from "../store/network-settings.js";
 import { enforce, may, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
@@ -51,7 +51,7 @@ const EXTENSION_ROUTES = routes<NetworkRoute>({
   "GET /v2.0/extensions/:alias": (call) => {
     const alias = call.param("alias");
     if (!Object.hasOwn(EXTENSIONS, alias)) {
-      throw new HttpError(404, `Extension with alias ${alias} does not exist`);
+      throw notFound(`Extension with alias ${alias} does not exist`);
     }
     return { body: { extension: extension(alias) } };
   },
@@ -142,14 +142,13 @@ function topologyProject(call: NetworkCall): string {
   return project;
 }
 
-/** @throws {HttpError} 400, 403, 404 */
 function showTopology(call: NetworkCall): NetworkResponse {
   const project = topologyProject(call);
   enforce(call.caller, "get_auto_allocated_topology", project);
   const fields = call.query.all("fields");
   const isDryRun = fields.includes("dry-run");
   if (fields.length > 0 && !isDryRun) {
-    throw new HttpError(400, "Bad auto_allocate request: Unrecognized field.", { code: "BadRequest" });
+    throw badRequest("Bad auto_allocate request: Unrecognized field.", "BadRequest");
   }
   // Neutron's policy finds no owner in the result of a dry run, so only administrators see it.
   if (isDryRun && !call.isAdmin) {

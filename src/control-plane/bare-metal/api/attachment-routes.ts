@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, notFound } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { routes } from "../../http/router.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
@@ -80,7 +80,7 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
         const { uuid } = nodeOf(nodes, call);
         await conductor.setTraits(uuid, (before) => {
           if (!before.includes(trait)) {
-            throw new HttpError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
+            throw notFound(`Node ${uuid} doesn't have a trait '${trait}'`);
           }
           return before.filter((name) => name !== trait);
         });
@@ -95,7 +95,7 @@ const STANDARD = new Set<string>(STANDARD_TRAITS);
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
 
 function traitsOf(body: unknown): readonly string[] {
-  const wrong = (text: string) => new HttpError(400, `Schema error for body: ${text}`);
+  const wrong = (text: string) => badRequest(`Schema error for body: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -115,8 +115,7 @@ function checkTrait(trait: unknown, what: string): string {
     return trait;
   }
   const found = pythonRepr(trait);
-  throw new HttpError(
-    400,
+  throw badRequest(
     `Schema error for ${what}: ${found} is not valid under any of the given schemas. Possible root cause: ${found} does not match '^CUSTOM_[A-Z0-9_]+$'`,
   );
 }
@@ -126,7 +125,7 @@ function vifOf(body: unknown): string {
   if (typeof id === "string" && id !== "") {
     return id;
   }
-  throw new HttpError(400, "Schema error for vif: 'id' is a required property");
+  throw badRequest("Schema error for vif: 'id' is a required property");
 }
 
 function findRequestedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {

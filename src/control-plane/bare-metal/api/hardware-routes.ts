@@ -1,5 +1,5 @@
 import type { Faults } from "../../../faults/faults.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, NODE_FIELDS } from "../node-store.js";
@@ -54,13 +54,13 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
       const fields = fieldsArgument(call);
       const { driver = "" } = call.params;
       if (driver !== HARDWARE_TYPE) {
-        throw new HttpError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
+        throw notFound(`Could not find the following driver(s) or hardware type(s): ${driver}.`);
       }
       return { body: driverView(call, true, fields) };
     },
     "GET /drivers/:driver/properties": ({ params: { driver = "" } }) => {
       if (driver !== HARDWARE_TYPE) {
-        throw new HttpError(404, `The driver '${driver}' is unknown.`);
+        throw notFound(`The driver '${driver}' is unknown.`);
       }
       // The fake interfaces require nothing in a node's driver_info.
       return { body: {} };
@@ -68,14 +68,13 @@ export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly Ir
   });
 }
 
-/** @throws {HttpError} 400, 406 */
 function listDrivers(call: IronicCall): IronicResponse {
   const { query, minor } = call;
   onlyArguments(query, ["type", "detail", "fields"]);
   const detail = query.get("detail") === undefined ? undefined : booleanArgument("detail", query.get("detail"));
   const fields = listArgument(query.get("fields"));
   if (fields && fields.length > 0 && detail) {
-    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw badRequest("Can not specify ?detail=True and fields in the same request.");
   }
   const type = query.get("type");
   if ((detail !== undefined || type !== undefined) && minor < 30) {
@@ -83,12 +82,11 @@ function listDrivers(call: IronicCall): IronicResponse {
   }
   fieldsArgument(call);
   if (type !== undefined && type !== "classic" && type !== "dynamic") {
-    throw new HttpError(400, '"type" filter must be one of "classic" or "dynamic", if specified.');
+    throw badRequest('"type" filter must be one of "classic" or "dynamic", if specified.');
   }
   return { body: { drivers: type === "classic" ? [] : [driverView(call, detail === true, fields)] } };
 }
 
-/** @throws {HttpError} 406 */
 function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   if (fields && minor < 77) {
@@ -108,7 +106,7 @@ function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: re
   };
   const unknown = fields?.find((name) => !Object.hasOwn(view, name));
   if (unknown !== undefined) {
-    throw new HttpError(400, `Field(s) "${unknown}" are not valid`);
+    throw badRequest(`Field(s) "${unknown}" are not valid`);
   }
   const selected = Object.entries(view).filter(([name]) => !fields || fields.includes(name) || name === "links");
   return Object.fromEntries(selected);

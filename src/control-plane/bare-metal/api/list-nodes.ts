@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeStore } from "../node-store.js";
@@ -54,7 +54,7 @@ const FILTERS: Readonly<Record<string, Filter>> = {
     from: 9,
     keep: (value) => {
       if (!PROVISION_STATES.has(value)) {
-        throw new HttpError(400, `Provision state "${value}" is not valid`);
+        throw badRequest(`Provision state "${value}" is not valid`);
       }
       return (node) => node.provision_state === value;
     },
@@ -119,7 +119,7 @@ function fieldsOf(query: Query, minor: number): readonly string[] | undefined {
     throw notAcceptable(43);
   }
   if (detail && fields) {
-    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw badRequest("Can not specify ?detail=True and fields in the same request.");
   }
   if (detail) {
     return undefined;
@@ -147,7 +147,7 @@ export function limitArgument(text: string | undefined): number {
   }
   const limit = integerArgument("limit", text);
   if (limit <= 0) {
-    throw new HttpError(400, "Limit must be positive");
+    throw badRequest("Limit must be positive");
   }
   return Math.min(limit, MAX_LIMIT);
 }
@@ -159,10 +159,10 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
   }
   const direction = sortDirection(query);
   if (NOT_SORTABLE.has(key)) {
-    throw new HttpError(400, `The sort_key value ${key} is an invalid field for sorting`);
+    throw badRequest(`The sort_key value ${key} is an invalid field for sorting`);
   }
   if (key !== "id" && (firstMinorOf(key) === undefined || key === "conductor" || key === "allocation_uuid")) {
-    throw new HttpError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+    throw badRequest(`The sort_key value "${key}" is an invalid field for sorting`);
   }
   const all = [...nodes.all()];
   if (key !== "id") {
@@ -175,7 +175,7 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
 export function sortDirection(query: Query): "asc" | "desc" {
   const direction = query.get("sort_dir") ?? "asc";
   if (direction !== "asc" && direction !== "desc") {
-    throw new HttpError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
+    throw badRequest(`Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
   }
   return direction;
 }
@@ -188,7 +188,6 @@ function order(left: unknown, right: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** @throws {HttpError} 404 if the marker's node was deleted, and the client must restart the list */
 function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number {
   if (marker === undefined) {
     return 0;

@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, forbidden, notFound } from "../../http/http-error.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { notAcceptable } from "../ironic-error.js";
 import type { IronicPort } from "../port-store.js";
@@ -92,7 +92,6 @@ interface PortFilters {
   readonly isByAddress: boolean;
 }
 
-/** @throws {HttpError} 400, 403, 406 */
 function readFilters({ query, params, minor }: IronicCall): PortFilters {
   const named = query.get("node");
   const uuid = query.get("node_uuid");
@@ -102,7 +101,7 @@ function readFilters({ query, params, minor }: IronicCall): PortFilters {
     ["portgroup", portgroup],
   ] as const) {
     if (value !== undefined && !isUuidLike(value) && !isLogicalName(value)) {
-      throw new HttpError(400, `Expected UUID or name for ${name}: ${value}`);
+      throw badRequest(`Expected UUID or name for ${name}: ${value}`);
     }
   }
   const nodeUuid = uuid === undefined ? undefined : uuidArgument("node_uuid", uuid);
@@ -132,7 +131,7 @@ function filtered(
   { node, address, portgroup, shards, isByAddress }: PortFilters,
 ): IronicPort[] {
   if (portgroup !== undefined) {
-    throw new HttpError(404, `Portgroup ${portgroup} could not be found.`);
+    throw notFound(`Portgroup ${portgroup} could not be found.`);
   }
   if (node !== undefined) {
     return ports.of(nodeOf(nodes, { params: { node }, minor }).uuid);
@@ -146,14 +145,13 @@ function filtered(
     : all.filter(({ node_uuid: uuid }) => shards.includes(nodes.find(uuid)?.shard?.toLowerCase() ?? ""));
 }
 
-/** @throws {HttpError} 400 */
 function sorted({ nodes }: ApiParts, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
   if (NOT_SORTABLE.includes(key)) {
-    throw new HttpError(400, `The sort_key value ${key} is an invalid field for sorting`);
+    throw badRequest(`The sort_key value ${key} is an invalid field for sorting`);
   }
   const read = Object.hasOwn(SORT_COLUMNS, key) ? SORT_COLUMNS[key] : undefined;
   if (read === undefined) {
-    throw new HttpError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+    throw badRequest(`The sort_key value "${key}" is an invalid field for sorting`);
   }
   if (read !== null) {
     // The sort is stable: ports with equal values stay in order of creation.
@@ -185,17 +183,17 @@ export function detailArgument({ query, minor }: IronicCall, fields?: readonly s
   }
   const detail = booleanArgument("detail", text);
   if (minor < 43) {
-    throw new HttpError(400, `Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
+    throw badRequest(`Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
   }
   if (detail && fields) {
-    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw badRequest("Can not specify ?detail=True and fields in the same request.");
   }
   return detail;
 }
 
 /** @throws {HttpError} 403 */
 export function notPermitted(): never {
-  throw new HttpError(403, "Operation not permitted.");
+  throw forbidden("Operation not permitted.");
 }
 
 /** Returns the requested attributes; undefined for all. @throws {HttpError} 406 */
@@ -223,7 +221,7 @@ export function portView(
 ): Readonly<Record<string, unknown>> {
   const unknown = fields?.filter((name) => !Object.hasOwn(FIELDS, name) && name !== "links") ?? [];
   if (unknown.length > 0) {
-    throw new HttpError(400, `Field(s) "${unknown.join(", ")}" are not valid`);
+    throw badRequest(`Field(s) "${unknown.join(", ")}" are not valid`);
   }
   const { vif, ...attributes } = port;
   const values: Readonly<Record<string, unknown>> = {

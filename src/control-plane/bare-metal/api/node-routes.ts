@@ -1,5 +1,5 @@
 import type { Random } from "../../../runtime/cryptography.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, conflict } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { routes } from "../../http/router.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
@@ -36,7 +36,7 @@ export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "pa
     throw nodeNotFound(ident);
   }
   if (!LOGICAL_NAME.test(ident)) {
-    throw new HttpError(400, `Expected a logical name or UUID but received ${ident}.`);
+    throw badRequest(`Expected a logical name or UUID but received ${ident}.`);
   }
   const found = nodes.findByName(ident);
   if (!found) {
@@ -90,7 +90,7 @@ function checkName(name: string, minor: number, text: string): void {
     throw notAcceptable();
   }
   if (!LOGICAL_NAME.test(name) || isUuidLike(name)) {
-    throw new HttpError(400, text);
+    throw badRequest(text);
   }
 }
 
@@ -102,8 +102,7 @@ function checkDriver(driver = "", group = ""): void {
   if (driver === "fake-hardware") {
     return;
   }
-  throw new HttpError(
-    400,
+  throw badRequest(
     `No valid host was found. Reason: No conductor service registered which supports driver ${driver} for conductor group "${group}".`,
   );
 }
@@ -114,7 +113,7 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   for (const { path, op } of patch) {
     const field = path.split("/")[1] ?? "";
     if (!fields.includes(field)) {
-      throw new HttpError(400, `Cannot patch ${path}. Only the following can be updated: ${fields.join(", ")}`);
+      throw badRequest(`Cannot patch ${path}. Only the following can be updated: ${fields.join(", ")}`);
     }
     if (op !== "remove" && call.minor < (firstMinorOf(field) ?? 1)) {
       throw notAcceptable();
@@ -124,13 +123,13 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   const isRelease = patch.length === 1 && patch[0]?.op === "remove" && patch[0].path === "/instance_uuid";
   const inTransition = node.target_provision_state !== null && !UPDATE_ALLOWED.has(node.provision_state);
   if (inTransition && !(node.maintenance && isRelease)) {
-    throw new HttpError(409, `Node ${call.params.node} can not be updated while a state transition is in progress.`);
+    throw conflict(`Node ${call.params.node} can not be updated while a state transition is in progress.`);
   }
   const document = applyPatch(documentOf(node), patch);
   // Checked after patching, since each operation may nest its value below the previous one.
   const excess = excessOf(JSON.stringify(document), MESSAGE_LIMITS.ironic);
   if (excess) {
-    throw new HttpError(400, `The node would be too large: ${excessText(excess, MESSAGE_LIMITS.ironic, "node")}`);
+    throw badRequest(`The node would be too large: ${excessText(excess, MESSAGE_LIMITS.ironic, "node")}`);
   }
   const changes = changesOf(node, document);
   if (typeof changes.name === "string") {

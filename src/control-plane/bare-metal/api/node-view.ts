@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { notAcceptable } from "../ironic-error.js";
 import { CONDUCTOR_HOST, type IronicNode, type JsonObject, NODE_FIELDS } from "../node-store.js";
@@ -43,7 +43,7 @@ export function checkFields(fields: readonly string[], minor: number): void {
     (field) => firstMinorOf(field) === undefined || field === "created_at" || field === "updated_at",
   );
   if (unknown !== undefined) {
-    throw new HttpError(400, `Field ${unknown} is not a valid field.`);
+    throw badRequest(`Field ${unknown} is not a valid field.`);
   }
 }
 

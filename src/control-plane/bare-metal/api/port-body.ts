@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 import type { JsonObject } from "../node-store.js";
@@ -88,9 +88,8 @@ export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
 
 const nullableBoolean = (name: string, value: Json) => (value === null ? null : booleanArgument(name, value));
 
-/** @throws {HttpError} 400 */
 function checkSchema(body: unknown, what: string): void {
-  const wrong = (text: string) => new HttpError(400, `Schema error for ${what}: ${text}`);
+  const wrong = (text: string) => badRequest(`Schema error for ${what}: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -121,14 +120,14 @@ function typeOf(value: unknown): string {
 function checkLocalLink(value: JsonObject): JsonObject {
   const errors = SCHEMAS.map((schema) => errorsOf(value, schema));
   if (errors.every(({ length }) => length > 0)) {
-    throw new HttpError(400, `Schema error for ${NAME}: ${describe(value, errors.flat())}`);
+    throw badRequest(`Schema error for ${NAME}: ${describe(value, errors.flat())}`);
   }
   const { switch_id: id } = value;
   if (typeof id !== "string") {
     return value;
   }
   if (!isMac(id) && !/^[0-9a-f]{16}$/i.test(id)) {
-    throw new HttpError(400, `Expected a MAC address or OpenFlow datapath ID but received ${id}.`);
+    throw badRequest(`Expected a MAC address or OpenFlow datapath ID but received ${id}.`);
   }
   return { ...value, switch_id: id.toLowerCase() };
 }

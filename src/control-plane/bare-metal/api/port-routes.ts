@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, conflict, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
 import { isUuidLike } from "../../python/uuid.js";
@@ -20,7 +20,7 @@ export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
       "GET /ports/detail": (call) => listPorts(parts, call, true),
       "POST /ports": (call) => createPort(parts, call),
       "DELETE /ports": () => {
-        throw new HttpError(400, "Missing mandatory parameter: port_uuid");
+        throw badRequest("Missing mandatory parameter: port_uuid");
       },
       "GET /ports/:port": (call) => {
         onlyArguments(call.query, ["fields"]);
@@ -64,7 +64,7 @@ async function createPort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   // Ironic does not check a null connection.
   const { local_link_connection: link } = call.body as { readonly local_link_connection?: Json };
   if (attributes.is_smartnic === true && link != null && !isSmartNicLink(attributes.local_link_connection ?? {})) {
-    throw new HttpError(400, "Smart NIC port must have port_id and hostname in local_link_connection");
+    throw badRequest("Smart NIC port must have port_id and hostname in local_link_connection");
   }
   assertNetworkNotEmpty(attributes.physical_network);
   assertPxeNotNull(attributes.pxe_enabled);
@@ -79,7 +79,7 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   for (const { path } of patch) {
     if (!PATCHABLE_PORT_FIELDS.includes(path.split("/")[1] ?? "")) {
       const fields = PATCHABLE_PORT_FIELDS.join(", ");
-      throw new HttpError(400, `Cannot patch ${path}. Only the following can be updated: ${fields}`);
+      throw badRequest(`Cannot patch ${path}. Only the following can be updated: ${fields}`);
     }
   }
   const changed = patch.filter(({ op, path }) => op === "remove" || path.split("/").length === 2);
@@ -98,14 +98,14 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   if (document.node_uuid !== undefined && document.node_uuid !== before.node_uuid) {
     const requestedNode = document.node_uuid;
     if (typeof requestedNode !== "string" || !isUuidLike(requestedNode)) {
-      throw new HttpError(400, `Expected a UUID or int but received ${requestedNode}.`);
+      throw badRequest(`Expected a UUID or int but received ${requestedNode}.`);
     }
     existingNode(parts, requestedNode);
   }
   const after = readPortBody(document, "patch");
   const { provision_state: state, uuid: node } = nodes.get(after.node_uuid);
   if (state === "inspecting" && call.minor >= 39) {
-    throw new HttpError(409, `Cannot update port "${uuid}" on "${node}" while it is in state "${state}".`);
+    throw conflict(`Cannot update port "${uuid}" on "${node}" while it is in state "${state}".`);
   }
   if (patch.some(({ path }) => path.startsWith("/physical_network"))) {
     assertNetworkNotEmpty(after.physical_network);
@@ -133,11 +133,10 @@ function changesOf(before: IronicPort, { uuid: _uuid, portgroup_uuid: _none, ...
   return Object.fromEntries(entries);
 }
 
-/** @throws {HttpError} 400 */
 function existingNode({ nodes }: ApiParts, uuid: string): IronicNode {
   const node = nodes.find(uuid);
   if (!node) {
-    throw new HttpError(400, nodeNotFound(uuid).message);
+    throw badRequest(nodeNotFound(uuid).message);
   }
   return node;
 }
@@ -154,18 +153,16 @@ function checkNetworkType(
 /** Rejects port groups, since there are none. @throws {HttpError} 400 */
 function assertNoPortgroup(uuid: string | null | undefined): void {
   if (uuid != null) {
-    throw new HttpError(400, `Portgroup ${uuid} could not be found.`);
+    throw badRequest(`Portgroup ${uuid} could not be found.`);
   }
 }
 
-/** @throws {HttpError} 400 */
 function assertNetworkNotEmpty(name: string | null | undefined): void {
   if (name === "") {
-    throw new HttpError(400, "A non-empty value is required when setting physical_network");
+    throw badRequest("A non-empty value is required when setting physical_network");
   }
 }
 
-/** @throws {HttpError} 500, as in Ironic */
 function assertPxeNotNull(value: unknown): void {
   if (value === null) {
     throw new HttpError(500, "Field `pxe_enabled' cannot be None");

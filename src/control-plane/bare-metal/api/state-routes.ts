@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
@@ -79,7 +79,7 @@ async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall
     throw invalidState(target, node.uuid, node.provision_state);
   }
   if (!CLIENT_EVENTS.has(event)) {
-    throw new HttpError(400, `The requested action "${target}" could not be understood.`);
+    throw badRequest(`The requested action "${target}" could not be understood.`);
   }
   const configdrive = isObject(call.body) ? call.body.configdrive : undefined;
   checkConfigDrive(target, configdrive, minor);
@@ -96,25 +96,22 @@ function checkConfigDrive(target: string, configdrive: unknown, minor: number): 
   const allowed = minor < 35 ? ["active"] : ["active", "rebuild"];
   if (!allowed.includes(target)) {
     const targets = allowed.join(", ");
-    throw new HttpError(400, `Adding a config drive is only supported when setting provision state to ${targets}`);
+    throw badRequest(`Adding a config drive is only supported when setting provision state to ${targets}`);
   }
   if (typeof configdrive !== "string" && !isObject(configdrive)) {
-    throw new HttpError(400, "Invalid configdrive format: expected text or an object");
+    throw badRequest("Invalid configdrive format: expected text or an object");
   }
   if (isObject(configdrive) && minor < 56) {
-    throw new HttpError(
-      400,
-      "Providing a JSON object for configdrive is only supported starting with API version 1.56",
-    );
+    throw badRequest("Providing a JSON object for configdrive is only supported starting with API version 1.56");
   }
 }
 
 function checkRescuePassword(target: string, password: string | undefined): void {
   if (target === "rescue" && (password ?? "").trim() === "") {
-    throw new HttpError(400, 'A non-empty "rescue_password" is required when setting target provision state to rescue');
+    throw badRequest('A non-empty "rescue_password" is required when setting target provision state to rescue');
   }
   if (target !== "rescue" && password !== undefined) {
-    throw new HttpError(400, '"rescue_password" is only valid when setting target provision state to rescue');
+    throw badRequest('"rescue_password" is only valid when setting target provision state to rescue');
   }
 }
 
@@ -126,7 +123,7 @@ function powerTarget(call: IronicCall, node: IronicNode): string {
     throw notAcceptable();
   }
   if (timeout !== undefined && timeout < 1) {
-    throw new HttpError(400, "timeout has to be positive integer");
+    throw badRequest("timeout has to be positive integer");
   }
   const ident = call.params.node ?? "";
   if (!POWER_TARGETS.includes(target)) {
@@ -141,7 +138,7 @@ function powerTarget(call: IronicCall, node: IronicNode): string {
 function mandatory({ body }: IronicCall, name: string): unknown {
   const value = isObject(body) ? body[name] : undefined;
   if (value === undefined) {
-    throw new HttpError(400, `Missing mandatory parameter: ${name}`);
+    throw badRequest(`Missing mandatory parameter: ${name}`);
   }
   return value;
 }
@@ -149,7 +146,7 @@ function mandatory({ body }: IronicCall, name: string): unknown {
 function mandatoryText(call: IronicCall, name: string): string {
   const value = mandatory(call, name);
   if (typeof value !== "string") {
-    throw new HttpError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+    throw badRequest(`Expected string for ${name}: ${JSON.stringify(value)}`);
   }
   return value;
 }
@@ -160,7 +157,7 @@ function textField({ body }: IronicCall, name: string): string | undefined {
     return undefined;
   }
   if (typeof value !== "string") {
-    throw new HttpError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+    throw badRequest(`Expected string for ${name}: ${JSON.stringify(value)}`);
   }
   return value;
 }

@@ -1,5 +1,5 @@
 import type { Flavor, InjectedFile, ServerGroup } from "../../../records/index.js";
-import { HttpError } from "../../http/http-error.js";
+import { forbidden, HttpError } from "../../http/http-error.js";
 import type { Limits } from "../../store/quotas.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -37,7 +37,7 @@ export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, leas
   }
   const requested = { instances: most, cores: most * flavor.vcpus, ram: most * flavor.memoryMb };
   const reportedAmounts = { ...requested, instances: least === most ? most : `${least}-${most}` };
-  throw new HttpError(403, exceeded(scopes, requested, reportedAmounts));
+  throw forbidden(exceeded(scopes, requested, reportedAmounts));
 }
 
 /**
@@ -117,14 +117,14 @@ export function assertMetadataQuota(call: Call, metadata: Readonly<Record<string
   const count = Object.keys(metadata).length;
   const limit = count === 0 ? undefined : limitFor(call, "metadata_items");
   if (isOver(limit, count)) {
-    throw new HttpError(403, `Maximum number of metadata items exceeds ${limit}`);
+    throw forbidden(`Maximum number of metadata items exceeds ${limit}`);
   }
 }
 
 /** Counts the metadata of an image created from a server, as Nova does up to 2.38. @throws {HttpError} 403 */
 export function assertImageMetadataQuota(call: Call, metadata: Readonly<Record<string, string>> = {}): void {
   if (call.version < 39 && isOver(limitFor(call, "metadata_items"), Object.keys(metadata).length)) {
-    throw new HttpError(403, "Image metadata limit exceeded");
+    throw forbidden("Image metadata limit exceeded");
   }
 }
 
@@ -134,15 +134,15 @@ export function assertFileQuota(call: Call, files: readonly InjectedFile[] = [])
     return;
   }
   if (isOver(limitFor(call, "injected_files"), files.length)) {
-    throw new HttpError(403, "Personality file limit exceeded");
+    throw forbidden("Personality file limit exceeded");
   }
   const paths = limitFor(call, "injected_file_path_bytes");
   if (files.some(({ path }) => isOver(paths, path.length))) {
-    throw new HttpError(403, `Personality file path exceeds maximum ${paths}`);
+    throw forbidden(`Personality file path exceeds maximum ${paths}`);
   }
   const contents = limitFor(call, "injected_file_content_bytes");
   if (files.some((file) => isOver(contents, Buffer.from(file.contents, "base64").length))) {
-    throw new HttpError(403, `Personality file content exceeds maximum ${contents}`);
+    throw forbidden(`Personality file content exceeds maximum ${contents}`);
   }
 }
 
@@ -153,7 +153,7 @@ export function assertFileQuota(call: Call, files: readonly InjectedFile[] = [])
  */
 export function assertKeyPairQuota(call: Call, userId: string): void {
   if (isOver(limitFor(call, "key_pairs"), call.store.keyPairs.count(userId) + 1)) {
-    throw new HttpError(403, "Quota exceeded, too many key pairs.");
+    throw forbidden("Quota exceeded, too many key pairs.");
   }
 }
 
@@ -164,7 +164,7 @@ export function assertServerGroupQuota(deps: QuotaDeps, projectId: string, userI
     isOver(limitsOf(deps, projectId, user).server_groups, serverGroups.count(projectId, user) + 1),
   );
   if (over) {
-    throw new HttpError(403, "Quota exceeded, too many server groups.");
+    throw forbidden("Quota exceeded, too many server groups.");
   }
 }
 
@@ -172,6 +172,6 @@ export function assertServerGroupQuota(deps: QuotaDeps, projectId: string, userI
 export function assertMemberQuota(call: Call, group: ServerGroup, more: number): void {
   const members = call.store.serverGroups.countMembers(group.id, call.credentials.userId);
   if (isOver(limitFor(call, "server_group_members"), members + more)) {
-    throw new HttpError(403, "Quota exceeded, too many servers in group");
+    throw forbidden("Quota exceeded, too many servers in group");
   }
 }

@@ -152,7 +152,6 @@ function readTarget(call: Call, rule: string): { readonly project: string; reado
   return { project, user: userOf(call) };
 }
 
-/** @throws {HttpError} 400 */
 function requireProject({ projectExists }: ComputeDeps, project: string): void {
   if (!projectExists(project)) {
     throw badRequest(`Project ID ${project} is not a valid project.`);
@@ -163,7 +162,6 @@ function setOf(project: string, values: Readonly<Record<string, Json>>): Compute
   return { body: { quota_set: { id: project, ...values } } };
 }
 
-/** @throws {HttpError} 400 */
 function assertLimitInRange(
   deps: ComputeDeps,
   project: string,

@@ -1,3 +1,4 @@
+import { defined } from "../../../runtime/collections.js";
 import { badRequest } from "../../http/http-error.js";
 import { DEFAULT_ZONE } from "../../store/services.js";
 import { type Call, requireAdmin } from "../api/call.js";
@@ -43,10 +44,7 @@ export function readDestination(call: Call, server: CreateBody["server"]): Desti
   }
   return {
     availabilityZone: host || node ? zoneOfForced(call.deps, zone, host) : zone,
-    ...optional("forcedHost", host),
-    ...optional("forcedNode", node),
-    ...optional("requestedHost", requestedHost),
-    ...optional("requestedNode", requestedNode),
+    ...defined({ forcedHost: host, forcedNode: node, requestedHost, requestedNode }),
   };
 }
 
@@ -109,8 +107,4 @@ function requireComputeNode(
   if (!found) {
     throw badRequest(`Compute host ${host ?? node} could not be found.`);
   }
-}
-
-function optional<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
 }

@@ -6,22 +6,8 @@ import { BOOLEAN, INTEGER_TEXT, MULTI, querySchema, SINGLE } from "../api/schema
 import { type Schema, schemas } from "../api/validate.js";
 
 const FILTERS = [
-  "user_id",
-  "project_id",
-  "tenant_id",
-  "launch_index",
-  "image_ref",
-  "image",
-  "vm_state",
-  "task_state",
-  "host",
-  "uuid",
-  "status",
-  "all_tenants",
-  "soft_deleted",
-  "deleted",
-  "marker",
-  "sort_key",
+  ...["user_id", "project_id", "tenant_id", "launch_index", "image_ref", "image", "vm_state", "task_state", "host"],
+  ...["uuid", "status", "all_tenants", "soft_deleted", "deleted", "marker", "sort_key"],
 ];
 
 /**
@@ -29,28 +15,9 @@ const FILTERS = [
  * compares strings.
  */
 const PATTERNS = [
-  "kernel_id",
-  "ramdisk_id",
-  "hostname",
-  "key_name",
-  "power_state",
-  "node",
-  "flavor",
-  "reservation_id",
-  "launched_at",
-  "terminated_at",
-  "availability_zone",
-  "name",
-  "display_name",
-  "description",
-  "display_description",
-  "locked_by",
-  "root_device_name",
-  "config_drive",
-  "progress",
-  "ip",
-  "ip6",
-  "created_at",
+  ...["kernel_id", "ramdisk_id", "hostname", "key_name", "power_state", "node", "flavor", "reservation_id"],
+  ...["launched_at", "terminated_at", "availability_zone", "name", "display_name", "description"],
+  ...["display_description", "locked_by", "root_device_name", "config_drive", "progress", "ip", "ip6", "created_at"],
 ];
 
 const PATTERN = { type: "string", format: "regex" };
@@ -118,17 +85,8 @@ const FOR_ADMINISTRATORS = ["host", "node"];
 const IGNORED: ReadonlySet<string> = new Set([
   ...["architecture", "cell_name", "cleaned", "default_ephemeral_device", "default_swap_device", "deleted"],
   ...["deleted_at", "disable_terminate", "ephemeral_gb", "ephemeral_key_uuid", "id", "key_data", "launched_on"],
-  ...[
-    "locked",
-    "memory_mb",
-    "os_type",
-    "reservation_id",
-    "root_gb",
-    "shutdown_terminate",
-    "user_data",
-    "vcpus",
-    "vm_mode",
-  ],
+  ...["locked", "memory_mb", "os_type", "reservation_id", "root_gb", "shutdown_terminate", "user_data", "vcpus"],
+  "vm_mode",
 ]);
 
 function isIgnored(name: string, version: number): boolean {

@@ -1,4 +1,5 @@
 import type { InjectedFile, Instance, InstanceChanges } from "../../../records/index.js";
+import { defined } from "../../../runtime/collections.js";
 import { badRequest } from "../../http/http-error.js";
 import {
   ADMIN_PASSWORD,
@@ -28,7 +29,7 @@ export interface UserAttributes {
   readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
 }
 
-type Wished = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
+type StoredAttributes = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
 
 export const USER_ATTRIBUTES: Readonly<Record<keyof UserAttributes, Schema>> = {
   accessIPv4: { type: "string", format: "ipv4" },
@@ -198,16 +199,20 @@ export const CREATE = schemas<CreateBody>(
 );
 
 /** Returns the changes of an instance that the attributes require. */
-export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof Wished> {
+export function attributeChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof StoredAttributes> {
   const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = attributes;
-  return {
-    ...(accessIPv4 === undefined ? {} : { accessIpV4: accessIPv4 }),
-    ...(accessIPv6 === undefined ? {} : { accessIpV6: usualIpV6(accessIPv6) }),
-    ...(disk === undefined ? {} : { autoDiskConfig: disk === "AUTO" }),
-  };
+  return defined({
+    accessIpV4: accessIPv4,
+    accessIpV6: accessIPv6 === undefined ? undefined : usualIpV6(accessIPv6),
+    autoDiskConfig: disk === undefined ? undefined : disk === "AUTO",
+  });
 }
 
-export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished): Required<UserAttributes> {
+export function toUserAttributes({
+  accessIpV4,
+  accessIpV6,
+  autoDiskConfig,
+}: StoredAttributes): Required<UserAttributes> {
   return {
     accessIPv4: accessIpV4 ?? "",
     accessIPv6: accessIpV6 ?? "",

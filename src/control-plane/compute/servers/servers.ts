@@ -1,3 +1,4 @@
+import { defined } from "../../../runtime/collections.js";
 import { routes } from "../../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import { bodyOf, DESCRIPTION, HOSTNAME, NAME, object, SHORT_HOSTNAME } from "../api/schema-parts.js";
@@ -14,7 +15,7 @@ import { ADDRESS_ROUTES } from "./network/addresses.js";
 import { INTERFACE_ROUTES } from "./network/interfaces.js";
 import { PASSWORD_ROUTES } from "./passwords.js";
 import { REMOTE_CONSOLE_ROUTES } from "./remote-consoles.js";
-import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "./server-schemas.js";
+import { attributeChanges, USER_ATTRIBUTES, type UserAttributes } from "./server-schemas.js";
 import { ServerView, toViewBefore75 } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
 
@@ -87,12 +88,8 @@ function updateServer(call: Call): ComputeResponse {
   const { name, description, hostname, ...userAttributes } = call.body(UPDATE).server;
   requireMember(call, "os_compute_api:servers:update");
   const { instance: found, building } = findServer(call);
-  const changes = {
-    ...(name === undefined ? {} : { displayName: name }),
-    ...(description === undefined ? {} : { displayDescription: description }),
-    ...(hostname === undefined ? {} : { hostname }),
-    ...wishedChanges(userAttributes),
-  };
+  const attributes = defined({ displayName: name, displayDescription: description, hostname });
+  const changes = { ...attributes, ...attributeChanges(userAttributes) };
   const { instances, requests } = call.store;
   const instance = building ? requests.saveBuilding(found, changes) : instances.save(found.uuid, changes);
   const view = new ServerView(call).detail({ instance, building });

@@ -48,7 +48,6 @@ function save(
   });
 }
 
-/** @throws {HttpError} 400 */
 function checkTag(tag: string): void {
   const isLong = tag.length > MAX_TAG_LENGTH;
   if (!isLong && !/[,/]/.test(tag)) {

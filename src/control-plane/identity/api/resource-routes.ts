@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, forbidden, type HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
 import { schemaWords } from "../../http/schema-errors.js";
@@ -91,10 +91,7 @@ export function resourceRoutes<T extends StoredRecord, C extends TSchema, U exte
   function findOther(call: IdentityCall, verb: string): T {
     const record = find(call, verb);
     if (resource.own?.(call).some(({ id }) => id === record.id)) {
-      throw new HttpError(
-        403,
-        `The ${singular} ${record.id} comes with the cluster and is neither changed nor deleted.`,
-      );
+      throw forbidden(`The ${singular} ${record.id} comes with the cluster and is neither changed nor deleted.`);
     }
     return record;
   }
@@ -207,10 +204,10 @@ function ownDomain(call: IdentityCall, singular: string): PolicyTarget {
 function assertAllowedChanges(singular: string, record: StoredRecord, body: unknown): void {
   const requested = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
   if (requested.id !== undefined && requested.id !== record.id) {
-    throw new HttpError(400, "Cannot change ID");
+    throw badRequest("Cannot change ID");
   }
   if (requested.domain_id !== undefined && "domain_id" in record && requested.domain_id !== record.domain_id) {
-    throw new HttpError(400, "Cannot change Domain ID");
+    throw badRequest("Cannot change Domain ID");
   }
   const options = requested.options as { readonly immutable?: unknown } | undefined;
   if (isImmutable(record) && options?.immutable !== false) {
@@ -223,8 +220,7 @@ function isImmutable(record: StoredRecord): boolean {
 }
 
 function immutable(what: string, kind: string, id: string): HttpError {
-  return new HttpError(
-    403,
+  return forbidden(
     `Unable to ${what} immutable ${kind} resource: \`${id}. Set resource option "immutable" to false first.`,
   );
 }
@@ -297,7 +293,7 @@ export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<
   if (!validate(value)) {
     const errors = validate.errors ?? [];
     const error = errors.at(-1);
-    throw new HttpError(400, error ? wording(error, errors) : "The request body is not valid.");
+    throw badRequest(error ? wording(error, errors) : "The request body is not valid.");
   }
   return value as Static<S>;
 }

@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
 import { isoMicroseconds } from "../../http/times.js";
@@ -34,7 +34,7 @@ function subject(call: IdentityCall, rule: string): { readonly token: string; re
   // A missing token has no owner, so any caller gets 404 instead of 403.
   call.enforce(rule, { "target.token.user_id": live?.user.id ?? call.token.user.id });
   if (!live) {
-    throw new HttpError(404, token === "" ? "No token in the request" : "Failed to validate token");
+    throw notFound(token === "" ? "No token in the request" : "Failed to validate token");
   }
   return { token, live };
 }

@@ -61,7 +61,6 @@ function link(params: ReadonlyMap<string, string>): string {
   return text === "" ? "/v2/images" : `/v2/images?${text}`;
 }
 
-/** @throws {HttpError} 400 */
 function readLimit(query: Query): number {
   const text = query.get("limit");
   if (text === undefined) {

@@ -153,7 +153,6 @@ function viewsOf(of: KindOfEntry, { name }: Namespace, entries: readonly Entry[]
   return of === PROPERTY ? Object.fromEntries(entries.map((entry) => [entry.name, entry.content])) : entries.map(brief);
 }
 
-/** @throws {HttpError} 400 */
 function page({ query }: ImageCall, entries: readonly Entry[]): readonly Entry[] {
   const limit = query.get("limit");
   if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {

@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { pythonRepr } from "../../python/repr.js";
 import { may, type NetworkCall, type NetworkRoute } from "./call.js";
@@ -62,11 +62,10 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
 /** Returns the tags in the body of a new record. @throws {HttpError} 400 */
 export function readTags(input: Input): readonly string[] {
   const value = input.any("tags");
-  const wrong = (reason: string) => new HttpError(400, `Invalid input for tags. Reason: ${reason}.`);
+  const wrong = (reason: string) => badRequest(`Invalid input for tags. Reason: ${reason}.`);
   return value === undefined ? [] : checkTags(value, wrong);
 }
 
-/** @throws {HttpError} 400 */
 function checkTags(value: unknown, wrong: (reason: string) => HttpError): readonly string[] {
   if (!Array.isArray(value)) {
     throw wrong(`'${typeof value === "string" ? value : pythonRepr(value)}' is not a list`);
@@ -87,10 +86,9 @@ function checkTags(value: unknown, wrong: (reason: string) => HttpError): readon
 }
 
 function invalidTags(reason: string): HttpError {
-  return new HttpError(400, `Invalid input for operation: ${reason}.`, { code: "InvalidInput" });
+  return badRequest(`Invalid input for operation: ${reason}.`, "InvalidInput");
 }
 
-/** @throws {HttpError} 404 */
 function tagged<T>(
   { singular, owner, find }: Tagged<T>,
   call: NetworkCall,
@@ -105,7 +103,6 @@ function tagged<T>(
   return { id, record };
 }
 
-/** @throws {HttpError} 404 */
 function requireTag(call: NetworkCall, id: string): void {
   const tag = call.param("tag");
   if (!call.store.networkTags.of(id).includes(tag)) {

@@ -4,7 +4,7 @@ import {
   markInterruptedRebuild,
   REBUILD_TASK_STATES,
 } from "../../../../records/index.js";
-import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
+import { badRequest, conflict, notFound } from "../../../http/http-error.js";
 import type { Store } from "../../../store/store.js";
 import { isUp } from "../../api/agents.js";
 import { requireAdmin } from "../../api/call.js";
@@ -59,7 +59,7 @@ export const evacuate = instanceAction({
     }
     requireState(instance, "evacuate", { vm: ["active", "stopped", "error"], task: null });
     if (instance.host === null || instance.node === null) {
-      throw new HttpError(409, `Instance ${instance.uuid} is not ready`);
+      throw conflict(`Instance ${instance.uuid} is not ready`);
     }
     const source = store.services.getByHost(instance.host, "nova-compute");
     if (source && isUp(call.deps, source)) {

@@ -1,25 +1,40 @@
+import type { TaskState, VmState } from "../../../../records/index.js";
 import { bodyOf } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
-import { type AllowedStates, agentAction, begin, instanceAction, requireHost, requireState } from "./server-action.js";
+import {
+  type AllowedStates,
+  agentAction,
+  begin,
+  instanceAction,
+  type PlainMethod,
+  requireHost,
+  requireState,
+  type ServerAction,
+} from "./server-action.js";
 
-export const start = agentAction({
-  name: "os-start",
-  verb: "start",
-  policy: "os_compute_api:servers:start",
-  states: { vm: ["stopped"] },
-  taskState: "powering-on",
-  method: "start_instance",
-});
+/** Actions that one agent runs alone: name, policy, states that allow it, task state and method of the agent. */
+const AGENT_ACTIONS: readonly (readonly [string, string, readonly VmState[], TaskState, PlainMethod])[] = [
+  ["os-start", "servers:start", ["stopped"], "powering-on", "start_instance"],
+  ["os-stop", "servers:stop", ["active", "error"], "powering-off", "stop_instance"],
+  ["pause", "os-pause-server:pause", ["active"], "pausing", "pause_instance"],
+  ["unpause", "os-pause-server:unpause", ["paused"], "unpausing", "unpause_instance"],
+  ["suspend", "os-suspend-server:suspend", ["active"], "suspending", "suspend_instance"],
+  ["resume", "os-suspend-server:resume", ["suspended"], "resuming", "resume_instance"],
+  ["unrescue", "os-unrescue", ["rescued"], "unrescuing", "unrescue_instance"],
+];
 
-export const stop = agentAction({
-  name: "os-stop",
-  verb: "stop",
-  policy: "os_compute_api:servers:stop",
-  states: { vm: ["active", "error"] },
-  taskState: "powering-off",
-  changes: { progress: 0 },
-  method: "stop_instance",
-});
+export const agentActions: readonly ServerAction[] = AGENT_ACTIONS.map(([name, policy, vm, taskState, method]) =>
+  agentAction({
+    name,
+    verb: name.replace(/^os-/, ""),
+    policy: `os_compute_api:${policy}`,
+    states: { vm },
+    taskState,
+    // As in Nova, stopping a server resets its progress.
+    ...(method === "stop_instance" ? { changes: { progress: 0 } } : {}),
+    method,
+  }),
+);
 
 interface RebootBody {
   readonly reboot: { readonly type: string };
@@ -59,36 +74,4 @@ export const reboot = instanceAction({
     begin(call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
     call.deps.bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId }, requestId);
   },
-});
-
-export const pause = agentAction({
-  name: "pause",
-  policy: "os_compute_api:os-pause-server:pause",
-  states: { vm: ["active"] },
-  taskState: "pausing",
-  method: "pause_instance",
-});
-
-export const unpause = agentAction({
-  name: "unpause",
-  policy: "os_compute_api:os-pause-server:unpause",
-  states: { vm: ["paused"] },
-  taskState: "unpausing",
-  method: "unpause_instance",
-});
-
-export const suspend = agentAction({
-  name: "suspend",
-  policy: "os_compute_api:os-suspend-server:suspend",
-  states: { vm: ["active"] },
-  taskState: "suspending",
-  method: "suspend_instance",
-});
-
-export const resume = agentAction({
-  name: "resume",
-  policy: "os_compute_api:os-suspend-server:resume",
-  states: { vm: ["suspended"] },
-  taskState: "resuming",
-  method: "resume_instance",
 });

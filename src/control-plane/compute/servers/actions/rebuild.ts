@@ -6,6 +6,7 @@ import {
   imagePropertiesOf,
   withImageProperties,
 } from "../../../../records/index.js";
+import { defined } from "../../../../runtime/collections.js";
 import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
 import { badRequest } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
@@ -28,12 +29,12 @@ import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse, validateRequestedSpecs } from "../image-flavor-checks.js";
 import {
+  attributeChanges,
   diskConfigWith,
   PERSONALITY,
   TRUSTED_CERTIFICATES,
   USER_ATTRIBUTES,
   type UserAttributes,
-  wishedChanges,
 } from "../server-schemas.js";
 import { ServerView, toViewBefore75 } from "../server-view.js";
 import { begin, requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -166,13 +167,10 @@ function assertSameCpus(instance: Instance, properties: Readonly<Record<string, 
 }
 
 function changes(requested: RebuildBody["rebuild"]): InstanceChanges {
+  const { name: displayName, description: displayDescription, user_data: userData, metadata, hostname } = requested;
   return {
-    ...(requested.name === undefined ? {} : { displayName: requested.name }),
-    ...(requested.metadata === undefined ? {} : { metadata: requested.metadata }),
-    ...(requested.description === undefined ? {} : { displayDescription: requested.description }),
-    ...(requested.user_data === undefined ? {} : { userData: requested.user_data }),
-    ...(requested.hostname === undefined ? {} : { hostname: requested.hostname }),
+    ...defined({ displayName, metadata, displayDescription, userData, hostname }),
     injectedFiles: requested.personality ?? [],
-    ...wishedChanges(requested),
+    ...attributeChanges(requested),
   };
 }

@@ -1,8 +1,9 @@
+import { defined } from "../../../../runtime/collections.js";
 import { ADMIN_PASSWORD, bodyOf, object, UUID_TEXT } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { imageToUse } from "../image-flavor-checks.js";
-import { agentAction, begin, instanceAction, requireHost } from "./server-action.js";
+import { begin, instanceAction, requireHost } from "./server-action.js";
 
 interface RescueBody {
   readonly rescue: { readonly adminPass?: string; readonly rescue_image_ref?: string } | null;
@@ -29,20 +30,8 @@ export const rescue = instanceAction({
     }
     begin(call, instance, { taskState: "rescuing" }, "rescue");
     const { requestId } = call;
-    const params = {
-      instanceUuid: instance.uuid,
-      requestId,
-      ...(image === undefined ? {} : { rescueImageRef: image }),
-    };
+    const params = { instanceUuid: instance.uuid, requestId, ...defined({ rescueImageRef: image }) };
     call.deps.bus.cast(host, "rescue_instance", params, requestId);
     return { status: 200, body: { adminPass: requested?.adminPass ?? generatePassword(call.deps.random) } };
   },
-});
-
-export const unrescue = agentAction({
-  name: "unrescue",
-  policy: "os_compute_api:os-unrescue",
-  states: { vm: ["rescued"] },
-  taskState: "unrescuing",
-  method: "unrescue_instance",
 });

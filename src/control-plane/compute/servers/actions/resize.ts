@@ -7,7 +7,7 @@ import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
 import { assertFlavorFits, validateRequestedSpecs } from "../image-flavor-checks.js";
-import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../server-schemas.js";
+import { attributeChanges, USER_ATTRIBUTES, type UserAttributes } from "../server-schemas.js";
 import { begin, instanceAction, recordAction, requireAgent } from "./server-action.js";
 
 interface ResizeBody {
@@ -57,7 +57,7 @@ export const resize = instanceAction({
     assertFlavorFits(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
     validateRequestedSpecs(flavor, image);
     assertUpsizeQuota(call.deps, instance, instance.flavor, flavor, 403);
-    begin(call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(requested) }, "resize");
+    begin(call, instance, { taskState: "resize_prep", progress: 0, ...attributeChanges(requested) }, "resize");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,

@@ -12,23 +12,17 @@ import { injectNetworkInfo, lock, resetNetwork, resetState, triggerCrashDump, un
 import { createBackup, createImage } from "./create-image.js";
 import { evacuate } from "./evacuate.js";
 import { liveMigrate, migrate } from "./migrate.js";
-import { pause, reboot, resume, start, stop, suspend, unpause } from "./power-actions.js";
+import { agentActions, reboot } from "./power-actions.js";
 import { rebuild } from "./rebuild.js";
-import { rescue, unrescue } from "./rescue.js";
+import { rescue } from "./rescue.js";
 import { confirmResize, resize, revertResize } from "./resize.js";
 import type { ServerAction } from "./server-action.js";
 import { shelve, shelveOffload, unshelve } from "./shelve.js";
 
 const ACTIONS: readonly ServerAction[] = [
-  start,
-  stop,
+  ...agentActions,
   reboot,
-  pause,
-  unpause,
-  suspend,
-  resume,
   rescue,
-  unrescue,
   lock,
   unlock,
   resetState,

@@ -115,7 +115,7 @@ export function requireAgent(deps: ComputeDeps, instance: Instance): string {
 }
 
 /** Agent methods whose only parameter is the instance. */
-type PlainMethod = {
+export type PlainMethod = {
   [M in AgentCast]: InstanceParams extends ParamsOf<AgentMethods, M> ? M : never;
 }[AgentCast];
 

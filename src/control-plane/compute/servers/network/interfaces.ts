@@ -1,4 +1,5 @@
 import type { Instance } from "../../../../records/index.js";
+import { defined } from "../../../../runtime/collections.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
 import { routes } from "../../../http/router.js";
@@ -92,13 +93,7 @@ function attach(call: Call): ComputeResponse {
     }
     const [made] = call.store.ports.addToServer(
       instance,
-      [
-        {
-          ...(port === undefined ? {} : { port: existingPort(call, port) }),
-          ...(fixed ? { address: fixed.ip_address } : {}),
-          ...(tag === undefined ? {} : { tag }),
-        },
-      ],
+      [defined({ port: port && existingPort(call, port), address: fixed?.ip_address, tag })],
       [call.store.securityGroups.ensureDefault(instance.projectId).uuid],
     );
     if (!made) {

@@ -1,4 +1,5 @@
-import { badRequest, conflict, HttpError } from "../../../http/http-error.js";
+import { defined } from "../../../../runtime/collections.js";
+import { badRequest, conflict, forbidden, type HttpError } from "../../../http/http-error.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { portQuota } from "../../../network/quotas.js";
 import { addressOf, isInPool } from "../../../store/network-settings.js";
@@ -62,7 +63,7 @@ export function serversInPortQuota(
   }
   const { limit, used, reserved } = quota;
   if (used > limit) {
-    throw new HttpError(403, `The number of defined ports: ${used} is over the limit: ${limit}`);
+    throw forbidden(`The number of defined ports: ${used} is over the limit: ${limit}`);
   }
   const allowed = Math.min(max, Math.floor(Math.max(0, limit - used - reserved) / newPorts));
   if (allowed < min) {
@@ -72,7 +73,7 @@ export function serversInPortQuota(
 }
 
 /** Returns Nova's response for a port that Neutron rejects because of the quota. */
-export const portLimitExceeded = (): HttpError => new HttpError(403, "Maximum number of ports exceeded");
+export const portLimitExceeded = (): HttpError => forbidden("Maximum number of ports exceeded");
 
 /** Nova's entry in the system metadata of a server with ports. */
 export const NETWORK_MARK = { network_allocated: "True" } as const;
@@ -94,7 +95,7 @@ function resolveGroups(store: Store, projectId: string, requestedGroups: Server[
 
 function resolvePort(call: Call, request: NetworkRequest): RequestedPort {
   const { uuid, port, fixed_ip: address, tag } = request;
-  const named = tag === undefined ? {} : { tag };
+  const named = defined({ tag });
   if (port) {
     if (address !== undefined) {
       throw badRequest(

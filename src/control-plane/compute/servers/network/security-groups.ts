@@ -55,7 +55,6 @@ function change(
   return { status: 202 };
 }
 
-/** @throws {HttpError} 400 */
 function nameIn(call: Call, action: string): string {
   const body = call.json();
   const parameters = isObject(body) ? body[action] : undefined;
