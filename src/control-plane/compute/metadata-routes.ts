@@ -1,8 +1,8 @@
 import { badRequest, type HttpError } from "../http/http-error.js";
 import { routes } from "../http/router.js";
+import { schemas } from "../http/schemas.js";
 import type { Call, ComputeRoute } from "./api/call.js";
 import { bodyOf, METADATA } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 
 export type Metadata = Readonly<Record<string, string>>;
 

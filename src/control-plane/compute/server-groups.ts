@@ -2,6 +2,7 @@ import { SERVER_GROUP_POLICIES, type ServerGroup, type ServerGroupPolicy } from 
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
+import { type Schema, schemas } from "../http/schemas.js";
 import {
   type Call,
   type ComputeResponse,
@@ -12,7 +13,6 @@ import {
   requireReader,
 } from "./api/call.js";
 import { bodyOf, INTEGER_TEXT, MULTI, NAME, object, POSITIVE_INTEGER, strictSince75 } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
 import { assertServerGroupQuota } from "./quotas/quota-checks.js";
 
 /** `policies` before 2.64, `policy` and `rules` since. */

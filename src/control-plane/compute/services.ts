@@ -2,6 +2,7 @@ import type { Service } from "../../records/index.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
+import { schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
@@ -16,7 +17,6 @@ import {
   object,
   strictSince75,
 } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 
 interface LegacyBody {
   readonly host: string;

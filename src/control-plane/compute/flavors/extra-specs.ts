@@ -1,8 +1,8 @@
 import { badRequest, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
 import { bodyOf } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
 import { findFlavor } from "./flavor-access.js";
 

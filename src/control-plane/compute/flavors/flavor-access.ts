@@ -2,10 +2,10 @@ import type { Flavor } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
+import { schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { bodyOf } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 
 interface Tenant {
   readonly tenant: string;

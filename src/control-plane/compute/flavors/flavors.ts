@@ -2,6 +2,7 @@ import type { Flavor } from "../../../records/index.js";
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import {
   type Call,
   type ComputeResponse,
@@ -22,7 +23,6 @@ import {
   object,
   strictSince75,
 } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { EXTRA_SPEC_ROUTES } from "./extra-specs.js";
 import { FLAVOR_ACCESS_ROUTES, findFlavor, isOpenTo } from "./flavor-access.js";
 

@@ -2,10 +2,10 @@ import type { Instance, InstanceAction, InstanceActionEvent } from "../../../rec
 import { badRequest, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
+import { schemas } from "../../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireReader, takePage } from "../api/call.js";
 import { INTEGER_TEXT, object, SINGLE } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
 const TIME = SINGLE({ type: "string", format: "date-time" });

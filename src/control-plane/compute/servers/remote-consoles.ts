@@ -1,8 +1,8 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import { bodyOf, object } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 

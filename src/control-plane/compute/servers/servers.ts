@@ -1,8 +1,8 @@
 import { defined } from "../../../runtime/collections.js";
 import { routes } from "../../http/router.js";
+import { schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import { bodyOf, DESCRIPTION, HOSTNAME, NAME, object, SHORT_HOSTNAME } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 import { runAction } from "./actions/run-action.js";
 import { createServer } from "./create-server.js";
 import { deleteServer } from "./delete-server.js";

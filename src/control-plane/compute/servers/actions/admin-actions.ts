@@ -1,8 +1,8 @@
 import { isObject } from "../../../../runtime/collections.js";
+import { schemas } from "../../../http/schemas.js";
 import { requireAdmin } from "../../api/call.js";
 import { gone } from "../../api/gone.js";
 import { bodyOf, object } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { findInstance } from "../find-server.js";
 import {
   anyBody,

@@ -1,8 +1,8 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import type { Call } from "../../api/call.js";
 import { bodyOf, METADATA, NAME, NON_NEGATIVE_INTEGER, object } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";
 import {
   type AllowedStates,

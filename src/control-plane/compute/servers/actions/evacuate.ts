@@ -5,11 +5,11 @@ import {
   REBUILD_TASK_STATES,
 } from "../../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import type { Store } from "../../../store/store.js";
 import { isUp } from "../../api/agents.js";
 import { requireAdmin } from "../../api/call.js";
 import { ADMIN_PASSWORD, BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { instanceAction, recordAction, requireState } from "./server-action.js";
 

@@ -1,9 +1,9 @@
 import { InstanceInvalidState, isUnsuitableHost, messageOf } from "../../../conductor/tasks/faults.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
 import { BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin, requireAgent, requireState, type ServerAction } from "./server-action.js";
 

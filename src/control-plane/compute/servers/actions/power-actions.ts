@@ -1,6 +1,6 @@
 import type { TaskState, VmState } from "../../../../records/index.js";
+import { schemas } from "../../../http/schemas.js";
 import { bodyOf } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import {
   type AllowedStates,
   agentAction,

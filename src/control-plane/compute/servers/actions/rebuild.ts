@@ -10,6 +10,7 @@ import { defined } from "../../../../runtime/collections.js";
 import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
 import { badRequest } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
+import { type Schema, schemas } from "../../../http/schemas.js";
 import { type Call, requireMember } from "../../api/call.js";
 import {
   ADMIN_PASSWORD,
@@ -22,7 +23,6 @@ import {
   object,
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
 import { assertFileQuota, assertMetadataQuota } from "../../quotas/quota-checks.js";
 import { assertNoCertificates, chosenKey } from "../create-checks.js";
 import { generatePassword } from "../create-server.js";

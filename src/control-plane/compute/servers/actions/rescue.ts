@@ -1,6 +1,6 @@
 import { defined } from "../../../../runtime/collections.js";
+import { schemas } from "../../../http/schemas.js";
 import { ADMIN_PASSWORD, bodyOf, object, UUID_TEXT } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { imageToUse } from "../image-flavor-checks.js";
 import { begin, instanceAction, requireHost } from "./server-action.js";

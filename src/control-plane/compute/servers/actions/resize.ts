@@ -1,9 +1,9 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { bodyOf, object } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
 import { assertFlavorFits, validateRequestedSpecs } from "../image-flavor-checks.js";

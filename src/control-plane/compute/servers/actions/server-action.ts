@@ -2,11 +2,11 @@ import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conduc
 import type { ParamsOf } from "../../../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, TaskState, VmState } from "../../../../records/index.js";
 import { conflict } from "../../../http/http-error.js";
+import { type SchemaVersions, schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { bodyOf } from "../../api/schema-parts.js";
-import { type SchemaVersions, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 
 /** An action of POST /servers/{id}/action. */

@@ -1,8 +1,8 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import { type Call, requireAdmin, requireMember } from "../../api/call.js";
 import { bodyOf, HOSTNAME, NAME, object } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { agentAction, begin, instanceAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 

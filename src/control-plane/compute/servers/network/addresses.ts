@@ -1,13 +1,13 @@
 import type { Instance } from "../../../../records/index.js";
 import { notFound } from "../../../http/http-error.js";
 import { routes } from "../../../http/router.js";
+import { schemas } from "../../../http/schemas.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { addressText } from "../../../store/network-settings.js";
 import type { Port } from "../../../store/ports.js";
 import { type ComputeRoute, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { bodyOf, IP_ADDRESS } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { instanceAction, requireHost } from "../actions/server-action.js";
 import { findServer } from "../find-server.js";
 
