@@ -68,14 +68,8 @@ export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
     "GET /v3/users/:user/application_credentials": (call) => {
       call.enforce("identity:list_application_credentials", { "target.user.id": call.param("user") });
       const all = call.store.applicationCredentials.where("user_id", call.param("user"));
-      return {
-        body: listBody(
-          call,
-          "application_credentials",
-          all.map((one) => viewOf(call, one)),
-          ["name"],
-        ),
-      };
+      const views = all.map((one) => viewOf(call, one));
+      return { body: listBody(call, "application_credentials", views, ["name"]) };
     },
     "POST /v3/users/:user/application_credentials": create,
     "GET /v3/users/:user/application_credentials/:id": (call) => ({

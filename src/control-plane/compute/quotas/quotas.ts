@@ -6,7 +6,7 @@ import type { Limits } from "../../store/quotas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { BOOLEAN, bodyOf, isTrue, MULTI, object, strictSince75 } from "../api/schema-parts.js";
-import { classLimits, createUsageReader, defaultLimits, limitsOf } from "./limits-and-usage.js";
+import { classLimits, createUsageReader, limitsOf } from "./limits-and-usage.js";
 import { listClassResources, listQuotaResources, only, PER_PROJECT, type Resource, UNLIMITED } from "./resources.js";
 
 type RequestedLimits = Readonly<Record<string, number | string>>;
@@ -100,7 +100,7 @@ function showDetail(call: Call): ComputeResponse {
 function showDefaults(call: Call): ComputeResponse {
   const project = call.param("project");
   requireProject(call.deps, project);
-  return setOf(project, only(listQuotaResources(call.version), defaultLimits(call.deps)));
+  return setOf(project, only(listQuotaResources(call.version), classLimits(call.deps)));
 }
 
 /**

@@ -19,37 +19,26 @@ interface TokenRequest {
   readonly scope: ScopeRef;
 }
 
-/** A name is only valid with its domain. */
-interface UserRef {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly domain?: DomainRef | undefined;
-}
-
 interface DomainRef {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
 }
 
+/** A name is only valid with its domain. */
+interface UserRef extends DomainRef {
+  readonly domain?: DomainRef | undefined;
+}
+
 /** A name is only valid with its user. */
-interface ApplicationCredentialRef {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
+interface ApplicationCredentialRef extends DomainRef {
   readonly user?: UserRef | undefined;
   readonly secret: string;
 }
 
 type ScopeRef =
-  | { readonly kind: "none" }
-  | { readonly kind: "unscoped" }
-  | { readonly kind: "system" }
-  | { readonly kind: "domain"; readonly id?: string | undefined; readonly name?: string | undefined }
-  | {
-      readonly kind: "project";
-      readonly id?: string | undefined;
-      readonly name?: string | undefined;
-      readonly domain?: DomainRef | undefined;
-    };
+  | { readonly kind: "none" | "unscoped" | "system" }
+  | ({ readonly kind: "domain" } & DomainRef)
+  | ({ readonly kind: "project" } & UserRef);
 
 export interface Authenticator {
   readonly store: IdentityStore;
@@ -281,13 +270,9 @@ function readScope(value: unknown): ScopeRef {
 }
 
 function reference(value: Readonly<Record<string, unknown>>, path: string): UserRef {
-  const id = optionalText(value, "id", path);
-  const name = optionalText(value, "name", path);
-  if (id === undefined && name === undefined) {
-    throw badRequest(`Invalid input for field ${path}: id or name must be present.`);
-  }
-  const domain = value.domain;
-  return { id, name, domain: domain === undefined ? undefined : domainReference(domain, `${path}/domain`) };
+  const { domain } = value;
+  const named = domainReference(value, path);
+  return { ...named, domain: domain === undefined ? undefined : domainReference(domain, `${path}/domain`) };
 }
 
 function domainReference(value: unknown, path: string): DomainRef {

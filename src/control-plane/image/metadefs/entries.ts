@@ -1,6 +1,7 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, notFound, tooLarge } from "../../http/http-error.js";
+import type { Query } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import type { ImageCall } from "../api/call.js";
@@ -154,13 +155,19 @@ function viewsOf(of: KindOfEntry, { name }: Namespace, entries: readonly Entry[]
 }
 
 function page({ query }: ImageCall, entries: readonly Entry[]): readonly Entry[] {
+  const limit = readLimit(query);
+  const marker = query.get("marker");
+  const start = marker === undefined ? 0 : entries.findIndex(({ name }) => name === marker) + 1;
+  return entries.slice(start, limit === undefined ? undefined : start + limit);
+}
+
+/** Returns undefined if the query has no limit. @throws {HttpError} 400 */
+export function readLimit(query: Query): number | undefined {
   const limit = query.get("limit");
   if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
     throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
   }
-  const marker = query.get("marker");
-  const start = marker === undefined ? 0 : entries.findIndex(({ name }) => name === marker) + 1;
-  return limit === undefined ? entries.slice(start) : entries.slice(start, start + Number(limit));
+  return limit === undefined ? undefined : Number(limit);
 }
 
 /** Max definitions of one kind in a namespace. */

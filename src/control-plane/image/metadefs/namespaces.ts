@@ -5,6 +5,7 @@ import { json, withHeaders } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";
 import { checkObject } from "../api/fault.js";
+import { pageLinks } from "../images/list-images.js";
 import {
   ASSOCIATION,
   addEntry,
@@ -18,6 +19,7 @@ import {
   orConflict,
   PROPERTY,
   readEntry,
+  readLimit,
   requireWriter,
   TAG,
 } from "./entries.js";
@@ -147,28 +149,22 @@ const LONGEST_PAGE = 1000;
 /** Handles GET of the namespaces that the caller may see, newest first. @throws {HttpError} 400, 404 */
 export function listNamespaces(call: ImageCall): ServiceResponse {
   const query = call.boundQuery();
-  const limit = query.get("limit") ?? String(PAGE);
-  if (!/^\d{1,9}$/.test(limit)) {
-    throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
-  }
+  const limit = readLimit(query) ?? PAGE;
   const found = visibleNamespaces(call);
   const marker = query.get("marker");
   const start = marker === undefined ? 0 : found.findIndex(({ name }) => name === marker) + 1;
   if (marker !== undefined && start === 0) {
     throw notFound(`Metadata definition namespace=${marker} was not found.`);
   }
-  const page = found.slice(start, start + Math.min(Number(limit), LONGEST_PAGE));
-  const params = new Map(query.entries);
-  params.delete("marker");
-  const last = page.length === Number(limit) ? page.at(-1) : undefined;
+  const page = found.slice(start, start + Math.min(limit, LONGEST_PAGE));
+  const last = page.length === limit ? page.at(-1) : undefined;
   return json(200, {
     namespaces: page.map((namespace) => ({
       ...namespaceView(namespace),
       ...definitionsOf(call, namespace, [ASSOCIATION]),
     })),
     schema: "/v2/schemas/metadefs/namespaces",
-    first: link(params),
-    ...(last === undefined ? {} : { next: link(new Map([...params, ["marker", last.name]])) }),
+    ...pageLinks("/v2/metadefs/namespaces", query, last?.name),
   });
 }
 
@@ -183,9 +179,4 @@ function visibleNamespaces(call: ImageCall): readonly Namespace[] {
     .namespaces()
     .filter((namespace) => isOpen(call, namespace) && (visibility ?? namespace.visibility) === namespace.visibility)
     .filter(({ number }) => types?.some((type) => metadefs.entry(number, "resource_type", type)) ?? true);
-}
-
-function link(params: ReadonlyMap<string, string>): string {
-  const text = new URLSearchParams([...params]).toString();
-  return `/v2/metadefs/namespaces${text === "" ? "" : `?${text}`}`;
 }
