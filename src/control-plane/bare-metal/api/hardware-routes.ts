@@ -1,4 +1,3 @@
-import type { Faults } from "../../../faults/faults.js";
 import { badRequest, notFound } from "../../http/http-error.js";
 import { routes } from "../../http/router.js";
 import { notAcceptable } from "../ironic-error.js";
@@ -13,7 +12,7 @@ import {
   listArgument,
   onlyArguments,
 } from "./call.js";
-import { type ApiParts, nodeOf } from "./node-routes.js";
+import { nodeOf } from "./node-routes.js";
 
 const VALIDATED = "boot deploy management network power bios console inspect raid rescue storage".split(" ");
 
@@ -35,38 +34,36 @@ const INTERFACES = {
   network: 30,
 } as const;
 
-/** Creates the routes of drivers, and those of a node that its driver handles. */
-export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
-  return routes<IronicRoute>({
-    "GET /nodes/:node/validate": async (call) => {
-      nodeOf(nodes, call);
-      const reason = await faults.hit(hardwarePoint("validate")).then(
-        () => undefined,
-        (error: Error) => error.message,
-      );
-      const valid = VALIDATED.map((name) => [name, { result: true }]);
-      const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
-      return { body: { ...Object.fromEntries(valid), ...deploy } };
-    },
-    "GET /drivers": listDrivers,
-    "GET /drivers/:driver": (call) => {
-      onlyArguments(call.query, ["fields"]);
-      const fields = fieldsArgument(call);
-      const { driver = "" } = call.params;
-      if (driver !== HARDWARE_TYPE) {
-        throw notFound(`Could not find the following driver(s) or hardware type(s): ${driver}.`);
-      }
-      return { body: driverView(call, true, fields) };
-    },
-    "GET /drivers/:driver/properties": ({ params: { driver = "" } }) => {
-      if (driver !== HARDWARE_TYPE) {
-        throw notFound(`The driver '${driver}' is unknown.`);
-      }
-      // The fake interfaces require nothing in a node's driver_info.
-      return { body: {} };
-    },
-  });
-}
+/** Routes of drivers, and those of a node that its driver handles. */
+export const HARDWARE_ROUTES = routes<IronicRoute>({
+  "GET /nodes/:node/validate": async (call) => {
+    nodeOf(call);
+    const reason = await call.faults.hit(hardwarePoint("validate")).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    const valid = VALIDATED.map((name) => [name, { result: true }]);
+    const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
+    return { body: { ...Object.fromEntries(valid), ...deploy } };
+  },
+  "GET /drivers": listDrivers,
+  "GET /drivers/:driver": (call) => {
+    onlyArguments(call.query, ["fields"]);
+    const fields = fieldsArgument(call);
+    const { driver = "" } = call.params;
+    if (driver !== HARDWARE_TYPE) {
+      throw notFound(`Could not find the following driver(s) or hardware type(s): ${driver}.`);
+    }
+    return { body: driverView(call, true, fields) };
+  },
+  "GET /drivers/:driver/properties": ({ params: { driver = "" } }) => {
+    if (driver !== HARDWARE_TYPE) {
+      throw notFound(`The driver '${driver}' is unknown.`);
+    }
+    // The fake interfaces require nothing in a node's driver_info.
+    return { body: {} };
+  },
+});
 
 function listDrivers(call: IronicCall): IronicResponse {
   const { query, minor } = call;

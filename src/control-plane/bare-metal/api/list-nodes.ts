@@ -12,7 +12,7 @@ import {
   onlyArguments,
   uuidArgument,
 } from "./call.js";
-import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
+import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView } from "./node-view.js";
 
 /** `[api] max_limit` */
 const MAX_LIMIT = 1000;
@@ -84,8 +84,8 @@ const NOT_SORTABLE = new Set(
 );
 
 /** Handles GET /nodes and /nodes/detail. @param isDetailed `/nodes/detail` */
-export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall, isDetailed: boolean): IronicResponse {
-  const { query, minor } = call;
+export function listNodes(call: IronicCall, isDetailed: boolean): IronicResponse {
+  const { nodes, query, minor } = call;
   onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
   const fields = isDetailed ? undefined : fieldsOf(query, minor);
   const filters = filtersOf(query, minor);
@@ -102,7 +102,7 @@ export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall,
   const path = isDetailed ? "nodes/detail" : "nodes";
   return {
     body: {
-      nodes: page.map(nodeView(view, fields)),
+      nodes: page.map(nodeView(call, fields)),
       ...(more ? { next: nextLink(call, path, { repeated, fields, limit, marker: last.uuid }) } : {}),
     },
   };

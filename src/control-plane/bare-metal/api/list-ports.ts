@@ -13,7 +13,7 @@ import {
   uuidArgument,
 } from "./call.js";
 import { limitArgument, nextLink, sortDirection } from "./list-nodes.js";
-import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
+import { isLogicalName, nodeOf } from "./node-routes.js";
 
 /** The first minor version of each attribute. */
 const FIELDS: Readonly<Record<string, number>> = {
@@ -62,7 +62,7 @@ const SORT_COLUMNS: Readonly<
 };
 
 /** @param isDetailed `/detail` @throws {HttpError} 400, 403, 404, 406 */
-export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean): IronicResponse {
+export function listPorts(call: IronicCall, isDetailed: boolean): IronicResponse {
   const { query, minor } = call;
   onlyArguments(query, [...FILTERS, ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
   const filters = readFilters(call);
@@ -74,9 +74,9 @@ export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean
   const fields = isDetailed || detail === true ? undefined : (requestedFields ?? DEFAULT_PORT_FIELDS);
   const limit = limitArgument(query.get("limit"));
   const direction = sortDirection(query);
-  const found = sorted(parts, filtered(parts, call, filters), sortKey, direction);
+  const found = sorted(call, filtered(call, filters), sortKey, direction);
   // The address is unique, so the marker is ignored, as in Ironic.
-  const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(parts, found, marker);
+  const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(call, found, marker);
   const page = found.slice(from, from + limit);
   const next = nextLink(call, isDetailed ? "ports/detail" : "ports", { fields, limit, marker: page.at(-1)?.uuid });
   return {
@@ -126,15 +126,14 @@ function readFilters({ query, params, minor }: IronicCall): PortFilters {
 
 /** Applies one filter by precedence, as Ironic does: node or port group, then address, then shards. */
 function filtered(
-  { nodes, ports }: ApiParts,
-  { minor }: IronicCall,
+  { nodes, ports, minor }: IronicCall,
   { node, address, portgroup, shards, isByAddress }: PortFilters,
 ): IronicPort[] {
   if (portgroup !== undefined) {
     throw notFound(`Portgroup ${portgroup} could not be found.`);
   }
   if (node !== undefined) {
-    return ports.of(nodeOf(nodes, { params: { node }, minor }).uuid);
+    return ports.of(nodeOf({ nodes, params: { node }, minor }).uuid);
   }
   if (isByAddress && address !== undefined) {
     return [ports.withAddress(address) ?? []].flat();
@@ -145,7 +144,7 @@ function filtered(
     : all.filter(({ node_uuid: uuid }) => shards.includes(nodes.find(uuid)?.shard?.toLowerCase() ?? ""));
 }
 
-function sorted({ nodes }: ApiParts, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
+function sorted({ nodes }: IronicCall, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
   if (NOT_SORTABLE.includes(key)) {
     throw badRequest(`The sort_key value ${key} is an invalid field for sorting`);
   }
@@ -170,7 +169,7 @@ function compare(one: string | number | boolean | null, other: string | number |
 }
 
 /** @throws {HttpError} 404 */
-function afterMarker({ ports }: ApiParts, found: readonly IronicPort[], marker: string): number {
+function afterMarker({ ports }: IronicCall, found: readonly IronicPort[], marker: string): number {
   const { uuid } = ports.get(marker);
   return found.findIndex((port) => port.uuid === uuid) + 1;
 }

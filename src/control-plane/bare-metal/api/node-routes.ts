@@ -1,33 +1,22 @@
-import type { Random } from "../../../runtime/cryptography.js";
 import { badRequest, conflict } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { routes } from "../../http/router.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
-import type { IronicConductor } from "../conductor.js";
 import { nodeNotFound, notAcceptable } from "../ironic-error.js";
-import type { IronicNode, NodeLocks, NodeStore } from "../node-store.js";
-import type { PortStore } from "../port-store.js";
+import type { IronicNode } from "../node-store.js";
 import { UPDATE_ALLOWED } from "../provision-states.js";
 import { type IronicCall, type IronicResponse, type IronicRoute, listArgument, onlyArguments } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { listNodes } from "./list-nodes.js";
 import { changesOf, documentOf, patchableFields, readNewNode } from "./node-body.js";
-import { checkFields, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
-
-export interface ApiParts {
-  readonly nodes: NodeStore;
-  readonly ports: PortStore;
-  readonly locks: NodeLocks;
-  readonly conductor: IronicConductor;
-  readonly random: Random;
-}
+import { checkFields, firstMinorOf, nodeView } from "./node-view.js";
 
 const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
 
 export const isLogicalName = (text: string): boolean => LOGICAL_NAME.test(text);
 
 /** Returns the node that a path names by uuid, or since 1.5 by name. @throws {HttpError} 404, 400 */
-export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode {
+export function nodeOf({ nodes, params, minor }: Pick<IronicCall, "nodes" | "params" | "minor">): IronicNode {
   const { node: ident = "" } = params;
   if (isUuidLike(ident)) {
     return nodes.get(normalizeUuid(ident));
@@ -45,44 +34,35 @@ export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "pa
   return found;
 }
 
-/** Creates the routes of nodes. */
-export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
-  const { nodes, locks, conductor } = parts;
-  const view = ({ root, minor }: IronicCall): ViewContext => ({
-    root,
-    minor,
-    reservation: (uuid) => locks.holder(uuid),
-  });
-  return routes<IronicRoute>({
-    "GET /nodes": (call) => listNodes(nodes, view(call), call, false),
-    "GET /nodes/detail": (call) => listNodes(nodes, view(call), call, true),
-    "POST /nodes": (call) => create(parts, view(call), call),
-    "GET /nodes/:node": (call) => {
-      onlyArguments(call.query, ["fields"]);
-      const node = nodeOf(nodes, call);
-      const fields = listArgument(call.query.get("fields"));
-      if (fields) {
-        checkFields(fields, call.minor);
-      }
-      return { body: nodeView(view(call), fields)(node) };
-    },
-    "PATCH /nodes/:node": (call) => update(parts, view(call), call),
-    "DELETE /nodes/:node": async (call) => {
-      await conductor.destroy(nodeOf(nodes, call).uuid);
-      return { status: 204 };
-    },
-  });
-}
+export const NODE_ROUTES = routes<IronicRoute>({
+  "GET /nodes": (call) => listNodes(call, false),
+  "GET /nodes/detail": (call) => listNodes(call, true),
+  "POST /nodes": create,
+  "GET /nodes/:node": (call) => {
+    onlyArguments(call.query, ["fields"]);
+    const node = nodeOf(call);
+    const fields = listArgument(call.query.get("fields"));
+    if (fields) {
+      checkFields(fields, call.minor);
+    }
+    return { body: nodeView(call, fields)(node) };
+  },
+  "PATCH /nodes/:node": update,
+  "DELETE /nodes/:node": async (call) => {
+    await call.conductor.destroy(nodeOf(call).uuid);
+    return { status: 204 };
+  },
+});
 
-function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): IronicResponse {
-  const { uuid = random.uuid(), ...attributes } = readNewNode(call.body, call.minor);
+function create(call: IronicCall): IronicResponse {
+  const { uuid = call.random.uuid(), ...attributes } = readNewNode(call.body, call.minor);
   if (typeof attributes.name === "string") {
     checkName(attributes.name, call.minor, `Cannot create node with invalid name '${attributes.name}'`);
   }
   checkDriver(attributes.driver, attributes.conductor_group);
   const state = call.minor < 11 ? "available" : "enroll";
-  const node = nodes.create({ ...attributes, uuid, provision_state: state });
-  return { status: 201, location: `${call.root}/v1/nodes/${node.uuid}`, body: nodeView(view)(node) };
+  const node = call.nodes.create({ ...attributes, uuid, provision_state: state });
+  return { status: 201, location: `${call.root}/v1/nodes/${node.uuid}`, body: nodeView(call)(node) };
 }
 
 function checkName(name: string, minor: number, text: string): void {
@@ -107,7 +87,7 @@ function checkDriver(driver = "", group = ""): void {
   );
 }
 
-async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: IronicCall): Promise<IronicResponse> {
+async function update(call: IronicCall): Promise<IronicResponse> {
   const patch = readPatch(call.body);
   const fields = patchableFields();
   for (const { path, op } of patch) {
@@ -119,7 +99,7 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
       throw notAcceptable();
     }
   }
-  const node = nodeOf(nodes, call);
+  const node = nodeOf(call);
   const isRelease = patch.length === 1 && patch[0]?.op === "remove" && patch[0].path === "/instance_uuid";
   const inTransition = node.target_provision_state !== null && !UPDATE_ALLOWED.has(node.provision_state);
   if (inTransition && !(node.maintenance && isRelease)) {
@@ -142,5 +122,5 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   if (changes.driver !== undefined) {
     checkDriver(changes.driver, node.conductor_group);
   }
-  return { body: nodeView(view)(await conductor.update(node.uuid, changes)) };
+  return { body: nodeView(call)(await call.conductor.update(node.uuid, changes)) };
 }

@@ -2,8 +2,8 @@ import { isObject } from "../../../runtime/collections.js";
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { notAcceptable } from "../ironic-error.js";
-import { CONDUCTOR_HOST, type IronicNode, type JsonObject, NODE_FIELDS } from "../node-store.js";
-import { links } from "./call.js";
+import { CONDUCTOR_HOST, type IronicNode, type JsonObject, NODE_FIELDS, type NodeLocks } from "../node-store.js";
+import { type IronicCall, links } from "./call.js";
 
 /** Fields that are computed per response and not stored with the node. */
 const DERIVED = { reservation: 1, conductor: 49, allocation_uuid: 52, chassis_uuid: 1 } as const;
@@ -47,16 +47,9 @@ export function checkFields(fields: readonly string[], minor: number): void {
   }
 }
 
-export interface ViewContext {
-  readonly root: string;
-  readonly minor: number;
-  /** See `NodeLocks.holder`. */
-  readonly reservation: (uuid: string) => string | null;
-}
-
 /** Creates a renderer of nodes for one response. @param fields requested fields; undefined for all of the version */
 export function nodeView(
-  { root, minor, reservation }: ViewContext,
+  { root, minor, locks }: IronicCall,
   fields?: readonly string[],
 ): (node: IronicNode) => Readonly<Record<string, unknown>> {
   const visibleFields = (fields ?? [...FIRST_MINORS.keys()]).filter((field) => minor >= (firstMinorOf(field) ?? 1));
@@ -64,7 +57,7 @@ export function nodeView(
   return (node) => {
     const view: Record<string, unknown> = {};
     for (const field of visibleFields) {
-      view[field] = renderValue(node, field, minor, reservation);
+      view[field] = renderValue(node, field, minor, locks);
     }
     view.links = links(root, `nodes/${node.uuid}`);
     for (const [part] of parts) {
@@ -74,10 +67,10 @@ export function nodeView(
   };
 }
 
-function renderValue(node: IronicNode, field: string, minor: number, reservation: ViewContext["reservation"]): unknown {
+function renderValue(node: IronicNode, field: string, minor: number, locks: NodeLocks): unknown {
   switch (field) {
     case "reservation":
-      return reservation(node.uuid);
+      return locks.holder(node.uuid);
     case "provision_state":
       return renderState(node, minor);
     case "instance_info":

@@ -8,56 +8,51 @@ import type { IronicPort } from "../port-store.js";
 import { type IronicCall, type IronicResponse, type IronicRoute, onlyArguments, uuidArgument } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { checkPortVersion, fieldsArgument, listPorts, notPermitted, portView } from "./list-ports.js";
-import type { ApiParts } from "./node-routes.js";
 import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
 
-/** Creates the routes of all ports, and of a node's ports. */
-export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
-  const { ports, conductor } = parts;
-  return [
-    ...routes<IronicRoute>({
-      "GET /ports": (call) => listPorts(parts, call, false),
-      "GET /ports/detail": (call) => listPorts(parts, call, true),
-      "POST /ports": (call) => createPort(parts, call),
-      "DELETE /ports": () => {
-        throw badRequest("Missing mandatory parameter: port_uuid");
-      },
-      "GET /ports/:port": (call) => {
-        onlyArguments(call.query, ["fields"]);
-        const uuid = uuidArgument("port_uuid", call.params.port);
-        const port = ports.get(uuid);
-        return { body: portView(call, port, fieldsArgument(call)) };
-      },
-      "PATCH /ports/:port": (call) => updatePort(parts, call),
-      "DELETE /ports/:port": async (call) => {
-        await conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
-        return { status: 204 };
-      },
-      "GET /nodes/:node/ports": (call) => listPorts(parts, call, false),
-      "GET /nodes/:node/ports/detail": (call) => listPorts(parts, call, true),
-      // A single port has no path below its node, and POST there is rejected.
-      "POST /nodes/:node/ports": (call) => {
-        readPortBody(call.body, "port");
-        return notPermitted();
-      },
-    }),
-    ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
-      method,
-      path: "/nodes/:node/ports/:port",
-      handle: notPermitted,
-    })),
-  ];
-}
+/** Routes of all ports, and of a node's ports. */
+export const PORT_ROUTES: readonly IronicRoute[] = [
+  ...routes<IronicRoute>({
+    "GET /ports": (call) => listPorts(call, false),
+    "GET /ports/detail": (call) => listPorts(call, true),
+    "POST /ports": createPort,
+    "DELETE /ports": () => {
+      throw badRequest("Missing mandatory parameter: port_uuid");
+    },
+    "GET /ports/:port": (call) => {
+      onlyArguments(call.query, ["fields"]);
+      const uuid = uuidArgument("port_uuid", call.params.port);
+      const port = call.ports.get(uuid);
+      return { body: portView(call, port, fieldsArgument(call)) };
+    },
+    "PATCH /ports/:port": updatePort,
+    "DELETE /ports/:port": async (call) => {
+      await call.conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
+      return { status: 204 };
+    },
+    "GET /nodes/:node/ports": (call) => listPorts(call, false),
+    "GET /nodes/:node/ports/detail": (call) => listPorts(call, true),
+    // A single port has no path below its node, and POST there is rejected.
+    "POST /nodes/:node/ports": (call) => {
+      readPortBody(call.body, "port");
+      return notPermitted();
+    },
+  }),
+  ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
+    method,
+    path: "/nodes/:node/ports/:port",
+    handle: notPermitted,
+  })),
+];
 
-async function createPort(parts: ApiParts, call: IronicCall): Promise<IronicResponse> {
-  const { conductor, random } = parts;
+async function createPort(call: IronicCall): Promise<IronicResponse> {
   const {
     portgroup_uuid: portgroup,
     node_uuid: nodeUuid,
-    uuid = random.uuid(),
+    uuid = call.random.uuid(),
     ...attributes
   } = readPortBody(call.body, "port");
-  const node = existingNode(parts, nodeUuid);
+  const node = existingNode(call, nodeUuid);
   checkPortVersion(Object.keys(call.body as object), call.minor);
   checkNetworkType(attributes, call.minor);
   assertNoPortgroup(portgroup);
@@ -68,12 +63,12 @@ async function createPort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   }
   assertNetworkNotEmpty(attributes.physical_network);
   assertPxeNotNull(attributes.pxe_enabled);
-  const port = await conductor.createPort(node.uuid, { ...attributes, uuid });
+  const port = await call.conductor.createPort(node.uuid, { ...attributes, uuid });
   return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port) };
 }
 
-async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResponse> {
-  const { nodes, ports, conductor } = parts;
+async function updatePort(call: IronicCall): Promise<IronicResponse> {
+  const { nodes, ports, conductor } = call;
   const uuid = uuidArgument("port_uuid", call.params.port);
   const patch = readPatch(call.body);
   for (const { path } of patch) {
@@ -100,7 +95,7 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResp
     if (typeof requestedNode !== "string" || !isUuidLike(requestedNode)) {
       throw badRequest(`Expected a UUID or int but received ${requestedNode}.`);
     }
-    existingNode(parts, requestedNode);
+    existingNode(call, requestedNode);
   }
   const after = readPortBody(document, "patch");
   const { provision_state: state, uuid: node } = nodes.get(after.node_uuid);
@@ -133,7 +128,7 @@ function changesOf(before: IronicPort, { uuid: _uuid, portgroup_uuid: _none, ...
   return Object.fromEntries(entries);
 }
 
-function existingNode({ nodes }: ApiParts, uuid: string): IronicNode {
+function existingNode({ nodes }: IronicCall, uuid: string): IronicNode {
   const node = nodes.find(uuid);
   if (!node) {
     throw badRequest(nodeNotFound(uuid).message);

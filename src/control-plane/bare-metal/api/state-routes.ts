@@ -5,7 +5,7 @@ import { inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironi
 import type { IronicNode } from "../node-store.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
 import { booleanArgument, type IronicCall, type IronicResponse, type IronicRoute, integerArgument } from "./call.js";
-import { type ApiParts, nodeOf } from "./node-routes.js";
+import { nodeOf } from "./node-routes.js";
 import { statesView } from "./node-view.js";
 
 /** The first minor version of each target. */
@@ -22,48 +22,45 @@ const VERB_MINORS: Readonly<Record<string, number>> = {
 
 const POWER_TARGETS = ["power on", "power off", "rebooting", "soft rebooting", "soft power off"];
 
-/** Creates the routes of provision state, power, maintenance and console. */
-export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
-  const { nodes, conductor } = parts;
-  const accepted = (call: IronicCall, suffix = "states"): IronicResponse => ({
-    status: 202,
-    location: `${call.root}/v1/nodes/${call.params.node}/${suffix}`,
-  });
-  return routes<IronicRoute>({
-    "GET /nodes/:node/states": (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
-    "PUT /nodes/:node/states/provision": async (call) => {
-      await provision(parts, call);
-      return accepted(call);
-    },
-    "PUT /nodes/:node/states/power": async (call) => {
-      const node = nodeOf(nodes, call);
-      await conductor.setPower(node.uuid, powerTarget(call, node));
-      return accepted(call);
-    },
-    "GET /nodes/:node/states/console": (call) => ({
-      body: { console_enabled: nodeOf(nodes, call).console_enabled, console_info: null },
-    }),
-    "PUT /nodes/:node/states/console": async (call) => {
-      const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
-      await conductor.update(nodeOf(nodes, call).uuid, { console_enabled: enabled });
-      return accepted(call, "states/console");
-    },
-    "PUT /nodes/:node/maintenance": async (call) => {
-      const reason = textField(call, "reason") ?? null;
-      await conductor.update(nodeOf(nodes, call).uuid, { maintenance: true, maintenance_reason: reason });
-      return { status: 202 };
-    },
-    "DELETE /nodes/:node/maintenance": async (call) => {
-      await conductor.update(nodeOf(nodes, call).uuid, { maintenance: false });
-      return { status: 202 };
-    },
-  });
+/** Routes of provision state, power, maintenance and console. */
+export const STATE_ROUTES = routes<IronicRoute>({
+  "GET /nodes/:node/states": (call) => ({ body: statesView(nodeOf(call), call.minor) }),
+  "PUT /nodes/:node/states/provision": async (call) => {
+    await provision(call);
+    return accepted(call);
+  },
+  "PUT /nodes/:node/states/power": async (call) => {
+    const node = nodeOf(call);
+    await call.conductor.setPower(node.uuid, powerTarget(call, node));
+    return accepted(call);
+  },
+  "GET /nodes/:node/states/console": (call) => ({
+    body: { console_enabled: nodeOf(call).console_enabled, console_info: null },
+  }),
+  "PUT /nodes/:node/states/console": async (call) => {
+    const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
+    await call.conductor.update(nodeOf(call).uuid, { console_enabled: enabled });
+    return accepted(call, "states/console");
+  },
+  "PUT /nodes/:node/maintenance": async (call) => {
+    const reason = textField(call, "reason") ?? null;
+    await call.conductor.update(nodeOf(call).uuid, { maintenance: true, maintenance_reason: reason });
+    return { status: 202 };
+  },
+  "DELETE /nodes/:node/maintenance": async (call) => {
+    await call.conductor.update(nodeOf(call).uuid, { maintenance: false });
+    return { status: 202 };
+  },
+});
+
+function accepted({ root, params }: IronicCall, suffix = "states"): IronicResponse {
+  return { status: 202, location: `${root}/v1/nodes/${params.node}/${suffix}` };
 }
 
-async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall): Promise<void> {
-  const { minor } = call;
+async function provision(call: IronicCall): Promise<void> {
+  const { minor, locks, conductor } = call;
   const target = mandatoryText(call, "target");
-  const node = nodeOf(nodes, call);
+  const node = nodeOf(call);
   if (minor < (VERB_MINORS[target] ?? 1)) {
     throw notAcceptable();
   }
