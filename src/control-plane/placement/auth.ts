@@ -1,4 +1,4 @@
-import { equalInConstantTime } from "../credentials.js";
+import { equalInConstantTime } from "../../runtime/cryptography.js";
 import { type Check, type PolicyAttributes, parseRule } from "../policy/rule-parser.js";
 import { PlacementError } from "./model.js";
 import type { AuthOptions, PlacementCredentials, PolicyOptions } from "./options.js";

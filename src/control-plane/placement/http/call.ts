@@ -4,7 +4,7 @@ import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits
 import { type Query, type RoutedRequest, ServiceCall } from "../../http/request.js";
 import { createCompiler, type Schema, type SchemaVersions, schemaFor } from "../../http/schemas.js";
 import type { PolicyAttributes } from "../../policy/rule-parser.js";
-import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
+import { dictOf, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
 import { PlacementError, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
@@ -157,7 +157,7 @@ function readJson(text: string, schema: Schema): unknown {
     }
     return toPlain(value);
   } catch (error) {
-    if (error instanceof JsonDecodeError) {
+    if (error instanceof SyntaxError) {
       throw badRequest(`Malformed JSON: ${error.message}`);
     }
     throw error;

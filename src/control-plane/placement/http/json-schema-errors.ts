@@ -256,7 +256,7 @@ const NESTED: Readonly<Record<string, (schema: Schema, value: PythonValue, uuid:
     if (patterns.length === 0) {
       return [{ message: unexpectedProperties(names) }];
     }
-    const [subjects, regexes] = [names, patterns.sort(compareText)].map((texts) => texts.map(repr).join(", "));
+    const [subjects, regexes] = [names, patterns.sort(compareText)].map((strings) => strings.map(repr).join(", "));
     return [{ message: `${subjects} ${names.length === 1 ? "does" : "do"} not match any of the regexes: ${regexes}` }];
   },
   required: (schema, value) =>

@@ -111,10 +111,7 @@ export const rebuild: ServerAction = {
     const { imageRef } = requested;
     const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
     begin(call, instance, begun, "rebuild");
-    const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) {
-      store.requests.saveSpec({ ...spec, imageRef });
-    }
+    store.requests.changeSpec(instance.uuid, { imageRef });
     if (imageRef !== instance.imageRef && requiresHost(properties)) {
       store.tasks.add({
         kind: "rebuild_in_place",

@@ -102,10 +102,7 @@ export const revertResize = instanceAction({
     const migration = finishedMigration(call.deps, instance);
     // Nova's API does not catch this error here, so that its response has the error's own status, 413.
     assertUpsizeQuota(call.deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
-    const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) {
-      store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });
-    }
+    store.requests.changeSpec(instance.uuid, { flavor: instance.oldFlavor ?? instance.flavor });
     begin(call, instance, { taskState: "resize_reverting" }, "revertResize");
     store.migrations.save(migration.id, { status: "reverting" }, { expectedStatus: ["finished"] });
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
