@@ -2,12 +2,11 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runt
 import type { Credentials } from "../credentials.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
-import { jsonText } from "../http/json.js";
 import { atOnce } from "../http/request.js";
-import { authenticate, json, withHeaders } from "../http/responses.js";
+import { authenticate, json, toServiceResponse, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { AGGREGATE_ROUTES } from "./aggregates.js";
-import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
+import { Call, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { renderFault, storeFault } from "./api/fault.js";
 import { GONE_ROUTES } from "./api/gone.js";
@@ -94,11 +93,10 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
     },
     handle: (route, routed, { version, credentials, legacy }) => {
       const call = new Call(routed, { deps, version, credentials, legacy });
-      return atOnce(route.handle(call), (response) =>
-        atOnce(routed.request.method === "HEAD" ? "" : textOf(deps, response), (text) =>
-          toServiceResponse(response, text),
-        ),
-      );
+      return atOnce(route.handle(call), (response) => {
+        const headers = { "content-type": "application/json", ...response.headers };
+        return toServiceResponse({ ...response, headers }, routed.request, new EventLoopTicks(deps));
+      });
     },
     render: (error) => (error === UNROUTED ? UNROUTED_PAGE : renderFault(error)),
     toHttpError: (error, { request, requestId, route }) => {
@@ -169,14 +167,6 @@ function splitProject(path: string, own: string | null): Pick<Caller, "path" | "
   }
   const [prefix, foreignProject] = PROJECT.exec(path) ?? [];
   return prefix === undefined ? { path } : { path: path.slice(prefix.length), foreignProject };
-}
-
-function toServiceResponse({ status = 200, headers = {} }: ComputeResponse, body: string): ServiceResponse {
-  return { status, headers: { "content-type": "application/json", ...headers }, body };
-}
-
-function textOf(deps: ComputeDeps, { body }: ComputeResponse): string | Promise<string> {
-  return body === undefined ? "" : jsonText(body, new EventLoopTicks(deps));
 }
 
 const UNROUTED = notFound();

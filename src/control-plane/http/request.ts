@@ -1,6 +1,7 @@
 import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../runtime/http-server.js";
-import { excessOf, MESSAGE_LIMITS } from "./listener-limits.js";
+import { badRequest } from "./http-error.js";
+import { type Excess, excessOf, excessText, MAX_QUERY_PARAMETERS, type MessageLimits } from "./listener-limits.js";
 
 /** Parameters of a query string in their order. A name may occur several times. */
 export class Query {
@@ -73,36 +74,40 @@ export class ServiceCall implements RoutedRequest {
   param(name: string): string {
     return this.params[name] ?? "";
   }
+
+  /** Returns the query, each of whose parameters may be expensive. @throws {HttpError} 400 if there are too many */
+  boundQuery(): Query {
+    const { length } = this.query.entries;
+    if (length > MAX_QUERY_PARAMETERS) {
+      throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
+    }
+    return this.query;
+  }
+
+  /** Whether the content type is JSON, or absent. */
+  get hasJsonType(): boolean {
+    const [type = ""] = (this.request.headers["content-type"] ?? "application/json").split(";");
+    return type.trim().toLowerCase() === "application/json";
+  }
 }
 
 type JsonBody =
   | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "empty" }
-  | { readonly kind: "too-large" }
-  | { readonly kind: "not-json" }
-  /** The content type is not JSON. */
-  | { readonly kind: "other-type"; readonly contentType: string };
+  /** A limit that the body exceeds, or why it is no JSON. */
+  | { readonly kind: Excess | "empty" | "syntax"; readonly reason: string };
 
-export function readJson(request: Pick<ServiceRequest, "body" | "headers">): JsonBody {
-  const { body } = request;
-  const excess = excessOf(body, MESSAGE_LIMITS.nova);
-  if (excess === "bytes" || excess === "members") {
-    return { kind: "too-large" };
+export function readJson(body: string, limits: MessageLimits): JsonBody {
+  const excess = excessOf(body, limits);
+  if (excess) {
+    return { kind: excess, reason: excessText(excess, limits) };
   }
   if (body === "") {
-    return { kind: "empty" };
-  }
-  const contentType = (request.headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
-  if (contentType !== "application/json") {
-    return { kind: "other-type", contentType };
-  }
-  if (excess === "depth") {
-    return { kind: "not-json" };
+    return { kind: "empty", reason: "the body is empty" };
   }
   try {
     return { kind: "json", value: JSON.parse(body) };
-  } catch {
-    return { kind: "not-json" };
+  } catch (error) {
+    return { kind: "syntax", reason: error instanceof Error ? error.message : String(error) };
   }
 }
 

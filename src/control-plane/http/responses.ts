@@ -1,5 +1,8 @@
 import type { Rejection, ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
+import type { EventLoopTicks } from "../event-loop.js";
+import { type Json, jsonText } from "./json.js";
+import { atOnce } from "./request.js";
 
 export function json(status: number, body: unknown): ServiceResponse {
   return {
@@ -8,6 +11,29 @@ export function json(status: number, body: unknown): ServiceResponse {
     body: JSON.stringify(body),
   };
 }
+
+/** A route's response, before its body is serialized. */
+export interface RouteResponse {
+  /** Default 200. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Json;
+}
+
+/** Serializes a response, with `ticks` for other requests in long lists. A response to HEAD has no body. */
+export function toServiceResponse(
+  { status = 200, headers, body }: RouteResponse,
+  { method }: Pick<ServiceRequest, "method">,
+  ticks?: EventLoopTicks,
+): ServiceResponse | Promise<ServiceResponse> {
+  if (body === undefined) {
+    return { status, headers: headers ?? {}, body: "" };
+  }
+  const text = method === "HEAD" ? "" : ticks ? jsonText(body, ticks) : JSON.stringify(body);
+  return atOnce(text, (written) => ({ status, headers: { ...JSON_CONTENT, ...headers }, body: written }));
+}
+
+const JSON_CONTENT = { "content-type": "application/json" };
 
 /** Adds headers to a response. Later ones replace earlier ones of the same name. */
 export function withHeaders(response: ServiceResponse, ...more: Readonly<Record<string, string>>[]): ServiceResponse {

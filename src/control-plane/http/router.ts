@@ -35,10 +35,17 @@ export type RouteMatch<R> =
   | { readonly kind: "wrong-method"; readonly allowed: readonly string[] }
   | { readonly kind: "unknown" };
 
+/** A route, and the indexes of the path's segments that are its parameters. */
+interface Leaf<R> {
+  readonly route: R;
+  readonly params: readonly (readonly [name: string, index: number])[];
+}
+
 interface Node<R> {
   readonly fixed: Map<string, Node<R>>;
   any: Node<R> | undefined;
-  readonly routes: Map<string, { readonly route: R; readonly names: readonly string[] }>;
+  /** By method. */
+  readonly leaves: Map<string, Leaf<R>>;
 }
 
 /** Finds the route of a request. */
@@ -56,12 +63,19 @@ export class Router<R extends RoutePattern> {
 
   match(method: ServiceRequest["method"], path: string): RouteMatch<R> {
     const segments = path.includes("%") ? decodeAll(this.#segments(path)) : this.#segments(path);
-    const allowed = new Set<string>();
-    const found = segments && find(this.#root, method, { segments, at: 0, captured: [] }, allowed);
-    if (found) {
-      return found;
+    if (segments === undefined) {
+      return { kind: "unknown" };
     }
-    return allowed.size > 0 ? { kind: "wrong-method", allowed: [...allowed] } : { kind: "unknown" };
+    const leaf = find(this.#root, method, segments, 0);
+    if (leaf === undefined) {
+      const allowed = [...new Set(methodsOf(this.#root, segments, 0))];
+      return allowed.length > 0 ? { kind: "wrong-method", allowed } : { kind: "unknown" };
+    }
+    const params: Record<string, string> = {};
+    for (const [name, index] of leaf.params) {
+      params[name] = segments[index] ?? "";
+    }
+    return { kind: "found", route: leaf.route, params };
   }
 
   #segments(path: string): readonly string[] {
@@ -71,10 +85,10 @@ export class Router<R extends RoutePattern> {
 
   #add(route: R): void {
     let node = this.#root;
-    const names: string[] = [];
-    for (const segment of this.#segments(route.path)) {
+    const params: [string, number][] = [];
+    for (const [index, segment] of this.#segments(route.path).entries()) {
       if (segment.startsWith(":")) {
-        names.push(segment.slice(1));
+        params.push([segment.slice(1), index]);
         node.any ??= newNode();
         node = node.any;
       } else {
@@ -83,14 +97,14 @@ export class Router<R extends RoutePattern> {
         node = next;
       }
     }
-    if (node.routes.has(route.method)) {
+    if (node.leaves.has(route.method)) {
       throw new Error(`duplicate route: ${route.method} ${route.path}`);
     }
-    node.routes.set(route.method, { route, names });
+    node.leaves.set(route.method, { route, params });
   }
 }
 
-const newNode = <R>(): Node<R> => ({ fixed: new Map(), any: undefined, routes: new Map() });
+const newNode = <R>(): Node<R> => ({ fixed: new Map(), any: undefined, leaves: new Map() });
 
 /** Returns undefined if a segment is not UTF-8. */
 function decodeAll(segments: readonly string[]): readonly string[] | undefined {
@@ -101,45 +115,24 @@ function decodeAll(segments: readonly string[]): readonly string[] | undefined {
   }
 }
 
-/** The position of the search in a path. */
-interface Way {
-  readonly segments: readonly string[];
-  /** Index of the next segment. */
-  readonly at: number;
-  /** Values of the `:name` segments so far. */
-  readonly captured: readonly string[];
+/** Returns the route for the segments from an index on. Fixed segments are tried first. */
+function find<R>(node: Node<R>, method: string, segments: readonly string[], index: number): Leaf<R> | undefined {
+  const segment = segments[index];
+  if (segment === undefined) {
+    return node.leaves.get(method) ?? (method === "HEAD" ? node.leaves.get("GET") : undefined);
+  }
+  const fixed = node.fixed.get(segment);
+  const leaf = fixed && find(fixed, method, segments, index + 1);
+  return leaf ?? (node.any && segment !== "" ? find(node.any, method, segments, index + 1) : undefined);
 }
 
-/**
- * Returns the route for the segments. Fixed segments are tried first.
- * @param allowed collects the methods of matching paths without this method
- */
-function find<R>(
-  node: Node<R>,
-  method: string,
-  { segments, at, captured }: Way,
-  allowed: Set<string>,
-): Extract<RouteMatch<R>, { readonly kind: "found" }> | undefined {
-  const segment = segments[at];
-  if (segment !== undefined) {
-    const fixed = node.fixed.get(segment);
-    return (
-      (fixed && find(fixed, method, { segments, at: at + 1, captured }, allowed)) ??
-      (node.any && segment !== ""
-        ? find(node.any, method, { segments, at: at + 1, captured: [...captured, segment] }, allowed)
-        : undefined)
-    );
+/** Returns the methods of all routes for the segments from an index on. */
+function methodsOf<R>(node: Node<R>, segments: readonly string[], index: number): readonly string[] {
+  const segment = segments[index];
+  if (segment === undefined) {
+    return [...node.leaves.keys()];
   }
-  const found = node.routes.get(method) ?? (method === "HEAD" ? node.routes.get("GET") : undefined);
-  if (!found) {
-    for (const other of node.routes.keys()) {
-      allowed.add(other);
-    }
-    return undefined;
-  }
-  const params: Record<string, string> = {};
-  for (const [index, name] of found.names.entries()) {
-    params[name] = captured[index] ?? "";
-  }
-  return { kind: "found", route: found.route, params };
+  return [node.fixed.get(segment), segment === "" ? undefined : node.any].flatMap((next) =>
+    next === undefined ? [] : methodsOf(next, segments, index + 1),
+  );
 }

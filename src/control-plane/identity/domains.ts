@@ -1,8 +1,9 @@
 import { isObject } from "../../runtime/collections.js";
 import { forbidden, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
-import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { requireRecord, resourceRoutes } from "./api/resource-routes.js";
 import { changeProject, createDomain, DOMAIN_BODY, removeDomainRecord } from "./project-rules.js";
 import type { DomainConfig, Project } from "./store/records.js";
@@ -62,7 +63,7 @@ function configRoutes(level: string): readonly IdentityRoute[] {
   );
 }
 
-function showDefaultConfig(call: IdentityCall): IdentityResponse {
+function showDefaultConfig(call: IdentityCall): RouteResponse {
   call.enforce("identity:get_domain_config_default");
   return { body: { config: part(call, DEFAULTS) } };
 }

@@ -7,10 +7,10 @@ import type { Sql } from "../database/sql.js";
 import { HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { atOnce } from "../http/request.js";
-import { withHeaders } from "../http/responses.js";
+import { toServiceResponse, withHeaders } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import { type Admission, serve } from "../http/serve.js";
-import { IdentityCall, type IdentityResponse, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
+import { IdentityCall, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
 import { renderIdentityError } from "./api/identity-error.js";
 import { APPLICATION_CREDENTIAL_ROUTES } from "./application-credentials.js";
 import { CATALOG_ROUTES } from "./catalog.js";
@@ -147,7 +147,7 @@ function identityHandler(services: IdentityServices, logger: Logger): ServiceHan
     unrouted: ({ kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD),
     handle: (route, routed) =>
       atOnce(route.handle(new IdentityCall(services, routed)), (response) =>
-        toServiceResponse(response, routed.request.method === "HEAD"),
+        toServiceResponse(response, routed.request),
       ),
     render: (error, { request }) => challenge(error, request),
     toHttpError: (error, { request: { method, path } }) => {
@@ -155,14 +155,6 @@ function identityHandler(services: IdentityServices, logger: Logger): ServiceHan
       return UNEXPECTED;
     },
   });
-}
-
-function toServiceResponse({ status = 200, headers = {}, body }: IdentityResponse, head: boolean): ServiceResponse {
-  return {
-    status,
-    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-    body: body === undefined || head ? "" : JSON.stringify(body),
-  };
 }
 
 function challenge(error: HttpError, request: ServiceRequest): ServiceResponse {

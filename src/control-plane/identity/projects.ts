@@ -1,8 +1,9 @@
 import type { Static } from "typebox";
 import { badRequest, forbidden } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
-import type { IdentityCall, IdentityResponse, IdentityRoute } from "./api/identity-call.js";
+import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { notFound } from "./api/identity-error.js";
 import { authorizedRecord, checkBody, resourceRoutes, withLinks } from "./api/resource-routes.js";
 import { effectiveRoles } from "./effective-roles.js";
@@ -145,7 +146,7 @@ function setTags(call: IdentityCall, project: Project, tags: unknown): Project {
   return call.store.projects.update({ ...project, tags: checkBody(TAGS, tags) });
 }
 
-function tagsResponse(call: IdentityCall, tags: readonly string[]): IdentityResponse {
+function tagsResponse(call: IdentityCall, tags: readonly string[]): RouteResponse {
   return { body: { tags, links: { self: call.url } } };
 }
 

@@ -5,9 +5,8 @@ import type { Clock, Timers } from "../../runtime/time.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { HttpError, notFound } from "../http/http-error.js";
-import { jsonText } from "../http/json.js";
 import { atOnce } from "../http/request.js";
-import { authenticate, json } from "../http/responses.js";
+import { authenticate, json, toServiceResponse } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
 import { NetworkCall, type NetworkRoute, networkFault, renderNetworkError } from "./api/call.js";
@@ -57,11 +56,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
     handle: (route, routed, { caller }) => {
       const ticks = new EventLoopTicks(options);
       const call = new NetworkCall(routed, { caller, store, ticks });
-      return atOnce(route.handle(call), ({ status = 200, body }) => {
-        const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
-        const text = body === undefined || routed.request.method === "HEAD" ? "" : jsonText(body, ticks);
-        return atOnce(text, (written) => ({ status, headers, body: written }));
-      });
+      return atOnce(route.handle(call), (response) => toServiceResponse(response, routed.request, ticks));
     },
     render: renderNetworkError,
     toHttpError: (error, { request, requestId, route }) => {

@@ -1,10 +1,11 @@
 import type { NetworkPort } from "../../conductor-client/methods/conductor.js";
 import { type AgentBus, hostsOf, sendInstanceEvents } from "../conductor/agent-messages.js";
 import { notFound } from "../http/http-error.js";
+import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import type { Port } from "../store/ports.js";
 import type { Store } from "../store/store.js";
-import { enforce, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
+import { enforce, type NetworkCall, type NetworkRoute } from "./api/call.js";
 import { FLAT_NETWORK } from "./flat-network.js";
 import { bindingAt } from "./ports.js";
 
@@ -16,7 +17,7 @@ export const BINDING_ROUTES = routes<NetworkRoute>({
   "GET /v2.0/ports/:id/bindings": listBindings,
 });
 
-function listBindings(call: NetworkCall): NetworkResponse {
+function listBindings(call: NetworkCall): RouteResponse {
   enforce(call.caller, "get_port:binding");
   const port = call.store.ports.get(call.param("id").toLowerCase());
   if (!port) {

@@ -1,7 +1,8 @@
 import { badRequest, conflict, HttpError } from "../http/http-error.js";
+import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import type { Store } from "../store/store.js";
-import { enforce, invalidInput, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
+import { enforce, invalidInput, type NetworkCall, type NetworkRoute } from "./api/call.js";
 import { Input } from "./api/input.js";
 
 /** Limits of a project without explicit quotas. Ports are unlimited, since Compute limits servers. */
@@ -101,7 +102,7 @@ function reservedBy({ ports }: Store, projectId: string, resource: QuotaName): n
   return resource === "port" ? ports.countReserved(projectId) : 0;
 }
 
-function showUsage(call: NetworkCall): NetworkResponse {
+function showUsage(call: NetworkCall): RouteResponse {
   const project = readableProject(call);
   const limits = limitsOf(call.store, project);
   const details = NAMES.map((name) => {
@@ -112,7 +113,7 @@ function showUsage(call: NetworkCall): NetworkResponse {
 }
 
 /** Sets all limits in the body, or none. @throws {HttpError} 400, 403 */
-function updateQuota(call: NetworkCall): NetworkResponse {
+function updateQuota(call: NetworkCall): RouteResponse {
   const { store, caller } = call;
   enforce(caller, "update_quota");
   const project = call.param("project");

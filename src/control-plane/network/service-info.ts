@@ -1,7 +1,8 @@
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
+import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import { FLAT_SUBNET, POOL } from "../store/network-settings.js";
-import { enforce, may, type NetworkCall, type NetworkResponse, type NetworkRoute } from "./api/call.js";
+import { enforce, may, type NetworkCall, type NetworkRoute } from "./api/call.js";
 import { type Attributes, listPage, view } from "./api/listing.js";
 import { FLAT_NETWORK, NETWORK_ZONE, rejectChange } from "./flat-network.js";
 import { QUOTA_ROUTES } from "./quotas.js";
@@ -142,7 +143,7 @@ function topologyProject(call: NetworkCall): string {
   return project;
 }
 
-function showTopology(call: NetworkCall): NetworkResponse {
+function showTopology(call: NetworkCall): RouteResponse {
   const project = topologyProject(call);
   enforce(call.caller, "get_auto_allocated_topology", project);
   const fields = call.query.all("fields");

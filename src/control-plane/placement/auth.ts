@@ -1,5 +1,6 @@
 import { equalInConstantTime } from "../../runtime/cryptography.js";
-import { type Check, type PolicyAttributes, parseRule } from "../policy/rule-parser.js";
+import { Policy } from "../policy/policy.js";
+import type { PolicyAttributes } from "../policy/rule-parser.js";
 import { PlacementError } from "./model.js";
 import type { AuthOptions, PlacementCredentials, PolicyOptions } from "./options.js";
 
@@ -42,12 +43,18 @@ function defaultRule(name: string): DefaultRule | undefined {
 
 /** Checks whether a caller may perform an action, by oslo.policy's rules. */
 export class Enforcer {
-  readonly #options: Partial<PolicyOptions>;
-  /** By name; parsed at first use. */
-  readonly #checks = new Map<string, Check>();
+  readonly #enforceScope: boolean;
+  readonly #policy: Policy;
 
-  constructor(options: Partial<PolicyOptions>) {
-    this.#options = options;
+  constructor({ enforceScope = true, enforceNewDefaults = false, rules = {} }: Partial<PolicyOptions>) {
+    this.#enforceScope = enforceScope;
+    this.#policy = new Policy((name) => {
+      if (Object.hasOwn(rules, name)) {
+        return rules[name];
+      }
+      const { check, deprecated } = defaultRule(name) ?? {};
+      return enforceNewDefaults || deprecated === undefined ? check : `${check} or ${deprecated}`;
+    });
   }
 
   /** @throws {PlacementError} PolicyNotAuthorized */
@@ -57,10 +64,10 @@ export class Enforcer {
     target: PolicyAttributes["target"] = { project_id: credentials.projectId, user_id: credentials.userId },
   ): void {
     const scopes = defaultRule(action)?.scopes;
-    if (this.#options.enforceScope !== false && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
+    if (this.#enforceScope && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
       throw new PlacementError("PolicyNotAuthorized", action);
     }
-    const attributes: PolicyAttributes = {
+    const isAllowed = this.#policy.allows(action, {
       credentials: {
         user_id: credentials.userId,
         project_id: credentials.projectId,
@@ -71,26 +78,10 @@ export class Enforcer {
       },
       roles: new Set(credentials.roles.map((role) => role.toLowerCase())),
       target,
-      rule: (name) => this.#check(name)(attributes),
-    };
-    if (!attributes.rule(action)) {
+    });
+    if (!isAllowed) {
       throw new PlacementError("PolicyNotAuthorized", `Policy does not allow ${action} to be performed.`);
     }
-  }
-
-  #check(name: string): Check {
-    const known = this.#checks.get(name);
-    if (known !== undefined) {
-      return known;
-    }
-    const rule = defaultRule(name);
-    const deprecated = this.#options.enforceNewDefaults === true ? undefined : rule?.deprecated;
-    const override = this.#options.rules?.[name];
-    const rules = override === undefined ? [rule?.check, deprecated] : [override];
-    const parsed = rules.filter((each) => each !== undefined).map(parseRule);
-    const any: Check = (attributes) => parsed.some((each) => each(attributes));
-    this.#checks.set(name, any);
-    return any;
   }
 }
 

@@ -1,4 +1,4 @@
-import { parseIni, type SyntaxProblem } from "../../config/ini-file.js";
+import { parseIni } from "../../config/ini-file.js";
 import { type Compiled, camel, type Option, type OptionTable, sectionKey } from "../../config/option.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../config/sections/placement-service-options.js";
 import { isObject } from "../../runtime/collections.js";
@@ -18,28 +18,14 @@ export interface PlacementConfig {
   readonly placement: PlacementTuning;
 }
 
-/** An option in a configuration file has an invalid value. */
-class ConfigFileValueError extends Error {
-  override readonly name = "ConfigFileValueError";
-
-  constructor(section: string, option: string, value: string, expected: string) {
-    super(`[${section}] ${option} = ${value}: expected ${expected}; correct it in the configuration file`);
-  }
-}
-
-/** A configuration file does not have oslo.config's format. */
-class ConfigFileParseError extends Error {
-  override readonly name = "ConfigFileParseError";
-
-  constructor({ path, line, text, message }: SyntaxProblem) {
-    super(`${path}, line ${line}: ${message}: "${text}"; correct it`);
-  }
+function valueError(section: string, option: string, value: string, expected: string): Error {
+  return new Error(`[${section}] ${option} = ${value}: expected ${expected}; correct it in the configuration file`);
 }
 
 /** Values by section and option. If an option is repeated, the last value applies. */
 export type ConfigValues = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** @throws {ConfigFileValueError} */
+/** @throws {Error} if a value is invalid */
 export function placementConfig(values: ConfigValues): PlacementConfig {
   const { api, placementDatabase, placement, osloPolicy, cors } = compile(values);
   return {
@@ -73,20 +59,20 @@ function compile(values: ConfigValues): Compiled<typeof PLACEMENT_SERVICE_OPTION
 function parse(section: string, name: string, { type }: Option<unknown>, text: string): unknown {
   const value = type.parse([text]);
   if (value === undefined) {
-    throw new ConfigFileValueError(section, name, text, type.expected);
+    throw valueError(section, name, text, type.expected);
   }
   return value;
 }
 
 /**
  * Parses a file of oslo.config's format.
- * @throws {ConfigFileParseError}
+ * @throws {Error} if a line is invalid
  */
 export function parseConfig(text: string, path: string): ConfigValues {
   const { assignments, problems } = parseIni(text, path);
   const [problem] = problems;
   if (problem !== undefined) {
-    throw new ConfigFileParseError(problem);
+    throw new Error(`${problem.path}, line ${problem.line}: ${problem.message}: "${problem.text}"; correct it`);
   }
   const sections = new Map<string, Map<string, string>>();
   for (const { section, option, value } of assignments) {
@@ -109,5 +95,5 @@ function databasePath(connection: string | null): string | undefined {
   if (path !== undefined) {
     return path === "" ? undefined : path;
   }
-  throw new ConfigFileValueError("placement_database", "connection", connection, "sqlite:///PATH");
+  throw valueError("placement_database", "connection", connection, "sqlite:///PATH");
 }

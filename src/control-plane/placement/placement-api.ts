@@ -115,7 +115,7 @@ export function createPlacementApi(context: PlacementContext) {
       const call = new Call(routed, { minor, state, unit, tuning, random });
       try {
         if (route.action !== undefined) {
-          enforcer.enforce(caller, `placement:${route.action}`, route.target?.(call));
+          enforcer.enforce(caller, route.action, route.target?.(call));
         }
         const response = route.handle(call);
         unit.commit();

@@ -27,14 +27,6 @@ export interface StandaloneOptions {
 }
 
 /**
- * The configuration requires a feature that only a cluster has.
- * @internal for tests
- */
-export class UnsupportedConfiguration extends Error {
-  override readonly name = "UnsupportedConfiguration";
-}
-
-/**
  * Serves Placement alone, without Identity: with a generated token, or, if requested, with `auth_strategy = noauth2`.
  */
 export async function startPlacement(options: StandaloneOptions) {
@@ -44,7 +36,7 @@ export async function startPlacement(options: StandaloneOptions) {
   const config = placementConfig(values);
   const strategy = options.authStrategy ?? config.authStrategy ?? "token";
   if (strategy !== "noauth2" && strategy !== "token") {
-    throw new UnsupportedConfiguration(
+    throw new Error(
       `[api] auth_strategy = ${strategy} needs an Identity service, which the standalone Placement does not have; set noauth2, omit it to get a generated token, or use "compute-cluster up"`,
     );
   }

@@ -151,6 +151,9 @@ function member(value: unknown, key: string): unknown {
 
 /** Fills in `%(name)s`; undefined when the target has no such attribute. */
 function substitute(text: string, target: PolicyAttributes["target"]): string | undefined {
+  if (!text.includes("%(")) {
+    return text;
+  }
   let complete = true;
   const filled = text.replace(/%\(([^)]*)\)s/g, (_, name: string) => {
     if (!Object.hasOwn(target, name)) {

@@ -4,11 +4,11 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../r
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Timers } from "../../../runtime/time.js";
 import type { ValidateToken } from "../../credentials.js";
-import { forbidden, HttpError } from "../../http/http-error.js";
+import { badRequest, forbidden, HttpError, tooLarge } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
-import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
+import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type MicroversionRange, negotiate } from "../../http/microversions.js";
-import { atOnce } from "../../http/request.js";
+import { atOnce, readJson } from "../../http/request.js";
 import { authenticate, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
 import { pythonJson } from "../../python/repr.js";
@@ -140,17 +140,18 @@ function toServiceResponse({ status = 200, body, location }: IronicResponse): Se
 
 /** @throws {HttpError} 400, 413 */
 function readBody(text: string): unknown {
-  if (text === "") {
-    return {};
-  }
-  const excess = excessOf(text, MESSAGE_LIMITS.ironic);
-  if (excess) {
-    throw new HttpError(excess === "depth" ? 400 : 413, excessText(excess, MESSAGE_LIMITS.ironic));
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new HttpError(400, `The body is not JSON: ${error instanceof Error ? error.message : error}`);
+  const body = readJson(text, MESSAGE_LIMITS.ironic);
+  switch (body.kind) {
+    case "json":
+      return body.value;
+    case "empty":
+      return {};
+    case "syntax":
+      throw badRequest(`The body is not JSON: ${body.reason}`);
+    case "depth":
+      throw badRequest(body.reason);
+    default:
+      throw tooLarge(body.reason);
   }
 }
 

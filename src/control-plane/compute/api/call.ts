@@ -1,9 +1,10 @@
 import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
-import { badRequest, HttpError } from "../../http/http-error.js";
+import { badRequest, HttpError, tooLarge } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
-import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
+import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type Query, type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
+import type { RouteResponse } from "../../http/responses.js";
 import type { SchemaVersions } from "../../http/schemas.js";
 import type { Store } from "../../store/store.js";
 import type { ComputeDeps } from "./deps.js";
@@ -92,17 +93,17 @@ export class Call extends ServiceCall {
 
   /** Parses the body as JSON, without validation. @throws {HttpError} 400, 413, 415 */
   json(): unknown {
-    const body = readJson(this.request);
-    if (body.kind === "json") {
-      return body.value;
+    const body = readJson(this.request.body, MESSAGE_LIMITS.nova);
+    if (body.kind === "bytes" || body.kind === "members") {
+      throw tooLarge("Request is too large.");
     }
-    if (body.kind === "too-large") {
-      throw new HttpError(413, "Request is too large.");
-    }
-    if (body.kind === "other-type") {
+    if (body.kind !== "empty" && !this.hasJsonType) {
       throw new HttpError(415, "Unsupported Content-Type");
     }
-    throw badRequest("Malformed request body");
+    if (body.kind !== "json") {
+      throw badRequest("Malformed request body");
+    }
+    return body.value;
   }
 
   /** Returns the body, validated by the schema of the request's microversion. @throws {HttpError} 400, 413, 415 */
@@ -112,21 +113,11 @@ export class Call extends ServiceCall {
 
   /** @throws {HttpError} 400 */
   checkQuery(schemas: SchemaVersions<unknown>): void {
-    const { length } = this.query.entries;
-    if (length > MAX_QUERY_PARAMETERS) {
-      throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
-    }
-    validate(Object.fromEntries(this.query.lists()), schemas, this.version, "query parameters");
+    validate(Object.fromEntries(this.boundQuery().lists()), schemas, this.version, "query parameters");
   }
 }
 
-/** A route's response. */
-export interface ComputeResponse {
-  /** Default 200. */
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Json;
-}
+export type ComputeResponse = RouteResponse;
 
 export interface ComputeRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";

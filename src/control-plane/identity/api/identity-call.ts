@@ -1,9 +1,10 @@
 import { isObject } from "../../../runtime/collections.js";
 import type { Digests, Random } from "../../../runtime/cryptography.js";
 import type { Clock } from "../../../runtime/time.js";
-import { HttpError } from "../../http/http-error.js";
-import type { Json } from "../../http/json.js";
+import { tooLarge } from "../../http/http-error.js";
+import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
+import type { RouteResponse } from "../../http/responses.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { DEFAULT_DOMAIN } from "../store/records.js";
 import type { Authenticator } from "../tokens/authenticate.js";
@@ -20,13 +21,7 @@ export interface IdentityServices extends Authenticator {
 export interface IdentityRoute {
   readonly method: string;
   readonly path: string;
-  readonly handle: (call: IdentityCall) => IdentityResponse | Promise<IdentityResponse>;
-}
-
-export interface IdentityResponse {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Json;
+  readonly handle: (call: IdentityCall) => RouteResponse | Promise<RouteResponse>;
 }
 
 /** A request to Identity. */
@@ -90,14 +85,14 @@ export class IdentityCall extends ServiceCall {
 
   /** @throws {HttpError} 400, 413 */
   json(): Readonly<Record<string, unknown>> {
-    const body = readJson(this.request);
-    if (body.kind === "too-large") {
-      throw new HttpError(413, "Request is too large.");
+    const body = readJson(this.request.body, MESSAGE_LIMITS.nova);
+    if (body.kind === "bytes" || body.kind === "members") {
+      throw tooLarge("Request is too large.");
     }
     if (body.kind === "empty") {
       return {};
     }
-    if (body.kind !== "json" || !isObject(body.value)) {
+    if (body.kind !== "json" || !this.hasJsonType || !isObject(body.value)) {
       throw expecting("valid JSON", "request body");
     }
     return body.value;

@@ -1,4 +1,4 @@
-import { type Check, type PolicyAttributes, parseRule } from "../../policy/rule-parser.js";
+import { Policy } from "../../policy/policy.js";
 import type { LiveToken } from "../tokens/live-tokens.js";
 
 /** Matches every token. */
@@ -138,9 +138,7 @@ const DEFAULT_RULES: Readonly<Record<string, string>> = {
 /** Attributes of the target that a rule can use, such as `target.user.domain_id`. Null counts as a value. */
 export type PolicyTarget = Readonly<Record<string, string | null | undefined>>;
 
-const CHECKS: ReadonlyMap<string, Check> = new Map(
-  Object.entries(DEFAULT_RULES).map(([name, rule]) => [name, parseRule(rule)]),
-);
+const POLICY = new Policy((name) => DEFAULT_RULES[name] ?? DEFAULT_RULES.admin_required);
 
 /** Returns true if Keystone's default rule of the action permits it for this token. */
 export function allows(
@@ -148,7 +146,7 @@ export function allows(
   { record, user, roles, targetDomain }: LiveToken,
   target: PolicyTarget,
 ): boolean {
-  const attributes: PolicyAttributes = {
+  return POLICY.allows(action, {
     // Missing attributes are left out instead of null, so that nothing is equal to them.
     credentials: defined({
       user_id: user.id,
@@ -159,9 +157,7 @@ export function allows(
     }),
     roles: new Set(roles.map(({ name }) => name.toLowerCase())),
     target: Object.fromEntries(Object.entries(target).filter(([, value]) => value !== undefined)),
-    rule: (name) => (CHECKS.get(name) ?? CHECKS.get("admin_required"))?.(attributes) ?? false,
-  };
-  return attributes.rule(action);
+  });
 }
 
 function defined(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -1,8 +1,9 @@
 import { notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { isoMicroseconds } from "../../http/times.js";
-import type { IdentityCall, IdentityResponse, IdentityRoute } from "../api/identity-call.js";
+import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { expecting, forbidden } from "../api/identity-error.js";
 import { listBody, withLinks } from "../api/resource-routes.js";
 import { type CatalogService, catalogOf } from "../catalog.js";
@@ -13,7 +14,7 @@ import type { Project } from "../store/records.js";
 import { authenticate, readTokenRequest } from "./authenticate.js";
 import { type LiveToken, PerToken } from "./live-tokens.js";
 
-async function issueToken(call: IdentityCall): Promise<IdentityResponse> {
+async function issueToken(call: IdentityCall): Promise<RouteResponse> {
   if (call.request.body === "") {
     throw expecting("auth", "request body");
   }
@@ -22,7 +23,7 @@ async function issueToken(call: IdentityCall): Promise<IdentityResponse> {
   return tokenResponse(call, token, live, 201);
 }
 
-function tokenResponse(call: IdentityCall, token: string, live: LiveToken, status: number): IdentityResponse {
+function tokenResponse(call: IdentityCall, token: string, live: LiveToken, status: number): RouteResponse {
   const catalog = call.query.get("nocatalog") === undefined ? catalogOf(call, live) : undefined;
   return { status, headers: { "x-subject-token": token }, body: tokenView(call.store, live, catalog) };
 }
@@ -39,12 +40,12 @@ function subject(call: IdentityCall, rule: string): { readonly token: string; re
   return { token, live };
 }
 
-function showToken(call: IdentityCall): IdentityResponse {
+function showToken(call: IdentityCall): RouteResponse {
   const { token, live } = subject(call, "identity:validate_token");
   return tokenResponse(call, token, live, 200);
 }
 
-function revokeToken(call: IdentityCall): IdentityResponse {
+function revokeToken(call: IdentityCall): RouteResponse {
   call.services.tokens.revoke(subject(call, "identity:revoke_token").token);
   return { status: 204 };
 }

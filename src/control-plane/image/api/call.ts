@@ -3,8 +3,8 @@ import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import { badRequest, tooLarge } from "../../http/http-error.js";
-import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import { type Query, type RoutedRequest, ServiceCall } from "../../http/request.js";
+import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
+import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import type { Image, ImageStatus } from "../image.js";
 import type { ImageStore } from "../image-store.js";
 
@@ -32,21 +32,18 @@ export class ImageCall extends ServiceCall {
 
   /** Parses the body as JSON, without validation. @throws {HttpError} 400, 413 */
   json(): unknown {
-    const { body } = this.request;
-    const excess = excessOf(body, MESSAGE_LIMITS.nova);
-    if (excess === "bytes") {
-      throw tooLarge(`Request is too large: ${excessText(excess, MESSAGE_LIMITS.nova)}.`);
-    }
-    if (excess) {
-      throw badRequest(`Malformed JSON in request body: ${excessText(excess, MESSAGE_LIMITS.nova)}.`);
-    }
-    if (body === "") {
-      throw badRequest("Body expected in request.");
-    }
-    try {
-      return JSON.parse(body);
-    } catch {
-      throw badRequest("Malformed JSON in request body.");
+    const body = readJson(this.request.body, MESSAGE_LIMITS.nova);
+    switch (body.kind) {
+      case "json":
+        return body.value;
+      case "bytes":
+        throw tooLarge(`Request is too large: ${body.reason}.`);
+      case "empty":
+        throw badRequest("Body expected in request.");
+      case "syntax":
+        throw badRequest("Malformed JSON in request body.");
+      default:
+        throw badRequest(`Malformed JSON in request body: ${body.reason}.`);
     }
   }
 
@@ -57,15 +54,6 @@ export class ImageCall extends ServiceCall {
       throw badRequest("Expected a JSON object as the body of the request.");
     }
     return value;
-  }
-
-  /** @throws {HttpError} 400 */
-  boundQuery(): Query {
-    const { length } = this.query.entries;
-    if (length > MAX_QUERY_PARAMETERS) {
-      throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
-    }
-    return this.query;
   }
 }
 

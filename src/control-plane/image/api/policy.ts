@@ -1,29 +1,29 @@
 import type { Credentials } from "../../credentials.js";
 import { forbidden, notFound } from "../../http/http-error.js";
+import { createPolicy } from "../../policy/policy.js";
 import type { Image } from "../image.js";
 import type { ImageCall } from "./call.js";
 
-/** The relation of the caller's project to an image: owner, member, or by the image's visibility. */
-type Relation = "owner" | "member" | "public" | "community" | "shared";
+const ADMIN = "role:admin";
 
-/** Allows administrators, and users with the role in a project with one of the relations. */
-interface Rule {
-  readonly role?: "reader" | "member";
-  readonly where?: readonly Relation[];
-}
+const READER = "(role:reader or role:member)";
 
-const ADMIN: Rule = {};
+const OWNED = "project_id:%(owner)s";
 
-const OWNER: Rule = { role: "member", where: ["owner"] };
+const SHARED_WITH_CALLER = "True:%(is_member)s";
 
-const OWNER_OR_MEMBER: Rule = { role: "reader", where: ["owner", "member"] };
+const OWNER = `${ADMIN} or (role:member and ${OWNED})`;
+
+const OWNER_OR_MEMBER = `${ADMIN} or (${READER} and (${OWNED} or ${SHARED_WITH_CALLER}))`;
+
+const VISIBLE = `(${OWNED} or ${SHARED_WITH_CALLER} or 'community':%(visibility)s or 'public':%(visibility)s or 'shared':%(visibility)s)`;
 
 /** Glance's default policies. */
-const RULES = {
+const POLICY = createPolicy({
   add_image: OWNER,
-  get_images: { role: "reader" },
-  get_image: { role: "reader", where: ["owner", "member", "community", "public", "shared"] },
-  download_image: { role: "member", where: ["owner", "member", "community", "public", "shared"] },
+  get_images: `${ADMIN} or ${READER}`,
+  get_image: `${ADMIN} or (${READER} and ${VISIBLE})`,
+  download_image: `${ADMIN} or (role:member and ${VISIBLE})`,
   modify_image: OWNER,
   upload_image: OWNER,
   delete_image: OWNER,
@@ -34,16 +34,16 @@ const RULES = {
   add_member: OWNER,
   get_member: OWNER_OR_MEMBER,
   get_members: OWNER_OR_MEMBER,
-  modify_member: { role: "member", where: ["member"] },
+  modify_member: `${ADMIN} or (role:member and ${SHARED_WITH_CALLER})`,
   delete_member: OWNER,
   copy_image: ADMIN,
   delete_image_location: OWNER,
   stores_info_detail: ADMIN,
-  get_metadef: { role: "reader", where: ["owner", "public"] },
+  get_metadef: `${ADMIN} or (${READER} and (${OWNED} or 'public':%(visibility)s))`,
   modify_metadef: ADMIN,
-} as const satisfies Readonly<Record<string, Rule>>;
+});
 
-export type RuleName = keyof typeof RULES;
+export type RuleName = Parameters<typeof POLICY.allows>[0];
 
 /** The resource to which a rule applies. */
 export interface Target {
@@ -53,37 +53,25 @@ export interface Target {
   readonly isMember?: boolean;
 }
 
-export function may(caller: Credentials, name: RuleName, target?: Target): boolean {
-  const { role, where }: Rule = RULES[name];
-  if (caller.roles.includes("admin")) {
-    return true;
-  }
-  if (role === undefined || !has(caller, role)) {
-    return false;
-  }
-  return where === undefined || (target !== undefined && where.some((relation) => holds(caller, relation, target)));
+export function may({ projectId, roles }: Credentials, name: RuleName, target?: Target): boolean {
+  return POLICY.allows(name, {
+    credentials: projectId === null ? {} : { project_id: projectId },
+    roles: new Set(roles),
+    target:
+      target === undefined
+        ? {}
+        : {
+            owner: target.owner,
+            visibility: target.visibility,
+            is_member: target.isMember === true ? "True" : "False",
+          },
+  });
 }
 
 /** @throws {HttpError} 403 */
 export function requirePolicy(caller: Credentials, name: RuleName, target?: Target): void {
   if (!may(caller, name, target)) {
     throw forbidden(`You are not authorized to complete ${name} action.`);
-  }
-}
-
-/** Returns whether the caller has the role; `member` implies `reader`. */
-function has({ roles }: Credentials, role: "reader" | "member"): boolean {
-  return roles.includes(role) || (role === "reader" && roles.includes("member"));
-}
-
-function holds({ projectId }: Credentials, relation: Relation, target: Target): boolean {
-  switch (relation) {
-    case "owner":
-      return projectId !== null && target.owner === projectId;
-    case "member":
-      return target.isMember === true;
-    default:
-      return target.visibility === relation;
   }
 }
 

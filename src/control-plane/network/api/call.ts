@@ -4,11 +4,10 @@ import type { ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import type { EventLoopTicks } from "../../event-loop.js";
 import { badRequest, HttpError, tooLarge } from "../../http/http-error.js";
-import type { Json } from "../../http/json.js";
-import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
+import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
-import { json } from "../../http/responses.js";
-import { type Check, parseRule } from "../../policy/rule-parser.js";
+import { json, type RouteResponse } from "../../http/responses.js";
+import { createPolicy } from "../../policy/policy.js";
 import type { Store } from "../../store/store.js";
 
 /** Names of Neutron's exceptions for errors without a code. */
@@ -48,9 +47,7 @@ export class NetworkCall extends ServiceCall {
     this.caller = context.caller;
     this.store = context.store;
     this.ticks = context.ticks;
-    if (this.query.entries.length > MAX_QUERY_PARAMETERS) {
-      throw badRequest(`The query has ${this.query.entries.length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
-    }
+    this.boundQuery();
   }
 
   get isAdmin(): boolean {
@@ -64,27 +61,21 @@ export class NetworkCall extends ServiceCall {
 
   /** @throws {HttpError} 400, 413 */
   body(): Readonly<Record<string, unknown>> {
-    const body = readJson(this.request);
-    if (body.kind === "too-large") {
+    const body = readJson(this.request.body, MESSAGE_LIMITS.nova);
+    if (body.kind === "bytes" || body.kind === "members") {
       throw tooLarge("Request is too large.");
     }
-    if (body.kind !== "json" || !isObject(body.value)) {
+    if (body.kind !== "json" || !this.hasJsonType || !isObject(body.value)) {
       throw badRequest("Body required: expected a JSON object as the body of the request.");
     }
     return body.value;
   }
 }
 
-export interface NetworkResponse {
-  /** Default 200. */
-  readonly status?: number;
-  readonly body?: Json;
-}
-
 export interface NetworkRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  readonly handle: (call: NetworkCall) => NetworkResponse | Promise<NetworkResponse>;
+  readonly handle: (call: NetworkCall) => RouteResponse | Promise<RouteResponse>;
 }
 
 export function invalidInput(name: string, reason: string): HttpError {
@@ -109,7 +100,7 @@ const MEMBER = `rule:admin or (role:member and ${OWNER})`;
  * Neutron's default policies, as far as this API uses them. The addresses of the shared network are readable by all
  * users.
  */
-const DEFAULT_RULES = {
+const POLICY = createPolicy({
   admin: "role:admin",
   get_network: "@",
   "get_network:provider": "rule:admin",
@@ -140,23 +131,17 @@ const DEFAULT_RULES = {
   get_quota: `rule:admin or ${OWNER}`,
   update_quota: "rule:admin",
   delete_quota: "rule:admin",
-} as const satisfies Readonly<Record<string, string>>;
+});
 
-export type RuleName = keyof typeof DEFAULT_RULES;
-
-const CHECKS: ReadonlyMap<string, Check> = new Map(
-  Object.entries(DEFAULT_RULES).map(([name, rule]) => [name, parseRule(rule)]),
-);
+export type RuleName = Parameters<typeof POLICY.allows>[0];
 
 /** @param projectId the project that owns the resource */
 export function may({ projectId: own, roles }: Credentials, name: RuleName, projectId?: string): boolean {
-  const attributes = {
+  return POLICY.allows(name, {
     credentials: own === null ? {} : { project_id: own },
     roles: new Set(roles),
     target: projectId === undefined ? {} : { project_id: projectId },
-    rule: (other: string): boolean => CHECKS.get(other)?.(attributes) ?? false,
-  };
-  return attributes.rule(name);
+  });
 }
 
 /** @throws {HttpError} 403 */

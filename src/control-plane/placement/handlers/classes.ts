@@ -1,9 +1,15 @@
 import { badRequest, conflict } from "../../http/http-error.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import { dictOf } from "../../python/json.js";
-import { isUuidLike } from "../../python/uuid.js";
-import { type Call, type HandlerResponse, latest, NO_CONTENT, type PlacementRoute, route } from "../http/call.js";
-import { explain } from "../http/json-schema-errors.js";
+import {
+  assertValid,
+  type Call,
+  type HandlerResponse,
+  latest,
+  NO_CONTENT,
+  type PlacementRoute,
+  route,
+} from "../http/call.js";
 import { type ResourceClass, translateErrors } from "../model.js";
 import { createClass, deleteClass, renameClass } from "../store/trait-and-class-changes.js";
 import { CUSTOM_PATTERN } from "./shared-schemas.js";
@@ -69,10 +75,7 @@ function rename(call: Call): HandlerResponse {
 /** Creates the class unless it exists: PUT from microversion 1.7 on. */
 function ensure(call: Call): HandlerResponse {
   const name = call.param("name");
-  const problem = explain(SCHEMA, dictOf([["name", name]]), isUuidLike);
-  if (problem !== undefined) {
-    throw badRequest(`JSON does not validate: ${problem}`);
-  }
+  assertValid(SCHEMA, dictOf([["name", name]]));
   const known = call.state.classes.has(name);
   if (!known) {
     createClass(call, name);

@@ -1,10 +1,10 @@
 import type { Random } from "../../../runtime/cryptography.js";
-import { badRequest, HttpError, notFound } from "../../http/http-error.js";
-import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import { type Query, type RoutedRequest, ServiceCall } from "../../http/request.js";
+import { badRequest, notFound, tooLarge } from "../../http/http-error.js";
+import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
+import { type Query, type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import { createCompiler, type Schema, type SchemaVersions, schemaFor } from "../../http/schemas.js";
 import type { PolicyAttributes } from "../../policy/rule-parser.js";
-import { dictOf, parsePythonJson, toPlain } from "../../python/json.js";
+import { dictOf, type PythonValue, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
 import { PlacementError, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
@@ -60,7 +60,7 @@ export class Call extends ServiceCall implements Changing {
    * @throws {HttpError} 400 with the messages of Python's json and jsonschema; 413 if the body exceeds the limits.
    */
   body<T>(versions: SchemaVersions<T>): T {
-    return readJson(this.request.body, schemaFor(versions, this.minor) ?? {}) as T;
+    return validJson(this.request.body, schemaFor(versions, this.minor) ?? {}) as T;
   }
 
   /** @throws {HttpError} 400 if the parameters of the query string are invalid. */
@@ -78,7 +78,7 @@ export class Call extends ServiceCall implements Changing {
 export interface PlacementRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  /** The policy rule, without the prefix `placement:`. Absent: the route is public. */
+  /** The policy rule: `placement:traits:list`. Absent: the route is public. */
   readonly action?: string;
   /** Attributes of the rule's target. Default: the caller's project and user. */
   readonly target?: (call: Call) => PolicyAttributes["target"];
@@ -98,6 +98,7 @@ export interface PlacementRoute {
   readonly contentFirst?: boolean;
 }
 
+/** @param action the policy rule, without the prefix `placement:` */
 export function route(
   method: PlacementRoute["method"],
   path: string,
@@ -105,7 +106,7 @@ export function route(
   handle: PlacementRoute["handle"],
   options: Partial<PlacementRoute> = {},
 ): PlacementRoute {
-  return { method, path, action, handle, ...options };
+  return { method, path, action: `placement:${action}`, handle, ...options };
 }
 
 /** The response of a handler. The service adds the headers that all responses have. */
@@ -134,41 +135,37 @@ export const NO_CONTENT: HandlerResponse = { status: 204 };
  */
 const EXPLAINED = 65_536;
 
-function readJson(text: string, schema: Schema): unknown {
-  const excess = excessOf(text, MESSAGE_LIMITS.placement);
-  if (excess === "depth") {
-    throw badRequest(`Malformed JSON: ${excessText(excess, MESSAGE_LIMITS.placement)}`);
-  }
-  if (excess) {
-    throw new HttpError(413, excessText(excess, MESSAGE_LIMITS.placement));
-  }
-  const quick = parseQuickly(text);
-  if (quick !== undefined && compileBody(schema)(quick)) {
-    return quick;
+function validJson(text: string, schema: Schema): unknown {
+  const body = readJson(text, MESSAGE_LIMITS.placement);
+  switch (body.kind) {
+    case "json":
+      if (compileBody(schema)(body.value)) {
+        return body.value;
+      }
+      if (text.length > EXPLAINED) {
+        throw badRequest("JSON does not validate: the body is too large to say where; send less of it to be told.");
+      }
+      break;
+    case "depth":
+      throw badRequest(`Malformed JSON: ${body.reason}`);
+    case "bytes":
+    case "members":
+      throw tooLarge(body.reason);
   }
   try {
-    if (quick !== undefined && text.length > EXPLAINED) {
-      throw badRequest("JSON does not validate: the body is too large to say where; send less of it to be told.");
-    }
     const value = parsePythonJson(text);
-    const problem = explain(schema, value, isUuidLike);
-    if (problem !== undefined) {
-      throw badRequest(`JSON does not validate: ${problem}`);
-    }
+    assertValid(schema, value);
     return toPlain(value);
   } catch (error) {
-    if (error instanceof SyntaxError) {
-      throw badRequest(`Malformed JSON: ${error.message}`);
-    }
-    throw error;
+    throw error instanceof SyntaxError ? badRequest(`Malformed JSON: ${error.message}`) : error;
   }
 }
 
-function parseQuickly(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/** @throws {HttpError} 400 with the message of Python's jsonschema */
+export function assertValid(schema: Schema, value: PythonValue): void {
+  const problem = explain(schema, value, isUuidLike);
+  if (problem !== undefined) {
+    throw badRequest(`JSON does not validate: ${problem}`);
   }
 }
 

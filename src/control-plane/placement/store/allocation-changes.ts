@@ -10,7 +10,7 @@ import {
   type User,
 } from "../model.js";
 import { incrementGeneration } from "./provider-changes.js";
-import type { Changing } from "./state.js";
+import { type Changing, ensureRecord } from "./state.js";
 
 /** The owner and the type of a consumer. */
 export interface Ownership {
@@ -238,44 +238,18 @@ export function updateConsumer({ unit }: Changing, consumer: Consumer, owner: Ow
   unit.consumer(consumer, "owner");
 }
 
-export function ensureProject({ state, unit }: Changing, externalId: string): Project {
-  const known = state.projects.get(externalId);
-  if (known !== undefined) {
-    return known;
-  }
-  const created: Project = { id: state.nextId("projects"), externalId, consumers: new Set() };
-  unit.apply(
-    () => state.projects.set(externalId, created),
-    () => state.projects.delete(externalId),
-  );
-  unit.write("INSERT INTO placement_projects (id, external_id) VALUES (?, ?)", created.id, externalId);
-  return created;
+export function ensureProject(changing: Changing, externalId: string): Project {
+  const { projects } = changing.state;
+  const create = (id: number): Project => ({ id, externalId, consumers: new Set() });
+  return ensureRecord(changing, projects, externalId, { table: "projects", column: "external_id" }, create);
 }
 
-export function ensureUser({ state, unit }: Changing, externalId: string): User {
-  const known = state.users.get(externalId);
-  if (known !== undefined) {
-    return known;
-  }
-  const created: User = { id: state.nextId("users"), externalId };
-  unit.apply(
-    () => state.users.set(externalId, created),
-    () => state.users.delete(externalId),
-  );
-  unit.write("INSERT INTO placement_users (id, external_id) VALUES (?, ?)", created.id, externalId);
-  return created;
+export function ensureUser(changing: Changing, externalId: string): User {
+  const table = { table: "users", column: "external_id" };
+  return ensureRecord(changing, changing.state.users, externalId, table, (id) => ({ id, externalId }));
 }
 
-export function ensureConsumerType({ state, unit }: Changing, name: string): ConsumerType {
-  const known = state.consumerTypes.get(name);
-  if (known !== undefined) {
-    return known;
-  }
-  const created: ConsumerType = { id: state.nextId("consumer_types"), name };
-  unit.apply(
-    () => state.consumerTypes.set(name, created),
-    () => state.consumerTypes.delete(name),
-  );
-  unit.write("INSERT INTO placement_consumer_types (id, name) VALUES (?, ?)", created.id, name);
-  return created;
+export function ensureConsumerType(changing: Changing, name: string): ConsumerType {
+  const table = { table: "consumer_types", column: "name" };
+  return ensureRecord(changing, changing.state.consumerTypes, name, table, (id) => ({ id, name }));
 }

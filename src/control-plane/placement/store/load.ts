@@ -1,6 +1,16 @@
 import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js";
 import { databaseTooNew } from "../../database/database-file.js";
-import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model.js";
+import type {
+  Aggregate,
+  Allocation,
+  Consumer,
+  ConsumerType,
+  Project,
+  Provider,
+  ResourceClass,
+  Trait,
+  User,
+} from "../model.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Change, Database } from "./database.js";
 import type { Journal } from "./journal.js";
@@ -32,6 +42,21 @@ interface InventoryRow {
   updated_at: number | null;
 }
 
+interface TraitRow {
+  id: number;
+  name: string;
+  created_at: number;
+}
+
+interface ClassRow extends TraitRow {
+  updated_at: number | null;
+}
+
+interface ExternalRow {
+  id: number;
+  external_id: string;
+}
+
 interface ConsumerRow {
   id: number;
   uuid: string;
@@ -56,33 +81,37 @@ export function load(state: State, database: Database): void {
   };
 
   const classes = indexById(
-    rows<{ id: number; name: string; created_at: number; updated_at: number | null }>("resource_classes"),
-    (row) => ({
+    rows<ClassRow>("resource_classes"),
+    state.classes,
+    "name",
+    (row): ResourceClass => ({
       id: row.id,
       name: row.name,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
-      inventories: new Set<never>(),
+      inventories: new Set(),
     }),
   );
-  for (const each of classes.values()) {
-    state.classes.set(each.name, each);
-  }
-  const traits = indexById(rows<{ id: number; name: string; created_at: number }>("traits"), (row) => ({
-    id: row.id,
-    name: row.name,
-    createdAt: row.created_at,
-    providers: new Set<Provider>(),
-  }));
-  for (const each of traits.values()) {
-    state.traits.set(each.name, each);
-  }
-  const aggregates = indexById(rows<{ id: number; uuid: string }>("aggregates"), ({ id, uuid }): Aggregate => {
-    return { id, uuid, providers: new Set() };
-  });
-  for (const each of aggregates.values()) {
-    state.aggregates.set(each.uuid, each);
-  }
+  const traits = indexById(
+    rows<TraitRow>("traits"),
+    state.traits,
+    "name",
+    (row): Trait => ({
+      id: row.id,
+      name: row.name,
+      createdAt: row.created_at,
+      providers: new Set(),
+    }),
+  );
+  const aggregates = indexById(
+    rows<{ id: number; uuid: string }>("aggregates"),
+    state.aggregates,
+    "uuid",
+    (row): Aggregate => ({
+      ...row,
+      providers: new Set(),
+    }),
+  );
 
   const providers = loadProviders(state, rows<ProviderRow>("resource_providers"));
   for (const row of rows<InventoryRow>("inventories")) {
@@ -93,7 +122,7 @@ export function load(state: State, database: Database): void {
     const times = { createdAt: row.created_at, updatedAt: row.updated_at };
     const inventory = { provider, resourceClass, amounts, used: 0, ...times };
     provider.inventories.set(resourceClass, inventory);
-    (resourceClass.inventories as Set<typeof inventory>).add(inventory);
+    resourceClass.inventories.add(inventory);
   }
   for (const [providerId, traitId] of packed<[number, number]>("provider_traits", "provider_id, trait_id")) {
     const provider = get(providers, providerId);
@@ -111,23 +140,27 @@ export function load(state: State, database: Database): void {
     aggregate.providers.add(provider);
   }
 
-  const projects = indexById(rows<{ id: number; external_id: string }>("projects"), (row): Project => {
-    return { id: row.id, externalId: row.external_id, consumers: new Set() };
-  });
-  for (const each of projects.values()) {
-    state.projects.set(each.externalId, each);
-  }
-  const users = indexById(rows<{ id: number; external_id: string }>("users"), (row): User => {
-    return { id: row.id, externalId: row.external_id };
-  });
-  for (const each of users.values()) {
-    state.users.set(each.externalId, each);
-  }
-  const types = indexById(rows<ConsumerType>("consumer_types"), (row): ConsumerType => row);
-  for (const each of types.values()) {
-    state.consumerTypes.set(each.name, each);
-  }
-  const consumers = indexById(rows<ConsumerRow>("consumers"), (row): Consumer => {
+  const projects = indexById(
+    rows<ExternalRow>("projects"),
+    state.projects,
+    "externalId",
+    (row): Project => ({
+      id: row.id,
+      externalId: row.external_id,
+      consumers: new Set(),
+    }),
+  );
+  const users = indexById(
+    rows<ExternalRow>("users"),
+    state.users,
+    "externalId",
+    (row): User => ({
+      id: row.id,
+      externalId: row.external_id,
+    }),
+  );
+  const types = indexById(rows<ConsumerType>("consumer_types"), state.consumerTypes, "name", (row) => row);
+  const consumers = indexById(rows<ConsumerRow>("consumers"), state.consumers, "uuid", (row): Consumer => {
     const type = row.type_id === null ? null : get(types, row.type_id);
     const owner = { project: get(projects, row.project_id), user: get(users, row.user_id), type };
     return {
@@ -140,7 +173,6 @@ export function load(state: State, database: Database): void {
     };
   });
   for (const each of consumers.values()) {
-    state.consumers.set(each.uuid, each);
     each.project.consumers.add(each);
   }
   const allocations = packed<AllocationRow>("allocations", "consumer_id, provider_id, class_id, used, created_at");
@@ -165,7 +197,7 @@ export function load(state: State, database: Database): void {
 }
 
 function loadProviders(state: State, rows: readonly ProviderRow[]): ReadonlyMap<number, Provider> {
-  const providers = indexById(rows, (row): Provider => {
+  const providers = indexById(rows, state.providers, "uuid", (row) => {
     const provider = newProvider(row.id, row.uuid, row.name, null, row.created_at);
     provider.generation = row.generation;
     provider.updatedAt = row.updated_at;
@@ -173,7 +205,6 @@ function loadProviders(state: State, rows: readonly ProviderRow[]): ReadonlyMap<
   });
   for (const row of rows) {
     const provider = get(providers, row.id);
-    state.providers.set(row.uuid, provider);
     state.providersByName.set(row.name, provider);
     provider.root = get(providers, row.root_id);
     if (row.parent_id === null) {
@@ -212,8 +243,20 @@ export function addStandards(state: State, journal: Journal | undefined, now: nu
   }
 }
 
-function indexById<R extends { readonly id: number }, T>(rows: readonly R[], make: (row: R) => T): Map<number, T> {
-  return new Map(rows.map((row) => [row.id, make(row)]));
+/** Creates the records of rows, adds them to an index, and returns them by id. */
+function indexById<R extends { readonly id: number }, K extends string, T extends Readonly<Record<K, string>>>(
+  rows: readonly R[],
+  index: Map<string, T>,
+  key: K,
+  create: (row: R) => T,
+): ReadonlyMap<number, T> {
+  const records = new Map<number, T>();
+  for (const row of rows) {
+    const record = create(row);
+    records.set(row.id, record);
+    index.set(record[key], record);
+  }
+  return records;
 }
 
 function get<T>(records: ReadonlyMap<number, T>, id: number): T {

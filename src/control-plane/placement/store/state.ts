@@ -172,3 +172,27 @@ export interface Changing {
   readonly state: State;
   readonly unit: UnitOfWork;
 }
+
+/**
+ * Returns the record of a key; creates it, with a row, if there is none.
+ * @param table without the prefix, also the name of the ids' sequence
+ */
+export function ensureRecord<T extends { readonly id: number }>(
+  { state, unit }: Changing,
+  records: Map<string, T>,
+  key: string,
+  { table, column }: { readonly table: string; readonly column: string },
+  create: (id: number) => T,
+): T {
+  const known = records.get(key);
+  if (known !== undefined) {
+    return known;
+  }
+  const created = create(state.nextId(table));
+  unit.apply(
+    () => records.set(key, created),
+    () => records.delete(key),
+  );
+  unit.write(`INSERT INTO placement_${table} (id, ${column}) VALUES (?, ?)`, created.id, key);
+  return created;
+}

@@ -1,6 +1,6 @@
 import { type Aggregate, PlacementError, type Provider, type ResourceClass, type Trait } from "../model.js";
 import { incrementGeneration } from "./provider-changes.js";
-import type { Changing } from "./state.js";
+import { type Changing, ensureRecord } from "./state.js";
 
 /** The first id of custom classes. */
 const FIRST_CUSTOM_CLASS = 10_000;
@@ -160,18 +160,10 @@ export function setAggregates(
   }
 }
 
-function ensureAggregate({ state, unit }: Changing, uuid: string): Aggregate {
-  const known = state.aggregates.get(uuid);
-  if (known !== undefined) {
-    return known;
-  }
-  const created: Aggregate = { id: state.nextId("aggregates"), uuid, providers: new Set() };
-  unit.apply(
-    () => state.aggregates.set(uuid, created),
-    () => state.aggregates.delete(uuid),
-  );
-  unit.write("INSERT INTO placement_aggregates (id, uuid) VALUES (?, ?)", created.id, uuid);
-  return created;
+function ensureAggregate(changing: Changing, uuid: string): Aggregate {
+  const table = { table: "aggregates", column: "uuid" };
+  const create = (id: number): Aggregate => ({ id, uuid, providers: new Set() });
+  return ensureRecord(changing, changing.state.aggregates, uuid, table, create);
 }
 
 function join<T extends { readonly providers: Set<Provider> }>(provider: Provider, own: Set<T>, other: T): void {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { negotiateCompute } from "../../../../src/control-plane/compute/api/versions.js";
 import { MESSAGE_LIMITS } from "../../../../src/control-plane/http/listener-limits.js";
-import { parseQuery, Query, readJson } from "../../../../src/control-plane/http/request.js";
+import { parseQuery, Query, readJson, ServiceCall } from "../../../../src/control-plane/http/request.js";
 import { Router } from "../../../../src/control-plane/http/router.js";
 import {
   firstSince,
@@ -69,21 +69,28 @@ describe("the microversion of Compute", () => {
 });
 
 describe("readJson", () => {
-  const read = (body: string, contentType?: string) =>
-    readJson({ body, headers: contentType === undefined ? {} : { "content-type": contentType } }).kind;
-
   test.each([
-    ["", undefined, "empty"],
-    ["{}", undefined, "json"],
-    ["{}", "application/json; charset=utf-8", "json"],
-    ["{}", "text/plain", "other-type"],
-    ["{", "application/json", "not-json"],
-    [`"${"é".repeat(MESSAGE_LIMITS.nova.bytes / 2)}"`, undefined, "too-large"],
-    [`[${"1,".repeat(MESSAGE_LIMITS.nova.members)}1]`, undefined, "too-large"],
-    [`${"[".repeat(33)}${"]".repeat(33)}`, undefined, "not-json"],
-  ])("%s %s: %s", (body, contentType, kind) => {
-    expect(read(body, contentType)).toBe(kind);
+    ["", "empty"],
+    ["{}", "json"],
+    ["{", "syntax"],
+    [`"${"é".repeat(MESSAGE_LIMITS.nova.bytes / 2)}"`, "bytes"],
+    [`[${"1,".repeat(MESSAGE_LIMITS.nova.members)}1]`, "members"],
+    [`${"[".repeat(33)}${"]".repeat(33)}`, "depth"],
+  ])("%s: %s", (body, kind) => {
+    expect(readJson(body, MESSAGE_LIMITS.nova).kind).toBe(kind);
   });
+});
+
+test.each([
+  [undefined, true],
+  ["application/json; charset=utf-8", true],
+  ["Application/JSON", true],
+  ["text/plain", false],
+])("the content type %s is JSON: %s", (type, isJson) => {
+  const headers = type === undefined ? {} : { "content-type": type };
+  const request = { method: "POST", path: "/", query: "", headers, body: "{}", baseUrl: "http://x" };
+  const call = new ServiceCall({ request, requestId: "req-1", params: {}, query: new Query([]) });
+  expect(call.hasJsonType).toBe(isJson);
 });
 
 test.each([

@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  type StandaloneOptions,
-  startPlacement,
-  UnsupportedConfiguration,
-} from "../../../../src/control-plane/placement/standalone.js";
+import { type StandaloneOptions, startPlacement } from "../../../../src/control-plane/placement/standalone.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 async function start(options: Omit<Partial<StandaloneOptions>, "runtime"> & { readonly conf?: string } = {}) {
@@ -44,7 +40,9 @@ describe("authentication", () => {
   );
 
   test("rejects keystone", async () => {
-    await expect(start({ conf: "[api]\nauth_strategy = keystone\n" })).rejects.toThrow(UnsupportedConfiguration);
+    await expect(start({ conf: "[api]\nauth_strategy = keystone\n" })).rejects.toThrow(
+      "[api] auth_strategy = keystone needs an Identity service",
+    );
   });
 });
 
