@@ -158,3 +158,10 @@ export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Returns the members whose value is not undefined: options that are left out instead of undefined. */
+export function defined<T extends object>(members: T): Defined<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -1,5 +1,5 @@
 import type { Timers } from "../../runtime/time.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, conflict } from "../http/http-error.js";
 import type { Hardware } from "./hardware.js";
 import { inMaintenance, invalidState, nodeAssociated, nodeProtected } from "./ironic-error.js";
 import type { IronicNode, NodeChanges, NodeLocks, NodeStore } from "./node-store.js";
@@ -29,15 +29,13 @@ const CONNECTABLE = ["enroll", "inspecting", "inspect wait", "manageable"];
 function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
   const { uuid, provision_state: state } = node;
   if (changes.protected === true && !["active", "rescue"].includes(state)) {
-    throw new HttpError(
-      409,
+    throw conflict(
       `Node ${uuid} can only be made protected in provision states 'active' or 'rescue', the current state is '${state}'`,
     );
   }
   assertReasonHasMark("protected", node, changes);
   if (changes.retired === true && state === "available") {
-    throw new HttpError(
-      409,
+    throw conflict(
       `Node ${uuid} can not have 'retired' set in provision state 'available', the current state is '${state}'`,
     );
   }
@@ -51,7 +49,7 @@ function checkMarks(node: IronicNode, changes: NodeChanges): NodeChanges {
 function assertReasonHasMark(mark: "protected" | "retired", node: IronicNode, changes: NodeChanges): void {
   // Removing the mark removes the reason, including one in the same request.
   if (changes[`${mark}_reason`] && changes[mark] === undefined && !node[mark]) {
-    throw new HttpError(400, `The ${mark}_reason field can only be set when ${mark} is True`);
+    throw badRequest(`The ${mark}_reason field can only be set when ${mark} is True`);
   }
 }
 
@@ -78,8 +76,7 @@ export class IronicConductor {
         !RECLASS_ALLOWED.includes(node.provision_state)
       ) {
         const states = RECLASS_ALLOWED.join(", ");
-        throw new HttpError(
-          409,
+        throw conflict(
           `Node ${uuid} can not have resource_class updated unless it is in one of allowed (${states}) states.`,
         );
       }
@@ -99,8 +96,7 @@ export class IronicConductor {
       }
       if (!node.maintenance && !DELETE_ALLOWED.includes(node.provision_state)) {
         const states = DELETE_ALLOWED.map((state) => `'${state}'`).join(", ");
-        throw new HttpError(
-          409,
+        throw conflict(
           `Can not delete node "${uuid}" while it is in provision state "${node.provision_state}". Valid provision states to perform deletion are: "(${states})", or set the node into maintenance mode`,
         );
       }
@@ -134,7 +130,7 @@ export class IronicConductor {
         throw inMaintenance("providing", uuid);
       }
       if (event === "provide" && node.retired) {
-        throw new HttpError(400, `The providing operation can't be performed on node ${uuid} because it is retired.`);
+        throw badRequest(`The providing operation can't be performed on node ${uuid} because it is retired.`);
       }
       if (["delete", "rebuild"].includes(event) && node.protected) {
         throw nodeProtected(uuid);
@@ -169,15 +165,13 @@ export class IronicConductor {
     return this.#lockedPort(uuid, changes.node_uuid, (node) => {
       const isUsed = node.provision_state === "active" || node.instance_uuid !== null;
       if (isUsed && changes.address !== undefined && !node.maintenance) {
-        throw new HttpError(
-          409,
+        throw conflict(
           `Cannot update hardware address for port ${uuid} as node ${node.uuid} is active or has instance UUID assigned`,
         );
       }
       const changesConnection = CONNECTIVITY.some((name) => Object.hasOwn(changes, name));
       if (changesConnection && !CONNECTABLE.includes(node.provision_state) && !node.maintenance) {
-        throw new HttpError(
-          409,
+        throw conflict(
           `Port ${uuid} can not have any connectivity attributes (${CONNECTIVITY.join(", ")}) updated unless node ` +
             `${node.uuid} is in a ${CONNECTABLE.join(", ")} state or in maintenance mode. ` +
             `The current state is ${node.provision_state}.`,
@@ -198,7 +192,7 @@ export class IronicConductor {
     return this.#lockedPort(uuid, undefined, (node) => {
       const { vif } = ports.get(uuid);
       if (vif !== null && !node.maintenance) {
-        throw new HttpError(409, `Cannot delete the port ${uuid} as it is bound to VIF ${vif} for tenant use.`);
+        throw conflict(`Cannot delete the port ${uuid} as it is bound to VIF ${vif} for tenant use.`);
       }
       ports.remove(uuid);
       nodes.save(node.uuid, {});
@@ -211,14 +205,11 @@ export class IronicConductor {
       const own = ports.of(uuid);
       const taken = own.find((port) => port.vif === vif);
       if (taken) {
-        throw new HttpError(
-          409,
-          `Unable to attach VIF because VIF ${vif} is already attached to Ironic Port ${taken.uuid}`,
-        );
+        throw conflict(`Unable to attach VIF because VIF ${vif} is already attached to Ironic Port ${taken.uuid}`);
       }
       const free = own.find((port) => port.vif === null);
       if (!free) {
-        throw new HttpError(400, `Unable to attach VIF ${vif}, not enough free physical ports.`);
+        throw badRequest(`Unable to attach VIF ${vif}, not enough free physical ports.`);
       }
       ports.setVif(free.uuid, vif);
     });
@@ -229,7 +220,7 @@ export class IronicConductor {
     return this.#locked(uuid, () => {
       const found = ports.of(uuid).find((port) => port.vif === vif);
       if (!found) {
-        throw new HttpError(400, `Unable to detach VIF ${vif} from node ${uuid} because it is not attached to it.`);
+        throw badRequest(`Unable to detach VIF ${vif} from node ${uuid} because it is not attached to it.`);
       }
       ports.setVif(found.uuid, null);
     });

@@ -1,43 +1,35 @@
-import { HttpError } from "../http/http-error.js";
+import { badRequest, conflict, forbidden, HttpError, notFound } from "../http/http-error.js";
 
 const quoted = (text: string): string => `"${text}"`;
 
-export const nodeNotFound = (node: string) => new HttpError(404, `Node ${node} could not be found.`);
+export const nodeNotFound = (node: string) => notFound(`Node ${node} could not be found.`);
 
 export function nodeLocked(node: string, host: string) {
-  return new HttpError(
-    409,
-    `Node ${node} is locked by host ${host}, please retry after the current operation is completed.`,
-  );
+  return conflict(`Node ${node} is locked by host ${host}, please retry after the current operation is completed.`);
 }
 
 export function nodeAssociated(node: string, instance: string) {
-  return new HttpError(409, `Node ${node} is associated with instance ${instance}.`);
+  return conflict(`Node ${node} is associated with instance ${instance}.`);
 }
 
 export function instanceAssociated(instance: string, node: string) {
-  return new HttpError(
-    409,
+  return conflict(
     `Instance ${instance} is already associated with a node, it cannot be associated with this other node ${node}`,
   );
 }
 
 export function invalidState(action: string, node: string, state: string | null) {
-  return new HttpError(
-    400,
+  return badRequest(
     `The requested action ${quoted(action)} can not be performed on node ${quoted(node)} while it is in state ${quoted(state ?? "None")}.`,
   );
 }
 
 export function inMaintenance(operation: string, node: string) {
-  return new HttpError(
-    400,
-    `The ${operation} operation can't be performed on node ${node} because it's in maintenance mode.`,
-  );
+  return badRequest(`The ${operation} operation can't be performed on node ${node} because it's in maintenance mode.`);
 }
 
 export function nodeProtected(node: string) {
-  return new HttpError(403, `Node ${node} is protected and cannot be undeployed, rebuilt or deleted`);
+  return forbidden(`Node ${node} is protected and cannot be undeployed, rebuilt or deleted`);
 }
 
 /** @param from the first minor version that supports it; absent for a general message */

@@ -1,69 +1,87 @@
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
-import { HttpError } from "../http/http-error.js";
+import { conflict } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { instanceAssociated, nodeLocked, nodeNotFound } from "./ironic-error.js";
 
 export type JsonObject = { readonly [key: string]: Json };
 
-/** A node with the API's field names. Times are ISO 8601 in whole seconds. Immutable. */
-export interface IronicNode {
+/** A field of a node: the first minor version that has it, and its value in a new node. */
+interface NodeField<T> {
+  readonly from: number;
+  readonly initial: T;
+}
+
+function field<T>(from: number, initial: T): NodeField<T> {
+  return { from, initial };
+}
+
+const text = (from: number) => field<string | null>(from, null);
+
+/** Fields of a node with the API's names, besides its identity and its times. Times are ISO 8601 in whole seconds. */
+export const NODE_FIELDS = {
+  automated_clean: field<boolean | null>(47, null),
+  bios_interface: field(40, "fake"),
+  boot_interface: field(31, "fake"),
+  boot_mode: text(75),
+  clean_step: field<JsonObject>(7, {}),
+  conductor_group: field(46, ""),
+  console_enabled: field(1, false),
+  console_interface: field(31, "fake"),
+  deploy_interface: field(31, "fake"),
+  deploy_step: field<JsonObject>(44, {}),
+  description: text(51),
+  driver: field(1, "fake-hardware"),
+  driver_info: field<JsonObject>(1, {}),
+  driver_internal_info: field<JsonObject>(3, {}),
+  extra: field<JsonObject>(1, {}),
+  fault: text(42),
+  inspection_finished_at: text(6),
+  inspection_started_at: text(6),
+  inspect_interface: field(31, "fake"),
+  instance_info: field<JsonObject>(1, {}),
+  instance_uuid: text(1),
+  last_error: text(1),
+  lessee: text(65),
+  maintenance: field(1, false),
+  maintenance_reason: text(1),
+  management_interface: field(31, "fake"),
+  name: text(5),
+  network_data: field<JsonObject>(66, {}),
+  network_interface: field(20, "flat"),
+  owner: text(50),
+  power_interface: field(31, "fake"),
+  power_state: text(1),
+  properties: field<JsonObject>(1, {}),
+  protected: field(48, false),
+  protected_reason: text(48),
+  provision_state: field(1, "enroll"),
+  provision_updated_at: text(1),
+  raid_config: field<JsonObject>(12, {}),
+  raid_interface: field(31, "fake"),
+  rescue_interface: field(38, "fake"),
+  resource_class: text(21),
+  retired: field(61, false),
+  retired_reason: text(61),
+  secure_boot: field<boolean | null>(75, null),
+  shard: text(82),
+  storage_interface: field(33, "noop"),
+  target_power_state: text(1),
+  target_provision_state: text(1),
+  target_raid_config: field<JsonObject>(12, {}),
+  traits: field<readonly string[]>(37, []),
+  vendor_interface: field(31, "no-vendor"),
+};
+
+type NodeFields = { readonly [K in keyof typeof NODE_FIELDS]: (typeof NODE_FIELDS)[K]["initial"] };
+
+/** A node with the API's field names. Immutable. */
+export interface IronicNode extends NodeFields {
   /** Position in order of enrollment. */
   readonly id: number;
   readonly uuid: string;
   readonly created_at: string;
   readonly updated_at: string | null;
-  readonly automated_clean: boolean | null;
-  readonly bios_interface: string;
-  readonly boot_interface: string;
-  readonly boot_mode: string | null;
-  readonly clean_step: JsonObject;
-  readonly conductor_group: string;
-  readonly console_enabled: boolean;
-  readonly console_interface: string;
-  readonly deploy_interface: string;
-  readonly deploy_step: JsonObject;
-  readonly description: string | null;
-  readonly driver: string;
-  readonly driver_info: JsonObject;
-  readonly driver_internal_info: JsonObject;
-  readonly extra: JsonObject;
-  readonly fault: string | null;
-  readonly inspection_finished_at: string | null;
-  readonly inspection_started_at: string | null;
-  readonly inspect_interface: string;
-  readonly instance_info: JsonObject;
-  readonly instance_uuid: string | null;
-  readonly last_error: string | null;
-  readonly lessee: string | null;
-  readonly maintenance: boolean;
-  readonly maintenance_reason: string | null;
-  readonly management_interface: string;
-  readonly name: string | null;
-  readonly network_data: JsonObject;
-  readonly network_interface: string;
-  readonly owner: string | null;
-  readonly power_interface: string;
-  readonly power_state: string | null;
-  readonly properties: JsonObject;
-  readonly protected: boolean;
-  readonly protected_reason: string | null;
-  readonly provision_state: string;
-  readonly provision_updated_at: string | null;
-  readonly raid_config: JsonObject;
-  readonly raid_interface: string;
-  readonly rescue_interface: string;
-  readonly resource_class: string | null;
-  readonly retired: boolean;
-  readonly retired_reason: string | null;
-  readonly secure_boot: boolean | null;
-  readonly shard: string | null;
-  readonly storage_interface: string;
-  readonly target_power_state: string | null;
-  readonly target_provision_state: string | null;
-  readonly target_raid_config: JsonObject;
-  readonly traits: readonly string[];
-  readonly vendor_interface: string;
   /** End of the current hardware operation, milliseconds since the epoch; null without one. Not in the API. */
   readonly work_due: number | null;
 }
@@ -117,10 +135,11 @@ export class NodeStore {
   /** @throws {HttpError} 409 if the uuid, name or instance is in use */
   create(attributes: NewNode): IronicNode {
     if (this.#byUuid.has(attributes.uuid)) {
-      throw new HttpError(409, `A node with UUID ${attributes.uuid} already exists.`);
+      throw conflict(`A node with UUID ${attributes.uuid} already exists.`);
     }
     this.#assertUnique(attributes.uuid, attributes);
-    const draft = newNode(attributes, 0, isoTime(this.#clock.now()));
+    const created_at = isoTime(this.#clock.now());
+    const draft = { ...INITIAL, work_due: null, ...attributes, id: 0, created_at, updated_at: null };
     const { id } = this.#sql.run(
       "INSERT INTO ironic_nodes (uuid, name, instance_uuid, record) VALUES (?, ?, ?, ?)",
       draft.uuid,
@@ -161,7 +180,7 @@ export class NodeStore {
 
   #assertUnique(uuid: string, { name, instance_uuid: instance }: NodeChanges): void {
     if (typeof name === "string" && (this.#byName.get(name) ?? uuid) !== uuid) {
-      throw new HttpError(409, `A node with name ${name} already exists.`);
+      throw conflict(`A node with name ${name} already exists.`);
     }
     if (typeof instance === "string" && (this.#byInstance.get(instance) ?? uuid) !== uuid) {
       throw instanceAssociated(instance, uuid);
@@ -188,66 +207,9 @@ export class NodeStore {
   }
 }
 
-export function newNode(attributes: NewNode, id: number, now: string): IronicNode {
-  return {
-    automated_clean: null,
-    bios_interface: "fake",
-    boot_interface: "fake",
-    boot_mode: null,
-    clean_step: {},
-    conductor_group: "",
-    console_enabled: false,
-    console_interface: "fake",
-    deploy_interface: "fake",
-    deploy_step: {},
-    description: null,
-    driver: "fake-hardware",
-    driver_info: {},
-    driver_internal_info: {},
-    extra: {},
-    fault: null,
-    inspection_finished_at: null,
-    inspection_started_at: null,
-    inspect_interface: "fake",
-    instance_info: {},
-    instance_uuid: null,
-    last_error: null,
-    lessee: null,
-    maintenance: false,
-    maintenance_reason: null,
-    management_interface: "fake",
-    name: null,
-    network_data: {},
-    network_interface: "flat",
-    owner: null,
-    power_interface: "fake",
-    power_state: null,
-    properties: {},
-    protected: false,
-    protected_reason: null,
-    provision_state: "enroll",
-    provision_updated_at: null,
-    raid_config: {},
-    raid_interface: "fake",
-    rescue_interface: "fake",
-    resource_class: null,
-    retired: false,
-    retired_reason: null,
-    secure_boot: null,
-    shard: null,
-    storage_interface: "noop",
-    target_power_state: null,
-    target_provision_state: null,
-    target_raid_config: {},
-    traits: [],
-    vendor_interface: "no-vendor",
-    work_due: null,
-    ...attributes,
-    id,
-    created_at: now,
-    updated_at: null,
-  };
-}
+const INITIAL = Object.fromEntries(
+  Object.entries(NODE_FIELDS).map(([name, { initial }]) => [name, initial]),
+) as unknown as NodeFields;
 
 /** `[conductor] node_locked_retry_attempts`, `node_locked_retry_interval` (milliseconds). */
 const ATTEMPTS = 3;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
-import { HttpError } from "../http/http-error.js";
+import { conflict, notFound } from "../http/http-error.js";
 import { isoTime, type JsonObject } from "./node-store.js";
 
 /** A network port of a node; `vif` is Nova's attachment. */
@@ -32,7 +32,7 @@ const DEFAULTS: Omit<IronicPort, "uuid" | "address" | "node_uuid" | "created_at"
   vif: null,
 };
 
-const portNotFound = (port: string) => new HttpError(404, `Port ${port} could not be found.`);
+const portNotFound = (port: string) => notFound(`Port ${port} could not be found.`);
 
 /** All ports, stored like the nodes of {@link NodeStore}. */
 export class PortStore {
@@ -80,7 +80,7 @@ export class PortStore {
     node: { readonly id: number; readonly uuid: string },
   ): IronicPort {
     if (this.#ports.has(attributes.uuid)) {
-      throw new HttpError(409, `A port with UUID ${attributes.uuid} already exists.`);
+      throw conflict(`A port with UUID ${attributes.uuid} already exists.`);
     }
     this.#assertUnique(attributes.uuid, attributes.address);
     const port: IronicPort = {
@@ -149,7 +149,7 @@ export class PortStore {
 
   #assertUnique(uuid: string, address: string): void {
     if ((this.#byAddress.get(address) ?? uuid) !== uuid) {
-      throw new HttpError(409, `A port with MAC address ${address} already exists.`);
+      throw conflict(`A port with MAC address ${address} already exists.`);
     }
   }
 

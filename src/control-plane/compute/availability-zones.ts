@@ -1,4 +1,5 @@
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds } from "../http/times.js";
 import { pythonRepr } from "../python/repr.js";
 import type { Aggregate, AggregateChanges } from "../store/aggregates.js";
@@ -10,24 +11,16 @@ import type { ComputeDeps } from "./api/deps.js";
 /** `[DEFAULT] internal_service_availability_zone`; only administrators see it. */
 const INTERNAL = "internal";
 
-export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/os-availability-zone",
-    handle: (deps, call) => {
-      requireReader(call, "os_compute_api:os-availability-zone:list");
-      return listZones(deps, false);
-    },
+export const AVAILABILITY_ZONE_ROUTES = routes<ComputeRoute>({
+  "GET /os-availability-zone": (call) => {
+    requireReader(call, "os_compute_api:os-availability-zone:list");
+    return listZones(call.deps, false);
   },
-  {
-    method: "GET",
-    path: "/os-availability-zone/detail",
-    handle: (deps, call) => {
-      requireAdmin(call, "os_compute_api:os-availability-zone:detail");
-      return listZones(deps, true);
-    },
+  "GET /os-availability-zone/detail": (call) => {
+    requireAdmin(call, "os_compute_api:os-availability-zone:detail");
+    return listZones(call.deps, true);
   },
-];
+});
 
 /** Lists the zones. A zone is available if one of its services is enabled. */
 async function listZones(deps: ComputeDeps, detail: boolean): Promise<ComputeResponse> {

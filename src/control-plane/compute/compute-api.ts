@@ -92,8 +92,8 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
       }
     },
     handle: (route, routed, { version, credentials, legacy }) => {
-      const call = new Call(routed, { version, credentials, legacy });
-      return atOnce(route.handle(deps, call), (response) => {
+      const call = new Call(routed, { deps, version, credentials, legacy });
+      return atOnce(route.handle(call), (response) => {
         const headers = { "content-type": "application/json", ...response.headers };
         return toServiceResponse({ ...response, headers }, routed.request, new EventLoopTicks(deps));
       });

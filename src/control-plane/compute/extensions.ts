@@ -1,6 +1,6 @@
 import { notFound } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import type { Call, ComputeResponse, ComputeRoute } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 
 /** Alias, name and description of the extensions that formed Nova's API before microversions, in Nova's order. */
 const EXTENSIONS: readonly (readonly [alias: string, name: string, description: string])[] = [
@@ -142,17 +142,16 @@ const EXTENSIONS: readonly (readonly [alias: string, name: string, description: 
 ];
 
 /** Routes of the extension list, open to every user. Only old clients read it, to detect features. */
-export const EXTENSION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/extensions", handle: listExtensions },
-  { method: "GET", path: "/extensions/:alias", handle: showExtension },
-];
+export const EXTENSION_ROUTES = routes<ComputeRoute>({
+  "GET /extensions": listExtensions,
+  "GET /extensions/:alias": showExtension,
+});
 
-function listExtensions(_deps: ComputeDeps, { legacy }: Call): ComputeResponse {
+function listExtensions({ legacy }: Call): ComputeResponse {
   return { body: { extensions: extensions(legacy).map(extensionView) } };
 }
 
-/** @throws {HttpError} 404 */
-function showExtension(_deps: ComputeDeps, call: Call): ComputeResponse {
+function showExtension(call: Call): ComputeResponse {
   const requestedAlias = call.param("alias");
   const found = extensions(call.legacy).find(([alias]) => alias === requestedAlias);
   if (!found) {

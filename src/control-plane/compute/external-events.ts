@@ -1,9 +1,9 @@
 import type { Instance } from "../../records/index.js";
 import { sendInstanceEvents } from "../conductor/agent-messages.js";
+import { routes } from "../http/router.js";
 import { type Schema, schemas } from "../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
-import { UUID_TEXT } from "./api/schema-parts.js";
+import { bodyOf, object, UUID_TEXT } from "./api/schema-parts.js";
 import { recordAction } from "./servers/actions/server-action.js";
 
 interface EventBody {
@@ -21,13 +21,7 @@ function events(...more: readonly string[]): Schema {
   const name = { type: "string", enum: [...OF_NETWORKS, ...more] };
   const status = { type: "string", enum: STATUSES };
   const properties = { server_uuid: UUID_TEXT, name, status, tag: { type: "string", maxLength: 255 } };
-  const item = { type: "object", properties, required: ["server_uuid", "name"], additionalProperties: false };
-  return {
-    type: "object",
-    properties: { events: { type: "array", minItems: 1, items: item } },
-    required: ["events"],
-    additionalProperties: false,
-  };
+  return bodyOf("events", { type: "array", minItems: 1, items: object(properties, ["server_uuid", "name"]) });
 }
 
 const EVENTS = schemas<{ readonly events: readonly EventBody[] }>(
@@ -45,24 +39,24 @@ const POWER_ACTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Events about servers that other services report. Each is forwarded to the server's host (spec 8.6). */
-export const EXTERNAL_EVENT_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/os-server-external-events", handle: create },
-];
+export const EXTERNAL_EVENT_ROUTES = routes<ComputeRoute>({
+  "POST /os-server-external-events": create,
+});
 
-function create(deps: ComputeDeps, call: Call): ComputeResponse {
+function create(call: Call): ComputeResponse {
   if (!call.isAdmin && !call.credentials.roles.includes("service")) {
     throw denied("os_compute_api:os-server-external-events:create");
   }
   const body = call.body(EVENTS);
-  const results = deps.store.transaction(() => body.events.map((event) => respondTo(deps, call, event)));
+  const results = call.store.transaction(() => body.events.map((event) => respondTo(call, event)));
   return { status: results.every(({ code }) => code === 200) ? 200 : 207, body: { events: results } };
 }
 
-function respondTo(deps: ComputeDeps, call: Call, event: EventBody) {
-  const instance = deps.store.instances.get(event.server_uuid.toLowerCase());
+function respondTo(call: Call, event: EventBody) {
+  const instance = call.store.instances.get(event.server_uuid.toLowerCase());
   const code = codeOf(event, instance);
   if (code === 200 && instance) {
-    accept(deps, call, instance, event);
+    accept(call, instance, event);
   }
   return { ...event, code, status: code === 200 ? "completed" : "failed" };
 }
@@ -71,16 +65,16 @@ function respondTo(deps: ComputeDeps, call: Call, event: EventBody) {
  * Forwards the event to the server's host. Like Nova, drops a power-update with an unknown tag but reports it as
  * accepted.
  */
-function accept(deps: ComputeDeps, call: Call, instance: Instance, event: EventBody): void {
+function accept(call: Call, instance: Instance, event: EventBody): void {
   const { name, tag = null, status = "completed" } = event;
   if (name === "power-update") {
     const action = POWER_ACTIONS.get(tag ?? "");
     if (action === undefined) {
       return;
     }
-    recordAction(deps, call, instance, action);
+    recordAction(call, instance, action);
   }
-  sendInstanceEvents(deps, instance, [{ name, tag, status }], call.requestId);
+  sendInstanceEvents(call.deps, instance, [{ name, tag, status }], call.requestId);
 }
 
 function codeOf({ name, tag }: EventBody, instance: Instance | null): number {

@@ -1,11 +1,12 @@
 import type { Instance } from "../../records/index.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { schemas } from "../http/schemas.js";
 import { allServices, askAgent, isUp, notSupported } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { MULTI } from "./api/schema-parts.js";
+import { MULTI, object } from "./api/schema-parts.js";
 
 /** Last microversion with this API. Hypervisors and services replace it. */
 const LAST = 42;
@@ -15,30 +16,35 @@ const QUERY = schemas([1, { type: "object", properties: { zone: MULTI() }, addit
 const SWITCH = { type: "string", enum: ["enable", "disable", "Enable", "Disable", "ENABLE", "DISABLE"] };
 const UPDATE = schemas<{ readonly status?: string; readonly maintenance_mode?: string }>([
   1,
-  { type: "object", properties: { status: SWITCH, maintenance_mode: SWITCH }, additionalProperties: false },
+  object({ status: SWITCH, maintenance_mode: SWITCH }),
 ]);
 
 const policy = (what: string): string => `os_compute_api:os-hosts:${what}`;
 
 export const HOST_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-hosts", until: LAST, handle: listHosts },
-  { method: "GET", path: "/os-hosts/:host", until: LAST, handle: showHost },
-  { method: "PUT", path: "/os-hosts/:host", until: LAST, handle: updateHost },
+  ...routes<ComputeRoute>(
+    {
+      "GET /os-hosts": listHosts,
+      "GET /os-hosts/:host": showHost,
+      "PUT /os-hosts/:host": updateHost,
+    },
+    { until: LAST },
+  ),
   ...(["startup", "shutdown", "reboot"] as const).map((action) => ({
     method: "GET" as const,
     path: `/os-hosts/:host/${action}`,
     until: LAST,
-    handle: (deps: ComputeDeps, call: Call) => powerAction(deps, call, action),
+    handle: (call: Call) => powerAction(call, action),
   })),
 ];
 
 /** Lists the enabled services with their hosts. */
-async function listHosts(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function listHosts(call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, policy("list"));
   const requestedZone = call.query.get("zone") ?? "";
   const hosts: Json[] = [];
-  for await (const services of allServices(deps)) {
+  for await (const services of allServices(call.deps)) {
     for (const { host, topic, availabilityZone: zone, disabled } of services) {
       if (!disabled && (requestedZone === "" || zone === requestedZone)) {
         hosts.push({ host_name: host, service: topic, zone });
@@ -48,7 +54,6 @@ async function listHosts(deps: ComputeDeps, call: Call): Promise<ComputeResponse
   return { body: { hosts } };
 }
 
-/** @throws {HttpError} 404 */
 function requireComputeHost({ store }: ComputeDeps, host: string) {
   const service = store.services.getByHost(host, "nova-compute");
   if (!service) {
@@ -57,18 +62,18 @@ function requireComputeHost({ store }: ComputeDeps, host: string) {
   return service;
 }
 
-function showHost(deps: ComputeDeps, call: Call): ComputeResponse {
+function showHost(call: Call): ComputeResponse {
   requireAdmin(call, policy("show"));
   const host = call.param("host");
-  requireComputeHost(deps, host);
-  const [node] = deps.store.computeNodes.byHost(host);
+  requireComputeHost(call.deps, host);
+  const [node] = call.store.computeNodes.byHost(host);
   if (node === undefined) {
     throw notFound(`Compute host ${host} could not be found.`);
   }
   const row = (project: string, cpu: number, memory: number, disk: number): Json => ({
     resource: { host, project, cpu, memory_mb: memory, disk_gb: disk },
   });
-  const instances = deps.store.instances.byHost(host);
+  const instances = call.store.instances.byHost(host);
   const projects = [...new Set(instances.map(({ projectId }) => projectId))];
   const rowOf = (project: string, all: readonly Instance[]) => row(project, ...sumsOf(all));
   return {
@@ -102,22 +107,22 @@ function sumsOf(instances: readonly Instance[]): readonly [cpu: number, memory: 
  * Has the host's agent set the trait COMPUTE_STATUS_DISABLED. The service's `disabled` does not change, so the next
  * pass of the tracker sets the trait by it again.
  */
-async function updateHost(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function updateHost(call: Call): Promise<ComputeResponse> {
   const { status, maintenance_mode: maintenance } = call.body(UPDATE);
   requireAdmin(call, policy("update"));
   const host = call.param("host");
   if (status === undefined && maintenance === undefined) {
     return { body: { host } };
   }
-  const service = requireComputeHost(deps, host);
-  if (!isUp(deps, service)) {
+  const service = requireComputeHost(call.deps, host);
+  if (!isUp(call.deps, service)) {
     throw badRequest(`Compute service of ${host} is unavailable at this time.`);
   }
   const agentReply =
     status === undefined
       ? {}
       : {
-          status: await askAgent(deps, call, host, "set_host_enabled", { enabled: isOn(status) }, "set_host_enabled"),
+          status: await askAgent(call, host, "set_host_enabled", { enabled: isOn(status) }, "set_host_enabled"),
         };
   if (maintenance !== undefined) {
     throw notSupported();
@@ -130,8 +135,8 @@ const isOn = (text: string): boolean => text.toLowerCase() === "enable";
 /**
  * Rejects power actions: no driver here can start or stop its own machine, nor can libvirt's. @throws {HttpError} 404, 501
  */
-function powerAction(deps: ComputeDeps, call: Call, action: "startup" | "shutdown" | "reboot"): ComputeResponse {
+function powerAction(call: Call, action: "startup" | "shutdown" | "reboot"): ComputeResponse {
   requireAdmin(call, policy(action === "startup" ? "start" : action));
-  requireComputeHost(deps, call.param("host"));
+  requireComputeHost(call.deps, call.param("host"));
   throw notSupported();
 }

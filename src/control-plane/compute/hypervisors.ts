@@ -2,14 +2,13 @@ import { ConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../records/index.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import { schemas } from "../http/schemas.js";
 import { askAgent, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { BOOLEAN, boolFromText, INTEGER_TEXT, isUuidLike, SINGLE } from "./api/schema-parts.js";
+import { BOOLEAN, boolFromText, INTEGER_TEXT, isUuidLike, object, SINGLE } from "./api/schema-parts.js";
 import { amounts, type Hypervisor, type HypervisorView, hypervisorView } from "./hypervisor-view.js";
-
-type CallContext = Pick<Call, "version" | "requestId">;
 
 interface HypervisorPage {
   readonly views: readonly HypervisorView[];
@@ -34,45 +33,31 @@ const LIST_QUERY = schemas(
   [33, { type: "object", properties: paging, additionalProperties: true }],
   [
     53,
-    {
-      type: "object",
-      properties: {
-        ...paging,
-        marker: SINGLE({ type: "string", format: "uuid" }),
-        hypervisor_hostname_pattern: SINGLE({ type: "string", minLength: 1, maxLength: 255 }),
-        with_servers: SINGLE(BOOLEAN),
-      },
-      additionalProperties: false,
-    },
+    object({
+      ...paging,
+      marker: SINGLE({ type: "string", format: "uuid" }),
+      hypervisor_hostname_pattern: SINGLE({ type: "string", minLength: 1, maxLength: 255 }),
+      with_servers: SINGLE(BOOLEAN),
+    }),
   ],
 );
 
 const SHOW_QUERY = schemas(
   [1, { type: "object", additionalProperties: true }],
-  [53, { type: "object", properties: { with_servers: SINGLE(BOOLEAN) }, additionalProperties: false }],
+  [53, object({ with_servers: SINGLE(BOOLEAN) })],
 );
 
 const policy = (what: string): string => `os_compute_api:os-hypervisors:${what}`;
 
-export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-hypervisors", handle: (deps, call) => list(deps, false, call) },
-  { method: "GET", path: "/os-hypervisors/detail", handle: (deps, call) => list(deps, true, call) },
-  { method: "GET", path: "/os-hypervisors/statistics", until: 87, handle: statistics },
-  { method: "GET", path: "/os-hypervisors/:id", handle: show },
-  { method: "GET", path: "/os-hypervisors/:id/uptime", until: 87, handle: showUptime },
-  {
-    method: "GET",
-    path: "/os-hypervisors/:pattern/search",
-    until: 52,
-    handle: (deps, call) => search(deps, false, call),
-  },
-  {
-    method: "GET",
-    path: "/os-hypervisors/:pattern/servers",
-    until: 52,
-    handle: (deps, call) => search(deps, true, call),
-  },
-];
+export const HYPERVISOR_ROUTES = routes<ComputeRoute>({
+  "GET /os-hypervisors": (call) => list(false, call),
+  "GET /os-hypervisors/detail": (call) => list(true, call),
+  "GET /os-hypervisors/statistics": { until: 87, handle: statistics },
+  "GET /os-hypervisors/:id": show,
+  "GET /os-hypervisors/:id/uptime": { until: 87, handle: showUptime },
+  "GET /os-hypervisors/:pattern/search": { until: 52, handle: (call) => search(false, call) },
+  "GET /os-hypervisors/:pattern/servers": { until: 52, handle: (call) => search(true, call) },
+});
 
 /** Returns the ids of the nodes whose name contains the pattern. @throws {HttpError} 404 */
 function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
@@ -86,7 +71,7 @@ function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
   return found.map(({ id }) => id);
 }
 
-async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<ComputeResponse> {
+async function list(detail: boolean, call: Call): Promise<ComputeResponse> {
   call.checkQuery(LIST_QUERY);
   requireAdmin(call, policy(detail ? "list-detail" : "list"));
   const { version, query } = call;
@@ -98,13 +83,13 @@ async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Com
         "Paging over hypervisors with the hypervisor_hostname_pattern query parameter is not supported.",
       );
     }
-    return { body: { hypervisors: await showSome(deps, call, matching(deps, pattern), showing) } };
+    return { body: { hypervisors: await showSome(call, matching(call.deps, pattern), showing) } };
   }
   if (version < 33) {
-    return { body: { hypervisors: (await showPage(deps, call, showing)).views } };
+    return { body: { hypervisors: (await showPage(call, showing)).views } };
   }
   const { limit, marker } = readPage(call);
-  const { views, last } = await showPage(deps, call, { ...showing, limit, after: placeOf(deps, call, marker) });
+  const { views, last } = await showPage(call, { ...showing, limit, after: placeOf(call, marker) });
   const path = detail ? "os-hypervisors/detail" : "os-hypervisors";
   const links =
     last && views.length === limit
@@ -114,36 +99,35 @@ async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Com
 }
 
 /** Returns the node's id after which the page begins. @throws {HttpError} 400 if there is no such hypervisor */
-function placeOf(deps: ComputeDeps, { version }: Call, marker: string | undefined): number {
+function placeOf(call: Call, marker: string | undefined): number {
   if (marker === undefined) {
     return 0;
   }
-  const found = version >= 53 || /^\d+$/.test(marker) ? findHypervisor(deps, marker) : undefined;
+  const found = findHypervisor(call, marker);
   if (!found) {
     throw badRequest(`marker [${marker}] not found`);
   }
   return found.node.id;
 }
 
-/** @throws {HttpError} 400, 404 */
-function find(deps: ComputeDeps, call: Call): Hypervisor {
+function find(call: Call): Hypervisor {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {
     throw badRequest(`Invalid uuid ${id}`);
   }
-  const found = call.version >= 53 || /^\d+$/.test(id) ? findHypervisor(deps, id) : undefined;
+  const found = findHypervisor(call, id);
   if (!found) {
     throw notFound(`Hypervisor with ID '${id}' could not be found.`);
   }
   return found;
 }
 
-async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function show(call: Call): Promise<ComputeResponse> {
   call.checkQuery(SHOW_QUERY);
   requireAdmin(call, policy("show"));
   const servers = call.version >= 53 && boolFromText(call.query.get("with_servers"));
-  const { node } = find(deps, call);
-  const [hypervisor = null] = await showSome(deps, call, [node.id], { detail: true, servers });
+  const { node } = find(call);
+  const [hypervisor = null] = await showSome(call, [node.id], { detail: true, servers });
   return { body: { hypervisor } };
 }
 
@@ -151,42 +135,41 @@ async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
  * Returns the uptime that the host reports. Since 2.88 it is a property of the hypervisor. @throws {HttpError} 400, 404,
  * 501
  */
-async function showUptime(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function showUptime(call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("uptime"));
-  const { node, service } = find(deps, call);
-  if (!isUp(deps, service)) {
+  const { node, service } = find(call);
+  if (!isUp(call.deps, service)) {
     throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
   }
-  const reportedUptime = await askAgent(deps, call, service.host, "get_host_uptime", {}, "get_host_uptime");
-  const [view = {}] = await showSome(deps, call, [node.id], { detail: false, servers: false });
+  const reportedUptime = await askAgent(call, service.host, "get_host_uptime", {}, "get_host_uptime");
+  const [view = {}] = await showSome(call, [node.id], { detail: false, servers: false });
   return { body: { hypervisor: { ...view, uptime: reportedUptime } } };
 }
 
-async function search(deps: ComputeDeps, servers: boolean, call: Call): Promise<ComputeResponse> {
+async function search(servers: boolean, call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy(servers ? "servers" : "search"));
-  const found = matching(deps, call.param("pattern"));
-  return { body: { hypervisors: await showSome(deps, call, found, { detail: false, servers }) } };
+  const found = matching(call.deps, call.param("pattern"));
+  return { body: { hypervisors: await showSome(call, found, { detail: false, servers }) } };
 }
 
-function statistics({ store }: ComputeDeps, call: Call): ComputeResponse {
+function statistics(call: Call): ComputeResponse {
   requireAdmin(call, policy("statistics"));
-  const { count, sums } = store.computeNodes.servedSums();
+  const { count, sums } = call.store.computeNodes.servedSums();
   return { body: { hypervisor_statistics: { count, ...amounts(sums) } } };
 }
 
 /** Renders the nodes after the id `after`, ordered by id. */
 async function showPage(
-  deps: ComputeDeps,
-  call: CallContext,
+  call: Call,
   { after: start = 0, limit = Number.MAX_SAFE_INTEGER, ...showing }: Showing & { after?: number; limit?: number },
 ): Promise<HypervisorPage> {
-  const ticks = new EventLoopTicks(deps);
+  const ticks = new EventLoopTicks(call.deps);
   const views: HypervisorView[] = [];
   let last: ComputeNode | undefined;
   while (views.length < limit) {
     const most = Math.min(ROWS, limit - views.length);
-    const nodes = deps.store.computeNodes.served({ after: last?.id ?? start, limit: most });
-    views.push(...(await viewsOf(deps, call, nodes, showing)));
+    const nodes = call.store.computeNodes.served({ after: last?.id ?? start, limit: most });
+    views.push(...(await viewsOf(call, nodes, showing)));
     last = nodes.at(-1) ?? last;
     if (nodes.length < most) {
       break;
@@ -199,49 +182,42 @@ async function showPage(
 }
 
 /** Renders the hypervisors with these ids. */
-async function showSome(
-  deps: ComputeDeps,
-  call: CallContext,
-  ids: readonly number[],
-  showing: Showing,
-): Promise<readonly HypervisorView[]> {
-  const ticks = new EventLoopTicks(deps);
+async function showSome(call: Call, ids: readonly number[], showing: Showing): Promise<readonly HypervisorView[]> {
+  const ticks = new EventLoopTicks(call.deps);
   const views: HypervisorView[] = [];
   for (let from = 0; from < ids.length; from += ROWS) {
     if (ticks.due) {
       await ticks.give();
     }
-    const nodes = deps.store.computeNodes.servedByIds(ids.slice(from, from + ROWS));
-    views.push(...(await viewsOf(deps, call, nodes, showing)));
+    const nodes = call.store.computeNodes.servedByIds(ids.slice(from, from + ROWS));
+    views.push(...(await viewsOf(call, nodes, showing)));
   }
   return views;
 }
 
 async function viewsOf(
-  deps: ComputeDeps,
-  call: CallContext,
+  call: Call,
   nodes: readonly ComputeNode[],
   { detail, servers }: Showing,
 ): Promise<readonly HypervisorView[]> {
   const { version } = call;
   const hosts = [...new Set(nodes.map(({ host }) => host))];
   const services = new Map(
-    deps.store.services.byHosts(hosts, "nova-compute").map((service) => [service.host, service]),
+    call.store.services.byHosts(hosts, "nova-compute").map((service) => [service.host, service]),
   );
-  const names = servers ? deps.store.instances.namesByHosts(hosts) : undefined;
-  const uptimes = detail && version >= 88 ? await uptimesOf(deps, call, [...services.values()]) : undefined;
+  const names = servers ? call.store.instances.namesByHosts(hosts) : undefined;
+  const uptimes = detail && version >= 88 ? await uptimesOf(call, [...services.values()]) : undefined;
   return nodes.flatMap((node) => {
     const service = services.get(node.host);
     const uptime = uptimes?.get(node.host) ?? null;
     const options = { version, detail, uptime, servers: names && (names.get(node.host) ?? []) };
-    return service ? [hypervisorView(deps, { node, service }, options)] : [];
+    return service ? [hypervisorView(call.deps, { node, service }, options)] : [];
   });
 }
 
 /** Requests the uptime of each host that is up; null if a host does not report one. */
 async function uptimesOf(
-  deps: ComputeDeps,
-  { requestId }: CallContext,
+  { deps, requestId }: Call,
   services: readonly Service[],
 ): Promise<ReadonlyMap<string, string | null>> {
   const aliveServices = services.filter((service) => isUp(deps, service));
@@ -263,8 +239,11 @@ function noneKnown(error: unknown): null {
   throw error;
 }
 
-/** Finds the node with this uuid or number. Returns undefined if there is none, or its service is deleted. */
-function findHypervisor({ store }: Pick<ComputeDeps, "store">, id: string): Hypervisor | undefined {
+/** Finds the node with this number or, since 2.53, uuid. Returns undefined if there is none, or its service is deleted. */
+function findHypervisor({ store, version }: Call, id: string): Hypervisor | undefined {
+  if (version < 53 && !/^\d+$/.test(id)) {
+    return undefined;
+  }
   const node = /^\d{1,15}$/.test(id)
     ? store.computeNodes.get(Number(id))
     : store.computeNodes.getByUuid(id.toLowerCase());

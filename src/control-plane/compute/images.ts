@@ -1,9 +1,9 @@
-import { badRequest, HttpError, notFound } from "../http/http-error.js";
+import { badRequest, forbidden, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import { schemas } from "../http/schemas.js";
+import { routes } from "../http/router.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
-import { boolFromText, METADATA } from "./api/schema-parts.js";
+import { boolFromText } from "./api/schema-parts.js";
+import { type Metadata, metadataRoutes } from "./metadata-routes.js";
 
 /** An image as the Image API returns it. */
 type ImageDocument = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -29,95 +29,16 @@ const STATUSES: Readonly<Record<string, string>> = { active: "ACTIVE", queued: "
 
 const PROGRESS: Readonly<Record<string, number>> = { queued: 25, saving: 50, active: 100 };
 
-type Metadata = Readonly<Record<string, string>>;
-
-/** Nova removed the metadata of images three microversions after the other image proxies. */
-const METADATA_UNTIL = 38;
-
-const ALL = schemas<{ readonly metadata: Metadata }>([
-  1,
-  { type: "object", properties: { metadata: METADATA }, required: ["metadata"], additionalProperties: false },
-]);
-
-const ONE = schemas<{ readonly meta: Metadata }>([
-  1,
-  {
-    type: "object",
-    properties: { meta: { ...METADATA, minProperties: 1, maxProperties: 1 } },
-    required: ["meta"],
-    additionalProperties: false,
-  },
-]);
-
 const pointer = (name: string): string => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-const IMAGE_METADATA_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/images/:id/metadata",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => ({ body: { metadata: metadataOf(await findImage(deps, call)) } }),
-  },
-  {
-    method: "POST",
-    path: "/images/:id/metadata",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
-      const { metadata: added } = call.body(ALL);
-      return { body: await replace(deps, call, (metadata) => ({ ...metadata, ...added })) };
-    },
-  },
-  {
-    method: "PUT",
-    path: "/images/:id/metadata",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
-      const { metadata: requestedMetadata } = call.body(ALL);
-      return { body: await replace(deps, call, () => requestedMetadata) };
-    },
-  },
-  {
-    method: "GET",
-    path: "/images/:id/metadata/:key",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
-      const key = call.param("key");
-      const { [key]: value } = metadataOf(await findImage(deps, call));
-      if (value === undefined) {
-        throw notFound();
-      }
-      return { body: { meta: { [key]: value } } };
-    },
-  },
-  {
-    method: "PUT",
-    path: "/images/:id/metadata/:key",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
-      const { meta } = call.body(ONE);
-      if (!Object.hasOwn(meta, call.param("key"))) {
-        throw badRequest("Request body and URI mismatch");
-      }
-      await replace(deps, call, (metadata) => ({ ...metadata, ...meta }));
-      return { body: { meta } };
-    },
-  },
-  {
-    method: "DELETE",
-    path: "/images/:id/metadata/:key",
-    until: METADATA_UNTIL,
-    handle: async (deps, call) => {
-      const key = call.param("key");
-      await replace(deps, call, ({ [key]: value, ...others }) => {
-        if (value === undefined) {
-          throw notFound("Invalid metadata key");
-        }
-        return others;
-      });
-      return { status: 204 };
-    },
-  },
-];
+const IMAGE_METADATA_ROUTES = metadataRoutes({
+  prefix: "/images/:id/metadata",
+  // Nova removed the metadata of images three microversions after the other image proxies.
+  until: 38,
+  read: async (call) => metadataOf(await findImage(call)),
+  save: (call, _rule, change) => replace(call, change),
+  missing: (rule) => notFound(rule === "delete" ? "Invalid metadata key" : undefined),
+});
 
 /** Last microversion with the proxy: since 2.36 Nova proxies no other service. */
 const UNTIL = 35;
@@ -158,14 +79,14 @@ function valueFor(name: string, value: string): string {
 }
 
 /** @throws {HttpError} 400 */
-async function list(deps: ComputeDeps, call: Call, path: string, show: typeof imageBrief | typeof imageDetail) {
+async function list(call: Call, path: string, show: typeof imageBrief | typeof imageDetail) {
   const { limit, marker } = readPage(call);
   const query = new URLSearchParams(filtersOf(call));
   query.set("limit", String(limit));
   if (marker !== undefined) {
     query.set("marker", marker);
   }
-  const { images } = (await askImages(deps, call, { method: "GET", path: "", query })) as {
+  const { images } = (await askImages(call, { method: "GET", path: "", query })) as {
     readonly images: readonly ImageDocument[];
   };
   const last = images.length === limit ? images.at(-1) : undefined;
@@ -174,36 +95,32 @@ async function list(deps: ComputeDeps, call: Call, path: string, show: typeof im
   return { body: { images: views, ...links } };
 }
 
-async function show(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
-  return { body: { image: imageDetail(call, await findImage(deps, call)) } };
+async function show(call: Call): Promise<ComputeResponse> {
+  return { body: { image: imageDetail(call, await findImage(call)) } };
 }
 
-async function remove(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
-  await askImages(deps, call, { method: "DELETE", path: pathOf(call) });
+async function remove(call: Call): Promise<ComputeResponse> {
+  await askImages(call, { method: "DELETE", path: pathOf(call) });
   return { status: 204 };
 }
 
 /** Nova's proxy of the Image API, for clients of old microversions. */
 export const IMAGE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/images", until: UNTIL, handle: (deps, call) => list(deps, call, "images", imageBrief) },
-  {
-    method: "GET",
-    path: "/images/detail",
-    until: UNTIL,
-    handle: (deps, call) => list(deps, call, "images/detail", imageDetail),
-  },
-  { method: "GET", path: "/images/:id", until: UNTIL, handle: show },
-  { method: "DELETE", path: "/images/:id", until: UNTIL, handle: remove },
+  ...routes<ComputeRoute>(
+    {
+      "GET /images": (call) => list(call, "images", imageBrief),
+      "GET /images/detail": (call) => list(call, "images/detail", imageDetail),
+      "GET /images/:id": show,
+      "DELETE /images/:id": remove,
+    },
+    { until: UNTIL },
+  ),
   ...IMAGE_METADATA_ROUTES,
 ];
 
 /** Replaces all properties of the image. @throws {HttpError} 400, 403, 404 */
-async function replace(
-  deps: ComputeDeps,
-  call: Call,
-  update: (metadata: Metadata) => Metadata,
-): Promise<{ readonly metadata: Metadata }> {
-  const before = metadataOf(await findImage(deps, call));
+async function replace(call: Call, update: (metadata: Metadata) => Metadata): Promise<Metadata> {
+  const before = metadataOf(await findImage(call));
   const after = update(before);
   const body = [
     ...Object.keys(before)
@@ -213,12 +130,12 @@ async function replace(
       .filter(([name, value]) => before[name] !== value)
       .map(([name, value]) => ({ op: "add", path: pointer(name), value })),
   ];
-  const image = await askImages(deps, call, { method: "PATCH", path: pathOf(call), body });
-  return { metadata: metadataOf(image as ImageDocument) };
+  const image = await askImages(call, { method: "PATCH", path: pathOf(call), body });
+  return metadataOf(image as ImageDocument);
 }
 
 /** Returns the image's properties, which Nova calls metadata. */
-function metadataOf(image: ImageDocument): Readonly<Record<string, string>> {
+function metadataOf(image: ImageDocument): Metadata {
   const own = Object.entries(image).filter(([name]) => !BASE.has(name));
   return Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
 }
@@ -257,10 +174,10 @@ function imageDetail(call: Call, image: ImageDocument): Json {
  * @returns the parsed JSON body
  * @throws {HttpError} 400, 403, 404
  */
-async function askImages({ imageService }: ComputeDeps, call: Call, request: ImageRequest): Promise<unknown> {
+async function askImages(call: Call, request: ImageRequest): Promise<unknown> {
   const { method, path, query, body } = request;
   const { headers } = call.request;
-  const response = await imageService({
+  const response = await call.deps.imageService({
     method,
     path: `/v2/images${path}`,
     query: query?.toString() ?? "",
@@ -278,10 +195,7 @@ async function askImages({ imageService }: ComputeDeps, call: Call, request: Ima
     throw notFound("Image not found.");
   }
   if (response.status === 403) {
-    throw new HttpError(
-      403,
-      method === "DELETE" ? "You are not allowed to delete the image." : "Not authorized for image.",
-    );
+    throw forbidden(method === "DELETE" ? "You are not allowed to delete the image." : "Not authorized for image.");
   }
   if (response.status < 500) {
     throw badRequest(/"message": ?"([^"<]*)/.exec(response.body)?.[1]?.trim() ?? "The Image service refuses this.");
@@ -295,6 +209,6 @@ function imageRoot({ request }: Call): string {
 }
 
 /** Returns the image that the path names. @throws {HttpError} 404 */
-async function findImage(deps: ComputeDeps, call: Call): Promise<ImageDocument> {
-  return (await askImages(deps, call, { method: "GET", path: pathOf(call) })) as ImageDocument;
+async function findImage(call: Call): Promise<ImageDocument> {
+  return (await askImages(call, { method: "GET", path: pathOf(call) })) as ImageDocument;
 }

@@ -1,12 +1,13 @@
 import type { Digests } from "../../runtime/cryptography.js";
 import { badRequest, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import { type Schema, schemas } from "../http/schemas.js";
+import { routes } from "../http/router.js";
+import { schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import type { KeyPair } from "../store/key-pairs.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, takePage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { INTEGER_TEXT, MULTI, NAME } from "./api/schema-parts.js";
+import { bodyOf, INTEGER_TEXT, MULTI, NAME, object, querySchema } from "./api/schema-parts.js";
 import { assertKeyPairQuota } from "./quotas/quota-checks.js";
 
 interface CreateBody {
@@ -27,10 +28,10 @@ const v10 = { ...v2, user_id: { type: "string", minLength: 1 } };
 const v92 = { ...v10, name: { ...NAME, pattern: "^[a-zA-Z0-9@._ -]+$" } };
 
 const CREATE = schemas<CreateBody>(
-  [1, body(v1)],
-  [2, body(v2)],
-  [10, body(v10)],
-  [92, body(v92, ["name", "public_key"])],
+  [1, bodyOf("keypair", object(v1, ["name"]))],
+  [2, bodyOf("keypair", object(v2, ["name"]))],
+  [10, bodyOf("keypair", object(v10, ["name"]))],
+  [92, bodyOf("keypair", object(v92, ["name", "public_key"]))],
 );
 
 const paged = { user_id: MULTI(), limit: MULTI(INTEGER_TEXT), marker: MULTI() };
@@ -62,12 +63,12 @@ const PARTS: Readonly<Record<string, number>> = {
  * Public keys of users for new servers. The private key of a generated pair occurs only in the response that creates
  * it.
  */
-export const KEYPAIR_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-keypairs", handle: list },
-  { method: "POST", path: "/os-keypairs", handle: create },
-  { method: "GET", path: "/os-keypairs/:name", handle: show },
-  { method: "DELETE", path: "/os-keypairs/:name", handle: destroy },
-];
+export const KEYPAIR_ROUTES = routes<ComputeRoute>({
+  "GET /os-keypairs": list,
+  "POST /os-keypairs": create,
+  "GET /os-keypairs/:name": show,
+  "DELETE /os-keypairs/:name": destroy,
+});
 
 /**
  * Returns the owner of the keys: the caller or, since 2.10, the user that an administrator names. @throws {HttpError} 403
@@ -81,10 +82,10 @@ function ownerOf(call: Call, rule: string, named: string | undefined): string {
   return userId;
 }
 
-function list({ store }: ComputeDeps, call: Call): ComputeResponse {
+function list(call: Call): ComputeResponse {
   call.checkQuery(LIST);
   const { version, query, links } = call;
-  const all = store.keyPairs.list(ownerOf(call, "index", query.get("user_id")));
+  const all = call.store.keyPairs.list(ownerOf(call, "index", query.get("user_id")));
   if (version < 35) {
     return { body: { keypairs: all.map((pair) => ({ keypair: brief(pair, version) })) } };
   }
@@ -100,10 +101,10 @@ function list({ store }: ComputeDeps, call: Call): ComputeResponse {
   };
 }
 
-function show({ store }: ComputeDeps, call: Call): ComputeResponse {
+function show(call: Call): ComputeResponse {
   call.checkQuery(ONE);
   const userId = ownerOf(call, "show", call.query.get("user_id"));
-  const pair = store.keyPairs.get(userId, call.param("name"));
+  const pair = call.store.keyPairs.get(userId, call.param("name"));
   if (!pair) {
     throw absent(call, userId);
   }
@@ -112,19 +113,19 @@ function show({ store }: ComputeDeps, call: Call): ComputeResponse {
   return { body: { keypair: { ...brief(pair, call.version), user_id: userId, ...row } } };
 }
 
-async function create(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function create(call: Call): Promise<ComputeResponse> {
   const { name, type = "ssh", public_key: publicKey, user_id: named } = call.body(CREATE).keypair;
   const userId = ownerOf(call, "create", named);
   if (call.version < 92 && !/^[a-zA-Z0-9_ -]+$/.test(name)) {
     throw invalid("Keypair name contains unsafe characters");
   }
-  assertKeyPairQuota(deps, call, userId);
-  const made = publicKey === undefined ? await make(deps, type, userId) : { publicKey: publicKey };
-  const fingerprint = fingerprintOf(made.publicKey, type, deps);
-  const pair = deps.store.transaction(() => {
+  assertKeyPairQuota(call, userId);
+  const made = publicKey === undefined ? await make(call.deps, type, userId) : { publicKey: publicKey };
+  const fingerprint = fingerprintOf(made.publicKey, type, call.deps);
+  const pair = call.store.transaction(() => {
     // Other requests may have created key pairs while this one was generated.
-    assertKeyPairQuota(deps, call, userId);
-    return deps.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
+    assertKeyPairQuota(call, userId);
+    return call.store.keyPairs.create({ userId, name, type, publicKey: made.publicKey, fingerprint });
   });
   const secret = "privateKey" in made ? { private_key: made.privateKey } : {};
   return {
@@ -133,10 +134,10 @@ async function create(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
   };
 }
 
-function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
+function destroy(call: Call): ComputeResponse {
   call.checkQuery(ONE);
   const userId = ownerOf(call, "delete", call.query.get("user_id"));
-  if (!store.keyPairs.destroy(userId, call.param("name"))) {
+  if (!call.store.keyPairs.destroy(userId, call.param("name"))) {
     throw absent(call, userId);
   }
   return { status: call.version >= 2 ? 204 : 202 };
@@ -146,7 +147,6 @@ function make({ keys, clock }: ComputeDeps, type: KeyPair["type"], userId: strin
   return type === "ssh" ? keys.ssh("Generated-by-Nova") : keys.x509(userId, clock.now());
 }
 
-/** @throws {HttpError} 400 */
 function fingerprintOf(publicKey: string, type: KeyPair["type"], { digests, keys }: ComputeDeps): string {
   const found = type === "ssh" ? sshFingerprint(publicKey, digests) : keys.certificateFingerprint(publicKey);
   if (found === undefined) {
@@ -198,17 +198,4 @@ function partsOf(blob: Buffer): readonly Buffer[] | undefined {
     at = end;
   }
   return parts;
-}
-
-function body(properties: Readonly<Record<string, Schema>>, required: readonly string[] = ["name"]): Schema {
-  return {
-    type: "object",
-    properties: { keypair: { type: "object", properties, required, additionalProperties: false } },
-    required: ["keypair"],
-    additionalProperties: false,
-  };
-}
-
-function querySchema(properties: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema {
-  return { type: "object", properties, additionalProperties };
 }

@@ -1,15 +1,17 @@
 import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../records/index.js";
+import { defined } from "../../runtime/collections.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { schemas } from "../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { Place } from "../store/conditions.js";
 import type { MigrationQuery } from "../store/migrations.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "./api/schema-parts.js";
+import { boolFromText, INTEGER_TEXT, MULTI, object, SINGLE } from "./api/schema-parts.js";
 import { SERVER_MIGRATION_ACTION_ROUTES } from "./server-migration-actions.js";
 import { findServer } from "./servers/find-server.js";
 
@@ -37,35 +39,37 @@ const v80 = { ...v66, user_id: SINGLE(), project_id: SINGLE() };
 
 const QUERY = schemas(
   [1, { type: "object", properties: base, additionalProperties: true }],
-  [59, { type: "object", properties: v59, additionalProperties: false }],
-  [66, { type: "object", properties: v66, additionalProperties: false }],
-  [80, { type: "object", properties: v80, additionalProperties: false }],
+  [59, object(v59)],
+  [66, object(v66)],
+  [80, object(v80)],
 );
 
 export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-migrations", handle: listMigrations },
-  { method: "GET", path: "/servers/:id/migrations", from: 23, handle: listServerMigrations },
-  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, handle: showServerMigration },
+  ...routes<ComputeRoute>({
+    "GET /os-migrations": listMigrations,
+    "GET /servers/:id/migrations": { from: 23, handle: listServerMigrations },
+    "GET /servers/:id/migrations/:migration": { from: 23, handle: showServerMigration },
+  }),
   ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 
 /** Handles GET /os-migrations. Before 2.59 all are sorted by id; since then they are newest first, in pages. */
-async function listMigrations(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function listMigrations(call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-migrations:index");
   const { version, links, query } = call;
   const view = (migration: Migration) => migrationView(migration, version, links);
   const selected = readQuery(call);
   if (version < 59) {
-    const found = await selectMigrations(deps, selected, { limit: Number.MAX_SAFE_INTEGER });
+    const found = await selectMigrations(call.deps, selected, { limit: Number.MAX_SAFE_INTEGER });
     return { body: { migrations: found.toSorted((a, b) => a.id - b.id).map(view) } };
   }
   const { limit, marker } = readPage(call);
-  const after = marker === undefined ? undefined : deps.store.migrations.place(marker);
+  const after = marker === undefined ? undefined : call.store.migrations.place(marker);
   if (after === null) {
     throw badRequest(`Marker ${marker} could not be found.`);
   }
-  const found = await selectMigrations(deps, selected, { limit, after });
+  const found = await selectMigrations(call.deps, selected, { limit, after });
   const last = found.at(-1);
   const more = last && found.length === limit;
   return {
@@ -119,49 +123,42 @@ function readQuery(call: Call): MigrationQuery | undefined {
     return undefined;
   }
   const [userId, projectId] = [get("user_id", 80), get("project_id", 80)];
-  return {
-    ...filters,
-    ...(userId === undefined ? {} : { userId }),
-    ...(projectId === undefined ? {} : { projectId }),
-    ...(since === undefined ? {} : { changedSince: since }),
-    ...(before === undefined ? {} : { changedBefore: before }),
-  };
+  return { ...filters, ...defined({ userId, projectId, changedSince: since, changedBefore: before }) };
 }
 
 /** Returns undefined for an unknown status or type, which no migration matches. */
 function readFilters(get: (name: string) => string | undefined): MigrationFilters | undefined {
-  const [host, source, uuid] = [get("host"), get("source_compute"), get("instance_uuid")];
   const [status, type] = [get("status"), get("migration_type")];
   const knownStatus = MIGRATION_STATUSES.find((known) => known === status);
   const knownType = MIGRATION_TYPES.find((known) => known === type);
   if ((status !== undefined && !knownStatus) || (type !== undefined && !knownType)) {
     return undefined;
   }
-  return {
-    ...(host === undefined ? {} : { host }),
-    ...(source === undefined ? {} : { sourceCompute: source }),
-    ...(uuid === undefined ? {} : { instanceUuid: uuid }),
-    ...(knownStatus ? { statuses: [knownStatus] } : {}),
-    ...(knownType ? { migrationTypes: [knownType] } : {}),
-  };
+  return defined({
+    host: get("host"),
+    sourceCompute: get("source_compute"),
+    instanceUuid: get("instance_uuid"),
+    statuses: knownStatus && [knownStatus],
+    migrationTypes: knownType && [knownType],
+  });
 }
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));
 
-function listServerMigrations(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { instance } = findServer(deps, call);
+function listServerMigrations(call: Call): ComputeResponse {
+  const { instance } = findServer(call);
   requireAdmin(call, "os_compute_api:servers:migrations:index");
-  const found = deps.store.migrations
+  const found = call.store.migrations
     .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["live-migration"] })
     .filter(({ status, hidden }) => LIVE_IN_PROGRESS.includes(status) && !hidden);
   return { body: { migrations: found.map((migration) => serverMigrationView(migration, call.version)) } };
 }
 
-function showServerMigration(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { instance } = findServer(deps, call);
+function showServerMigration(call: Call): ComputeResponse {
+  const { instance } = findServer(call);
   requireAdmin(call, "os_compute_api:servers:migrations:show");
   const id = call.param("migration");
-  const migration = /^\d{1,15}$/.test(id) ? deps.store.migrations.get(Number(id)) : null;
+  const migration = /^\d{1,15}$/.test(id) ? call.store.migrations.get(Number(id)) : null;
   const server = call.param("id");
   if (migration?.instanceUuid !== instance.uuid) {
     throw notFound(`In-progress live migration ${id} is not found for server ${server}.`);

@@ -1,4 +1,5 @@
 import { type HttpError, notFound } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import { FLAT_NETWORK } from "../network/flat-network.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "./api/call.js";
 import { gone } from "./api/gone.js";
@@ -20,83 +21,61 @@ export const NETWORK_ROUTES: readonly ComputeRoute[] = [
     return { id: FLAT_NETWORK.id, label: FLAT_NETWORK.name, ...nothing };
   }),
   ...proxy("os-tenant-networks", () => ({ id: FLAT_NETWORK.id, cidr: "None", label: FLAT_NETWORK.name })),
-  {
-    method: "GET",
-    path: "/os-floating-ips",
-    until: LAST_PROXY,
-    handle: (_deps, call) => {
-      requireReader(call, "os_compute_api:os-floating-ips:list");
-      return { body: { floating_ips: [] } };
+  ...routes<ComputeRoute>(
+    {
+      "GET /os-floating-ips": (call) => {
+        requireReader(call, "os_compute_api:os-floating-ips:list");
+        return { body: { floating_ips: [] } };
+      },
+      "GET /os-floating-ips/:id": (call) => {
+        requireReader(call, "os_compute_api:os-floating-ips:show");
+        throw noSuchFloatingIp(call);
+      },
+      "POST /os-floating-ips": (call) => {
+        requireMember(call, "os_compute_api:os-floating-ips:create");
+        throw notFound("Floating IP pool not found: this cloud has one flat network and no floating IPs.");
+      },
+      "DELETE /os-floating-ips/:id": (call) => {
+        requireMember(call, "os_compute_api:os-floating-ips:delete");
+        throw noSuchFloatingIp(call);
+      },
+      "GET /os-floating-ip-pools": (call) => {
+        requireReader(call, "os_compute_api:os-floating-ip-pools");
+        return { body: { floating_ip_pools: [] } };
+      },
     },
-  },
-  {
-    method: "GET",
-    path: "/os-floating-ips/:id",
-    until: LAST_PROXY,
-    handle: (_deps, call) => {
-      requireReader(call, "os_compute_api:os-floating-ips:show");
-      throw noSuchFloatingIp(call);
-    },
-  },
-  {
-    method: "POST",
-    path: "/os-floating-ips",
-    until: LAST_PROXY,
-    handle: (_deps, call) => {
-      requireMember(call, "os_compute_api:os-floating-ips:create");
-      throw notFound("Floating IP pool not found: this cloud has one flat network and no floating IPs.");
-    },
-  },
-  {
-    method: "DELETE",
-    path: "/os-floating-ips/:id",
-    until: LAST_PROXY,
-    handle: (_deps, call) => {
-      requireMember(call, "os_compute_api:os-floating-ips:delete");
-      throw noSuchFloatingIp(call);
-    },
-  },
-  {
-    method: "GET",
-    path: "/os-floating-ip-pools",
-    until: LAST_PROXY,
-    handle: (_deps, call) => {
-      requireReader(call, "os_compute_api:os-floating-ip-pools");
-      return { body: { floating_ip_pools: [] } };
-    },
-  },
+    { until: LAST_PROXY },
+  ),
 ];
 
 function proxy(
   name: "os-networks" | "os-tenant-networks",
   view: (call: Call) => Readonly<Record<string, string | null>>,
 ) {
-  const routes: ComputeRoute[] = [
+  return routes<ComputeRoute>(
     {
-      method: "GET",
-      path: `/${name}`,
-      until: LAST_PROXY,
-      handle: (_deps, call) => {
-        requireReader(call, `os_compute_api:${name}:list`);
-        return { body: { networks: [view(call)] } };
+      "GET /": {
+        until: LAST_PROXY,
+        handle: (call) => {
+          requireReader(call, `os_compute_api:${name}:list`);
+          return { body: { networks: [view(call)] } };
+        },
       },
-    },
-    {
-      method: "GET",
-      path: `/${name}/:id`,
-      until: LAST_PROXY,
-      handle: (_deps, call) => {
-        requireReader(call, `os_compute_api:${name}:show`);
-        if (call.param("id").toLowerCase() !== FLAT_NETWORK.id) {
-          throw notFound("Network not found");
-        }
-        return { body: { network: view(call) } };
+      "GET /:id": {
+        until: LAST_PROXY,
+        handle: (call) => {
+          requireReader(call, `os_compute_api:${name}:show`);
+          if (call.param("id").toLowerCase() !== FLAT_NETWORK.id) {
+            throw notFound("Network not found");
+          }
+          return { body: { network: view(call) } };
+        },
       },
+      "POST /": noLonger,
+      "DELETE /:id": noLonger,
     },
-    { method: "POST", path: `/${name}`, handle: noLonger },
-    { method: "DELETE", path: `/${name}/:id`, handle: noLonger },
-  ];
-  return routes;
+    { prefix: `/${name}` },
+  );
 }
 
 function noSuchFloatingIp(call: Call): HttpError {

@@ -1,7 +1,8 @@
 import { isConductorError } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
-import { badRequest, HttpError, notFound } from "../http/http-error.js";
+import { badRequest, forbidden, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isIpV6 } from "../network/security-group-rule-values.js";
 import { addRule } from "../network/security-group-rules.js";
 import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
@@ -18,7 +19,6 @@ import {
   requireReader,
   takePage,
 } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
 import { isUuidLike } from "./api/schema-parts.js";
 import { findServer } from "./servers/find-server.js";
 
@@ -33,37 +33,32 @@ type Protocol = Pick<NewRule, "protocol" | "portMin" | "portMax">;
 const ANYTHING: Protocol = { protocol: null, portMin: null, portMax: null };
 
 /** Nova's proxy of security groups. */
-export const SECURITY_GROUP_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-security-groups", until: LAST_PROXY, handle: list },
-  { method: "POST", path: "/os-security-groups", until: LAST_PROXY, handle: create },
-  {
-    method: "GET",
-    path: "/os-security-groups/:id",
+export const SECURITY_GROUP_ROUTES = routes<ComputeRoute>({
+  "GET /os-security-groups": { until: LAST_PROXY, handle: list },
+  "POST /os-security-groups": { until: LAST_PROXY, handle: create },
+  "GET /os-security-groups/:id": {
     until: LAST_PROXY,
-    handle: ({ store }, call) => {
+    handle: (call) => {
       requireReader(call, policy("show"));
-      return { body: { security_group: groupView(store, findOwn(store, call)) } };
+      return { body: { security_group: groupView(call.store, findOwn(call)) } };
     },
   },
-  { method: "PUT", path: "/os-security-groups/:id", until: LAST_PROXY, handle: update },
-  { method: "DELETE", path: "/os-security-groups/:id", until: LAST_PROXY, handle: destroy },
-  { method: "POST", path: "/os-security-group-rules", until: LAST_PROXY, handle: createRule },
-  { method: "DELETE", path: "/os-security-group-rules/:id", until: LAST_PROXY, handle: deleteRule },
-  {
-    method: "GET",
-    path: "/servers/:id/os-security-groups",
-    handle: (deps, call) => {
-      const { instance } = findServer(deps, call);
-      requireReader(call, policy("list"));
-      const { store } = deps;
-      const uuids = store.ports.ofDevice(instance.uuid).flatMap(({ securityGroups }) => securityGroups);
-      const groups = uuids.flatMap((uuid) => store.securityGroups.get(uuid) ?? []);
-      return { body: { security_groups: sorted(groups).map((group) => groupView(store, group)) } };
-    },
+  "PUT /os-security-groups/:id": { until: LAST_PROXY, handle: update },
+  "DELETE /os-security-groups/:id": { until: LAST_PROXY, handle: destroy },
+  "POST /os-security-group-rules": { until: LAST_PROXY, handle: createRule },
+  "DELETE /os-security-group-rules/:id": { until: LAST_PROXY, handle: deleteRule },
+  "GET /servers/:id/os-security-groups": (call) => {
+    const { instance } = findServer(call);
+    requireReader(call, policy("list"));
+    const { store } = call;
+    const uuids = store.ports.ofDevice(instance.uuid).flatMap(({ securityGroups }) => securityGroups);
+    const groups = uuids.flatMap((uuid) => store.securityGroups.get(uuid) ?? []);
+    return { body: { security_groups: sorted(groups).map((group) => groupView(store, group)) } };
   },
-];
+});
 
-function list({ store }: ComputeDeps, call: Call): ComputeResponse {
+function list(call: Call): ComputeResponse {
+  const { store } = call;
   requireReader(call, policy("get"));
   const { projectId } = call.credentials;
   if (projectId !== null) {
@@ -89,30 +84,31 @@ function sorted(groups: readonly SecurityGroup[]): readonly SecurityGroup[] {
   return [...groups].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-function create({ store }: ComputeDeps, call: Call): ComputeResponse {
+function create(call: Call): ComputeResponse {
   requireMember(call, policy("create"));
   const { projectId } = call.credentials;
   if (projectId === null) {
     throw denied(policy("create"));
   }
   const attributes = namesIn(memberOf(call, "security_group"));
-  const group = proxied(() => newGroup(store, { ...attributes, projectId }));
-  return { body: { security_group: groupView(store, group) } };
+  const group = proxied(() => newGroup(call.store, { ...attributes, projectId }));
+  return { body: { security_group: groupView(call.store, group) } };
 }
 
-function update({ store }: ComputeDeps, call: Call): ComputeResponse {
+function update(call: Call): ComputeResponse {
+  const { store } = call;
   requireMember(call, policy("update"));
-  const group = findOwn(store, call);
+  const group = findOwn(call);
   const attributes = namesIn(memberOf(call, "security_group"));
   const changed = proxied(() => changeGroup(store, group, attributes));
   return { body: { security_group: groupView(store, changed) } };
 }
 
-function destroy({ store }: ComputeDeps, call: Call): ComputeResponse {
+function destroy(call: Call): ComputeResponse {
   requireMember(call, policy("delete"));
-  const group = findOwn(store, call);
+  const group = findOwn(call);
   try {
-    removeGroup(store, group, call.isAdmin);
+    removeGroup(call.store, group, call.isAdmin);
   } catch (error) {
     throw error instanceof HttpError || isConductorError(error, "SecurityGroupInUse")
       ? badRequest(error.message)
@@ -136,11 +132,12 @@ function shortText(property: string, value: unknown): string {
 }
 
 /** Handles POST /os-security-group-rules: an ingress rule whose source is a network or a group. */
-function createRule({ store }: ComputeDeps, call: Call): ComputeResponse {
+function createRule(call: Call): ComputeResponse {
+  const { store } = call;
   requireMember(call, policy("rule:create"));
   const body = memberOf(call, "security_group_rule");
-  const group = findOwn(store, call, body.parent_group_id);
-  const source = (body.group_id ?? undefined) === undefined ? null : findOwn(store, call, body.group_id);
+  const group = findOwn(call, body.parent_group_id);
+  const source = (body.group_id ?? undefined) === undefined ? null : findOwn(call, body.group_id);
   const cidr = source ? null : readCidr(body.cidr);
   const protocol = readProtocol(body, source !== null);
   if (protocol === null) {
@@ -176,21 +173,20 @@ function createRule({ store }: ComputeDeps, call: Call): ComputeResponse {
 }
 
 /** Handles DELETE /os-security-group-rules/{id}. */
-function deleteRule({ store }: ComputeDeps, call: Call): ComputeResponse {
+function deleteRule(call: Call): ComputeResponse {
   requireMember(call, policy("rule:delete"));
   const id = call.param("id");
   if (!isUuidLike(id)) {
     throw badRequest("Security group id should be uuid");
   }
-  const rule = store.securityGroups.rule(id.toLowerCase());
+  const rule = call.store.securityGroups.rule(id.toLowerCase());
   if (!rule || !(call.isAdmin || rule.projectId === call.credentials.projectId)) {
     throw notFound(`Security group rule ${id} does not exist`);
   }
-  store.securityGroups.destroyRule(rule.uuid);
+  call.store.securityGroups.destroyRule(rule.uuid);
   return { status: 202 };
 }
 
-/** @throws {HttpError} 400 */
 function readCidr(value: unknown): string {
   if (value === undefined || value === null || value === "") {
     return "0.0.0.0/0";
@@ -286,11 +282,11 @@ function portsOf({ protocol, portMin, portMax }: Pick<SecurityGroupRule, "protoc
 }
 
 /** Returns the group that the path or body names, if the caller may see it. @throws {HttpError} 400, 404 */
-function findOwn(store: Store, call: Call, id: unknown = call.param("id")): SecurityGroup {
+function findOwn(call: Call, id: unknown = call.param("id")): SecurityGroup {
   if (typeof id !== "string" || !isUuidLike(id)) {
     throw badRequest("Security group id should be uuid");
   }
-  const group = store.securityGroups.get(id.toLowerCase());
+  const group = call.store.securityGroups.get(id.toLowerCase());
   if (!group || !(call.isAdmin || group.projectId === call.credentials.projectId)) {
     throw notFound(`Security group ${id} does not exist`);
   }
@@ -306,11 +302,10 @@ function proxied<T>(work: () => T): T {
       throw new HttpError(error.status === 409 ? 403 : error.status, error.message);
     }
     const fault = error instanceof Error && error.name === "SecurityGroupDefaultAlreadyExists";
-    throw fault ? new HttpError(403, error.message) : error;
+    throw fault ? forbidden(error.message) : error;
   }
 }
 
-/** @throws {HttpError} 400 */
 function memberOf(call: Call, key: string): Readonly<Record<string, unknown>> {
   const body = call.json();
   const value = isObject(body) ? (body[key] ?? undefined) : undefined;

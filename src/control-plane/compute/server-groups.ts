@@ -1,6 +1,7 @@
 import { SERVER_GROUP_POLICIES, type ServerGroup, type ServerGroupPolicy } from "../../records/index.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { type Schema, schemas } from "../http/schemas.js";
 import {
   type Call,
@@ -11,8 +12,7 @@ import {
   requireMember,
   requireReader,
 } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
-import { INTEGER_TEXT, MULTI, NAME, POSITIVE_INTEGER } from "./api/schema-parts.js";
+import { bodyOf, INTEGER_TEXT, MULTI, NAME, object, POSITIVE_INTEGER, strictSince75 } from "./api/schema-parts.js";
 import { assertServerGroupQuota } from "./quotas/quota-checks.js";
 
 /** `policies` before 2.64, `policy` and `rules` since. */
@@ -25,40 +25,42 @@ interface CreateBody {
   };
 }
 
-const RULES = { type: "object", properties: { max_server_per_host: POSITIVE_INTEGER }, additionalProperties: false };
+const RULES = object({ max_server_per_host: POSITIVE_INTEGER });
 
 const CREATE = schemas<CreateBody>(
-  [1, body({ policies: policiesSchema(["anti-affinity", "affinity"]) })],
-  [15, body({ policies: policiesSchema(["anti-affinity", "affinity", "soft-anti-affinity", "soft-affinity"]) })],
-  [64, body({ policy: { type: "string", enum: SERVER_GROUP_POLICIES }, rules: RULES })],
+  [1, groupSchema("policies", policiesSchema("anti-affinity", "affinity"))],
+  [15, groupSchema("policies", policiesSchema("anti-affinity", "affinity", "soft-anti-affinity", "soft-affinity"))],
+  [64, groupSchema("policy", { type: "string", enum: SERVER_GROUP_POLICIES }, { rules: RULES })],
 );
 
-const LIST = schemas<unknown>([1, querySchema(true)], [75, querySchema(false)]);
+const LIST = schemas(
+  ...strictSince75({ all_projects: MULTI(), limit: MULTI(INTEGER_TEXT), offset: MULTI(INTEGER_TEXT) }),
+);
 
 export const groupNotFound = (uuid: string): string => `Instance group ${uuid} could not be found.`;
 
 /** Routes of server groups, whose members are placed on the same host or on different ones (spec 6.9). */
-export const SERVER_GROUP_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-server-groups", handle: list },
-  { method: "POST", path: "/os-server-groups", handle: create },
-  { method: "GET", path: "/os-server-groups/:id", handle: show },
-  { method: "DELETE", path: "/os-server-groups/:id", handle: destroy },
-];
+export const SERVER_GROUP_ROUTES = routes<ComputeRoute>({
+  "GET /os-server-groups": list,
+  "POST /os-server-groups": create,
+  "GET /os-server-groups/:id": show,
+  "DELETE /os-server-groups/:id": destroy,
+});
 
 const policyRule = (what: string): string => `os_compute_api:os-server-groups:${what}`;
 
 /**
  * Lists the project's groups. With `all_projects` an administrator gets all groups; for other users it has no effect.
  */
-function list({ store }: ComputeDeps, call: Call): ComputeResponse {
+function list(call: Call): ComputeResponse {
   call.checkQuery(LIST);
   requireReader(call, policyRule("index"));
   const { query, version, isAdmin, credentials } = call;
   const all = isAdmin && query.get("all_projects") !== undefined;
   const { limit } = readPage(call);
   const page = { offset: readOffset(query.get("offset")), limit: limit || MAX_LIMIT };
-  const groups = store.serverGroups.list(all ? undefined : (credentials.projectId ?? ""), page);
-  const members = store.serverGroups.members(groups.map(({ id }) => id));
+  const groups = call.store.serverGroups.list(all ? undefined : (credentials.projectId ?? ""), page);
+  const members = call.store.serverGroups.members(groups.map(({ id }) => id));
   return {
     body: { server_groups: groups.map((group) => serverGroupView(group, members.get(group.id) ?? [], version)) },
   };
@@ -69,13 +71,13 @@ const MAX_LIMIT = 1000;
 
 const readOffset = (text = "0"): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 
-function show(deps: ComputeDeps, call: Call): ComputeResponse {
+function show(call: Call): ComputeResponse {
   requireReader(call, policyRule("show"));
-  const group = found(deps, call);
-  return { body: { server_group: viewOf(deps, group, call) } };
+  const group = found(call);
+  return { body: { server_group: viewOf(group, call) } };
 }
 
-function create(deps: ComputeDeps, call: Call): ComputeResponse {
+function create(call: Call): ComputeResponse {
   const requested = call.body(CREATE).server_group;
   requireMember(call, policyRule("create"));
   const { projectId, userId } = call.credentials;
@@ -88,60 +90,43 @@ function create(deps: ComputeDeps, call: Call): ComputeResponse {
     throw badRequest("Only anti-affinity policy supports rules.");
   }
   const maxServerPerHost = Number(rules.max_server_per_host ?? 0);
-  const group = deps.store.transaction(() => {
-    assertServerGroupQuota(deps, projectId, userId);
-    return deps.store.serverGroups.create({ projectId, userId, name, policy: chosen, maxServerPerHost });
+  const group = call.store.transaction(() => {
+    assertServerGroupQuota(call.deps, projectId, userId);
+    return call.store.serverGroups.create({ projectId, userId, name, policy: chosen, maxServerPerHost });
   });
-  return { body: { server_group: viewOf(deps, group, call) } };
+  return { body: { server_group: viewOf(group, call) } };
 }
 
-function destroy(deps: ComputeDeps, call: Call): ComputeResponse {
+function destroy(call: Call): ComputeResponse {
   requireMember(call, policyRule("delete"));
-  deps.store.serverGroups.destroy(found(deps, call).uuid);
+  call.store.serverGroups.destroy(found(call).uuid);
   return { status: 204 };
 }
 
-/** @throws {HttpError} 404 */
-function found(deps: ComputeDeps, call: Call): ServerGroup {
+function found(call: Call): ServerGroup {
   const uuid = call.param("id");
-  const group = findServerGroup(deps, call, uuid);
+  const group = findServerGroup(call, uuid);
   if (!group) {
     throw notFound(groupNotFound(uuid));
   }
   return group;
 }
 
-function viewOf({ store }: ComputeDeps, group: ServerGroup, { version }: Call) {
+function viewOf(group: ServerGroup, { store, version }: Call) {
   return serverGroupView(group, store.serverGroups.members([group.id]).get(group.id) ?? [], version);
 }
 
 /** Returns the group if the caller may see it. */
-export function findServerGroup(
-  { store }: Pick<ComputeDeps, "store">,
-  { isAdmin, credentials }: Call,
-  uuid: string,
-): ServerGroup | undefined {
+export function findServerGroup({ store, isAdmin, credentials }: Call, uuid: string): ServerGroup | undefined {
   const group = store.serverGroups.get(uuid);
   return group && (isAdmin || group.projectId === credentials.projectId) ? group : undefined;
 }
 
-function body(properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    properties: {
-      server_group: {
-        type: "object",
-        properties: { name: NAME, ...properties },
-        required: ["name", Object.keys(properties)[0]],
-        additionalProperties: false,
-      },
-    },
-    required: ["server_group"],
-    additionalProperties: false,
-  };
+function groupSchema(member: "policies" | "policy", policy: Schema, more: Schema = {}): Schema {
+  return bodyOf("server_group", object({ name: NAME, [member]: policy, ...more }, ["name", member]));
 }
 
-function policiesSchema(allowed: readonly ServerGroupPolicy[]): Schema {
+function policiesSchema(...allowed: readonly ServerGroupPolicy[]): Schema {
   return {
     type: "array",
     items: [{ type: "string", enum: allowed }],
@@ -150,11 +135,6 @@ function policiesSchema(allowed: readonly ServerGroupPolicy[]): Schema {
     maxItems: 1,
     additionalItems: false,
   };
-}
-
-function querySchema(additionalProperties: boolean): Schema {
-  const page = { limit: MULTI(INTEGER_TEXT), offset: MULTI(INTEGER_TEXT) };
-  return { type: "object", properties: { all_projects: MULTI(), ...page }, additionalProperties };
 }
 
 /** Renders a group with its members that are not deleted. */

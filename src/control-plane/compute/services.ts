@@ -1,12 +1,22 @@
 import type { Service } from "../../records/index.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import { type Schema, schemas } from "../http/schemas.js";
+import { routes } from "../http/router.js";
+import { schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import { type ComputeDeps, ServiceDeleteRejectedError } from "./api/deps.js";
-import { BOOLEAN, boolFromText, HOSTNAME, isTrue, isUuidLike, MULTI } from "./api/schema-parts.js";
+import {
+  BOOLEAN,
+  boolFromText,
+  HOSTNAME,
+  isTrue,
+  isUuidLike,
+  MULTI,
+  object,
+  strictSince75,
+} from "./api/schema-parts.js";
 
 interface LegacyBody {
   readonly host: string;
@@ -32,36 +42,31 @@ const TEXT = { type: "string", minLength: 1, maxLength: 255 };
 const LEGACY = { host: HOSTNAME, binary: TEXT, disabled_reason: TEXT };
 
 const LEGACY_BODY = schemas<LegacyBody>(
-  [1, body(LEGACY, ["host", "binary"])],
-  [11, body({ ...LEGACY, forced_down: BOOLEAN }, ["host", "binary"])],
+  [1, object(LEGACY, ["host", "binary"])],
+  [11, object({ ...LEGACY, forced_down: BOOLEAN }, ["host", "binary"])],
 );
 
 const UPDATE_BODY = schemas<UpdateBody>([
   53,
-  body({ status: { type: "string", enum: ["enabled", "disabled"] }, disabled_reason: TEXT, forced_down: BOOLEAN }),
+  object({ status: { type: "string", enum: ["enabled", "disabled"] }, disabled_reason: TEXT, forced_down: BOOLEAN }),
 ]);
 
-const LIST_PROPERTIES = { host: MULTI(), binary: MULTI() };
+const QUERY = schemas(...strictSince75({ host: MULTI(), binary: MULTI() }));
 
-const QUERY = schemas(
-  [1, { type: "object", properties: LIST_PROPERTIES, additionalProperties: true }],
-  [75, { type: "object", properties: LIST_PROPERTIES, additionalProperties: false }],
-);
-
-export const SERVICE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-services", handle: listServices },
-  { method: "PUT", path: "/os-services/:id", handle: updateService },
-  { method: "DELETE", path: "/os-services/:id", handle: deleteService },
-];
+export const SERVICE_ROUTES = routes<ComputeRoute>({
+  "GET /os-services": listServices,
+  "PUT /os-services/:id": updateService,
+  "DELETE /os-services/:id": deleteService,
+});
 
 /** Lists all services: Nova has no paging here. */
-async function listServices(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function listServices(call: Call): Promise<ComputeResponse> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-services:list");
   const [host, binary] = [call.query.get("host"), call.query.get("binary")];
   const views: Json[] = [];
-  for await (const services of allServices(deps, { ...(host ? { host } : {}), ...(binary ? { binary } : {}) })) {
-    views.push(...services.map((service) => serviceView(deps, service, call.version)));
+  for await (const services of allServices(call.deps, { ...(host ? { host } : {}), ...(binary ? { binary } : {}) })) {
+    views.push(...services.map((service) => serviceView(call.deps, service, call.version)));
   }
   return { body: { services: views } };
 }
@@ -70,40 +75,31 @@ async function listServices(deps: ComputeDeps, call: Call): Promise<ComputeRespo
  * Deletes a service (spec 7.1 steps 1 and 9). {@link ComputeDeps.deleteService} does the steps between them, and gets
  * `?force=true`.
  */
-async function deleteService(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function deleteService(call: Call): Promise<ComputeResponse> {
   requireAdmin(call, "os_compute_api:os-services:delete");
-  const service = findService(deps, call, (id) => `Service ${id} not found.`);
+  const service = findService(call, (id) => `Service ${id} not found.`);
   if (service.binary === "nova-compute") {
     const force = boolFromText(call.query.get("force"));
     try {
-      await deps.deleteService(service, { force, requestId: call.requestId });
+      await call.deps.deleteService(service, { force, requestId: call.requestId });
     } catch (error) {
       throw error instanceof ServiceDeleteRejectedError ? conflict(error.message) : error;
     }
   } else {
-    deps.store.services.destroy(service.id);
+    call.store.services.destroy(service.id);
   }
   return { status: 204 };
 }
 
-function body(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
-  return {
-    type: "object",
-    properties,
-    required,
-    additionalProperties: false,
-  };
-}
-
 /** Handles PUT /os-services/{action} before 2.53 and PUT /os-services/{uuid} since. */
-function updateService(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
-  return call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
+function updateService(call: Call): Promise<ComputeResponse> {
+  return call.version >= 53 ? updateByUuid(call) : updateByAction(call);
 }
 
-async function updateByUuid(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function updateByUuid(call: Call): Promise<ComputeResponse> {
   const requested = call.body(UPDATE_BODY);
   requireAdmin(call, POLICY);
-  const service = findService(deps, call, (id) => `Service ${id} could not be found.`);
+  const service = findService(call, (id) => `Service ${id} could not be found.`);
   assertComputeBinary(service.binary);
   if (requested.status === "enabled" && requested.disabled_reason !== undefined) {
     throw badRequest("Specifying 'disabled_reason' with status 'enabled' is invalid.");
@@ -111,26 +107,26 @@ async function updateByUuid(deps: ComputeDeps, call: Call): Promise<ComputeRespo
   if (requested.status === undefined && requested.forced_down === undefined) {
     throw badRequest("No updates were requested. Fields 'status' or 'forced_down' should be specified.");
   }
-  const changed = await change(deps, call, service, {
+  const changed = await change(call, service, {
     ...(requested.status === undefined
       ? {}
       : { disabled: requested.status === "disabled", disabledReason: requested.disabled_reason ?? null }),
     ...(requested.forced_down === undefined ? {} : { forcedDown: isTrue(requested.forced_down) }),
   });
-  return { body: { service: serviceView(deps, changed, call.version) } };
+  return { body: { service: serviceView(call.deps, changed, call.version) } };
 }
 
-async function updateByAction(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function updateByAction(call: Call): Promise<ComputeResponse> {
   const requested = call.body(LEGACY_BODY);
   requireAdmin(call, POLICY);
   const { host, binary } = requested;
   const [changes, view] = legacyChanges(call, requested);
   assertComputeBinary(binary);
-  const service = deps.store.services.getByHost(host, binary);
+  const service = call.store.services.getByHost(host, binary);
   if (!service) {
     throw notFound(`Could not find binary ${binary} on host ${host}.`);
   }
-  await change(deps, call, service, changes);
+  await change(call, service, changes);
   return { body: { service: { host, binary, ...view } } };
 }
 
@@ -169,25 +165,21 @@ function legacyChanges(
  * Stores the change, then notifies the agent (spec 2.5). If that fails, the agent's next periodic pass applies the
  * change.
  */
-async function change(deps: ComputeDeps, call: Call, service: Service, changes: Changes): Promise<Service> {
-  const { store } = deps;
+async function change(call: Call, service: Service, changes: Changes): Promise<Service> {
+  const { store } = call;
   const changed = store.transaction(() => {
     if (changes.forcedDown === false) {
-      assertEvacuationsDone(deps, service.host);
+      assertEvacuationsDone(call.deps, service.host);
     }
     return store.services.update(service.id, changes);
   });
-  if (changed.disabled !== service.disabled && isUp(deps, changed)) {
-    await notifyAgent(deps, call, changed);
+  if (changed.disabled !== service.disabled && isUp(call.deps, changed)) {
+    await notifyAgent(call, changed);
   }
   return changed;
 }
 
-async function notifyAgent(
-  { bus, logger }: ComputeDeps,
-  { requestId }: Call,
-  { host, disabled }: Service,
-): Promise<void> {
+async function notifyAgent({ deps: { bus, logger }, requestId }: Call, { host, disabled }: Service): Promise<void> {
   try {
     await bus.call(host, "set_host_enabled", { enabled: !disabled }, { requestId });
   } catch (error) {
@@ -215,7 +207,7 @@ function assertComputeBinary(binary: string): void {
 }
 
 /** Returns the service that the path names, by uuid since 2.53 and by id before. @throws {HttpError} 400, 404 */
-function findService({ store }: Pick<ComputeDeps, "store">, call: Call, missing: (id: string) => string): Service {
+function findService(call: Call, missing: (id: string) => string): Service {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) {
     throw badRequest(`Invalid uuid ${id}`);
@@ -223,7 +215,8 @@ function findService({ store }: Pick<ComputeDeps, "store">, call: Call, missing:
   if (call.version < 53 && !/^-?\d{1,15}$/.test(id)) {
     throw badRequest("Invalid input received: id must be an integer");
   }
-  const service = call.version >= 53 ? store.services.getByUuid(id.toLowerCase()) : store.services.get(Number(id));
+  const service =
+    call.version >= 53 ? call.store.services.getByUuid(id.toLowerCase()) : call.store.services.get(Number(id));
   if (!service) {
     throw notFound(missing(id));
   }

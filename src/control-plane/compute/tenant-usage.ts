@@ -1,6 +1,7 @@
 import type { Instance } from "../../records/index.js";
 import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { schemas } from "../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import {
@@ -13,8 +14,7 @@ import {
   requireAdmin,
   requireReader,
 } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
-import { INTEGER_TEXT, MULTI } from "./api/schema-parts.js";
+import { INTEGER_TEXT, MULTI, querySchema } from "./api/schema-parts.js";
 
 /** A period in milliseconds since the epoch. */
 interface UsagePeriod {
@@ -34,14 +34,9 @@ const HOUR = 3_600_000;
 
 const PERIOD_PARAMETERS = { start: MULTI(), end: MULTI() };
 
-const paging = { limit: MULTI(INTEGER_TEXT), marker: MULTI() };
-
 function querySchemas(properties: Readonly<Record<string, unknown>>) {
-  return schemas(
-    [1, { type: "object", properties, additionalProperties: true }],
-    [40, { type: "object", properties: { ...properties, ...paging }, additionalProperties: true }],
-    [75, { type: "object", properties: { ...properties, ...paging }, additionalProperties: false }],
-  );
+  const paged = { ...properties, limit: MULTI(INTEGER_TEXT), marker: MULTI() };
+  return schemas([1, querySchema(properties, true)], [40, querySchema(paged, true)], [75, querySchema(paged, false)]);
 }
 
 const LIST_QUERY = querySchemas({ ...PERIOD_PARAMETERS, detailed: MULTI() });
@@ -50,20 +45,20 @@ const SHOW_QUERY = querySchemas(PERIOD_PARAMETERS);
 
 const POLICY = "os_compute_api:os-simple-tenant-usage";
 
-export const TENANT_USAGE_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-simple-tenant-usage", handle: listUsages },
-  { method: "GET", path: "/os-simple-tenant-usage/:id", handle: showUsage },
-];
+export const TENANT_USAGE_ROUTES = routes<ComputeRoute>({
+  "GET /os-simple-tenant-usage": listUsages,
+  "GET /os-simple-tenant-usage/:id": showUsage,
+});
 
-function listUsages(deps: ComputeDeps, call: Call): ComputeResponse {
+function listUsages(call: Call): ComputeResponse {
   call.checkQuery(LIST_QUERY);
   requireAdmin(call, `${POLICY}:list`);
   const detailed = call.query.get("detailed") === "1";
-  const { usages, links } = read(deps, call, "os-simple-tenant-usage", { detailed });
+  const { usages, links } = read(call, "os-simple-tenant-usage", { detailed });
   return { body: { tenant_usages: usages, ...(links ? { tenant_usages_links: links } : {}) } };
 }
 
-function showUsage(deps: ComputeDeps, call: Call): ComputeResponse {
+function showUsage(call: Call): ComputeResponse {
   call.checkQuery(SHOW_QUERY);
   const projectId = call.param("id");
   const rule = `${POLICY}:show`;
@@ -72,7 +67,7 @@ function showUsage(deps: ComputeDeps, call: Call): ComputeResponse {
     throw denied(rule);
   }
   const path = `os-simple-tenant-usage/${projectId}`;
-  const { usages, links } = read(deps, call, path, { detailed: true, projectId });
+  const { usages, links } = read(call, path, { detailed: true, projectId });
   return { body: { tenant_usage: usages[0] ?? {}, ...(links ? { tenant_usage_links: links } : {}) } };
 }
 
@@ -82,19 +77,17 @@ interface Read {
   readonly links: Json | undefined;
 }
 
-/** @throws {HttpError} 400 */
 function read(
-  { store, clock }: ComputeDeps,
   call: Call,
   path: string,
   { detailed, projectId }: { readonly detailed: boolean; readonly projectId?: string },
 ): Read {
-  const now = clock.now();
+  const now = call.deps.clock.now();
   const requestedPeriod = readPeriod(call, now);
   const paged = call.version >= 40;
   const { limit, marker }: Page = paged ? readPage(call) : { limit: MAX_UNPAGED_SERVERS, marker: undefined };
   const window = { begin: requestedPeriod.start, end: requestedPeriod.stop, limit, marker };
-  const instances = store.instances.activeWithin(projectId === undefined ? window : { ...window, projectId });
+  const instances = call.store.instances.activeWithin(projectId === undefined ? window : { ...window, projectId });
   if (instances === null) {
     throw badRequest(`Marker ${marker} could not be found.`);
   }

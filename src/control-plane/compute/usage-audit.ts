@@ -1,6 +1,7 @@
 import { lastCompletedPeriod } from "../../records/index.js";
 import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds, isoSeconds } from "../http/times.js";
 import { allServices } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
@@ -8,20 +9,20 @@ import type { ComputeDeps } from "./api/deps.js";
 
 const policy = (what: string): string => `os_compute_api:os-instance-usage-audit-log:${what}`;
 
-export const USAGE_AUDIT_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/os-instance_usage_audit_log", handle: showLast },
-  { method: "GET", path: "/os-instance_usage_audit_log/:before", handle: showBefore },
-];
+export const USAGE_AUDIT_ROUTES = routes<ComputeRoute>({
+  "GET /os-instance_usage_audit_log": showLast,
+  "GET /os-instance_usage_audit_log/:before": showBefore,
+});
 
-async function showLast(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function showLast(call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("list"));
-  const now = isoMicroseconds(deps.clock.now()).replace("T", " ");
-  return { body: { instance_usage_audit_logs: await auditLog(deps, now) } };
+  const now = isoMicroseconds(call.deps.clock.now()).replace("T", " ");
+  return { body: { instance_usage_audit_logs: await auditLog(call.deps, now) } };
 }
 
-async function showBefore(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
+async function showBefore(call: Call): Promise<ComputeResponse> {
   requireAdmin(call, policy("show"));
-  return { body: { instance_usage_audit_log: await auditLog(deps, call.param("before")) } };
+  return { body: { instance_usage_audit_log: await auditLog(call.deps, call.param("before")) } };
 }
 
 /** Summarizes the audit records that hosts wrote for the last period completed before a time. @throws {HttpError} 400 */

@@ -6,6 +6,29 @@ export interface RoutePattern {
   readonly path: string;
 }
 
+/** A route of a service, with attributes of its own such as the first version that has it. */
+interface HandledRoute extends RoutePattern {
+  readonly handle: unknown;
+}
+
+type WithoutPattern<R extends HandledRoute> = Omit<R, keyof RoutePattern>;
+
+/**
+ * Creates routes from a table of handlers by method and path: `"GET /servers/:id": showServer`. A handler with
+ * attributes of its own is in an object with them.
+ * @param common attributes of all routes; their paths are below `prefix`
+ */
+export function routes<R extends HandledRoute>(
+  table: Readonly<Record<`${R["method"]} /${string}`, R["handle"] | WithoutPattern<R>>>,
+  { prefix = "", ...common }: Partial<Omit<WithoutPattern<R>, "handle">> & { readonly prefix?: string } = {},
+): readonly R[] {
+  return Object.entries(table).map(([pattern, value]) => {
+    const [method, path] = pattern.split(" ");
+    const own = typeof value === "object" ? value : { handle: value };
+    return { method, path: prefix !== "" && path === "/" ? prefix : prefix + path, ...common, ...own } as R;
+  });
+}
+
 export type RouteMatch<R> =
   | { readonly kind: "found"; readonly route: R; readonly params: Readonly<Record<string, string>> }
   /** The path exists with other methods only. */

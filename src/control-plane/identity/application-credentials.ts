@@ -1,8 +1,9 @@
 import { RE2JS } from "re2js";
 import { Type } from "typebox";
 import type { ServiceHandler } from "../../runtime/http-server.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, HttpError } from "../http/http-error.js";
 import { authenticationRequired } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, forbidden, notFound } from "./api/identity-error.js";
@@ -11,42 +12,28 @@ import { removeApplicationCredential } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
 import type { AccessRule, ApplicationCredential } from "./store/records.js";
 
-const ACCESS_RULES_PATH = "/v3/users/:user/access_rules";
-
 /** Routes of access rules. An access rule limits the tokens of an application credential to a method, path and service. */
-const ACCESS_RULE_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: ACCESS_RULES_PATH,
-    handle: (call) => {
-      call.enforce("identity:list_access_rules", { "target.user.id": call.param("user") });
-      const rules = call.store.accessRules.where("user_id", call.param("user"));
-      const views = rules.map((rule) => withLink(call, rule));
-      return { body: listBody(call, "access_rules", views, ["service", "path", "method"]) };
-    },
+const ACCESS_RULE_ROUTES = routes<IdentityRoute>({
+  "GET /v3/users/:user/access_rules": (call) => {
+    call.enforce("identity:list_access_rules", { "target.user.id": call.param("user") });
+    const rules = call.store.accessRules.where("user_id", call.param("user"));
+    const views = rules.map((rule) => withLink(call, rule));
+    return { body: listBody(call, "access_rules", views, ["service", "path", "method"]) };
   },
-  {
-    method: "GET",
-    path: `${ACCESS_RULES_PATH}/:id`,
-    handle: (call) => ({ body: { access_rule: withLink(call, ruleOf(call, "get")) } }),
+  "GET /v3/users/:user/access_rules/:id": (call) => ({ body: { access_rule: withLink(call, ruleOf(call, "get")) } }),
+  "DELETE /v3/users/:user/access_rules/:id": (call) => {
+    const { id, user_id: userId } = ruleOf(call, "delete");
+    const credentials = call.store.applicationCredentials.where("user_id", userId);
+    if (credentials.some(({ access_rules: rules }) => rules.some((rule) => rule.id === id))) {
+      throw new HttpError(
+        403,
+        `You are not authorized to perform the requested action: May not delete access rule in use: access rule ${id} is used by an application credential.`,
+      );
+    }
+    call.store.accessRules.delete(id);
+    return { status: 204 };
   },
-  {
-    method: "DELETE",
-    path: `${ACCESS_RULES_PATH}/:id`,
-    handle: (call) => {
-      const { id, user_id: userId } = ruleOf(call, "delete");
-      const credentials = call.store.applicationCredentials.where("user_id", userId);
-      if (credentials.some(({ access_rules: rules }) => rules.some((rule) => rule.id === id))) {
-        throw new HttpError(
-          403,
-          `You are not authorized to perform the requested action: May not delete access rule in use: access rule ${id} is used by an application credential.`,
-        );
-      }
-      call.store.accessRules.delete(id);
-      return { status: 204 };
-    },
-  },
-];
+});
 
 const CREATE = createSchema(
   { name: NAME },
@@ -75,42 +62,26 @@ const CREATE = createSchema(
   },
 );
 
-const PATH = "/v3/users/:user/application_credentials";
-
 /** Routes of application credentials: secrets for tokens of one user and project, with some of the user's roles. */
 export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: PATH,
-    handle: (call) => {
+  ...routes<IdentityRoute>({
+    "GET /v3/users/:user/application_credentials": (call) => {
       call.enforce("identity:list_application_credentials", { "target.user.id": call.param("user") });
       const all = call.store.applicationCredentials.where("user_id", call.param("user"));
-      return {
-        body: listBody(
-          call,
-          "application_credentials",
-          all.map((one) => viewOf(call, one)),
-          ["name"],
-        ),
-      };
+      const views = all.map((one) => viewOf(call, one));
+      return { body: listBody(call, "application_credentials", views, ["name"]) };
     },
-  },
-  { method: "POST", path: PATH, handle: create },
-  {
-    method: "GET",
-    path: `${PATH}/:id`,
-    handle: (call) => ({ body: { application_credential: viewOf(call, credentialOf(call, "get")) as never } }),
-  },
-  {
-    method: "DELETE",
-    path: `${PATH}/:id`,
-    handle: (call) => {
+    "POST /v3/users/:user/application_credentials": create,
+    "GET /v3/users/:user/application_credentials/:id": (call) => ({
+      body: { application_credential: viewOf(call, credentialOf(call, "get")) as never },
+    }),
+    "DELETE /v3/users/:user/application_credentials/:id": (call) => {
       const { id } = credentialOf(call, "delete");
       assertMayDelegate(call);
       call.store.sql.transaction(() => removeApplicationCredential(call.store, id));
       return { status: 204 };
     },
-  },
+  }),
   ...ACCESS_RULE_ROUTES,
 ];
 
@@ -176,10 +147,7 @@ function rolesFor(
       ref.id === undefined ? isSameName(name, ref.name) : isSameName(id, ref.id),
     );
     if (!role) {
-      throw new HttpError(
-        400,
-        "Invalid application credential: Cannot create an application credential with unassigned role",
-      );
+      throw badRequest("Invalid application credential: Cannot create an application credential with unassigned role");
     }
     return role.id;
   });
@@ -197,10 +165,10 @@ function expiry(
   const assumed =
     "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.";
   if (time === undefined) {
-    throw new HttpError(400, `Timestamp not in expected format. ${assumed}`);
+    throw badRequest(`Timestamp not in expected format. ${assumed}`);
   }
   if (expires <= services.clock.now()) {
-    throw new HttpError(400, `The 'expires_at' must not be before now. ${assumed}`);
+    throw badRequest(`The 'expires_at' must not be before now. ${assumed}`);
   }
   return { expires, expires_at: isoMicroseconds(time) };
 }

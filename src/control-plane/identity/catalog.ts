@@ -1,14 +1,17 @@
 import { Type } from "typebox";
 import type { Digests } from "../../runtime/cryptography.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, forbidden } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, expecting, notFound } from "./api/identity-error.js";
+import { conflict, expecting } from "./api/identity-error.js";
 import {
   BOOLEAN,
+  bodies,
   checkBody,
   createSchema,
   NAME,
   orNull,
+  requireRecord,
   resourceRoutes,
   TEXT,
   URL_TEXT,
@@ -130,51 +133,20 @@ function workedOut(call: IdentityCall, { record }: LiveToken): readonly CatalogS
   }));
 }
 
-const SERVICE = { enabled: BOOLEAN, name: NAME };
-
-const SERVICE_TYPE = Type.String({ minLength: 1, maxLength: 255 });
-
-const CREATE_SERVICE = createSchema({ type: SERVICE_TYPE }, SERVICE);
-
-const UPDATE_SERVICE = updateSchema({ type: SERVICE_TYPE, ...SERVICE });
-
-const ENDPOINT = {
-  interface: Type.Unsafe<"admin" | "internal" | "public">({ type: "string", enum: ["admin", "internal", "public"] }),
-  service_id: TEXT,
-  url: URL_TEXT,
-};
-
-const ENDPOINT_MORE = { enabled: BOOLEAN, region_id: orNull(TEXT), region: orNull(TEXT) };
-
-const CREATE_ENDPOINT = createSchema(ENDPOINT, ENDPOINT_MORE);
-
-const UPDATE_ENDPOINT = updateSchema({ ...ENDPOINT, ...ENDPOINT_MORE });
-
 const REGION_MEMBERS = { description: orNull(TEXT), parent_region_id: orNull(TEXT) };
 
-const CREATE_REGION = createSchema({}, { id: TEXT, ...REGION_MEMBERS });
-
-const UPDATE_REGION = updateSchema(REGION_MEMBERS);
-
-const FILTERS = Type.Unsafe<EndpointGroup["filters"]>({ type: "object" });
-
-const CREATE_ENDPOINT_GROUP = createSchema({ name: NAME, filters: FILTERS }, { description: orNull(TEXT) });
-
-const UPDATE_ENDPOINT_GROUP = updateSchema({ name: NAME, filters: FILTERS, description: orNull(TEXT) });
+const REGION_BODY = { create: createSchema({}, { id: TEXT, ...REGION_MEMBERS }), update: updateSchema(REGION_MEMBERS) };
 
 /** Routes of services, endpoints and regions: built-in ones, which are read-only, and those that clients add. */
 export const CATALOG_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes<Service>({
+  ...resourceRoutes({
     plural: "services",
     singular: "service",
     filters: ["type", "name"],
+    body: bodies({ type: Type.String({ minLength: 1, maxLength: 255 }) }, { enabled: BOOLEAN, name: NAME }),
     table: (store) => store.services,
     own: (call) => ownServices(call.services.digests),
-    list: ({ store }) => store.services.list(),
-    create: (call, body) => {
-      return call.store.services.insert({ enabled: true, ...checkBody(CREATE_SERVICE, body), id: call.newId() });
-    },
-    update: ({ store }, service, body) => store.services.update({ ...service, ...checkBody(UPDATE_SERVICE, body) }),
+    create: (call, attributes) => call.store.services.insert({ enabled: true, ...attributes, id: call.newId() }),
     remove: ({ store }, service) => {
       for (const endpoint of store.endpoints.list()) {
         if (endpoint.service_id === service.id) {
@@ -184,74 +156,75 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
       store.services.delete(service.id);
     },
   }),
-  ...resourceRoutes<Endpoint>({
+  ...resourceRoutes({
     plural: "endpoints",
     singular: "endpoint",
     filters: ["interface", "service_id", "region_id"],
+    body: bodies(
+      {
+        interface: Type.Unsafe<(typeof SIDES)[number]>({ type: "string", enum: ["admin", "internal", "public"] }),
+        service_id: TEXT,
+        url: URL_TEXT,
+      },
+      { enabled: BOOLEAN, region_id: orNull(TEXT), region: orNull(TEXT) },
+    ),
     table: (store) => store.endpoints,
     own: ownEndpoints,
-    list: ({ store }) => store.endpoints.list(),
-    create: (call, body) => {
-      const requested = checkBody(CREATE_ENDPOINT, body);
+    create: (call, requested) => {
       const endpoint = { enabled: true, ...requested, ...inRegion(call.store, requested), id: call.newId() };
       requireService(call, endpoint);
       return call.store.endpoints.insert(endpoint);
     },
-    update: (call, endpoint, body) => {
-      const requested = checkBody(UPDATE_ENDPOINT, body);
+    update: (call, endpoint, requested) => {
       const moved = requested.region !== undefined || requested.region_id !== undefined;
       const after = { ...endpoint, ...requested, ...(moved ? inRegion(call.store, requested) : {}) };
       requireService(call, after);
       return call.store.endpoints.update(after);
     },
-    remove: ({ store }, endpoint) => store.endpoints.delete(endpoint.id),
   }),
-  ...resourceRoutes<Region>({
+  ...resourceRoutes({
     plural: "regions",
     singular: "region",
     filters: ["parent_region_id"],
+    body: REGION_BODY,
     table: (store) => store.regions,
-    list: ({ store }) => store.regions.list(),
-    create: (call, body) => createRegion(call, checkBody(CREATE_REGION, body)),
-    update: ({ store }, region, body) => {
-      const requested = checkBody(UPDATE_REGION, body);
+    create: createRegion,
+    update: ({ store }, region, requested) => {
       const after = { ...region, ...requested, description: requested.description ?? region.description };
       requireParent(store, after);
       return store.regions.update(after);
     },
-    remove: (call, region) => {
-      removeRegion(call, region.id);
-    },
+    remove: removeRegion,
   }),
-  // PUT creates a region with that id.
-  {
-    method: "PUT",
-    path: "/v3/regions/:id",
-    handle: (call) => {
+  ...routes<IdentityRoute>({
+    // PUT creates a region with that id.
+    "PUT /v3/regions/:id": (call) => {
       call.enforce("identity:create_region");
-      const requested = checkBody(CREATE_REGION, call.body("region"));
+      const requested = checkBody(REGION_BODY.create, call.body("region"));
       const region = createRegion(call, { ...requested, id: call.param("id") });
       return { status: 201, body: { region: { ...region, links: { self: `${call.root}/regions/${region.id}` } } } };
     },
-  },
-  ...resourceRoutes<EndpointGroup>({
+  }),
+  ...resourceRoutes({
     plural: "endpoint_groups",
     singular: "endpoint_group",
     path: "/v3/OS-EP-FILTER/endpoint_groups",
     filters: ["name"],
+    body: bodies(
+      { name: NAME, filters: Type.Unsafe<EndpointGroup["filters"]>({ type: "object" }) },
+      { description: orNull(TEXT) },
+    ),
     table: (store) => store.endpointGroups,
-    list: ({ store }) => store.endpointGroups.list(),
-    create: (call, body) => {
-      const group = { description: null, ...checkBody(CREATE_ENDPOINT_GROUP, body), id: call.newId() };
+    create: (call, attributes) => {
+      const group = { description: null, ...attributes, id: call.newId() };
       assertGroupNameFree(call, group);
       return call.store.endpointGroups.insert(group);
     },
-    update: (call, group, body) => {
-      const after = { ...group, ...checkBody(UPDATE_ENDPOINT_GROUP, body) };
+    update: (call, group, changes) => {
+      const after = { ...group, ...changes };
       assertGroupNameFree(call, after);
       return call.store.endpointGroups.update(after);
     },
-    remove: ({ store }, group) => store.endpointGroups.delete(group.id),
   }),
 ];
 
@@ -270,20 +243,14 @@ function inRegion(
   const id = requested.region_id ?? requested.region ?? null;
   if (id !== null && !store.regions.get(id)) {
     if (requested.region_id != null) {
-      throw new HttpError(400, `Could not find region: ${id}.`);
+      throw badRequest(`Could not find region: ${id}.`);
     }
     store.regions.insert({ id, description: "", parent_region_id: null });
   }
   return { region: id, region_id: id };
 }
 
-interface NewRegion {
-  readonly id?: string;
-  readonly description?: string | null;
-  readonly parent_region_id?: string | null;
-}
-
-function createRegion(call: IdentityCall, requested: NewRegion): Region {
+function createRegion(call: IdentityCall, requested: Type.Static<typeof REGION_BODY.create>): Region {
   const { store } = call;
   const region = {
     ...requested,
@@ -298,20 +265,17 @@ function createRegion(call: IdentityCall, requested: NewRegion): Region {
   return store.regions.insert(region);
 }
 
-/** @throws {HttpError} 400, 404 */
 function requireParent(store: IdentityStore, { id, parent_region_id: parentId }: Region): void {
   for (let above = parentId; above !== null; above = store.regions.get(above)?.parent_region_id ?? null) {
     if (isSameName(above, id)) {
-      throw new HttpError(400, `The specified parent region ${parentId} would create a circular region hierarchy.`);
+      throw badRequest(`The specified parent region ${parentId} would create a circular region hierarchy.`);
     }
-    if (!store.regions.get(above)) {
-      throw notFound("region", above);
-    }
+    requireRecord("region", above, store.regions.get(above));
   }
 }
 
 /** Deletes a region and the regions below it. */
-function removeRegion(call: IdentityCall, id: string): void {
+function removeRegion(call: IdentityCall, { id }: Region): void {
   const { store } = call;
   const below = (region: string): readonly string[] => [
     region,
@@ -320,10 +284,7 @@ function removeRegion(call: IdentityCall, id: string): void {
   const regions = below(id);
   const endpoints = [...ownEndpoints(call), ...store.endpoints.list()];
   if (endpoints.some((endpoint) => regions.some((region) => isSameName(region, endpoint.region_id)))) {
-    throw new HttpError(
-      403,
-      `Unable to delete region ${id} because it or its child regions have associated endpoints.`,
-    );
+    throw forbidden(`Unable to delete region ${id} because it or its child regions have associated endpoints.`);
   }
   for (const region of regions) {
     store.regions.delete(region);

@@ -1,10 +1,11 @@
 import { isObject } from "../../runtime/collections.js";
-import { HttpError } from "../http/http-error.js";
+import { forbidden, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import type { RouteResponse } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { notFound } from "./api/identity-error.js";
-import { checkBody, resourceRoutes } from "./api/resource-routes.js";
-import { CREATE_DOMAIN, changeProject, createDomain, removeDomainRecord, UPDATE_DOMAIN } from "./project-rules.js";
+import { requireRecord, resourceRoutes } from "./api/resource-routes.js";
+import { changeProject, createDomain, DOMAIN_BODY, removeDomainRecord } from "./project-rules.js";
 import type { DomainConfig, Project } from "./store/records.js";
 
 type Config = DomainConfig["config"];
@@ -36,78 +37,64 @@ const DEFAULTS: Config = {
   },
 };
 
-const LEVELS = ["", "/:group", "/:group/:option"];
+/** Creates the routes of a configuration, of a group in it, or of an option in a group. */
+function configRoutes(level: string): readonly IdentityRoute[] {
+  return routes<IdentityRoute>(
+    {
+      "GET /": (call) => {
+        call.enforce("identity:get_domain_config");
+        return { body: { config: part(call, configOf(call)) } };
+      },
+      "PATCH /": (call) => {
+        call.enforce("identity:update_domain_config");
+        const before = configOf(call);
+        part(call, before);
+        return { body: { config: storeConfig(call, merged(before, requestedConfig(call))) } };
+      },
+      "DELETE /": (call) => {
+        call.enforce("identity:delete_domain_config");
+        const before = configOf(call);
+        part(call, before);
+        storeConfig(call, without(before, call.param("group"), call.param("option")));
+        return { status: 204 };
+      },
+    },
+    { prefix: `/v3/domains/:id/config${level}` },
+  );
+}
 
-const DOMAIN_CONFIG_ROUTES: readonly IdentityRoute[] = LEVELS.flatMap((level): readonly IdentityRoute[] => [
-  {
-    method: "GET",
-    path: `/v3/domains/config${level}/default`,
-    handle: (call) => {
-      call.enforce("identity:get_domain_config_default");
-      return { body: { config: part(call, DEFAULTS) } };
-    },
-  },
-  {
-    method: "GET",
-    path: `/v3/domains/:id/config${level}`,
-    handle: (call) => {
-      call.enforce("identity:get_domain_config");
-      return { body: { config: part(call, configOf(call)) } };
-    },
-  },
-  {
-    method: "PATCH",
-    path: `/v3/domains/:id/config${level}`,
-    handle: (call) => {
-      call.enforce("identity:update_domain_config");
-      const before = configOf(call);
-      part(call, before);
-      return { body: { config: storeConfig(call, merged(before, requestedConfig(call))) } };
-    },
-  },
-  {
-    method: "DELETE",
-    path: `/v3/domains/:id/config${level}`,
-    handle: (call) => {
-      call.enforce("identity:delete_domain_config");
-      const before = configOf(call);
-      part(call, before);
-      storeConfig(call, without(before, call.param("group"), call.param("option")));
-      return { status: 204 };
-    },
-  },
-  ...(level === ""
-    ? [
-        {
-          method: "PUT",
-          path: "/v3/domains/:id/config",
-          handle: (call: IdentityCall) => {
-            call.enforce("identity:create_domain_config");
-            requireDomain(call);
-            const status = call.store.domainConfigs.get(call.param("id")) ? 200 : 201;
-            return { status, body: { config: storeConfig(call, requestedConfig(call)) } };
-          },
-        },
-      ]
-    : []),
-]);
+function showDefaultConfig(call: IdentityCall): RouteResponse {
+  call.enforce("identity:get_domain_config_default");
+  return { body: { config: part(call, DEFAULTS) } };
+}
 
 export const DOMAIN_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes<Project>({
+  ...resourceRoutes({
     plural: "domains",
     singular: "domain",
     filters: ["name", "enabled"],
-    table: (store) => ({ get: (id) => store.domain(id) }),
+    body: DOMAIN_BODY,
+    table: (store) => store.projects,
+    find: (store, id) => store.domain(id),
     list: ({ store }) => store.projects.list().filter(({ is_domain }) => is_domain),
-    create: (call, body) => createDomain(call, checkBody(CREATE_DOMAIN, body)),
-    update: ({ store }, domain, body) => {
-      const changes = checkBody(UPDATE_DOMAIN, body);
-      return store.sql.transaction(() => changeProject(store, domain, { ...domain, ...changes }));
-    },
+    create: createDomain,
+    update: ({ store }, domain, changes) =>
+      store.sql.transaction(() => changeProject(store, domain, { ...domain, ...changes })),
     remove: ({ store }, domain) => removeDomainRecord(store, domain),
     view: (_, domain) => domainView(domain),
   }),
-  ...DOMAIN_CONFIG_ROUTES,
+  ...["", "/:group", "/:group/:option"].flatMap(configRoutes),
+  ...routes<IdentityRoute>({
+    "GET /v3/domains/config/default": showDefaultConfig,
+    "GET /v3/domains/config/:group/default": showDefaultConfig,
+    "GET /v3/domains/config/:group/:option/default": showDefaultConfig,
+    "PUT /v3/domains/:id/config": (call) => {
+      call.enforce("identity:create_domain_config");
+      requireDomain(call);
+      const status = call.store.domainConfigs.get(call.param("id")) ? 200 : 201;
+      return { status, body: { config: storeConfig(call, requestedConfig(call)) } };
+    },
+  }),
 ];
 
 export function domainView(domain: Project) {
@@ -116,9 +103,8 @@ export function domainView(domain: Project) {
 }
 
 function requireDomain(call: IdentityCall): void {
-  if (!call.store.domain(call.param("id"))) {
-    throw notFound("domain", call.param("id"));
-  }
+  const id = call.param("id");
+  requireRecord("domain", id, call.store.domain(id));
 }
 
 function configOf(call: IdentityCall): Config {
@@ -151,7 +137,6 @@ function part(call: IdentityCall, config: Config): Json {
   return { [option]: value };
 }
 
-/** @throws {HttpError} 400, 403 */
 function requestedConfig(call: IdentityCall): Config {
   const body = call.body("config");
   const [group, option] = [call.param("group"), call.param("option")];
@@ -202,10 +187,10 @@ function assertKnownOption(group: string, option: string): void {
 }
 
 function invalid(reason: string): HttpError {
-  return new HttpError(403, `Invalid domain specific configuration: ${reason}.`);
+  return forbidden(`Invalid domain specific configuration: ${reason}.`);
 }
 
 function missing(call: IdentityCall, what: string): HttpError {
   const domain = call.param("id");
-  return new HttpError(404, `Could not find ${what} in domain configuration for domain ${domain}.`);
+  return notFound(`Could not find ${what} in domain configuration for domain ${domain}.`);
 }

@@ -4,10 +4,11 @@ import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Credentials } from "../credentials.js";
 import type { Sql } from "../database/sql.js";
-import { HttpError } from "../http/http-error.js";
+import { HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { atOnce } from "../http/request.js";
 import { toServiceResponse, withHeaders } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { type Admission, serve } from "../http/serve.js";
 import { IdentityCall, type IdentityRoute, type IdentityServices } from "./api/identity-call.js";
 import { renderIdentityError } from "./api/identity-error.js";
@@ -31,8 +32,7 @@ import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
 import { TokenStore } from "./tokens/token-store.js";
 import { USER_ROUTES } from "./users.js";
 
-const NO_ROUTE = new HttpError(
-  404,
+const NO_ROUTE = notFound(
   "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
 );
 
@@ -41,16 +41,14 @@ const NO_METHOD = new HttpError(405, "The method is not allowed for the requeste
 const UNEXPECTED = new HttpError(500, "An unexpected error prevented the server from fulfilling your request.");
 
 const ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/",
-    handle: (call) => ({
+  ...routes<IdentityRoute>({
+    "GET /": (call) => ({
       status: 300,
       headers: { location: `${call.request.baseUrl}/v3/` },
       body: { versions: { values: [version(call)] } },
     }),
-  },
-  { method: "GET", path: "/v3", handle: (call) => ({ body: { version: version(call) } }) },
+    "GET /v3": (call) => ({ body: { version: version(call) } }),
+  }),
   ...TOKEN_ROUTES,
   ...AUTH_ROUTES,
   ...PROJECT_ROUTES,

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, forbidden, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting } from "./api/identity-error.js";
 import { checkBody, ID, listBody, orNull, resourceRoutes, TEXT, targetOf } from "./api/resource-routes.js";
@@ -39,12 +40,10 @@ const KIND = "registered_limit";
  * or none.
  */
 export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "POST",
-    path: "/v3/registered_limits",
-    handle: (call) => {
+  ...routes<IdentityRoute>({
+    "POST /v3/registered_limits": (call) => {
       call.enforce("identity:create_registered_limits");
-      const requestedLimits = checkBody(CREATE_REGISTERED_LIMITS, bodies(call, "registered_limits"));
+      const requestedLimits = checkBody(CREATE_REGISTERED_LIMITS, call.body("registered_limits"));
       const { store } = call;
       const made = store.sql.transaction(() =>
         requestedLimits.map(({ region_id = null, description = null, ...rest }) => {
@@ -56,25 +55,23 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
       );
       return { status: 201, body: collectionBody(call, "registered_limits", made) };
     },
-  },
-  ...resourceRoutes<RegisteredLimit>({
+  }),
+  ...resourceRoutes({
     plural: "registered_limits",
     singular: KIND,
     missing: (id) => limitNotFound("registered limit", id),
     filters: ["service_id", "region_id", "resource_name"],
+    body: { update: UPDATE_REGISTERED_LIMIT },
     table: (store) => store.registeredLimits,
-    list: ({ store }) => store.registeredLimits.list(),
-    update: (call, before, body) => {
-      const { id: _id, ...changes } = checkBody(UPDATE_REGISTERED_LIMIT, body);
-      return call.store.sql.transaction(() => {
+    update: (call, before, { id: _id, ...changes }) =>
+      call.store.sql.transaction(() => {
         assertUnused(call, before.id);
         const after = { ...before, ...changes };
         // The service may have been deleted since the registered limit was created.
         requirePlace(call, KIND, changes);
         assertUniqueKey(call, after, before.id);
         return call.store.registeredLimits.update(after);
-      });
-    },
+      }),
     remove: (call, { id }) => {
       assertUnused(call, id);
       call.store.registeredLimits.delete(id);
@@ -103,66 +100,40 @@ const UPDATE = Type.Partial(Type.Object({ resource_limit: AMOUNT, description: o
   additionalProperties: false,
 });
 
-const PATH = "/v3/limits/:id";
-
 const FILTERS = ["service_id", "region_id", "resource_name", "project_id", "domain_id"];
 
 /** Routes of limits of projects and domains. A request creates all of its limits or none. */
-export const LIMIT_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/v3/limits/model",
-    handle: (call) => {
-      call.enforce("identity:get_limit_model");
-      const description = "Limit enforcement and validation does not take project hierarchy into consideration.";
-      return { body: { model: { name: "flat", description } } };
-    },
+export const LIMIT_ROUTES = routes<IdentityRoute>({
+  "GET /v3/limits/model": (call) => {
+    call.enforce("identity:get_limit_model");
+    const description = "Limit enforcement and validation does not take project hierarchy into consideration.";
+    return { body: { model: { name: "flat", description } } };
   },
-  {
-    method: "GET",
-    path: "/v3/limits",
-    handle: (call) => {
-      call.enforce("identity:list_limits");
-      const limits = listed(call).map((limit) => withLink(call, limit));
-      return { body: listBody(call, "limits", limits, FILTERS) };
-    },
+  "GET /v3/limits": (call) => {
+    call.enforce("identity:list_limits");
+    const limits = listed(call).map((limit) => withLink(call, limit));
+    return { body: listBody(call, "limits", limits, FILTERS) };
   },
-  {
-    method: "POST",
-    path: "/v3/limits",
-    handle: (call) => {
-      call.enforce("identity:create_limits");
-      const requestedLimits = checkBody(CREATE, bodies(call, "limits"));
-      const made = call.store.sql.transaction(() => requestedLimits.map((each) => view(call, create(call, each))));
-      return { status: 201, body: collectionBody(call, "limits", made) };
-    },
+  "POST /v3/limits": (call) => {
+    call.enforce("identity:create_limits");
+    const requestedLimits = checkBody(CREATE, call.body("limits"));
+    const made = call.store.sql.transaction(() => requestedLimits.map((each) => view(call, create(call, each))));
+    return { status: 201, body: collectionBody(call, "limits", made) };
   },
-  {
-    method: "GET",
-    path: PATH,
-    handle: (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
+  "GET /v3/limits/:id": (call) => ({ body: { limit: withLink(call, found(call, "get")) as Json } }),
+  "PATCH /v3/limits/:id": (call) => {
+    const limit = found(call, "update");
+    const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
+    if (id !== undefined && id !== limit.id) {
+      throw badRequest("Cannot change ID");
+    }
+    return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
   },
-  {
-    method: "PATCH",
-    path: PATH,
-    handle: (call) => {
-      const limit = found(call, "update");
-      const { id, ...changes } = checkBody(UPDATE, call.body("limit"));
-      if (id !== undefined && id !== limit.id) {
-        throw new HttpError(400, "Cannot change ID");
-      }
-      return { body: { limit: withLink(call, call.store.limits.update({ ...limit, ...changes })) as Json } };
-    },
+  "DELETE /v3/limits/:id": (call) => {
+    call.store.limits.delete(found(call, "delete").id);
+    return { status: 204 };
   },
-  {
-    method: "DELETE",
-    path: PATH,
-    handle: (call) => {
-      call.store.limits.delete(found(call, "delete").id);
-      return { status: 204 };
-    },
-  },
-];
+});
 
 function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[number]): Limit {
   const { store } = call;
@@ -172,7 +143,7 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
   const owner = ownerOf(call, attributes);
   const registered = registeredLimit(store, key);
   if (!registered) {
-    throw new HttpError(403, "Unable to create a limit that has no corresponding registered limit.");
+    throw forbidden("Unable to create a limit that has no corresponding registered limit.");
   }
   const limit = { id: call.newId(), registered_limit_id: registered.id, ...owner, resource_limit, description };
   const isTaken = store.limits
@@ -196,7 +167,7 @@ function ownerOf(
 ): Pick<Limit, "project_id" | "domain_id"> {
   const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...attributes };
   if ((project === null) === (domain === null)) {
-    throw new HttpError(400, "A limit is of a project or of a domain: give project_id or domain_id.");
+    throw badRequest("A limit is of a project or of a domain: give project_id or domain_id.");
   }
   if (domain !== null && !store.domain(domain)) {
     throw expecting("domain_id", "limit");
@@ -223,7 +194,6 @@ function listed({ store, token }: IdentityCall): readonly Limit[] {
   });
 }
 
-/** @throws {HttpError} 401, 403, 404 */
 function found(call: IdentityCall, what: "get" | "update" | "delete"): Limit {
   const id = call.param("id");
   const limit = call.store.limits.get(id);
@@ -250,7 +220,6 @@ function withLink(call: IdentityCall, limit: Limit): Readonly<Record<string, unk
   return { ...view(call, limit), links: { self: `${call.root}/limits/${limit.id}` } };
 }
 
-/** @throws {HttpError} 409 */
 function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): void {
   const other = registeredLimit(store, key);
   if (other && other.id !== own) {
@@ -258,11 +227,9 @@ function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): 
   }
 }
 
-/** @throws {HttpError} 403 */
 function assertUnused({ store }: IdentityCall, id: string): void {
   if (store.limits.list().some(({ registered_limit_id: registered }) => registered === id)) {
-    throw new HttpError(
-      403,
+    throw forbidden(
       `Unable to update or delete registered limit ${id} because there are project limits associated with it.`,
     );
   }
@@ -277,7 +244,6 @@ function registeredLimit(store: IdentityStore, key: LimitKey): RegisteredLimit |
     );
 }
 
-/** @throws {HttpError} 400 the service or the region does not exist */
 function requirePlace(
   call: IdentityCall,
   kind: string,
@@ -294,12 +260,7 @@ function requirePlace(
 }
 
 function limitNotFound(kind: string, id: string): HttpError {
-  return new HttpError(404, `Could not find ${kind} for ${id}.`);
-}
-
-/** Returns the bodies of a POST, which can create several records. */
-function bodies(call: IdentityCall, member: string): unknown {
-  return call.json()[member] ?? {};
+  return notFound(`Could not find ${kind} for ${id}.`);
 }
 
 function collectionBody(call: IdentityCall, plural: string, records: readonly { readonly id: string }[]): Json {

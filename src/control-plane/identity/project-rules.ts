@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, forbidden } from "../http/http-error.js";
 import type { IdentityCall } from "./api/identity-call.js";
 import { conflict } from "./api/identity-error.js";
-import { BOOLEAN, createSchema, ID, OPTIONS, orNull, SHORT_NAME, TEXT, updateSchema } from "./api/resource-routes.js";
+import { BOOLEAN, bodies, ID, OPTIONS, orNull, SHORT_NAME, TEXT } from "./api/resource-routes.js";
 import { endTokens, type IdentityStore, removeDomain } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
 
@@ -27,26 +27,25 @@ export function assertUniqueName(store: IdentityStore, { id, name, domain_id: do
 export function assertValidParent(store: IdentityStore, { domain_id: domainId, parent_id: parentId }: Project): void {
   const domain = domainId === null ? undefined : store.domain(domainId);
   if (!domain) {
-    throw new HttpError(400, `Could not find domain: ${domainId}.`);
+    throw badRequest(`Could not find domain: ${domainId}.`);
   }
   const parent = parentId === null ? undefined : store.projects.get(parentId);
   if (!parent) {
-    throw new HttpError(400, `Could not find project: ${parentId}.`);
+    throw badRequest(`Could not find project: ${parentId}.`);
   }
   const parentDomain = parent.is_domain ? parent.id : parent.domain_id;
   if (parentDomain !== domainId) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       `Cannot create project, since it specifies its domain_id ${domainId}, but specifies a parent in a different domain (${parentDomain}).`,
     );
   }
   const above = [parent, ...parentsOf(store, parent)];
   if (above.length >= DEEPEST) {
-    throw new HttpError(403, `Max hierarchy depth reached for ${parent.id} branch.`);
+    throw forbidden(`Max hierarchy depth reached for ${parent.id} branch.`);
   }
   const disabled = above.find(({ enabled }) => !enabled);
   if (disabled) {
-    throw new HttpError(403, `Cannot create project in a branch containing a disabled project: ${disabled.id}.`);
+    throw forbidden(`Cannot create project in a branch containing a disabled project: ${disabled.id}.`);
   }
 }
 
@@ -66,7 +65,7 @@ export function changeProject(store: IdentityStore, before: Project, after: Proj
   const disabled = before.enabled && !after.enabled;
   const alive = (id: string): boolean => childrenOf(store, id).some((child) => child.enabled || alive(child.id));
   if (disabled && !after.is_domain && alive(after.id)) {
-    throw new HttpError(403, `Cannot disable project ${after.id} since its subtree contains enabled projects.`);
+    throw forbidden(`Cannot disable project ${after.id} since its subtree contains enabled projects.`);
   }
   store.projects.update(after);
   if (disabled) {
@@ -94,7 +93,7 @@ export function createDomain(call: IdentityCall, attributes: Partial<Project> & 
 /** @throws {HttpError} 403 if the domain is enabled */
 export function removeDomainRecord(store: IdentityStore, domain: Project): void {
   if (domain.enabled) {
-    throw new HttpError(403, "Cannot delete a domain that is enabled, please disable it first.");
+    throw forbidden("Cannot delete a domain that is enabled, please disable it first.");
   }
   removeDomain(store, domain.id);
 }
@@ -103,27 +102,20 @@ export const TAG = Type.String({ minLength: 1, maxLength: 255, pattern: "^[^,/]*
 
 export const TAGS = Type.Array(TAG, { maxItems: 80, uniqueItems: true });
 
-const PROJECT = {
-  description: orNull(TEXT),
-  domain_id: orNull(ID),
-  enabled: BOOLEAN,
-  is_domain: BOOLEAN,
-  parent_id: orNull(ID),
-  tags: TAGS,
-  options: OPTIONS,
-};
+export const PROJECT_BODY = bodies(
+  { name: SHORT_NAME },
+  {
+    description: orNull(TEXT),
+    domain_id: orNull(ID),
+    enabled: BOOLEAN,
+    is_domain: BOOLEAN,
+    parent_id: orNull(ID),
+    tags: TAGS,
+    options: OPTIONS,
+  },
+);
 
-export const CREATE_PROJECT = createSchema({ name: SHORT_NAME }, PROJECT);
-
-export const UPDATE_PROJECT = updateSchema({ name: SHORT_NAME, ...PROJECT });
-
-const DOMAIN = {
-  description: orNull(TEXT),
-  enabled: BOOLEAN,
-  tags: TAGS,
-  options: OPTIONS,
-};
-
-export const CREATE_DOMAIN = createSchema({ name: SHORT_NAME }, DOMAIN);
-
-export const UPDATE_DOMAIN = updateSchema({ name: SHORT_NAME, ...DOMAIN });
+export const DOMAIN_BODY = bodies(
+  { name: SHORT_NAME },
+  { description: orNull(TEXT), enabled: BOOLEAN, tags: TAGS, options: OPTIONS },
+);

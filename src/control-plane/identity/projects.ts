@@ -1,85 +1,69 @@
-import { HttpError } from "../http/http-error.js";
+import type { Static } from "typebox";
+import { badRequest, forbidden } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { RouteResponse } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { notFound } from "./api/identity-error.js";
-import { checkBody, resourceRoutes, targetOf, withLinks } from "./api/resource-routes.js";
+import { authorizedRecord, checkBody, resourceRoutes, withLinks } from "./api/resource-routes.js";
 import { effectiveRoles } from "./effective-roles.js";
 import {
   assertUniqueName,
   assertValidParent,
-  CREATE_PROJECT,
   changeProject,
   childrenOf,
   createDomain,
+  PROJECT_BODY,
   parentsOf,
   removeDomainRecord,
   TAG,
   TAGS,
-  UPDATE_PROJECT,
 } from "./project-rules.js";
 import { type IdentityStore, removeProject } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
 
 const inProject = ({ id }: Project) => ({ target: "project", targetId: id }) as const;
 
-const PATH = "/v3/projects/:id/tags";
-
 /** Routes of project tags. */
-const TAG_ROUTES: readonly IdentityRoute[] = [
-  { method: "GET", path: PATH, handle: (call) => tagsResponse(call, projectFor(call, "list_project_tags").tags) },
+const TAG_ROUTES = routes<IdentityRoute>(
   {
-    method: "PUT",
-    path: PATH,
-    handle: (call) => {
-      const project = projectFor(call, "update_project_tags");
+    "GET /": (call) =>
+      tagsResponse(call, authorizedRecord(call, "project", call.store.projects, "list_project_tags").tags),
+    "PUT /": (call) => {
+      const project = authorizedRecord(call, "project", call.store.projects, "update_project_tags");
       return tagsResponse(call, setTags(call, project, call.body("tags")).tags);
     },
-  },
-  {
-    method: "DELETE",
-    path: PATH,
-    handle: (call) => {
-      setTags(call, projectFor(call, "delete_project_tags"), []);
+    "DELETE /": (call) => {
+      setTags(call, authorizedRecord(call, "project", call.store.projects, "delete_project_tags"), []);
       return { status: 204 };
     },
-  },
-  {
-    method: "GET",
-    path: `${PATH}/:tag`,
-    handle: (call) => {
-      requireTag(call, projectFor(call, "get_project_tag"));
+    "GET /:tag": (call) => {
+      requireTag(call, authorizedRecord(call, "project", call.store.projects, "get_project_tag"));
       return { status: 204 };
     },
-  },
-  {
-    method: "PUT",
-    path: `${PATH}/:tag`,
-    handle: (call) => {
-      const project = projectFor(call, "create_project_tag");
+    "PUT /:tag": (call) => {
+      const project = authorizedRecord(call, "project", call.store.projects, "create_project_tag");
       const tag = checkBody(TAG, call.param("tag"));
       setTags(call, project, [...new Set([...project.tags, tag])]);
       return { status: 201, headers: { location: call.url } };
     },
-  },
-  {
-    method: "DELETE",
-    path: `${PATH}/:tag`,
-    handle: (call) => {
-      const project = projectFor(call, "delete_project_tag");
+    "DELETE /:tag": (call) => {
+      const project = authorizedRecord(call, "project", call.store.projects, "delete_project_tag");
       requireTag(call, project);
       const tags = project.tags.filter((tag) => tag !== call.param("tag"));
       setTags(call, project, tags);
       return { status: 204 };
     },
   },
-];
+  { prefix: "/v3/projects/:id/tags" },
+);
 
 export const PROJECT_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes<Project>({
+  ...resourceRoutes({
     plural: "projects",
     singular: "project",
     filters: ["domain_id", "enabled", "name", "parent_id", "is_domain"],
+    body: PROJECT_BODY,
     table: (store) => store.projects,
     list: (call) =>
       call.store.projects
@@ -88,11 +72,10 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
           (project) => (call.query.get("is_domain") !== undefined || !project.is_domain) && tagsPass(call, project),
         ),
     create,
-    update: ({ store }, project, body) => {
-      const changes = checkBody(UPDATE_PROJECT, body);
+    update: ({ store }, project, changes) => {
       for (const member of ["parent_id", "is_domain"] as const) {
         if (changes[member] !== undefined && changes[member] !== project[member]) {
-          throw new HttpError(403, `Update of \`${member}\` is not allowed.`);
+          throw forbidden(`Update of \`${member}\` is not allowed.`);
         }
       }
       return store.sql.transaction(() => changeProject(store, project, { ...project, ...changes }));
@@ -103,12 +86,11 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
   ...TAG_ROUTES,
 ];
 
-function create(call: IdentityCall, body: unknown): Project {
+function create(call: IdentityCall, attributes: Static<typeof PROJECT_BODY.create>): Project {
   const { store } = call;
-  const attributes = checkBody(CREATE_PROJECT, body);
   if (attributes.is_domain === true) {
     if (attributes.domain_id != null || attributes.parent_id != null) {
-      throw new HttpError(400, "only root projects are allowed to act as domains.");
+      throw badRequest("only root projects are allowed to act as domains.");
     }
     return createDomain(call, attributes);
   }
@@ -135,8 +117,7 @@ function remove({ store }: IdentityCall, project: Project): void {
     return;
   }
   if (childrenOf(store, project.id).length > 0) {
-    throw new HttpError(
-      403,
+    throw forbidden(
       `Cannot delete the project ${project.id} since it is not a leaf in the hierarchy. Use the cascade option if you want to delete a whole subtree.`,
     );
   }
@@ -153,16 +134,6 @@ function tagsPass({ query }: IdentityCall, { tags }: Project): boolean {
     !(requestedTags("not-tags")?.every(has) ?? false) &&
     !(requestedTags("not-tags-any")?.some(has) ?? false)
   );
-}
-
-function projectFor(call: IdentityCall, action: string): Project {
-  const id = call.param("id");
-  const project = call.store.projects.get(id);
-  call.enforce(`identity:${action}`, targetOf("project", project));
-  if (!project) {
-    throw notFound("project", id);
-  }
-  return project;
 }
 
 function requireTag(call: IdentityCall, { tags }: Project): void {
@@ -183,7 +154,7 @@ function tagsResponse(call: IdentityCall, tags: readonly string[]): RouteRespons
 function relatives(call: IdentityCall, project: Project): Readonly<Record<string, Json>> {
   for (const side of ["parents", "subtree"]) {
     if (call.flag(`${side}_as_list`) && call.flag(`${side}_as_ids`)) {
-      throw new HttpError(400, `Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
+      throw badRequest(`Cannot use ${side}_as_list and ${side}_as_ids query params at the same time.`);
     }
   }
   const { store } = call;

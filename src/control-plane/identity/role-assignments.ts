@@ -1,5 +1,6 @@
-import { HttpError } from "../http/http-error.js";
+import { badRequest, HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { notFound } from "./api/identity-error.js";
 import { listBody, targetOf, withLinks } from "./api/resource-routes.js";
@@ -28,52 +29,45 @@ export const GRANT_ROUTES: readonly IdentityRoute[] = PLACES.flatMap(routesOf);
 function routesOf(place: Place): readonly IdentityRoute[] {
   const { actor, target, inherited } = place;
   const where = target === "system" ? "system" : `${target}s/:target`;
-  const list = `/v3${inherited ? "/OS-INHERIT" : ""}/${where}/${actor}s/:actor/roles`;
+  const path = `/v3${inherited ? "/OS-INHERIT" : ""}/${where}/${actor}s/:actor/roles`;
   const suffix = inherited ? "/inherited_to_projects" : "";
-  const one = `${list}/:role${suffix}`;
   return [
-    {
-      method: "GET",
-      path: `${list}${suffix}`,
-      handle: (call) => {
-        const grantKey = grantOf(call, place, "list");
-        const roles = call.store.grants
-          .of(actor, grantKey.actorId)
-          .filter((grant) => sameTarget(grant, grantKey))
-          .flatMap(({ roleId }) => call.store.roles.get(roleId) ?? [])
-          .map((role) => withLinks(call, "roles", role));
-        return { body: listBody(call, "roles", roles) };
+    ...routes<IdentityRoute>(
+      {
+        "GET /": (call) => {
+          const grantKey = grantOf(call, place, "list");
+          const roles = call.store.grants
+            .of(actor, grantKey.actorId)
+            .filter((grant) => sameTarget(grant, grantKey))
+            .flatMap(({ roleId }) => call.store.roles.get(roleId) ?? [])
+            .map((role) => withLinks(call, "roles", role));
+          return { body: listBody(call, "roles", roles) };
+        },
       },
-    },
-    {
-      method: "GET",
-      path: one,
-      handle: (call) => {
-        requireGrant(call, withRole(call, grantOf(call, place, "check")));
-        return { status: 204 };
+      { prefix: `${path}${suffix}` },
+    ),
+    ...routes<IdentityRoute>(
+      {
+        "GET /": (call) => {
+          requireGrant(call, withRole(call, grantOf(call, place, "check")));
+          return { status: 204 };
+        },
+        "PUT /": (call) => {
+          call.store.grants.add(withRole(call, grantOf(call, place, "create")));
+          return { status: 204 };
+        },
+        "DELETE /": (call) => {
+          const grant = withRole(call, grantOf(call, place, "revoke"));
+          requireGrant(call, grant);
+          call.store.sql.transaction(() => {
+            call.store.grants.remove(grant);
+            endApplicationCredentials(call, grant);
+          });
+          return { status: 204 };
+        },
       },
-    },
-    {
-      method: "PUT",
-      path: one,
-      handle: (call) => {
-        call.store.grants.add(withRole(call, grantOf(call, place, "create")));
-        return { status: 204 };
-      },
-    },
-    {
-      method: "DELETE",
-      path: one,
-      handle: (call) => {
-        const grant = withRole(call, grantOf(call, place, "revoke"));
-        requireGrant(call, grant);
-        call.store.sql.transaction(() => {
-          call.store.grants.remove(grant);
-          endApplicationCredentials(call, grant);
-        });
-        return { status: 204 };
-      },
-    },
+      { prefix: `${path}/:role${suffix}` },
+    ),
   ];
 }
 
@@ -149,26 +143,21 @@ interface Assignment extends Grant {
 }
 
 /** Route of GET /v3/role_assignments, which lists effective roles by user and scope. */
-export const ROLE_ASSIGNMENT_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/v3/role_assignments",
-    handle: (call) => {
-      const { domainId } = call.token.record;
-      const rule = call.flag("include_subtree") ? "list_role_assignments_for_tree" : "list_role_assignments";
-      call.enforce(`identity:${rule}`, domainId === null ? {} : { "target.domain_id": domainId });
-      assertFilterCombination(call);
-      const { grants } = call.store;
-      const all = call.flag("effective")
-        ? grants.all().flatMap((grant) => effective(call, grant))
-        : grants.all().map((grant) => ({ ...grant, sourceGrant: grant }));
-      const found = all.filter((one) => matches(call, one) && (domainId === null || isIn(call, one, domainId)));
-      return { body: listBody(call, "role_assignments", found.map((one) => viewOf(call, one)) as never) };
-    },
+export const ROLE_ASSIGNMENT_ROUTES = routes<IdentityRoute>({
+  "GET /v3/role_assignments": (call) => {
+    const { domainId } = call.token.record;
+    const rule = call.flag("include_subtree") ? "list_role_assignments_for_tree" : "list_role_assignments";
+    call.enforce(`identity:${rule}`, domainId === null ? {} : { "target.domain_id": domainId });
+    assertFilterCombination(call);
+    const { grants } = call.store;
+    const all = call.flag("effective")
+      ? grants.all().flatMap((grant) => effective(call, grant))
+      : grants.all().map((grant) => ({ ...grant, sourceGrant: grant }));
+    const found = all.filter((one) => matches(call, one) && (domainId === null || isIn(call, one, domainId)));
+    return { body: listBody(call, "role_assignments", found.map((one) => viewOf(call, one)) as never) };
   },
-];
+});
 
-/** @throws {HttpError} 400 */
 function assertFilterCombination(call: IdentityCall): void {
   const has = (name: string) => (call.query.get(name) ?? "") !== "";
   const conflicts: readonly (readonly [boolean, string])[] = [
@@ -191,7 +180,7 @@ function assertFilterCombination(call: IdentityCall): void {
   ];
   const conflict = conflicts.find(([wrong]) => wrong);
   if (conflict) {
-    throw new HttpError(400, conflict[1]);
+    throw badRequest(conflict[1]);
   }
 }
 

@@ -1,17 +1,17 @@
-import { HttpError } from "../http/http-error.js";
+import { forbidden, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, notFound } from "./api/identity-error.js";
 import {
-  checkBody,
-  createSchema,
+  assertUniqueName,
+  bodies,
   ID,
   NAME,
   OPTIONS,
   orNull,
+  requireRecord,
   resourceRoutes,
   TEXT,
-  updateSchema,
 } from "./api/resource-routes.js";
 import { withImplied } from "./effective-roles.js";
 import { removeRole } from "./store/identity-store.js";
@@ -22,123 +22,73 @@ interface Rule {
   readonly implied: Role;
 }
 
-const RULES = "/v3/roles/:id/implies";
-
-const RULE = `${RULES}/:implied`;
-
 /** Routes of role inferences: a user who has the prior role also has the implied role. */
-const IMPLIED_ROLE_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/v3/role_inferences",
-    handle: (call) => {
-      call.enforce("identity:list_role_inference_rules");
-      const priors = [...new Set(call.store.impliedRoles.all().map(([prior]) => prior))];
-      const inferences = priors.map((id) => inference(call, roleOf(call, id)));
-      return { body: { role_inferences: inferences, links: { self: call.url } } };
-    },
+const IMPLIED_ROLE_ROUTES = routes<IdentityRoute>({
+  "GET /v3/role_inferences": (call) => {
+    call.enforce("identity:list_role_inference_rules");
+    const priors = [...new Set(call.store.impliedRoles.all().map(([prior]) => prior))];
+    const inferences = priors.map((id) => inference(call, roleOf(call, id)));
+    return { body: { role_inferences: inferences, links: { self: call.url } } };
   },
-  {
-    method: "GET",
-    path: RULES,
-    handle: (call) => {
-      call.enforce("identity:list_implied_roles");
-      const prior = roleOf(call, call.param("id"));
-      return { body: { role_inference: inference(call, prior), links: { self: call.url } } };
-    },
+  "GET /v3/roles/:id/implies": (call) => {
+    call.enforce("identity:list_implied_roles");
+    const prior = roleOf(call, call.param("id"));
+    return { body: { role_inference: inference(call, prior), links: { self: call.url } } };
   },
-  {
-    method: "GET",
-    path: RULE,
-    handle: (call) => {
-      call.enforce("identity:get_implied_role");
-      return { body: ruleBody(call, knownRule(call)) };
-    },
+  "GET /v3/roles/:id/implies/:implied": (call) => {
+    call.enforce("identity:get_implied_role");
+    return { body: ruleBody(call, knownRule(call)) };
   },
-  {
-    method: "HEAD",
-    path: RULE,
-    handle: (call) => {
-      call.enforce("identity:check_implied_role");
-      knownRule(call);
-      return { status: 204 };
-    },
+  "HEAD /v3/roles/:id/implies/:implied": (call) => {
+    call.enforce("identity:check_implied_role");
+    knownRule(call);
+    return { status: 204 };
   },
-  {
-    method: "PUT",
-    path: RULE,
-    handle: (call) => {
-      call.enforce("identity:create_implied_role");
-      const rule = bothRoles(call);
-      assertValidRule(call, rule);
-      call.store.impliedRoles.add(rule.prior.id, rule.implied.id);
-      return { status: 201, body: ruleBody(call, rule) };
-    },
+  "PUT /v3/roles/:id/implies/:implied": (call) => {
+    call.enforce("identity:create_implied_role");
+    const rule = bothRoles(call);
+    assertValidRule(call, rule);
+    call.store.impliedRoles.add(rule.prior.id, rule.implied.id);
+    return { status: 201, body: ruleBody(call, rule) };
   },
-  {
-    method: "DELETE",
-    path: RULE,
-    handle: (call) => {
-      call.enforce("identity:delete_implied_role");
-      const { prior, implied } = knownRule(call);
-      call.store.impliedRoles.remove(prior.id, implied.id);
-      return { status: 204 };
-    },
+  "DELETE /v3/roles/:id/implies/:implied": (call) => {
+    call.enforce("identity:delete_implied_role");
+    const { prior, implied } = knownRule(call);
+    call.store.impliedRoles.remove(prior.id, implied.id);
+    return { status: 204 };
   },
-];
-
-const ROLE = { description: orNull(TEXT), options: OPTIONS };
-
-const CREATE = createSchema({ name: NAME }, { ...ROLE, domain_id: orNull(ID) });
-
-const UPDATE = updateSchema({ name: NAME, ...ROLE });
+});
 
 export const ROLE_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes<Role>({
+  ...resourceRoutes({
     plural: "roles",
     singular: "role",
     filters: ["name", "domain_id"],
+    body: bodies({ name: NAME }, { description: orNull(TEXT), options: OPTIONS }, { domain_id: orNull(ID) }),
     table: (store) => store.roles,
     list: ({ store, query }) =>
       store.roles.list().filter((role) => query.get("domain_id") !== undefined || role.domain_id === null),
-    create: (call, body) => {
-      const attributes = checkBody(CREATE, body);
-      const domain = attributes.domain_id == null ? null : call.store.domain(attributes.domain_id);
-      if (domain === undefined) {
-        throw notFound("domain", String(attributes.domain_id));
-      }
+    create: (call, attributes) => {
+      const { store } = call;
+      const { domain_id: domainId = null } = attributes;
+      const domain = domainId === null ? null : requireRecord("domain", domainId, store.domain(domainId));
       const more = { description: attributes.description ?? null, options: attributes.options ?? {} };
       const role = { ...attributes, ...more, id: call.newId(), domain_id: domain?.id ?? null };
-      assertUniqueName(call, role);
-      return call.store.roles.insert(role);
+      assertUniqueName("role", store.roles, role);
+      return store.roles.insert(role);
     },
-    update: (call, role, body) => {
-      const requestedChanges = checkBody(UPDATE, body);
-      const after = { ...role, ...requestedChanges, options: { ...role.options, ...requestedChanges.options } };
-      assertUniqueName(call, after);
-      return call.store.roles.update(after);
+    update: ({ store }, role, changes) => {
+      const after = { ...role, ...changes, options: { ...role.options, ...changes.options } };
+      assertUniqueName("role", store.roles, after);
+      return store.roles.update(after);
     },
     remove: ({ store }, role) => removeRole(store, role.id),
   }),
   ...IMPLIED_ROLE_ROUTES,
 ];
 
-function assertUniqueName({ store }: IdentityCall, { id, name, domain_id: domainId }: Role): void {
-  const other = store.roles.named(name, domainId);
-  if (other && other.id !== id) {
-    throw conflict(
-      "role",
-      `Duplicate entry found with name ${name}${domainId === null ? "" : ` at domain ID ${domainId}`}`,
-    );
-  }
-}
-
 function roleOf({ store }: IdentityCall, id: string): Role {
-  const role = store.roles.get(id);
-  if (!role) {
-    throw notFound("role", id);
-  }
-  return role;
+  return requireRecord("role", id, store.roles.get(id));
 }
 
 function bothRoles(call: IdentityCall): Rule {
@@ -148,7 +98,7 @@ function bothRoles(call: IdentityCall): Rule {
 function knownRule(call: IdentityCall): Rule {
   const rule = bothRoles(call);
   if (!call.store.impliedRoles.has(rule.prior.id, rule.implied.id)) {
-    throw new HttpError(404, `${rule.prior.id} does not imply ${rule.implied.id}.`);
+    throw notFound(`${rule.prior.id} does not imply ${rule.implied.id}.`);
   }
   return rule;
 }
@@ -159,13 +109,13 @@ function knownRule(call: IdentityCall): Rule {
  */
 function assertValidRule({ store }: IdentityCall, { prior, implied }: Rule): void {
   if (implied.name === "admin") {
-    throw new HttpError(403, `${implied.id} cannot be an implied roles.`);
+    throw forbidden(`${implied.id} cannot be an implied roles.`);
   }
   if (prior.domain_id === null && implied.domain_id !== null) {
-    throw new HttpError(403, `Global role ${prior.id} cannot imply a domain-specific role ${implied.id}.`);
+    throw forbidden(`Global role ${prior.id} cannot imply a domain-specific role ${implied.id}.`);
   }
   if (withImplied(store, [implied.id]).has(prior.id)) {
-    throw new HttpError(403, `The rule from ${prior.id} to ${implied.id} would be circular.`);
+    throw forbidden(`The rule from ${prior.id} to ${implied.id} would be circular.`);
   }
 }
 

@@ -1,20 +1,22 @@
 import { Type } from "typebox";
-import { HttpError } from "../http/http-error.js";
+import { forbidden } from "../http/http-error.js";
+import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import { conflict, notFound, unauthorized } from "./api/identity-error.js";
+import { unauthorized } from "./api/identity-error.js";
 import {
+  assertUniqueName,
+  authorizedRecord,
   BOOLEAN,
+  bodies,
   checkBody,
-  createSchema,
   ID,
   listBody,
   NAME,
   OPTIONS,
   orNull,
+  requireRecord,
   resourceRoutes,
   TEXT,
-  targetOf,
-  updateSchema,
   withLinks,
 } from "./api/resource-routes.js";
 import { projectsOf } from "./effective-roles.js";
@@ -30,9 +32,7 @@ const USER = {
   options: OPTIONS,
 };
 
-const CREATE_USER = createSchema({ name: NAME }, USER);
-
-const UPDATE_USER = updateSchema({ name: NAME, ...USER });
+const BODY = bodies({ name: NAME }, USER);
 
 const CHANGE_PASSWORD = Type.Object({ original_password: TEXT, password: TEXT }, { additionalProperties: false });
 
@@ -40,32 +40,26 @@ const CHANGE_PASSWORD = Type.Object({ original_password: TEXT, password: TEXT },
 const LONGEST_PASSWORD = 4096;
 
 export const USER_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes<User>({
+  ...resourceRoutes({
     plural: "users",
     singular: "user",
     filters: ["domain_id", "enabled", "name"],
+    body: BODY,
     table: (store) => store.users,
-    list: ({ store }) => store.users.list(),
     create,
     update,
     remove: ({ store }, user) => removeUser(store, user.id),
     view: (_, user) => ({ ...user, password_expires_at: null }),
   }),
-  { method: "POST", path: "/v3/users/:id/password", handle: changePassword },
-  {
-    method: "GET",
-    path: "/v3/users/:id/projects",
-    handle: (call) => {
-      const user = userFor(call, "list_user_projects");
+  ...routes<IdentityRoute>({
+    "POST /v3/users/:id/password": changePassword,
+    "GET /v3/users/:id/projects": (call) => {
+      const user = authorizedRecord(call, "user", call.store.users, "list_user_projects");
       const projects = projectsOf(call.store, user.id).map((project) => withLinks(call, "projects", project));
       return { body: listBody(call, "projects", projects, ["domain_id", "enabled", "name"]) };
     },
-  },
-  {
-    method: "GET",
-    path: "/v3/users/:id/groups",
-    handle: (call) => {
-      const user = userFor(call, "list_groups_for_user");
+    "GET /v3/users/:id/groups": (call) => {
+      const user = authorizedRecord(call, "user", call.store.users, "list_groups_for_user");
       const { domainId } = call.token.record;
       const groups = call.store.members
         .leftOf(user.id)
@@ -74,43 +68,39 @@ export const USER_ROUTES: readonly IdentityRoute[] = [
         .map((group) => withLinks(call, "groups", group));
       return { body: listBody(call, "groups", groups, ["name"]) };
     },
-  },
+  }),
 ];
 
-async function create(call: IdentityCall, body: unknown): Promise<User> {
+async function create(call: IdentityCall, { password, ...attributes }: Type.Static<typeof BODY.create>): Promise<User> {
   const { store, services } = call;
-  const { password, ...attributes } = checkBody(CREATE_USER, body);
   const domainId = attributes.domain_id ?? call.ownDomain;
   const id = call.newId();
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
     call.requireToken();
-    const domain = store.domain(domainId);
-    if (!domain) {
-      throw notFound("domain", domainId);
-    }
+    const domain = requireRecord("domain", domainId, store.domain(domainId));
     const name = attributes.name.trim();
     const user: User = { enabled: true, options: {}, ...attributes, name, id, domain_id: domain.id };
-    assertUniqueName(call, user);
+    assertUniqueName("user", store.users, user);
     setPassword?.(user.id);
     services.tokens.revokeAll(user.id);
     return store.users.insert(user);
   });
 }
 
-async function update(call: IdentityCall, { id }: User, body: unknown): Promise<User> {
+async function update(
+  call: IdentityCall,
+  { id }: User,
+  { password, ...changes }: Type.Static<typeof BODY.update>,
+): Promise<User> {
   const { store, services } = call;
-  const { password, ...changes } = checkBody(UPDATE_USER, body);
   const setPassword = await preparePassword(call, password);
   return store.sql.transaction(() => {
     // The user may have changed, or the token ended, while the password was hashed.
     call.requireToken();
-    const before = store.users.get(id);
-    if (!before) {
-      throw notFound("user", id);
-    }
+    const before = requireRecord("user", id, store.users.get(id));
     const after: User = { ...before, ...changes, name: (changes.name ?? before.name).trim() };
-    assertUniqueName(call, after);
+    assertUniqueName("user", store.users, after);
     if (password !== undefined) {
       setPassword ? setPassword(id) : services.passwords.remove(id);
       services.tokens.revokeAll(id);
@@ -140,32 +130,14 @@ async function changePassword(call: IdentityCall) {
   return { status: 204 };
 }
 
-/** @throws {HttpError} 403 */
 async function preparePassword({ services }: IdentityCall, password: string | null | undefined) {
   if (password === undefined || password === null) {
     return undefined;
   }
   if (password.length > LONGEST_PASSWORD) {
-    throw new HttpError(
-      403,
+    throw forbidden(
       `The password length must be less than or equal to ${LONGEST_PASSWORD}. The server could not comply with the request because the password is invalid.`,
     );
   }
   return await services.passwords.prepare(password);
-}
-
-function assertUniqueName({ store }: IdentityCall, { id, name, domain_id: domainId }: User): void {
-  const other = store.users.named(name, domainId);
-  if (other && other.id !== id) {
-    throw conflict("user", `Duplicate entry found with name ${name} at domain ID ${domainId}`);
-  }
-}
-
-function userFor(call: IdentityCall, action: string): User {
-  const user = call.store.users.get(call.param("id"));
-  call.enforce(`identity:${action}`, targetOf("user", user));
-  if (!user) {
-    throw notFound("user", call.param("id"));
-  }
-  return user;
 }

@@ -1,6 +1,7 @@
 import type { ServiceResponse } from "../../runtime/http-server.js";
 import { conflict, forbidden } from "../http/http-error.js";
 import { json } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { type ImageCall, type ImageRoute, imageUsage, NO_CONTENT } from "./api/call.js";
 import type { NamedSchema } from "./api/fault.js";
 import { findOwnImage, requirePolicy } from "./api/policy.js";
@@ -126,27 +127,19 @@ function arrayOf(items: NamedSchema): object {
 }
 
 /** Routes of the service's import methods, stores and usage. */
-export const INFO_ROUTES: readonly ImageRoute[] = [
-  {
-    method: "GET",
-    path: "/v2/info/import",
-    handle: () =>
-      json(200, {
-        "import-methods": { description: "Import methods available.", type: "array", value: IMPORT_METHODS },
-      }),
+export const INFO_ROUTES = routes<ImageRoute>({
+  "GET /v2/info/import": () =>
+    json(200, {
+      "import-methods": { description: "Import methods available.", type: "array", value: IMPORT_METHODS },
+    }),
+  "GET /v2/info/stores": () => json(200, { stores: STORES.map(storeView) }),
+  "GET /v2/info/stores/detail": ({ caller }) => {
+    requirePolicy(caller, "stores_info_detail");
+    return json(200, { stores: STORES.map((store) => ({ ...storeView(store), type: "file", properties: {} })) });
   },
-  { method: "GET", path: "/v2/info/stores", handle: () => json(200, { stores: STORES.map(storeView) }) },
-  {
-    method: "GET",
-    path: "/v2/info/stores/detail",
-    handle: ({ caller }) => {
-      requirePolicy(caller, "stores_info_detail");
-      return json(200, { stores: STORES.map((store) => ({ ...storeView(store), type: "file", properties: {} })) });
-    },
-  },
-  { method: "GET", path: "/v2/info/usage", handle: (call) => json(200, { usage: imageUsage(call) }) },
-  { method: "DELETE", path: "/v2/stores/:store/:id", handle: removeFromStore },
-];
+  "GET /v2/info/usage": (call) => json(200, { usage: imageUsage(call) }),
+  "DELETE /v2/stores/:store/:id": removeFromStore,
+});
 
 function storeView({ id, description }: (typeof STORES)[number]): Readonly<Record<string, string>> {
   return {

@@ -2,6 +2,7 @@ import type { Bytes } from "../../runtime/http.js";
 import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, HttpError, tooLarge } from "../http/http-error.js";
 import { json } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { isoMicroseconds } from "../http/times.js";
 import { assertWithinQuota, type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
 import { findImage, findOwnImage, requirePolicy } from "./api/policy.js";
@@ -12,20 +13,16 @@ import type { Task } from "./image-tables.js";
 import { uploadStore } from "./stores.js";
 
 /** Routes of image data, and of the tasks that import it. */
-export const DATA_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/images/:id/file", handle: download },
-  { method: "PUT", path: "/v2/images/:id/file", handle: upload },
-  { method: "PUT", path: "/v2/images/:id/stage", handle: stage },
-  { method: "POST", path: "/v2/images/:id/import", handle: importImage },
-  {
-    method: "GET",
-    path: "/v2/images/:id/tasks",
-    handle: (call) => {
-      const { image } = findImage(call);
-      return json(200, { tasks: call.store.tasks.list(image.id).map(taskView) });
-    },
+export const DATA_ROUTES = routes<ImageRoute>({
+  "GET /v2/images/:id/file": download,
+  "PUT /v2/images/:id/file": upload,
+  "PUT /v2/images/:id/stage": stage,
+  "POST /v2/images/:id/import": importImage,
+  "GET /v2/images/:id/tasks": (call) => {
+    const { image } = findImage(call);
+    return json(200, { tasks: call.store.tasks.list(image.id).map(taskView) });
   },
-];
+});
 
 function taskView(task: Task): Readonly<Record<string, unknown>> {
   return {
@@ -111,7 +108,6 @@ function assertUploadQuota(call: ImageCall, { status, owner }: Image): void {
   }
 }
 
-/** @throws {HttpError} 415 */
 function bytesOf({ bytes, headers }: ServiceRequest): Bytes {
   const type = headers["content-type"] ?? "";
   if (bytes === undefined && type !== BYTES) {

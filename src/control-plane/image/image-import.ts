@@ -72,7 +72,6 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
   return { status: 202, headers: {}, body: "" };
 }
 
-/** @throws {HttpError} 409 */
 function assertImportableStatus({ status, containerFormat, diskFormat }: Image, method: ImportRequest["method"]): void {
   if (method === "copy-image") {
     if (status !== "active") {

@@ -3,6 +3,7 @@ import { isObject } from "../../runtime/collections.js";
 import type { ServiceResponse } from "../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, notFound, tooLarge } from "../http/http-error.js";
 import { json } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { isoSeconds } from "../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "./api/call.js";
 import { type FoundImage, findImage, may, type RuleName } from "./api/policy.js";
@@ -15,13 +16,13 @@ const MAX_MEMBERS = 128;
 const LONGEST_ID = 255;
 
 /** Routes of the projects with which an image of visibility `shared` is shared. */
-export const MEMBER_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/images/:id/members", handle: list },
-  { method: "POST", path: "/v2/images/:id/members", handle: add },
-  { method: "GET", path: "/v2/images/:id/members/:member", handle: show },
-  { method: "PUT", path: "/v2/images/:id/members/:member", handle: update },
-  { method: "DELETE", path: "/v2/images/:id/members/:member", handle: remove },
-];
+export const MEMBER_ROUTES = routes<ImageRoute>({
+  "GET /v2/images/:id/members": list,
+  "POST /v2/images/:id/members": add,
+  "GET /v2/images/:id/members/:member": show,
+  "PUT /v2/images/:id/members/:member": update,
+  "DELETE /v2/images/:id/members/:member": remove,
+});
 
 function list(call: ImageCall): ServiceResponse {
   const found = find(call);

@@ -2,6 +2,7 @@ import type { NetworkPort } from "../../conductor-client/methods/conductor.js";
 import { type AgentBus, hostsOf, sendInstanceEvents } from "../conductor/agent-messages.js";
 import { notFound } from "../http/http-error.js";
 import type { RouteResponse } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import type { Port } from "../store/ports.js";
 import type { Store } from "../store/store.js";
 import { enforce, type NetworkCall, type NetworkRoute } from "./api/call.js";
@@ -12,9 +13,9 @@ import { bindingAt } from "./ports.js";
  * Routes of a port's bindings: an active one on the server's host and, during a move, an inactive one on the
  * destination.
  */
-export const BINDING_ROUTES: readonly NetworkRoute[] = [
-  { method: "GET", path: "/v2.0/ports/:id/bindings", handle: listBindings },
-];
+export const BINDING_ROUTES = routes<NetworkRoute>({
+  "GET /v2.0/ports/:id/bindings": listBindings,
+});
 
 function listBindings(call: NetworkCall): RouteResponse {
   enforce(call.caller, "get_port:binding");

@@ -1,5 +1,5 @@
-import { isObject } from "../../runtime/collections.js";
-import { badRequest, HttpError } from "../http/http-error.js";
+import { defined, isObject } from "../../runtime/collections.js";
+import { badRequest, conflict, HttpError } from "../http/http-error.js";
 import { isoSeconds } from "../http/times.js";
 import { pythonRepr } from "../python/repr.js";
 import { addressText } from "../store/network-settings.js";
@@ -125,11 +125,7 @@ function updatePort(call: NetworkCall, port: Port, input: Input): Port {
       `the port keeps its address ${addressText(port.address)}; make another port for ${address}.`,
     );
   }
-  return call.store.ports.update(port.uuid, {
-    ...attributes,
-    ...(securityGroups === undefined ? {} : { securityGroups }),
-    ...(mac === undefined ? {} : { mac }),
-  });
+  return call.store.ports.update(port.uuid, { ...attributes, ...defined({ securityGroups, mac }) });
 }
 
 /** A MAC address in pairs, in groups of four, or without separators. */
@@ -151,13 +147,11 @@ function readMac(input: Input): string | undefined {
   return mac;
 }
 
-/** @throws {HttpError} 409 */
 function assertMacNotInUse({ store }: NetworkCall, mac: string | undefined): void {
   if (mac !== undefined && store.ports.withMac(mac)) {
-    throw new HttpError(
-      409,
+    throw conflict(
       `Unable to complete operation for network ${FLAT_NETWORK.id}. The mac address ${mac} is in use.`,
-      { code: "MacAddressInUse" },
+      "MacAddressInUse",
     );
   }
 }
@@ -173,11 +167,10 @@ function assertMacChangeable(call: NetworkCall, port: Port, mac: string): void {
     });
   }
   if (port.host !== null) {
-    throw new HttpError(
-      409,
+    throw conflict(
       `Unable to complete operation on port ${port.uuid}, port is already bound, port type: ` +
         `${bindingAt(port.host).vif_type}, old_mac ${port.mac}, new_mac ${mac}.`,
-      { code: "PortBound" },
+      "PortBound",
     );
   }
   assertMacNotInUse(call, mac);
@@ -206,12 +199,11 @@ function keepDevice(input: Input, port: Pick<Port, "deviceId" | "deviceOwner">):
 }
 
 function readAttributes(input: Input): Partial<Pick<Port, "name" | "description" | "adminStateUp">> {
-  const read = {
+  return defined({
     name: input.text("name"),
     description: input.text("description"),
     adminStateUp: input.flag("admin_state_up"),
-  };
-  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** Returns undefined if the body contains no groups. @throws {HttpError} 400, 404 */

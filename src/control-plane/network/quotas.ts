@@ -1,5 +1,6 @@
-import { badRequest, HttpError } from "../http/http-error.js";
+import { badRequest, conflict, HttpError } from "../http/http-error.js";
 import type { RouteResponse } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import type { Store } from "../store/store.js";
 import { enforce, invalidInput, type NetworkCall, type NetworkRoute } from "./api/call.js";
 import { Input } from "./api/input.js";
@@ -28,7 +29,7 @@ const MAX_LIMIT = 0x7fffffff;
 export function assertWithinQuota(store: Store, resource: QuotaName, projectId: string): void {
   const limit = limitsOf(store, projectId)[resource];
   if (limit >= 0 && usedBy(store, projectId, resource) + reservedBy(store, projectId, resource) >= limit) {
-    throw new HttpError(409, `Quota exceeded for resources: ['${resource}'].`, { code: "OverQuota" });
+    throw conflict(`Quota exceeded for resources: ['${resource}'].`, "OverQuota");
   }
 }
 
@@ -46,48 +47,32 @@ export function portQuota(
     : { limit, used: usedBy(store, projectId, "port"), reserved: reservedBy(store, projectId, "port") };
 }
 
-export const QUOTA_ROUTES: readonly NetworkRoute[] = [
-  {
-    method: "GET",
-    path: "/v2.0/quotas",
-    handle: ({ caller, store }) => {
-      enforce(caller, "get_quota");
-      const quotas = store.networkQuotas
-        .projects()
-        .map((project) => ({ ...limitsOf(store, project), project_id: project, tenant_id: project }));
-      return { body: { quotas } };
-    },
+export const QUOTA_ROUTES = routes<NetworkRoute>({
+  "GET /v2.0/quotas": ({ caller, store }) => {
+    enforce(caller, "get_quota");
+    const quotas = store.networkQuotas
+      .projects()
+      .map((project) => ({ ...limitsOf(store, project), project_id: project, tenant_id: project }));
+    return { body: { quotas } };
   },
-  {
-    method: "GET",
-    path: "/v2.0/quotas/:project",
-    handle: (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+  "GET /v2.0/quotas/:project": (call) => ({ body: { quota: limitsOf(call.store, readableProject(call)) } }),
+  "GET /v2.0/quotas/:project/default": (call) => {
+    readableProject(call);
+    return { body: { quota: DEFAULTS } };
   },
-  {
-    method: "GET",
-    path: "/v2.0/quotas/:project/default",
-    handle: (call) => {
-      readableProject(call);
-      return { body: { quota: DEFAULTS } };
-    },
+  "GET /v2.0/quotas/:project/details": showUsage,
+  "PUT /v2.0/quotas/:project": updateQuota,
+  "DELETE /v2.0/quotas/:project": (call) => {
+    enforce(call.caller, "delete_quota");
+    const { store } = call;
+    const project = call.param("project");
+    if (!store.networkQuotas.projects().includes(project)) {
+      throw new HttpError(404, `Quota for tenant ${project} could not be found.`, { code: "TenantQuotaNotFound" });
+    }
+    store.networkQuotas.remove(project);
+    return { status: 204 };
   },
-  { method: "GET", path: "/v2.0/quotas/:project/details", handle: showUsage },
-  { method: "PUT", path: "/v2.0/quotas/:project", handle: updateQuota },
-  {
-    method: "DELETE",
-    path: "/v2.0/quotas/:project",
-    handle: (call) => {
-      enforce(call.caller, "delete_quota");
-      const { store } = call;
-      const project = call.param("project");
-      if (!store.networkQuotas.projects().includes(project)) {
-        throw new HttpError(404, `Quota for tenant ${project} could not be found.`, { code: "TenantQuotaNotFound" });
-      }
-      store.networkQuotas.remove(project);
-      return { status: 204 };
-    },
-  },
-];
+});
 
 /** Returns the project that the path names, if the caller may read its quotas. @throws {HttpError} 403 */
 function readableProject(call: NetworkCall): string {
@@ -154,7 +139,6 @@ function updateQuota(call: NetworkCall): RouteResponse {
   return { body: { quota: limitsOf(store, project) } };
 }
 
-/** @throws {HttpError} 400 */
 function limitArgument(name: string, value: unknown): number {
   const limit = typeof value === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(value) ? Number(value) : value;
   if (typeof limit !== "number" || !Number.isFinite(limit)) {

@@ -1,4 +1,4 @@
-import { HttpError } from "../http/http-error.js";
+import { badRequest } from "../http/http-error.js";
 import { pythonRepr } from "../python/repr.js";
 import { addressOf, addressText } from "../store/network-settings.js";
 import { invalidInput } from "./api/call.js";
@@ -46,17 +46,16 @@ export function protocolOf(value: unknown, ethertype: "IPv4" | "IPv6"): string |
   const text = String(value).toLowerCase();
   const number = numberOf(text);
   if (number === undefined) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       `Security group rule protocol ${pythonRepr(value)} not supported. Only protocol values ${pythonRepr(Object.keys(PROTOCOLS))} ` +
         "and integer representations [0 to 255] are supported.",
-      { code: "SecurityGroupRuleInvalidProtocol" },
+      "SecurityGroupRuleInvalidProtocol",
     );
   }
   // In a rule for IPv6 the legacy name `icmp` means ICMPv6.
   if (ethertype === "IPv4" && IPV6_ONLY.includes(number)) {
     const message = `Invalid ethertype ${ethertype} for protocol ${text}.`;
-    throw new HttpError(400, message, { code: "SecurityGroupEthertypeConflictWithProtocol" });
+    throw badRequest(message, "SecurityGroupEthertypeConflictWithProtocol");
   }
   return text;
 }
@@ -110,7 +109,7 @@ function checkIcmp(type: number | null, code: number | null): void {
 }
 
 function reject(type: string, message: string): never {
-  throw new HttpError(400, message, { code: type });
+  throw badRequest(message, type);
 }
 
 /** Returns an address with its prefix length, including host bits; null for any source. @throws {HttpError} 400 */
@@ -130,7 +129,7 @@ export function remotePrefixOf(value: unknown, ethertype: "IPv4" | "IPv6"): stri
   }
   if ((ethertype === "IPv4") !== four) {
     const text = `Conflicting value ethertype ${ethertype} for CIDR ${address}/${prefix}`;
-    throw new HttpError(400, text, { code: "SecurityGroupRuleParameterConflict" });
+    throw badRequest(text, "SecurityGroupRuleParameterConflict");
   }
   return `${four ? address : shortIpV6(address)}/${prefix}`;
 }

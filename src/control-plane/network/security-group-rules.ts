@@ -1,5 +1,5 @@
 import type { Credentials } from "../credentials.js";
-import { HttpError } from "../http/http-error.js";
+import { badRequest, conflict, HttpError } from "../http/http-error.js";
 import { pythonRepr } from "../python/repr.js";
 import type { NewRule, SecurityGroupRule } from "../store/security-groups.js";
 import type { Store } from "../store/store.js";
@@ -94,7 +94,7 @@ export function addRule(context: RuleContext, requested: RequestedRule): Securit
     const same = store.securityGroups.rulesOf(group.uuid).find((one) => SAME.every((key) => one[key] === rule[key]));
     if (same) {
       const text = `Security group rule already exists. Rule id is ${same.uuid}.`;
-      throw new HttpError(409, text, { code: "SecurityGroupRuleExists" });
+      throw conflict(text, "SecurityGroupRuleExists");
     }
     assertWithinQuota(store, "security_group_rule", rule.projectId);
     store.securityGroups.update(group, {});
@@ -126,7 +126,7 @@ function checkedRule(requested: RequestedRule): NewRule {
   const remotePrefix = remotePrefixOf(requested.remotePrefix, ethertype);
   if (remotePrefix !== null && remoteGroup !== null) {
     const text = "Only remote_ip_prefix or remote_group_id may be provided.";
-    throw new HttpError(400, text, { code: "SecurityGroupMultipleRemoteEntites" });
+    throw badRequest(text, "SecurityGroupMultipleRemoteEntites");
   }
   return { groupUuid, projectId, direction, ethertype, protocol, ...ports, remotePrefix, remoteGroup, description };
 }
@@ -134,10 +134,9 @@ function checkedRule(requested: RequestedRule): NewRule {
 function ethertypeOf(text: string): "IPv4" | "IPv6" {
   const found = (["IPv4", "IPv6"] as const).find((one) => one.toLowerCase() === text.toLowerCase());
   if (!found) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       `Security group rule for ethertype '${text}' not supported. Allowed values are ['IPv4', 'IPv6'].`,
-      { code: "SecurityGroupRuleInvalidEtherType" },
+      "SecurityGroupRuleInvalidEtherType",
     );
   }
   return found;
@@ -149,9 +148,7 @@ function portOf(name: string, value: unknown): number | null {
   }
   const port = typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : value;
   if (typeof port !== "number" || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new HttpError(400, `Invalid value for port ${pythonRepr(value)} (${name})`, {
-      code: "SecurityGroupInvalidPortValue",
-    });
+    throw badRequest(`Invalid value for port ${pythonRepr(value)} (${name})`, "SecurityGroupInvalidPortValue");
   }
   return port;
 }

@@ -1,4 +1,5 @@
-import { HttpError } from "../http/http-error.js";
+import { defined } from "../../runtime/collections.js";
+import { conflict } from "../http/http-error.js";
 import { isoSeconds } from "../http/times.js";
 import { DEFAULT_GROUP, type SecurityGroup, type SecurityGroupRule } from "../store/security-groups.js";
 import type { Store } from "../store/store.js";
@@ -94,15 +95,13 @@ function createGroup(call: NetworkCall, input: Input): SecurityGroup {
 }
 
 function updateGroup({ store }: NetworkCall, group: SecurityGroup, input: Input): SecurityGroup {
-  const name = input.text("name");
-  const description = input.text("description");
-  const stateful = input.flag("stateful");
+  const changes = {
+    name: input.text("name"),
+    description: input.text("description"),
+    stateful: input.flag("stateful"),
+  };
   input.end();
-  return changeGroup(store, group, {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(stateful === undefined ? {} : { stateful }),
-  });
+  return changeGroup(store, group, defined(changes));
 }
 
 /** @throws {HttpError} 409 {@link SecurityGroupDefaultAlreadyExists} */
@@ -126,9 +125,7 @@ export function changeGroup(
 ): SecurityGroup {
   const { name = group.name } = changes;
   if (name !== group.name && [name, group.name].includes(DEFAULT_GROUP)) {
-    throw new HttpError(409, "Updating default security group not allowed.", {
-      code: "SecurityGroupCannotUpdateDefault",
-    });
+    throw conflict("Updating default security group not allowed.", "SecurityGroupCannotUpdateDefault");
   }
   securityGroups.update(group, changes);
   return securityGroups.get(group.uuid) ?? group;
@@ -138,7 +135,7 @@ export function changeGroup(
 export function removeGroup({ securityGroups }: Store, { uuid, name }: SecurityGroup, isAdmin: boolean): void {
   if (name === DEFAULT_GROUP && !isAdmin) {
     const text = "Insufficient rights for removing default security group.";
-    throw new HttpError(409, text, { code: "SecurityGroupCannotRemoveDefault" });
+    throw conflict(text, "SecurityGroupCannotRemoveDefault");
   }
   securityGroups.destroy(uuid);
 }

@@ -1,5 +1,6 @@
-import { HttpError, notFound } from "../http/http-error.js";
+import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { RouteResponse } from "../http/responses.js";
+import { routes } from "../http/router.js";
 import { FLAT_SUBNET, POOL } from "../store/network-settings.js";
 import { enforce, may, type NetworkCall, type NetworkRoute } from "./api/call.js";
 import { type Attributes, listPage, view } from "./api/listing.js";
@@ -46,24 +47,16 @@ const EXTENSIONS: Readonly<Record<string, readonly [name: string, description: s
   "stateful-security-group": ["Stateful security group", "Indicates if the security group is stateful or not"],
 };
 
-const EXTENSION_ROUTES: readonly NetworkRoute[] = [
-  {
-    method: "GET",
-    path: "/v2.0/extensions",
-    handle: () => ({ body: { extensions: Object.keys(EXTENSIONS).map(extension) } }),
+const EXTENSION_ROUTES = routes<NetworkRoute>({
+  "GET /v2.0/extensions": () => ({ body: { extensions: Object.keys(EXTENSIONS).map(extension) } }),
+  "GET /v2.0/extensions/:alias": (call) => {
+    const alias = call.param("alias");
+    if (!Object.hasOwn(EXTENSIONS, alias)) {
+      throw notFound(`Extension with alias ${alias} does not exist`);
+    }
+    return { body: { extension: extension(alias) } };
   },
-  {
-    method: "GET",
-    path: "/v2.0/extensions/:alias",
-    handle: (call) => {
-      const alias = call.param("alias");
-      if (!Object.hasOwn(EXTENSIONS, alias)) {
-        throw new HttpError(404, `Extension with alias ${alias} does not exist`);
-      }
-      return { body: { extension: extension(alias) } };
-    },
-  },
-];
+});
 
 /** Resource types that clients list and that do not exist here, with the reason for rejecting a POST. */
 const ABSENT = [
@@ -76,21 +69,20 @@ const ABSENT = [
   ["trunks", "its ports carry no VLANs"],
 ] as const;
 
-const ABSENT_ROUTES: readonly NetworkRoute[] = ABSENT.flatMap(([name, words]) => [
-  { method: "GET", path: `/v2.0/${name}`, handle: () => ({ body: { [name.replaceAll("-", "_")]: [] } }) },
-  {
-    method: "GET",
-    path: `/v2.0/${name}/:id`,
-    handle: () => {
-      throw notFound();
+const ABSENT_ROUTES: readonly NetworkRoute[] = ABSENT.flatMap(([name, words]) =>
+  routes<NetworkRoute>(
+    {
+      "GET /": () => ({ body: { [name.replaceAll("-", "_")]: [] } }),
+      "GET /:id": () => {
+        throw notFound();
+      },
+      "POST /": () => rejectChange(words),
     },
-  },
-  { method: "POST", path: `/v2.0/${name}`, handle: () => rejectChange(words) },
-]);
+    { prefix: `/v2.0/${name}` },
+  ),
+);
 
 const ZONES = [{ name: NETWORK_ZONE, resource: "network", state: "available" }];
-
-const AVAILABILITIES = "/v2.0/network-ip-availabilities";
 
 const TOTAL_IPS = POOL.last - POOL.first + 1;
 
@@ -119,40 +111,26 @@ export const INFO_ROUTES: readonly NetworkRoute[] = [
   ...EXTENSION_ROUTES,
   ...QUOTA_ROUTES,
   ...ABSENT_ROUTES,
-  {
-    method: "GET",
-    path: "/v2.0/agents",
-    handle: () => ({ body: { agents: [] } }),
-  },
-  { method: "GET", path: "/v2.0/availability_zones", handle: () => ({ body: { availability_zones: ZONES } }) },
-  { method: "GET", path: "/v2.0/auto-allocated-topology/:project", handle: showTopology },
-  {
-    method: "DELETE",
-    path: "/v2.0/auto-allocated-topology/:project",
-    handle: (call) => {
+  ...routes<NetworkRoute>({
+    "GET /v2.0/agents": () => ({ body: { agents: [] } }),
+    "GET /v2.0/availability_zones": () => ({ body: { availability_zones: ZONES } }),
+    "GET /v2.0/auto-allocated-topology/:project": showTopology,
+    "DELETE /v2.0/auto-allocated-topology/:project": (call) => {
       // The shared network is not deleted.
       enforce(call.caller, "delete_auto_allocated_topology", topologyProject(call));
       return { status: 204 };
     },
-  },
-  {
-    method: "GET",
-    path: AVAILABILITIES,
-    handle: async (call) => {
+    "GET /v2.0/network-ip-availabilities": async (call) => {
       const records = may(call.caller, "get_network_ip_availability") ? [FLAT_NETWORK] : [];
       return { body: await listPage(call, "network_ip_availabilities", AVAILABILITY, records) };
     },
-  },
-  {
-    method: "GET",
-    path: `${AVAILABILITIES}/:id`,
-    handle: (call) => {
+    "GET /v2.0/network-ip-availabilities/:id": (call) => {
       if (call.param("id").toLowerCase() !== FLAT_NETWORK.id || !may(call.caller, "get_network_ip_availability")) {
         throw notFound();
       }
       return { body: { network_ip_availability: view(call, AVAILABILITY, FLAT_NETWORK) } };
     },
-  },
+  }),
 ];
 
 /** Returns the project that the path names. Clients without a project send `None`. @throws {HttpError} 403 */
@@ -165,14 +143,13 @@ function topologyProject(call: NetworkCall): string {
   return project;
 }
 
-/** @throws {HttpError} 400, 403, 404 */
 function showTopology(call: NetworkCall): RouteResponse {
   const project = topologyProject(call);
   enforce(call.caller, "get_auto_allocated_topology", project);
   const fields = call.query.all("fields");
   const isDryRun = fields.includes("dry-run");
   if (fields.length > 0 && !isDryRun) {
-    throw new HttpError(400, "Bad auto_allocate request: Unrecognized field.", { code: "BadRequest" });
+    throw badRequest("Bad auto_allocate request: Unrecognized field.", "BadRequest");
   }
   // Neutron's policy finds no owner in the result of a dry run, so only administrators see it.
   if (isDryRun && !call.isAdmin) {

@@ -1,130 +1,94 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
-import type { Query } from "../../http/request.js";
+import { badRequest, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { pythonRepr } from "../../python/repr.js";
-import type { IronicNode } from "../node-store.js";
-import type { IronicRoute } from "./call.js";
+import type { IronicCall, IronicRoute } from "./call.js";
 import { detailArgument } from "./list-ports.js";
-import { type ApiParts, nodeOf } from "./node-routes.js";
+import { nodeOf } from "./node-routes.js";
 
-/** Creates the routes of VIFs and traits, and of port groups and volumes, whose lists are always empty. */
-export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
-  const { nodes, ports, conductor } = parts;
-  return [
-    ...traitRoutes(parts),
-    {
-      method: "GET",
-      path: "/nodes/:node/vifs",
+const TRAIT_ROUTES = routes<IronicRoute>(
+  {
+    "GET /nodes/:node/traits": (call) => ({ body: { traits: nodeOf(call).traits } }),
+    "PUT /nodes/:node/traits": async (call) => {
+      const traits = traitsOf(call.body);
+      await call.conductor.setTraits(nodeOf(call).uuid, () => [...new Set(traits)]);
+      return { status: 204 };
+    },
+    "PUT /nodes/:node/traits/:trait": async (call) => {
+      const { trait = "" } = call.params;
+      checkTrait(trait, "trait");
+      await call.conductor.setTraits(nodeOf(call).uuid, (before) => [...new Set([...before, trait])]);
+      return { status: 204, location: `${call.root}/v1/nodes/${call.params.node}/traits/${trait}` };
+    },
+    "DELETE /nodes/:node/traits": async (call) => {
+      await call.conductor.setTraits(nodeOf(call).uuid, () => []);
+      return { status: 204 };
+    },
+    "DELETE /nodes/:node/traits/:trait": async (call) => {
+      const { trait = "" } = call.params;
+      const { uuid } = nodeOf(call);
+      await call.conductor.setTraits(uuid, (before) => {
+        if (!before.includes(trait)) {
+          throw notFound(`Node ${uuid} doesn't have a trait '${trait}'`);
+        }
+        return before.filter((name) => name !== trait);
+      });
+      return { status: 204 };
+    },
+  },
+  { from: 37 },
+);
+
+/** Routes of VIFs and traits, and of port groups and volumes, whose lists are always empty. */
+export const ATTACHMENT_ROUTES: readonly IronicRoute[] = [
+  ...TRAIT_ROUTES,
+  ...routes<IronicRoute>({
+    "GET /nodes/:node/vifs": {
       from: 28,
       handle: (call) => ({
-        body: { vifs: ports.of(nodeOf(nodes, call).uuid).flatMap(({ vif }) => (vif === null ? [] : [{ id: vif }])) },
+        body: { vifs: call.ports.of(nodeOf(call).uuid).flatMap(({ vif }) => (vif === null ? [] : [{ id: vif }])) },
       }),
     },
-    {
-      method: "POST",
-      path: "/nodes/:node/vifs",
+    "POST /nodes/:node/vifs": {
       from: 28,
       handle: async (call) => {
-        await conductor.attachVif(nodeOf(nodes, call).uuid, vifOf(call.body));
+        await call.conductor.attachVif(nodeOf(call).uuid, vifOf(call.body));
         return { status: 204 };
       },
     },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/vifs/:vif",
+    "DELETE /nodes/:node/vifs/:vif": {
       from: 28,
       handle: async (call) => {
-        await conductor.detachVif(nodeOf(nodes, call).uuid, call.params.vif ?? "");
+        await call.conductor.detachVif(nodeOf(call).uuid, call.params.vif ?? "");
         return { status: 204 };
       },
     },
-    {
-      method: "PUT",
-      path: "/nodes/:node/management/inject_nmi",
+    "PUT /nodes/:node/management/inject_nmi": {
       from: 29,
       handle: async (call) => {
-        await conductor.injectNmi(nodeOf(nodes, call).uuid);
+        await call.conductor.injectNmi(nodeOf(call).uuid);
         return { status: 204 };
       },
     },
-    {
-      method: "GET",
-      path: "/portgroups",
+    "GET /portgroups": {
       from: 23,
       handle: (call) => {
         detailArgument(call);
-        return none(parts, call.query, "portgroups");
+        return none(call, "portgroups");
       },
     },
-    { method: "GET", path: "/portgroups/detail", from: 23, handle: ({ query }) => none(parts, query, "portgroups") },
-    { method: "GET", path: "/volume/targets", from: 32, handle: ({ query }) => none(parts, query, "targets") },
-    { method: "GET", path: "/volume/connectors", from: 32, handle: ({ query }) => none(parts, query, "connectors") },
-  ];
-}
-
-function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
-  return [
-    {
-      method: "GET",
-      path: "/nodes/:node/traits",
-      from: 37,
-      handle: (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/traits",
-      from: 37,
-      handle: async (call) => {
-        const traits = traitsOf(call.body);
-        await conductor.setTraits(nodeOf(nodes, call).uuid, () => [...new Set(traits)]);
-        return { status: 204 };
-      },
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/traits/:trait",
-      from: 37,
-      handle: async (call) => {
-        const { trait = "" } = call.params;
-        checkTrait(trait, "trait");
-        await conductor.setTraits(nodeOf(nodes, call).uuid, (before) => [...new Set([...before, trait])]);
-        return { status: 204, location: `${call.root}/v1/nodes/${call.params.node}/traits/${trait}` };
-      },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/traits",
-      from: 37,
-      handle: async (call) => {
-        await conductor.setTraits(nodeOf(nodes, call).uuid, () => []);
-        return { status: 204 };
-      },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/traits/:trait",
-      from: 37,
-      handle: async (call) => {
-        const { trait = "" } = call.params;
-        const { uuid } = nodeOf(nodes, call);
-        await conductor.setTraits(uuid, (before) => {
-          if (!before.includes(trait)) {
-            throw new HttpError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
-          }
-          return before.filter((name) => name !== trait);
-        });
-        return { status: 204 };
-      },
-    },
-  ];
-}
+    "GET /portgroups/detail": { from: 23, handle: (call) => none(call, "portgroups") },
+    "GET /volume/targets": { from: 32, handle: (call) => none(call, "targets") },
+    "GET /volume/connectors": { from: 32, handle: (call) => none(call, "connectors") },
+  }),
+];
 
 const STANDARD = new Set<string>(STANDARD_TRAITS);
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
 
 function traitsOf(body: unknown): readonly string[] {
-  const wrong = (text: string) => new HttpError(400, `Schema error for body: ${text}`);
+  const wrong = (text: string) => badRequest(`Schema error for body: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -144,8 +108,7 @@ function checkTrait(trait: unknown, what: string): string {
     return trait;
   }
   const found = pythonRepr(trait);
-  throw new HttpError(
-    400,
+  throw badRequest(
     `Schema error for ${what}: ${found} is not valid under any of the given schemas. Possible root cause: ${found} does not match '^CUSTOM_[A-Z0-9_]+$'`,
   );
 }
@@ -155,15 +118,14 @@ function vifOf(body: unknown): string {
   if (typeof id === "string" && id !== "") {
     return id;
   }
-  throw new HttpError(400, "Schema error for vif: 'id' is a required property");
+  throw badRequest("Schema error for vif: 'id' is a required property");
 }
 
-function findRequestedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {
-  const ident = query.get("node") ?? query.get("node_uuid");
-  return ident === undefined ? undefined : nodeOf(nodes, { params: { node: ident }, minor: 82 });
-}
-
-function none(parts: ApiParts, query: Query, name: string) {
-  findRequestedNode(parts, query);
+/** Returns an empty list, if the node that the query names exists. */
+function none(call: IronicCall, name: string) {
+  const node = call.query.get("node") ?? call.query.get("node_uuid");
+  if (node !== undefined) {
+    nodeOf({ nodes: call.nodes, params: { node }, minor: 82 });
+  }
   return { body: { [name]: [] } };
 }

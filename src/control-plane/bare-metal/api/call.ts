@@ -1,11 +1,26 @@
+import type { Faults } from "../../../faults/faults.js";
+import type { Random } from "../../../runtime/cryptography.js";
 import type { ServiceRequest } from "../../../runtime/http-server.js";
 import { HttpError } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { pythonRepr, pythonStr } from "../../python/repr.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
+import type { IronicConductor } from "../conductor.js";
+import type { NodeLocks, NodeStore } from "../node-store.js";
+import type { PortStore } from "../port-store.js";
+
+/** The services that handle requests. */
+export interface IronicServices {
+  readonly nodes: NodeStore;
+  readonly ports: PortStore;
+  readonly locks: NodeLocks;
+  readonly conductor: IronicConductor;
+  readonly random: Random;
+  readonly faults: Faults;
+}
 
 /** A request to Ironic's API. */
-export interface IronicCall {
+export interface IronicCall extends IronicServices {
   readonly request: ServiceRequest;
   /** Minor version of the response. */
   readonly minor: number;

@@ -1,7 +1,7 @@
-import type { Faults } from "../../../faults/faults.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { notAcceptable } from "../ironic-error.js";
-import { CONDUCTOR_HOST, newNode } from "../node-store.js";
+import { CONDUCTOR_HOST, NODE_FIELDS } from "../node-store.js";
 import { hardwarePoint } from "../provision-states.js";
 import {
   booleanArgument,
@@ -12,14 +12,14 @@ import {
   listArgument,
   onlyArguments,
 } from "./call.js";
-import { type ApiParts, nodeOf } from "./node-routes.js";
+import { nodeOf } from "./node-routes.js";
 
 const VALIDATED = "boot deploy management network power bios console inspect raid rescue storage".split(" ");
 
 const HARDWARE_TYPE = "fake-hardware";
 
 /** Interfaces of a hardware type in Ironic's order, with the first minor version that has each. */
-const INTERFACES: Readonly<Record<string, number>> = {
+const INTERFACES = {
   bios: 40,
   storage: 33,
   deploy: 30,
@@ -32,61 +32,46 @@ const INTERFACES: Readonly<Record<string, number>> = {
   raid: 30,
   vendor: 30,
   network: 30,
-};
+} as const;
 
-/** Creates the routes of drivers, and those of a node that its driver handles. */
-export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
-  return [
-    {
-      method: "GET",
-      path: "/nodes/:node/validate",
-      handle: async (call) => {
-        nodeOf(nodes, call);
-        const reason = await faults.hit(hardwarePoint("validate")).then(
-          () => undefined,
-          (error: Error) => error.message,
-        );
-        const valid = VALIDATED.map((name) => [name, { result: true }]);
-        const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
-        return { body: { ...Object.fromEntries(valid), ...deploy } };
-      },
-    },
-    { method: "GET", path: "/drivers", handle: listDrivers },
-    {
-      method: "GET",
-      path: "/drivers/:driver",
-      handle: (call) => {
-        onlyArguments(call.query, ["fields"]);
-        const fields = fieldsArgument(call);
-        const { driver = "" } = call.params;
-        if (driver !== HARDWARE_TYPE) {
-          throw new HttpError(404, `Could not find the following driver(s) or hardware type(s): ${driver}.`);
-        }
-        return { body: driverView(call, true, fields) };
-      },
-    },
-    {
-      method: "GET",
-      path: "/drivers/:driver/properties",
-      handle: ({ params: { driver = "" } }) => {
-        if (driver !== HARDWARE_TYPE) {
-          throw new HttpError(404, `The driver '${driver}' is unknown.`);
-        }
-        // The fake interfaces require nothing in a node's driver_info.
-        return { body: {} };
-      },
-    },
-  ];
-}
+/** Routes of drivers, and those of a node that its driver handles. */
+export const HARDWARE_ROUTES = routes<IronicRoute>({
+  "GET /nodes/:node/validate": async (call) => {
+    nodeOf(call);
+    const reason = await call.faults.hit(hardwarePoint("validate")).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    const valid = VALIDATED.map((name) => [name, { result: true }]);
+    const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
+    return { body: { ...Object.fromEntries(valid), ...deploy } };
+  },
+  "GET /drivers": listDrivers,
+  "GET /drivers/:driver": (call) => {
+    onlyArguments(call.query, ["fields"]);
+    const fields = fieldsArgument(call);
+    const { driver = "" } = call.params;
+    if (driver !== HARDWARE_TYPE) {
+      throw notFound(`Could not find the following driver(s) or hardware type(s): ${driver}.`);
+    }
+    return { body: driverView(call, true, fields) };
+  },
+  "GET /drivers/:driver/properties": ({ params: { driver = "" } }) => {
+    if (driver !== HARDWARE_TYPE) {
+      throw notFound(`The driver '${driver}' is unknown.`);
+    }
+    // The fake interfaces require nothing in a node's driver_info.
+    return { body: {} };
+  },
+});
 
-/** @throws {HttpError} 400, 406 */
 function listDrivers(call: IronicCall): IronicResponse {
   const { query, minor } = call;
   onlyArguments(query, ["type", "detail", "fields"]);
   const detail = query.get("detail") === undefined ? undefined : booleanArgument("detail", query.get("detail"));
   const fields = listArgument(query.get("fields"));
   if (fields && fields.length > 0 && detail) {
-    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw badRequest("Can not specify ?detail=True and fields in the same request.");
   }
   const type = query.get("type");
   if ((detail !== undefined || type !== undefined) && minor < 30) {
@@ -94,12 +79,11 @@ function listDrivers(call: IronicCall): IronicResponse {
   }
   fieldsArgument(call);
   if (type !== undefined && type !== "classic" && type !== "dynamic") {
-    throw new HttpError(400, '"type" filter must be one of "classic" or "dynamic", if specified.');
+    throw badRequest('"type" filter must be one of "classic" or "dynamic", if specified.');
   }
   return { body: { drivers: type === "classic" ? [] : [driverView(call, detail === true, fields)] } };
 }
 
-/** @throws {HttpError} 406 */
 function fieldsArgument({ query, minor }: IronicCall): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   if (fields && minor < 77) {
@@ -119,22 +103,23 @@ function driverView({ root, minor }: IronicCall, isDetailed: boolean, fields: re
   };
   const unknown = fields?.find((name) => !Object.hasOwn(view, name));
   if (unknown !== undefined) {
-    throw new HttpError(400, `Field(s) "${unknown}" are not valid`);
+    throw badRequest(`Field(s) "${unknown}" are not valid`);
   }
   const selected = Object.entries(view).filter(([name]) => !fields || fields.includes(name) || name === "links");
   return Object.fromEntries(selected);
 }
 
 function interfacesView(minor: number): Readonly<Record<string, unknown>> {
-  const defaults = Object.entries(newNode({ uuid: "" }, 0, ""));
-  const entries = Object.entries(INTERFACES)
-    .filter(([, from]) => minor >= from)
-    .flatMap(([name]) => {
-      const [, value] = defaults.find(([field]) => field === `${name}_interface`) ?? [];
-      return [
-        [`default_${name}_interface`, value],
-        [`enabled_${name}_interfaces`, [value]],
-      ];
-    });
-  return Object.fromEntries(entries);
+  const names = Object.keys(INTERFACES) as (keyof typeof INTERFACES)[];
+  return Object.fromEntries(
+    names
+      .filter((name) => minor >= INTERFACES[name])
+      .flatMap((name) => {
+        const { initial } = NODE_FIELDS[`${name}_interface`];
+        return [
+          [`default_${name}_interface`, initial],
+          [`enabled_${name}_interfaces`, [initial]],
+        ];
+      }),
+  );
 }

@@ -12,12 +12,12 @@ import { atOnce, readJson } from "../../http/request.js";
 import { authenticate, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
 import { pythonJson } from "../../python/repr.js";
-import { attachmentRoutes } from "./attachment-routes.js";
-import { type IronicCall, type IronicResponse, type IronicRoute, links } from "./call.js";
-import { hardwareRoutes } from "./hardware-routes.js";
-import { type ApiParts, nodeRoutes } from "./node-routes.js";
-import { portRoutes } from "./port-routes.js";
-import { stateRoutes } from "./state-routes.js";
+import { ATTACHMENT_ROUTES } from "./attachment-routes.js";
+import { type IronicCall, type IronicResponse, type IronicRoute, type IronicServices, links } from "./call.js";
+import { HARDWARE_ROUTES } from "./hardware-routes.js";
+import { NODE_ROUTES } from "./node-routes.js";
+import { PORT_ROUTES } from "./port-routes.js";
+import { STATE_ROUTES } from "./state-routes.js";
 
 /** 1.82 is Ironic 21.4, the first version with shards. */
 const MAX_MINOR = 82;
@@ -60,24 +60,19 @@ const GATEWAY_GAVE_UP: ServiceResponse = {
   body: "<html><body><h1>504 Gateway Time-out</h1></body></html>\n",
 };
 
-export interface IronicApiOptions extends ApiParts {
+export interface IronicApiOptions extends IronicServices {
   readonly validate: ValidateToken;
-  readonly faults: Faults;
   readonly timers: Timers;
   readonly logger: Logger;
 }
 
 /** Creates Ironic's API v1; mount it at `/baremetal`. */
 export function createIronicApi(options: IronicApiOptions): ServiceHandler {
+  const { nodes, ports, locks, conductor, random, faults } = options;
+  const services: IronicServices = { nodes, ports, locks, conductor, random, faults };
   const handler = serve<IronicRoute, Caller>({
-    routes: [
-      ...nodeRoutes(options),
-      ...stateRoutes(options),
-      ...attachmentRoutes(options),
-      ...portRoutes(options),
-      ...hardwareRoutes(options, options.faults),
-    ],
-    random: options.random,
+    routes: [...NODE_ROUTES, ...STATE_ROUTES, ...ATTACHMENT_ROUTES, ...PORT_ROUTES, ...HARDWARE_ROUTES],
+    random,
     headers: (requestId) => ({ "openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
     unrouted: (match) =>
@@ -90,7 +85,10 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
       }
     },
     handle: (route, routed, { minor, root }) =>
-      atOnce(route.handle({ ...routed, minor, root, body: readBody(routed.request.body) }), toServiceResponse),
+      atOnce(
+        route.handle({ ...services, ...routed, minor, root, body: readBody(routed.request.body) }),
+        toServiceResponse,
+      ),
     render: renderError,
     toHttpError: (error, { request: { method, path } }) => {
       options.logger.error("a request failed unexpectedly", { err: error, method, path });

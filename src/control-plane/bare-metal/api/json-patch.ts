@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 
@@ -14,7 +14,7 @@ const OPERATIONS = ["add", "replace", "remove"];
 
 /** Reads a request's body as operations. @throws {HttpError} 400 */
 export function readPatch(body: unknown): readonly PatchOperation[] {
-  const wrong = (text: string) => new HttpError(400, `Schema error for patch: ${text}`);
+  const wrong = (text: string) => badRequest(`Schema error for patch: ${text}`);
   if (!Array.isArray(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'array'`);
   }
@@ -54,7 +54,7 @@ export function applyPatch(
   for (const operation of patch) {
     const reason = apply(result, operation);
     if (reason !== undefined) {
-      throw new HttpError(400, `Couldn't apply patch '${pythonRepr(operation)}'. Reason: ${reason}`);
+      throw badRequest(`Couldn't apply patch '${pythonRepr(operation)}'. Reason: ${reason}`);
     }
   }
   return result;

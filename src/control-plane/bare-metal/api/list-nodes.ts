@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Query } from "../../http/request.js";
 import { nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode, NodeStore } from "../node-store.js";
@@ -12,7 +12,7 @@ import {
   onlyArguments,
   uuidArgument,
 } from "./call.js";
-import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
+import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView } from "./node-view.js";
 
 /** `[api] max_limit` */
 const MAX_LIMIT = 1000;
@@ -27,9 +27,16 @@ interface Filter {
 }
 
 function equals(field: keyof IronicNode, from: number): Filter {
+  return { from, keep: (value) => (node) => node[field] === value };
+}
+
+function isTrue(name: string, read: (node: IronicNode) => boolean, from = 1): Filter {
   return {
     from,
-    keep: (value) => (node) => node[field] === value,
+    keep: (value) => {
+      const expected = booleanArgument(name, value);
+      return (node) => read(node) === expected;
+    },
   };
 }
 
@@ -40,29 +47,14 @@ const FILTERS: Readonly<Record<string, Filter>> = {
       return (node) => node.instance_uuid === uuid;
     },
   },
-  associated: {
-    keep: (value) => {
-      const expected = booleanArgument("associated", value);
-      return (node) => (node.instance_uuid !== null) === expected;
-    },
-  },
-  maintenance: {
-    keep: (value) => {
-      const expected = booleanArgument("maintenance", value);
-      return (node) => node.maintenance === expected;
-    },
-  },
-  retired: {
-    keep: (value) => {
-      const expected = booleanArgument("retired", value);
-      return (node) => node.retired === expected;
-    },
-  },
+  associated: isTrue("associated", (node) => node.instance_uuid !== null),
+  maintenance: isTrue("maintenance", (node) => node.maintenance),
+  retired: isTrue("retired", (node) => node.retired),
   provision_state: {
     from: 9,
     keep: (value) => {
       if (!PROVISION_STATES.has(value)) {
-        throw new HttpError(400, `Provision state "${value}" is not valid`);
+        throw badRequest(`Provision state "${value}" is not valid`);
       }
       return (node) => node.provision_state === value;
     },
@@ -80,13 +72,7 @@ const FILTERS: Readonly<Record<string, Filter>> = {
       return (node) => node.shard !== null && requestedShards.has(node.shard.toLowerCase());
     },
   },
-  sharded: {
-    from: 82,
-    keep: (value) => {
-      const expected = booleanArgument("sharded", value);
-      return (node) => (node.shard !== null) === expected;
-    },
-  },
+  sharded: isTrue("sharded", (node) => node.shard !== null, 82),
 };
 
 const PAGING = ["marker", "limit", "sort_key", "sort_dir"];
@@ -98,8 +84,8 @@ const NOT_SORTABLE = new Set(
 );
 
 /** Handles GET /nodes and /nodes/detail. @param isDetailed `/nodes/detail` */
-export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall, isDetailed: boolean): IronicResponse {
-  const { query, minor } = call;
+export function listNodes(call: IronicCall, isDetailed: boolean): IronicResponse {
+  const { nodes, query, minor } = call;
   onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
   const fields = isDetailed ? undefined : fieldsOf(query, minor);
   const filters = filtersOf(query, minor);
@@ -109,10 +95,15 @@ export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall,
   const last = page.at(-1);
   // An instance has at most one node, so there is no next page.
   const more = last !== undefined && page.length === limit && query.get("instance_uuid") === undefined;
+  const repeated = ["associated", "maintenance", "retired"].filter((name) => {
+    const value = query.get(name);
+    return value !== undefined && booleanArgument(name, value);
+  });
+  const path = isDetailed ? "nodes/detail" : "nodes";
   return {
     body: {
-      nodes: page.map(nodeView(view, fields)),
-      ...(more ? { next: nextLink(call, isDetailed ? "nodes/detail" : "nodes", fields, limit, last.uuid) } : {}),
+      nodes: page.map(nodeView(call, fields)),
+      ...(more ? { next: nextLink(call, path, { repeated, fields, limit, marker: last.uuid }) } : {}),
     },
   };
 }
@@ -128,7 +119,7 @@ function fieldsOf(query: Query, minor: number): readonly string[] | undefined {
     throw notAcceptable(43);
   }
   if (detail && fields) {
-    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw badRequest("Can not specify ?detail=True and fields in the same request.");
   }
   if (detail) {
     return undefined;
@@ -156,7 +147,7 @@ export function limitArgument(text: string | undefined): number {
   }
   const limit = integerArgument("limit", text);
   if (limit <= 0) {
-    throw new HttpError(400, "Limit must be positive");
+    throw badRequest("Limit must be positive");
   }
   return Math.min(limit, MAX_LIMIT);
 }
@@ -168,10 +159,10 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
   }
   const direction = sortDirection(query);
   if (NOT_SORTABLE.has(key)) {
-    throw new HttpError(400, `The sort_key value ${key} is an invalid field for sorting`);
+    throw badRequest(`The sort_key value ${key} is an invalid field for sorting`);
   }
   if (key !== "id" && (firstMinorOf(key) === undefined || key === "conductor" || key === "allocation_uuid")) {
-    throw new HttpError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+    throw badRequest(`The sort_key value "${key}" is an invalid field for sorting`);
   }
   const all = [...nodes.all()];
   if (key !== "id") {
@@ -184,7 +175,7 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
 export function sortDirection(query: Query): "asc" | "desc" {
   const direction = query.get("sort_dir") ?? "asc";
   if (direction !== "asc" && direction !== "desc") {
-    throw new HttpError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
+    throw badRequest(`Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
   }
   return direction;
 }
@@ -197,7 +188,6 @@ function order(left: unknown, right: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** @throws {HttpError} 404 if the marker's node was deleted, and the client must restart the list */
 function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number {
   if (marker === undefined) {
     return 0;
@@ -225,27 +215,29 @@ function takePage(
   return page;
 }
 
-/** Creates the next page's link without other filters, as Ironic does; clients repeat theirs. */
-function nextLink(
+/**
+ * Creates the next page's link. As in Ironic it has no other filters than the flags in `repeated`; clients repeat
+ * theirs.
+ */
+export function nextLink(
   { query, root }: IronicCall,
   path: string,
-  fields: readonly string[] | undefined,
-  limit: number,
-  marker: string,
+  page: {
+    readonly repeated?: readonly string[];
+    readonly fields: readonly string[] | undefined;
+    readonly limit: number;
+    readonly marker: string | undefined;
+  },
 ): string {
-  const repeatedFilters = ["associated", "maintenance", "retired"].filter((name) => {
-    const value = query.get(name);
-    return value !== undefined && booleanArgument(name, value);
-  });
   const detail = query.get("detail");
   const parts = [
     `sort_key=${query.get("sort_key") ?? "id"}`,
     `sort_dir=${query.get("sort_dir") ?? "asc"}`,
-    ...repeatedFilters.map((name) => `${name}=True`),
+    ...(page.repeated ?? []).map((name) => `${name}=True`),
     ...(detail === undefined ? [] : [`detail=${booleanArgument("detail", detail) ? "True" : "False"}`]),
-    ...(fields ? [`fields=${fields.join(",")}`] : []),
-    `limit=${limit}`,
-    `marker=${marker}`,
+    ...(page.fields ? [`fields=${page.fields.join(",")}`] : []),
+    `limit=${page.limit}`,
+    `marker=${page.marker}`,
   ];
   return `${root}/v1/${path}?${parts.join("&")}`;
 }

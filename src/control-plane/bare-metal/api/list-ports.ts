@@ -1,4 +1,4 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, forbidden, notFound } from "../../http/http-error.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { notAcceptable } from "../ironic-error.js";
 import type { IronicPort } from "../port-store.js";
@@ -12,8 +12,8 @@ import {
   onlyArguments,
   uuidArgument,
 } from "./call.js";
-import { limitArgument, sortDirection } from "./list-nodes.js";
-import { type ApiParts, isLogicalName, nodeOf } from "./node-routes.js";
+import { limitArgument, nextLink, sortDirection } from "./list-nodes.js";
+import { isLogicalName, nodeOf } from "./node-routes.js";
 
 /** The first minor version of each attribute. */
 const FIELDS: Readonly<Record<string, number>> = {
@@ -62,8 +62,8 @@ const SORT_COLUMNS: Readonly<
 };
 
 /** @param isDetailed `/detail` @throws {HttpError} 400, 403, 404, 406 */
-export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean): IronicResponse {
-  const { query, minor, root } = call;
+export function listPorts(call: IronicCall, isDetailed: boolean): IronicResponse {
+  const { query, minor } = call;
   onlyArguments(query, [...FILTERS, ...PAGING, ...(isDetailed ? [] : ["fields", "detail"])]);
   const filters = readFilters(call);
   const marker = query.get("marker") === undefined ? undefined : uuidArgument("marker", query.get("marker"));
@@ -74,19 +74,11 @@ export function listPorts(parts: ApiParts, call: IronicCall, isDetailed: boolean
   const fields = isDetailed || detail === true ? undefined : (requestedFields ?? DEFAULT_PORT_FIELDS);
   const limit = limitArgument(query.get("limit"));
   const direction = sortDirection(query);
-  const found = sorted(parts, filtered(parts, call, filters), sortKey, direction);
+  const found = sorted(call, filtered(call, filters), sortKey, direction);
   // The address is unique, so the marker is ignored, as in Ironic.
-  const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(parts, found, marker);
+  const from = marker === undefined || filters.isByAddress ? 0 : afterMarker(call, found, marker);
   const page = found.slice(from, from + limit);
-  const parameters = [
-    `sort_key=${sortKey}`,
-    `sort_dir=${direction}`,
-    ...(detail === undefined ? [] : [`detail=${detail ? "True" : "False"}`]),
-    ...(fields ? [`fields=${fields.join(",")}`] : []),
-    `limit=${limit}`,
-    `marker=${page.at(-1)?.uuid}`,
-  ];
-  const next = `${root}/v1/${isDetailed ? "ports/detail" : "ports"}?${parameters.join("&")}`;
+  const next = nextLink(call, isDetailed ? "ports/detail" : "ports", { fields, limit, marker: page.at(-1)?.uuid });
   return {
     body: { ports: page.map((port) => portView(call, port, fields)), ...(page.length === limit ? { next } : {}) },
   };
@@ -100,7 +92,6 @@ interface PortFilters {
   readonly isByAddress: boolean;
 }
 
-/** @throws {HttpError} 400, 403, 406 */
 function readFilters({ query, params, minor }: IronicCall): PortFilters {
   const named = query.get("node");
   const uuid = query.get("node_uuid");
@@ -110,7 +101,7 @@ function readFilters({ query, params, minor }: IronicCall): PortFilters {
     ["portgroup", portgroup],
   ] as const) {
     if (value !== undefined && !isUuidLike(value) && !isLogicalName(value)) {
-      throw new HttpError(400, `Expected UUID or name for ${name}: ${value}`);
+      throw badRequest(`Expected UUID or name for ${name}: ${value}`);
     }
   }
   const nodeUuid = uuid === undefined ? undefined : uuidArgument("node_uuid", uuid);
@@ -135,15 +126,14 @@ function readFilters({ query, params, minor }: IronicCall): PortFilters {
 
 /** Applies one filter by precedence, as Ironic does: node or port group, then address, then shards. */
 function filtered(
-  { nodes, ports }: ApiParts,
-  { minor }: IronicCall,
+  { nodes, ports, minor }: IronicCall,
   { node, address, portgroup, shards, isByAddress }: PortFilters,
 ): IronicPort[] {
   if (portgroup !== undefined) {
-    throw new HttpError(404, `Portgroup ${portgroup} could not be found.`);
+    throw notFound(`Portgroup ${portgroup} could not be found.`);
   }
   if (node !== undefined) {
-    return ports.of(nodeOf(nodes, { params: { node }, minor }).uuid);
+    return ports.of(nodeOf({ nodes, params: { node }, minor }).uuid);
   }
   if (isByAddress && address !== undefined) {
     return [ports.withAddress(address) ?? []].flat();
@@ -154,14 +144,13 @@ function filtered(
     : all.filter(({ node_uuid: uuid }) => shards.includes(nodes.find(uuid)?.shard?.toLowerCase() ?? ""));
 }
 
-/** @throws {HttpError} 400 */
-function sorted({ nodes }: ApiParts, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
+function sorted({ nodes }: IronicCall, ports: IronicPort[], key: string, direction: "asc" | "desc"): IronicPort[] {
   if (NOT_SORTABLE.includes(key)) {
-    throw new HttpError(400, `The sort_key value ${key} is an invalid field for sorting`);
+    throw badRequest(`The sort_key value ${key} is an invalid field for sorting`);
   }
   const read = Object.hasOwn(SORT_COLUMNS, key) ? SORT_COLUMNS[key] : undefined;
   if (read === undefined) {
-    throw new HttpError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+    throw badRequest(`The sort_key value "${key}" is an invalid field for sorting`);
   }
   if (read !== null) {
     // The sort is stable: ports with equal values stay in order of creation.
@@ -180,7 +169,7 @@ function compare(one: string | number | boolean | null, other: string | number |
 }
 
 /** @throws {HttpError} 404 */
-function afterMarker({ ports }: ApiParts, found: readonly IronicPort[], marker: string): number {
+function afterMarker({ ports }: IronicCall, found: readonly IronicPort[], marker: string): number {
   const { uuid } = ports.get(marker);
   return found.findIndex((port) => port.uuid === uuid) + 1;
 }
@@ -193,17 +182,17 @@ export function detailArgument({ query, minor }: IronicCall, fields?: readonly s
   }
   const detail = booleanArgument("detail", text);
   if (minor < 43) {
-    throw new HttpError(400, `Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
+    throw badRequest(`Invalid query parameter ?detail=${detail ? "True" : "False"} received.`);
   }
   if (detail && fields) {
-    throw new HttpError(400, "Can not specify ?detail=True and fields in the same request.");
+    throw badRequest("Can not specify ?detail=True and fields in the same request.");
   }
   return detail;
 }
 
 /** @throws {HttpError} 403 */
 export function notPermitted(): never {
-  throw new HttpError(403, "Operation not permitted.");
+  throw forbidden("Operation not permitted.");
 }
 
 /** Returns the requested attributes; undefined for all. @throws {HttpError} 406 */
@@ -231,7 +220,7 @@ export function portView(
 ): Readonly<Record<string, unknown>> {
   const unknown = fields?.filter((name) => !Object.hasOwn(FIELDS, name) && name !== "links") ?? [];
   if (unknown.length > 0) {
-    throw new HttpError(400, `Field(s) "${unknown.join(", ")}" are not valid`);
+    throw badRequest(`Field(s) "${unknown.join(", ")}" are not valid`);
   }
   const { vif, ...attributes } = port;
   const values: Readonly<Record<string, unknown>> = {

@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, type HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 import { notAcceptable } from "../ironic-error.js";
@@ -43,7 +43,7 @@ export const patchableFields = (): readonly string[] => Object.keys(PATCHABLE).s
 
 /** Reads the body of POST /nodes. @throws {HttpError} 400, 406 */
 export function readNewNode(body: unknown, minor: number): NodeChanges & { readonly uuid?: string } {
-  const wrong = (text: string) => new HttpError(400, `Schema error for node: ${text}`);
+  const wrong = (text: string) => badRequest(`Schema error for node: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -69,7 +69,7 @@ export function readNewNode(body: unknown, minor: number): NodeChanges & { reado
 /** Returns the fields of a patched document that differ from the node. @throws {HttpError} 400 */
 export function changesOf(node: IronicNode, document: Readonly<Record<string, Json>>): NodeChanges {
   if (document.driver === undefined) {
-    throw new HttpError(400, "Schema error for patch: 'driver' is a required property");
+    throw badRequest("Schema error for patch: 'driver' is a required property");
   }
   const fields = Object.fromEntries(Object.keys(PATCHABLE).map((name) => [name, document[name] ?? null]));
   const values = Object.entries(valuesOf(fields, PATCHABLE, "patch"));
@@ -135,8 +135,7 @@ function text(value: unknown, what: string): string | null {
 }
 
 function typeError(value: unknown, types: readonly string[], what: string): HttpError {
-  return new HttpError(
-    400,
+  return badRequest(
     `Schema error for ${what}: ${pythonRepr(value)} is not of type ${types.map((type) => `'${type}'`).join(", ")}`,
   );
 }

@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { unexpectedProperties } from "../../http/schema-errors.js";
 import { pythonRepr } from "../../python/repr.js";
@@ -68,40 +68,29 @@ export interface PortBody extends PortChanges {
 export function readPortBody(body: unknown, what: "port" | "patch"): PortBody {
   checkSchema(body, what);
   const fields = body as Readonly<Record<string, Json>>;
-  const read: Record<string, unknown> = { address: macArgument("address", fields.address) };
-  read.node_uuid = uuidArgument("node_uuid", fields.node_uuid);
-  if (fields.is_smartnic !== undefined) {
-    read.is_smartnic =
-      fields.is_smartnic === null
-        ? what === "port"
-          ? false
-          : null
-        : booleanArgument("is_smartnic", fields.is_smartnic);
-  }
-  if (fields.local_link_connection !== undefined) {
-    read.local_link_connection = checkLocalLink((fields.local_link_connection ?? {}) as JsonObject);
-  }
-  if (fields.portgroup_uuid != null) {
-    read.portgroup_uuid = uuidArgument("portgroup_uuid", fields.portgroup_uuid);
-  }
-  if (fields.pxe_enabled !== undefined) {
-    read.pxe_enabled = fields.pxe_enabled === null ? null : booleanArgument("pxe_enabled", fields.pxe_enabled);
-  }
-  if (fields.uuid != null) {
-    read.uuid = uuidArgument("uuid", fields.uuid);
-  }
-  if (fields.extra !== undefined) {
-    read.extra = fields.extra ?? {};
-  }
-  if (fields.physical_network !== undefined) {
-    read.physical_network = fields.physical_network;
-  }
-  return read as unknown as PortBody;
+  const readers: Readonly<Record<string, (value: Json) => unknown>> = {
+    address: (value) => macArgument("address", value),
+    node_uuid: (value) => uuidArgument("node_uuid", value),
+    is_smartnic: (value) => (value === null && what === "port" ? false : nullableBoolean("is_smartnic", value)),
+    local_link_connection: (value) => checkLocalLink((value ?? {}) as JsonObject),
+    portgroup_uuid: (value) => (value === null ? undefined : uuidArgument("portgroup_uuid", value)),
+    pxe_enabled: (value) => nullableBoolean("pxe_enabled", value),
+    uuid: (value) => (value === null ? undefined : uuidArgument("uuid", value)),
+    extra: (value) => value ?? {},
+    physical_network: (value) => value,
+  };
+  const read = Object.entries(readers).flatMap(([name, reader]) => {
+    const value = fields[name];
+    const result = value === undefined ? undefined : reader(value);
+    return result === undefined ? [] : [[name, result]];
+  });
+  return Object.fromEntries(read) as PortBody;
 }
 
-/** @throws {HttpError} 400 */
+const nullableBoolean = (name: string, value: Json) => (value === null ? null : booleanArgument(name, value));
+
 function checkSchema(body: unknown, what: string): void {
-  const wrong = (text: string) => new HttpError(400, `Schema error for ${what}: ${text}`);
+  const wrong = (text: string) => badRequest(`Schema error for ${what}: ${text}`);
   if (!isObject(body)) {
     throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   }
@@ -132,14 +121,14 @@ function typeOf(value: unknown): string {
 function checkLocalLink(value: JsonObject): JsonObject {
   const errors = SCHEMAS.map((schema) => errorsOf(value, schema));
   if (errors.every(({ length }) => length > 0)) {
-    throw new HttpError(400, `Schema error for ${NAME}: ${describe(value, errors.flat())}`);
+    throw badRequest(`Schema error for ${NAME}: ${describe(value, errors.flat())}`);
   }
   const { switch_id: id } = value;
   if (typeof id !== "string") {
     return value;
   }
   if (!isMac(id) && !/^[0-9a-f]{16}$/i.test(id)) {
-    throw new HttpError(400, `Expected a MAC address or OpenFlow datapath ID but received ${id}.`);
+    throw badRequest(`Expected a MAC address or OpenFlow datapath ID but received ${id}.`);
   }
   return { ...value, switch_id: id.toLowerCase() };
 }

@@ -1,5 +1,6 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, conflict, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { isUuidLike } from "../../python/uuid.js";
 import { nodeNotFound, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
@@ -7,92 +8,73 @@ import type { IronicPort } from "../port-store.js";
 import { type IronicCall, type IronicResponse, type IronicRoute, onlyArguments, uuidArgument } from "./call.js";
 import { applyPatch, readPatch } from "./json-patch.js";
 import { checkPortVersion, fieldsArgument, listPorts, notPermitted, portView } from "./list-ports.js";
-import type { ApiParts } from "./node-routes.js";
 import { isSmartNicLink, PATCHABLE_PORT_FIELDS, type PortBody, readPortBody } from "./port-body.js";
 
-/** Creates the routes of all ports, and of a node's ports. */
-export function portRoutes(parts: ApiParts): readonly IronicRoute[] {
-  const { ports, conductor } = parts;
-  return [
-    { method: "GET", path: "/ports", handle: (call) => listPorts(parts, call, false) },
-    { method: "GET", path: "/ports/detail", handle: (call) => listPorts(parts, call, true) },
-    { method: "POST", path: "/ports", handle: (call) => createPort(parts, call) },
-    {
-      method: "DELETE",
-      path: "/ports",
-      handle: () => {
-        throw new HttpError(400, "Missing mandatory parameter: port_uuid");
-      },
+/** Routes of all ports, and of a node's ports. */
+export const PORT_ROUTES: readonly IronicRoute[] = [
+  ...routes<IronicRoute>({
+    "GET /ports": (call) => listPorts(call, false),
+    "GET /ports/detail": (call) => listPorts(call, true),
+    "POST /ports": createPort,
+    "DELETE /ports": () => {
+      throw badRequest("Missing mandatory parameter: port_uuid");
     },
-    {
-      method: "GET",
-      path: "/ports/:port",
-      handle: (call) => {
-        onlyArguments(call.query, ["fields"]);
-        const uuid = uuidArgument("port_uuid", call.params.port);
-        const port = ports.get(uuid);
-        return { body: portView(call, port, fieldsArgument(call)) };
-      },
+    "GET /ports/:port": (call) => {
+      onlyArguments(call.query, ["fields"]);
+      const uuid = uuidArgument("port_uuid", call.params.port);
+      const port = call.ports.get(uuid);
+      return { body: portView(call, port, fieldsArgument(call)) };
     },
-    { method: "PATCH", path: "/ports/:port", handle: (call) => updatePort(parts, call) },
-    {
-      method: "DELETE",
-      path: "/ports/:port",
-      handle: async (call) => {
-        await conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
-        return { status: 204 };
-      },
+    "PATCH /ports/:port": updatePort,
+    "DELETE /ports/:port": async (call) => {
+      await call.conductor.destroyPort(uuidArgument("port_uuid", call.params.port));
+      return { status: 204 };
     },
-    { method: "GET", path: "/nodes/:node/ports", handle: (call) => listPorts(parts, call, false) },
-    { method: "GET", path: "/nodes/:node/ports/detail", handle: (call) => listPorts(parts, call, true) },
+    "GET /nodes/:node/ports": (call) => listPorts(call, false),
+    "GET /nodes/:node/ports/detail": (call) => listPorts(call, true),
     // A single port has no path below its node, and POST there is rejected.
-    {
-      method: "POST",
-      path: "/nodes/:node/ports",
-      handle: (call) => {
-        readPortBody(call.body, "port");
-        return notPermitted();
-      },
+    "POST /nodes/:node/ports": (call) => {
+      readPortBody(call.body, "port");
+      return notPermitted();
     },
-    ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
-      method,
-      path: "/nodes/:node/ports/:port",
-      handle: notPermitted,
-    })),
-  ];
-}
+  }),
+  ...(["GET", "PATCH", "DELETE"] as const).map((method) => ({
+    method,
+    path: "/nodes/:node/ports/:port",
+    handle: notPermitted,
+  })),
+];
 
-async function createPort(parts: ApiParts, call: IronicCall): Promise<IronicResponse> {
-  const { conductor, random } = parts;
+async function createPort(call: IronicCall): Promise<IronicResponse> {
   const {
     portgroup_uuid: portgroup,
     node_uuid: nodeUuid,
-    uuid = random.uuid(),
+    uuid = call.random.uuid(),
     ...attributes
   } = readPortBody(call.body, "port");
-  const node = existingNode(parts, nodeUuid);
+  const node = existingNode(call, nodeUuid);
   checkPortVersion(Object.keys(call.body as object), call.minor);
   checkNetworkType(attributes, call.minor);
   assertNoPortgroup(portgroup);
   // Ironic does not check a null connection.
   const { local_link_connection: link } = call.body as { readonly local_link_connection?: Json };
   if (attributes.is_smartnic === true && link != null && !isSmartNicLink(attributes.local_link_connection ?? {})) {
-    throw new HttpError(400, "Smart NIC port must have port_id and hostname in local_link_connection");
+    throw badRequest("Smart NIC port must have port_id and hostname in local_link_connection");
   }
   assertNetworkNotEmpty(attributes.physical_network);
   assertPxeNotNull(attributes.pxe_enabled);
-  const port = await conductor.createPort(node.uuid, { ...attributes, uuid });
+  const port = await call.conductor.createPort(node.uuid, { ...attributes, uuid });
   return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port) };
 }
 
-async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResponse> {
-  const { nodes, ports, conductor } = parts;
+async function updatePort(call: IronicCall): Promise<IronicResponse> {
+  const { nodes, ports, conductor } = call;
   const uuid = uuidArgument("port_uuid", call.params.port);
   const patch = readPatch(call.body);
   for (const { path } of patch) {
     if (!PATCHABLE_PORT_FIELDS.includes(path.split("/")[1] ?? "")) {
       const fields = PATCHABLE_PORT_FIELDS.join(", ");
-      throw new HttpError(400, `Cannot patch ${path}. Only the following can be updated: ${fields}`);
+      throw badRequest(`Cannot patch ${path}. Only the following can be updated: ${fields}`);
     }
   }
   const changed = patch.filter(({ op, path }) => op === "remove" || path.split("/").length === 2);
@@ -111,14 +93,14 @@ async function updatePort(parts: ApiParts, call: IronicCall): Promise<IronicResp
   if (document.node_uuid !== undefined && document.node_uuid !== before.node_uuid) {
     const requestedNode = document.node_uuid;
     if (typeof requestedNode !== "string" || !isUuidLike(requestedNode)) {
-      throw new HttpError(400, `Expected a UUID or int but received ${requestedNode}.`);
+      throw badRequest(`Expected a UUID or int but received ${requestedNode}.`);
     }
-    existingNode(parts, requestedNode);
+    existingNode(call, requestedNode);
   }
   const after = readPortBody(document, "patch");
   const { provision_state: state, uuid: node } = nodes.get(after.node_uuid);
   if (state === "inspecting" && call.minor >= 39) {
-    throw new HttpError(409, `Cannot update port "${uuid}" on "${node}" while it is in state "${state}".`);
+    throw conflict(`Cannot update port "${uuid}" on "${node}" while it is in state "${state}".`);
   }
   if (patch.some(({ path }) => path.startsWith("/physical_network"))) {
     assertNetworkNotEmpty(after.physical_network);
@@ -146,11 +128,10 @@ function changesOf(before: IronicPort, { uuid: _uuid, portgroup_uuid: _none, ...
   return Object.fromEntries(entries);
 }
 
-/** @throws {HttpError} 400 */
-function existingNode({ nodes }: ApiParts, uuid: string): IronicNode {
+function existingNode({ nodes }: IronicCall, uuid: string): IronicNode {
   const node = nodes.find(uuid);
   if (!node) {
-    throw new HttpError(400, nodeNotFound(uuid).message);
+    throw badRequest(nodeNotFound(uuid).message);
   }
   return node;
 }
@@ -167,18 +148,16 @@ function checkNetworkType(
 /** Rejects port groups, since there are none. @throws {HttpError} 400 */
 function assertNoPortgroup(uuid: string | null | undefined): void {
   if (uuid != null) {
-    throw new HttpError(400, `Portgroup ${uuid} could not be found.`);
+    throw badRequest(`Portgroup ${uuid} could not be found.`);
   }
 }
 
-/** @throws {HttpError} 400 */
 function assertNetworkNotEmpty(name: string | null | undefined): void {
   if (name === "") {
-    throw new HttpError(400, "A non-empty value is required when setting physical_network");
+    throw badRequest("A non-empty value is required when setting physical_network");
   }
 }
 
-/** @throws {HttpError} 500, as in Ironic */
 function assertPxeNotNull(value: unknown): void {
   if (value === null) {
     throw new HttpError(500, "Field `pxe_enabled' cannot be None");

@@ -1,10 +1,11 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
 import type { IronicNode } from "../node-store.js";
 import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
 import { booleanArgument, type IronicCall, type IronicResponse, type IronicRoute, integerArgument } from "./call.js";
-import { type ApiParts, nodeOf } from "./node-routes.js";
+import { nodeOf } from "./node-routes.js";
 import { statesView } from "./node-view.js";
 
 /** The first minor version of each target. */
@@ -21,76 +22,45 @@ const VERB_MINORS: Readonly<Record<string, number>> = {
 
 const POWER_TARGETS = ["power on", "power off", "rebooting", "soft rebooting", "soft power off"];
 
-/** Creates the routes of provision state, power, maintenance and console. */
-export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
-  const { nodes, conductor } = parts;
-  const accepted = (call: IronicCall, suffix = "states"): IronicResponse => ({
-    status: 202,
-    location: `${call.root}/v1/nodes/${call.params.node}/${suffix}`,
-  });
-  return [
-    {
-      method: "GET",
-      path: "/nodes/:node/states",
-      handle: (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/states/provision",
-      handle: async (call) => {
-        await provision(parts, call);
-        return accepted(call);
-      },
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/states/power",
-      handle: async (call) => {
-        const node = nodeOf(nodes, call);
-        await conductor.setPower(node.uuid, powerTarget(call, node));
-        return accepted(call);
-      },
-    },
-    {
-      method: "GET",
-      path: "/nodes/:node/states/console",
-      handle: (call) => ({
-        body: { console_enabled: nodeOf(nodes, call).console_enabled, console_info: null },
-      }),
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/states/console",
-      handle: async (call) => {
-        const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
-        await conductor.update(nodeOf(nodes, call).uuid, { console_enabled: enabled });
-        return accepted(call, "states/console");
-      },
-    },
-    {
-      method: "PUT",
-      path: "/nodes/:node/maintenance",
-      handle: async (call) => {
-        const reason = textField(call, "reason") ?? null;
-        await conductor.update(nodeOf(nodes, call).uuid, { maintenance: true, maintenance_reason: reason });
-        return { status: 202 };
-      },
-    },
-    {
-      method: "DELETE",
-      path: "/nodes/:node/maintenance",
-      handle: async (call) => {
-        await conductor.update(nodeOf(nodes, call).uuid, { maintenance: false });
-        return { status: 202 };
-      },
-    },
-  ];
+/** Routes of provision state, power, maintenance and console. */
+export const STATE_ROUTES = routes<IronicRoute>({
+  "GET /nodes/:node/states": (call) => ({ body: statesView(nodeOf(call), call.minor) }),
+  "PUT /nodes/:node/states/provision": async (call) => {
+    await provision(call);
+    return accepted(call);
+  },
+  "PUT /nodes/:node/states/power": async (call) => {
+    const node = nodeOf(call);
+    await call.conductor.setPower(node.uuid, powerTarget(call, node));
+    return accepted(call);
+  },
+  "GET /nodes/:node/states/console": (call) => ({
+    body: { console_enabled: nodeOf(call).console_enabled, console_info: null },
+  }),
+  "PUT /nodes/:node/states/console": async (call) => {
+    const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
+    await call.conductor.update(nodeOf(call).uuid, { console_enabled: enabled });
+    return accepted(call, "states/console");
+  },
+  "PUT /nodes/:node/maintenance": async (call) => {
+    const reason = textField(call, "reason") ?? null;
+    await call.conductor.update(nodeOf(call).uuid, { maintenance: true, maintenance_reason: reason });
+    return { status: 202 };
+  },
+  "DELETE /nodes/:node/maintenance": async (call) => {
+    await call.conductor.update(nodeOf(call).uuid, { maintenance: false });
+    return { status: 202 };
+  },
+});
+
+function accepted({ root, params }: IronicCall, suffix = "states"): IronicResponse {
+  return { status: 202, location: `${root}/v1/nodes/${params.node}/${suffix}` };
 }
 
-async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall): Promise<void> {
-  const { minor } = call;
+async function provision(call: IronicCall): Promise<void> {
+  const { minor, locks, conductor } = call;
   const target = mandatoryText(call, "target");
-  const node = nodeOf(nodes, call);
+  const node = nodeOf(call);
   if (minor < (VERB_MINORS[target] ?? 1)) {
     throw notAcceptable();
   }
@@ -106,7 +76,7 @@ async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall
     throw invalidState(target, node.uuid, node.provision_state);
   }
   if (!CLIENT_EVENTS.has(event)) {
-    throw new HttpError(400, `The requested action "${target}" could not be understood.`);
+    throw badRequest(`The requested action "${target}" could not be understood.`);
   }
   const configdrive = isObject(call.body) ? call.body.configdrive : undefined;
   checkConfigDrive(target, configdrive, minor);
@@ -123,25 +93,22 @@ function checkConfigDrive(target: string, configdrive: unknown, minor: number): 
   const allowed = minor < 35 ? ["active"] : ["active", "rebuild"];
   if (!allowed.includes(target)) {
     const targets = allowed.join(", ");
-    throw new HttpError(400, `Adding a config drive is only supported when setting provision state to ${targets}`);
+    throw badRequest(`Adding a config drive is only supported when setting provision state to ${targets}`);
   }
   if (typeof configdrive !== "string" && !isObject(configdrive)) {
-    throw new HttpError(400, "Invalid configdrive format: expected text or an object");
+    throw badRequest("Invalid configdrive format: expected text or an object");
   }
   if (isObject(configdrive) && minor < 56) {
-    throw new HttpError(
-      400,
-      "Providing a JSON object for configdrive is only supported starting with API version 1.56",
-    );
+    throw badRequest("Providing a JSON object for configdrive is only supported starting with API version 1.56");
   }
 }
 
 function checkRescuePassword(target: string, password: string | undefined): void {
   if (target === "rescue" && (password ?? "").trim() === "") {
-    throw new HttpError(400, 'A non-empty "rescue_password" is required when setting target provision state to rescue');
+    throw badRequest('A non-empty "rescue_password" is required when setting target provision state to rescue');
   }
   if (target !== "rescue" && password !== undefined) {
-    throw new HttpError(400, '"rescue_password" is only valid when setting target provision state to rescue');
+    throw badRequest('"rescue_password" is only valid when setting target provision state to rescue');
   }
 }
 
@@ -153,7 +120,7 @@ function powerTarget(call: IronicCall, node: IronicNode): string {
     throw notAcceptable();
   }
   if (timeout !== undefined && timeout < 1) {
-    throw new HttpError(400, "timeout has to be positive integer");
+    throw badRequest("timeout has to be positive integer");
   }
   const ident = call.params.node ?? "";
   if (!POWER_TARGETS.includes(target)) {
@@ -168,7 +135,7 @@ function powerTarget(call: IronicCall, node: IronicNode): string {
 function mandatory({ body }: IronicCall, name: string): unknown {
   const value = isObject(body) ? body[name] : undefined;
   if (value === undefined) {
-    throw new HttpError(400, `Missing mandatory parameter: ${name}`);
+    throw badRequest(`Missing mandatory parameter: ${name}`);
   }
   return value;
 }
@@ -176,7 +143,7 @@ function mandatory({ body }: IronicCall, name: string): unknown {
 function mandatoryText(call: IronicCall, name: string): string {
   const value = mandatory(call, name);
   if (typeof value !== "string") {
-    throw new HttpError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+    throw badRequest(`Expected string for ${name}: ${JSON.stringify(value)}`);
   }
   return value;
 }
@@ -187,7 +154,7 @@ function textField({ body }: IronicCall, name: string): string | undefined {
     return undefined;
   }
   if (typeof value !== "string") {
-    throw new HttpError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+    throw badRequest(`Expected string for ${name}: ${JSON.stringify(value)}`);
   }
   return value;
 }

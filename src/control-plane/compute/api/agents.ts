@@ -18,8 +18,7 @@ export const notSupported = (): HttpError => new HttpError(501, "The requested f
  * @throws {HttpError} 404, 409, 501
  */
 export async function askAgent<M extends AgentCall>(
-  { bus }: Pick<ComputeDeps, "bus">,
-  { requestId }: Pick<Call, "requestId">,
+  { deps: { bus }, requestId }: Call,
   host: string,
   method: M,
   params: ParamsOf<AgentMethods, M>,

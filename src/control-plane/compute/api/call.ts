@@ -6,6 +6,7 @@ import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { type Query, type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import type { RouteResponse } from "../../http/responses.js";
 import type { SchemaVersions } from "../../http/schemas.js";
+import type { Store } from "../../store/store.js";
 import type { ComputeDeps } from "./deps.js";
 import { validate } from "./validate.js";
 
@@ -65,6 +66,7 @@ export class Links {
 
 /** One request to the Compute API, after authentication and negotiation. */
 export class Call extends ServiceCall {
+  readonly deps: ComputeDeps;
   /** Minor of the microversion to respond with. */
   readonly version: number;
   readonly credentials: Credentials;
@@ -72,12 +74,17 @@ export class Call extends ServiceCall {
   /** Whether the request came through `/v2`, where body properties that the schema does not define are ignored. */
   readonly legacy: boolean;
 
-  constructor(routed: RoutedRequest, caller: Pick<Call, "version" | "credentials" | "legacy">) {
+  constructor(routed: RoutedRequest, caller: Pick<Call, "deps" | "version" | "credentials" | "legacy">) {
     super(routed);
+    this.deps = caller.deps;
     this.version = caller.version;
     this.credentials = caller.credentials;
     this.legacy = caller.legacy;
     this.links = new Links(routed.request, caller.legacy ? "v2" : "v2.1", caller.credentials.projectId);
+  }
+
+  get store(): Store {
+    return this.deps.store;
   }
 
   get isAdmin(): boolean {
@@ -119,7 +126,7 @@ export interface ComputeRoute {
   /** First and last minor microversion with this route. The others respond with 404. */
   readonly from?: number;
   readonly until?: number;
-  readonly handle: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
+  readonly handle: (call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
 
 function compareParameters([a, x]: Parameter, [b, y]: Parameter): number {

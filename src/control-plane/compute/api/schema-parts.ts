@@ -60,6 +60,8 @@ export const POSITIVE_INTEGER = { type: ["integer", "string"], pattern: "^0*[1-9
 
 export const NON_NEGATIVE_INTEGER = { type: ["integer", "string"], pattern: "^[0-9]*$", minimum: 0, minLength: 1 };
 
+export const IP_ADDRESS = { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] };
+
 export const UUID_TEXT = { type: "string", format: "uuid" };
 
 export const HOSTNAME = { type: "string", minLength: 1, maxLength: 255, pattern: "^[a-zA-Z0-9-._]*$" };
@@ -107,6 +109,29 @@ export function SINGLE(schema: AnySchemaObject = { type: "string" }): AnySchemaO
     items: schema,
     maxItems: 1,
   };
+}
+
+/** Returns the schema of an object with these properties and no others. */
+export function object(properties: AnySchemaObject, required: readonly string[] = [], more: AnySchemaObject = {}) {
+  return { type: "object", properties, required, additionalProperties: false, ...more };
+}
+
+/** Returns the schema of a body with one member: `{"server": …}`. */
+export function bodyOf(member: string, schema: AnySchemaObject): AnySchemaObject {
+  return object({ [member]: schema }, [member]);
+}
+
+/** Returns the schema of a query string. @param isOpen whether it may have other parameters */
+export function querySchema(properties: AnySchemaObject, isOpen: boolean): AnySchemaObject {
+  return { type: "object", properties, additionalProperties: isOpen };
+}
+
+/** Returns the versions of a query's schema. Before 2.75 Nova ignores other parameters. */
+export function strictSince75(properties: AnySchemaObject) {
+  return [
+    [1, querySchema(properties, true)],
+    [75, querySchema(properties, false)],
+  ] as const;
 }
 
 export const INTEGER_TEXT = { type: "string", pattern: "^[0-9]*$", minLength: 1 };

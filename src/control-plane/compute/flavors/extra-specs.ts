@@ -1,7 +1,8 @@
 import { badRequest, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf } from "../api/schema-parts.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
 import { findFlavor } from "./flavor-access.js";
 
@@ -18,69 +19,46 @@ function specs(more: Schema = {}): Schema {
   };
 }
 
-const CREATE = schemas<{ readonly extra_specs: Specs }>([
-  1,
-  { type: "object", properties: { extra_specs: specs() }, required: ["extra_specs"], additionalProperties: false },
-]);
+const CREATE = schemas<{ readonly extra_specs: Specs }>([1, bodyOf("extra_specs", specs())]);
 const UPDATE = schemas<Specs>([1, specs({ minProperties: 1, maxProperties: 1 })]);
 
 const policy = (what: string): string => `os_compute_api:os-flavor-extra-specs:${what}`;
 
-export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-extra_specs",
-    handle: (deps, call) => {
-      requireReader(call, policy("index"));
-      return { body: { extra_specs: findFlavor(deps, call).extraSpecs } };
-    },
+export const EXTRA_SPEC_ROUTES = routes<ComputeRoute>({
+  "GET /flavors/:flavor/os-extra_specs": (call) => {
+    requireReader(call, policy("index"));
+    return { body: { extra_specs: findFlavor(call).extraSpecs } };
   },
-  {
-    method: "POST",
-    path: "/flavors/:flavor/os-extra_specs",
-    handle: (deps, call) => {
-      const body = call.body(CREATE);
-      requireAdmin(call, policy("create"));
-      const added = toStringSpecs(call, body.extra_specs);
-      add(deps, call, added);
-      return { body: { extra_specs: added } };
-    },
+  "POST /flavors/:flavor/os-extra_specs": (call) => {
+    const body = call.body(CREATE);
+    requireAdmin(call, policy("create"));
+    const added = toStringSpecs(call, body.extra_specs);
+    add(call, added);
+    return { body: { extra_specs: added } };
   },
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-extra_specs/:key",
-    handle: (deps, call) => {
-      requireReader(call, policy("show"));
-      return { body: { [call.param("key")]: specValue(deps, call) } };
-    },
+  "GET /flavors/:flavor/os-extra_specs/:key": (call) => {
+    requireReader(call, policy("show"));
+    return { body: { [call.param("key")]: specValue(call) } };
   },
-  {
-    method: "PUT",
-    path: "/flavors/:flavor/os-extra_specs/:key",
-    handle: (deps, call) => {
-      const body = call.body(UPDATE);
-      requireAdmin(call, policy("update"));
-      const added = toStringSpecs(call, body);
-      if (!Object.hasOwn(body, call.param("key"))) {
-        throw badRequest("Request body and URI mismatch");
-      }
-      add(deps, call, added);
-      return { body: added };
-    },
+  "PUT /flavors/:flavor/os-extra_specs/:key": (call) => {
+    const body = call.body(UPDATE);
+    requireAdmin(call, policy("update"));
+    const added = toStringSpecs(call, body);
+    if (!Object.hasOwn(body, call.param("key"))) {
+      throw badRequest("Request body and URI mismatch");
+    }
+    add(call, added);
+    return { body: added };
   },
-  {
-    method: "DELETE",
-    path: "/flavors/:flavor/os-extra_specs/:key",
-    handle: (deps, call) => {
-      requireAdmin(call, policy("delete"));
-      specValue(deps, call);
-      const { flavorid, extraSpecs } = findFlavor(deps, call);
-      const rest = Object.entries(extraSpecs).filter(([key]) => key !== call.param("key"));
-      deps.store.flavors.setExtraSpecs(flavorid, Object.fromEntries(rest));
-      return { status: 200 };
-    },
+  "DELETE /flavors/:flavor/os-extra_specs/:key": (call) => {
+    requireAdmin(call, policy("delete"));
+    specValue(call);
+    const { flavorid, extraSpecs } = findFlavor(call);
+    const rest = Object.entries(extraSpecs).filter(([key]) => key !== call.param("key"));
+    call.store.flavors.setExtraSpecs(flavorid, Object.fromEntries(rest));
+    return { status: 200 };
   },
-];
+});
 
 type Text = Readonly<Record<string, string>>;
 
@@ -96,13 +74,13 @@ function toStringSpecs({ version }: Call, requestedSpecs: Specs): Text {
   return stringSpecs;
 }
 
-function add(deps: ComputeDeps, call: Call, added: Text): void {
-  const { flavorid, extraSpecs } = findFlavor(deps, call);
-  deps.store.flavors.setExtraSpecs(flavorid, { ...extraSpecs, ...added });
+function add(call: Call, added: Text): void {
+  const { flavorid, extraSpecs } = findFlavor(call);
+  call.store.flavors.setExtraSpecs(flavorid, { ...extraSpecs, ...added });
 }
 
-function specValue(deps: ComputeDeps, call: Call): string {
-  const { flavorid, extraSpecs } = findFlavor(deps, call);
+function specValue(call: Call): string {
+  const { flavorid, extraSpecs } = findFlavor(call);
   const key = call.param("key");
   const value = Object.hasOwn(extraSpecs, key) ? extraSpecs[key] : undefined;
   if (value === undefined) {

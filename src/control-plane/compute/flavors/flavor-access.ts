@@ -1,84 +1,68 @@
 import type { Flavor } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
-import { type Schema, schemas } from "../../http/schemas.js";
+import { routes } from "../../http/router.js";
+import { schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf } from "../api/schema-parts.js";
 
 interface Tenant {
   readonly tenant: string;
 }
 
-function body(action: string): Schema {
-  return {
-    type: "object",
-    properties: {
-      [action]: {
-        type: "object",
-        properties: { tenant: { type: "string", minLength: 1, maxLength: 255 } },
-        required: ["tenant"],
-        additionalProperties: false,
-      },
-    },
-    required: [action],
-    additionalProperties: false,
-  };
-}
+const TENANT = bodyOf("tenant", { type: "string", minLength: 1, maxLength: 255 });
 
-const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAccess")]);
+const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, bodyOf("addTenantAccess", TENANT)]);
 
-const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
+const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, bodyOf("removeTenantAccess", TENANT)]);
 
 /** Routes of the projects that may use a flavor that is not public. */
-export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-flavor-access",
-    handle: (deps, call) => {
-      requireAdmin(call, "os_compute_api:os-flavor-access");
-      const flavor = findFlavor(deps, call);
-      if (flavor.isPublic) {
-        throw notFound("Access list not available for public flavors.");
-      }
-      return { body: accessList(deps, flavor) };
-    },
+export const FLAVOR_ACCESS_ROUTES = routes<ComputeRoute>({
+  "GET /flavors/:flavor/os-flavor-access": (call) => {
+    requireAdmin(call, "os_compute_api:os-flavor-access");
+    const flavor = findFlavor(call);
+    if (flavor.isPublic) {
+      throw notFound("Access list not available for public flavors.");
+    }
+    return { body: accessList(call.deps, flavor) };
   },
-  { method: "POST", path: "/flavors/:flavor/action", handle: changeAccess },
-];
+  "POST /flavors/:flavor/action": changeAccess,
+});
 
-function changeAccess(deps: ComputeDeps, call: Call): ComputeResponse {
+function changeAccess(call: Call): ComputeResponse {
   const requestBody = call.json();
   const [action] = typeof requestBody === "object" && requestBody !== null ? Object.keys(requestBody) : [];
   if (action === "addTenantAccess") {
-    return addAccess(deps, call);
+    return addAccess(call);
   }
   if (action === "removeTenantAccess") {
-    return removeAccess(deps, call);
+    return removeAccess(call);
   }
   throw badRequest(`There is no such action: ${action ?? ""}`);
 }
 
-function addAccess(deps: ComputeDeps, call: Call): ComputeResponse {
+function addAccess(call: Call): ComputeResponse {
   const { tenant } = call.body(ADD).addTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:add_tenant_access");
-  if (!deps.projectExists(tenant)) {
+  if (!call.deps.projectExists(tenant)) {
     throw badRequest(`Project ID ${tenant} is not a valid project.`);
   }
-  const flavor = findFlavor(deps, call);
+  const flavor = findFlavor(call);
   if (call.version >= 7 && flavor.isPublic) {
     throw conflict("Can not add access to a public flavor.");
   }
-  deps.store.flavors.addProject(flavor.flavorid, tenant);
-  return { body: accessList(deps, flavor) };
+  call.store.flavors.addProject(flavor.flavorid, tenant);
+  return { body: accessList(call.deps, flavor) };
 }
 
-function removeAccess(deps: ComputeDeps, call: Call): ComputeResponse {
+function removeAccess(call: Call): ComputeResponse {
   const { tenant } = call.body(REMOVE).removeTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:remove_tenant_access");
-  const flavor = findFlavor(deps, call);
+  const flavor = findFlavor(call);
   // The project need not exist any more: its access is removed in any case.
-  deps.store.flavors.removeProject(flavor.flavorid, tenant);
-  return { body: accessList(deps, flavor) };
+  call.store.flavors.removeProject(flavor.flavorid, tenant);
+  return { body: accessList(call.deps, flavor) };
 }
 
 function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {
@@ -88,10 +72,10 @@ function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {
 }
 
 /** Returns the flavor that the path names, if the caller may see it. @throws {HttpError} 404 */
-export function findFlavor(deps: Pick<ComputeDeps, "store">, call: Call): Flavor {
+export function findFlavor(call: Call): Flavor {
   const id = call.param("flavor");
-  const flavor = deps.store.flavors.getByFlavorid(id);
-  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId))) {
+  const flavor = call.store.flavors.getByFlavorid(id);
+  if (!flavor || !(call.isAdmin || isOpenTo(call.deps, flavor, call.credentials.projectId))) {
     throw notFound(`Flavor ${id} could not be found.`);
   }
   return flavor;

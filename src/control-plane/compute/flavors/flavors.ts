@@ -1,6 +1,7 @@
 import type { Flavor } from "../../../records/index.js";
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import {
   type Call,
@@ -11,8 +12,17 @@ import {
   requireAdmin,
   takePage,
 } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
-import { BOOLEAN, DESCRIPTION, INTEGER_TEXT, isTrue, MULTI, NAME } from "../api/schema-parts.js";
+import {
+  BOOLEAN,
+  bodyOf,
+  DESCRIPTION,
+  INTEGER_TEXT,
+  isTrue,
+  MULTI,
+  NAME,
+  object,
+  strictSince75,
+} from "../api/schema-parts.js";
 import { EXTRA_SPEC_ROUTES } from "./extra-specs.js";
 import { FLAVOR_ACCESS_ROUTES, findFlavor, isOpenTo } from "./flavor-access.js";
 
@@ -48,10 +58,7 @@ const LIST_PROPERTIES = {
   sort_dir: MULTI({ type: "string", enum: ["asc", "desc"] }),
 };
 
-const QUERY = schemas(
-  [1, { type: "object", properties: LIST_PROPERTIES, additionalProperties: true }],
-  [75, { type: "object", properties: LIST_PROPERTIES, additionalProperties: false }],
-);
+const QUERY = schemas(...strictSince75(LIST_PROPERTIES));
 
 interface CreateBody {
   readonly flavor: {
@@ -101,55 +108,42 @@ const BASE: Readonly<Record<string, Schema>> = {
 const REQUIRED = ["name", "ram", "vcpus", "disk"];
 
 const CREATE = schemas<CreateBody>(
-  [1, body(BASE, REQUIRED)],
-  [55, body({ ...BASE, description: LONG_DESCRIPTION }, REQUIRED)],
+  [1, bodyOf("flavor", object(BASE, REQUIRED))],
+  [55, bodyOf("flavor", object({ ...BASE, description: LONG_DESCRIPTION }, REQUIRED))],
 );
 
 const UPDATE = schemas<{ readonly flavor: { readonly description: string | null } }>([
   55,
-  body({ description: LONG_DESCRIPTION }, ["description"]),
+  bodyOf("flavor", bodyOf("description", LONG_DESCRIPTION)),
 ]);
 
 export const FLAVOR_ROUTES: readonly ComputeRoute[] = [
-  { method: "POST", path: "/flavors", handle: createFlavor },
-  { method: "GET", path: "/flavors", handle: (deps, call) => listFlavors(deps, false, call) },
-  { method: "GET", path: "/flavors/detail", handle: (deps, call) => listFlavors(deps, true, call) },
-  {
-    method: "GET",
-    path: "/flavors/:flavor",
-    handle: (deps, call) => ({ body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) } }),
-  },
-  { method: "PUT", path: "/flavors/:flavor", from: 55, handle: updateFlavor },
-  {
-    method: "DELETE",
-    path: "/flavors/:flavor",
-    handle: (deps, call) => {
+  ...routes<ComputeRoute>({
+    "POST /flavors": createFlavor,
+    "GET /flavors": (call) => listFlavors(false, call),
+    "GET /flavors/detail": (call) => listFlavors(true, call),
+    "GET /flavors/:flavor": (call) => ({
+      body: { flavor: flavorDetail(findFlavor(call), call.version, call.links) },
+    }),
+    "PUT /flavors/:flavor": { from: 55, handle: updateFlavor },
+    "DELETE /flavors/:flavor": (call) => {
       requireAdmin(call, "os_compute_api:os-flavor-manage:delete");
-      deps.store.flavors.destroy(findFlavor(deps, call).flavorid);
+      call.store.flavors.destroy(findFlavor(call).flavorid);
       return { status: 202 };
     },
-  },
+  }),
   ...FLAVOR_ACCESS_ROUTES,
   ...EXTRA_SPEC_ROUTES,
 ];
 
-function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return {
-    type: "object",
-    properties: { flavor: { type: "object", properties, required, additionalProperties: false } },
-    required: ["flavor"],
-    additionalProperties: false,
-  };
-}
-
 /** Handles POST /flavors. Numbers may be strings. An id that is null, absent or `auto` is generated. */
-function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
+function createFlavor(call: Call): ComputeResponse {
   const { flavor: requested } = call.body(CREATE);
   requireAdmin(call, "os_compute_api:os-flavor-manage:create");
   const id = requested.id ?? "auto";
   const isPublic = requested["os-flavor-access:is_public"];
-  const flavor = deps.store.flavors.create({
-    flavorid: id === "auto" ? deps.random.uuid() : String(id),
+  const flavor = call.store.flavors.create({
+    flavorid: id === "auto" ? call.deps.random.uuid() : String(id),
     name: requested.name,
     vcpus: Number(requested.vcpus),
     memoryMb: Number(requested.ram),
@@ -164,15 +158,15 @@ function createFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
 }
 
 /** Handles PUT /flavors/{id}. Only the description can change. */
-function updateFlavor(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateFlavor(call: Call): ComputeResponse {
   const { description } = call.body(UPDATE).flavor;
   requireAdmin(call, "os_compute_api:os-flavor-manage:update");
-  const flavor = deps.store.flavors.update(findFlavor(deps, call).flavorid, { description });
+  const flavor = call.store.flavors.update(findFlavor(call).flavorid, { description });
   return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
 }
 
 /** Handles GET /flavors and GET /flavors/detail. */
-function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): ComputeResponse {
+function listFlavors(detail: boolean, call: Call): ComputeResponse {
   call.checkQuery(QUERY);
   const { query, version, links } = call;
   const page = readPage(call);
@@ -180,8 +174,8 @@ function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): ComputeRes
   const minRam = readMinimum("minRam", query.get("minRam"));
   const minDisk = readMinimum("minDisk", query.get("minDisk"));
   const matchesVisibility = (flavor: Flavor): boolean =>
-    isPublic === undefined || (isPublic ? isOpenTo(deps, flavor, call.credentials.projectId) : !flavor.isPublic);
-  const matchingFlavors = deps.store.flavors
+    isPublic === undefined || (isPublic ? isOpenTo(call.deps, flavor, call.credentials.projectId) : !flavor.isPublic);
+  const matchingFlavors = call.store.flavors
     .list()
     .filter(
       (flavor) =>

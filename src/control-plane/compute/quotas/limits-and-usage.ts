@@ -6,13 +6,11 @@ type QuotaDeps = Pick<ComputeDeps, "store" | "quota">;
 
 const NOTHING_LIMITED: Limits = Object.fromEntries(RESOURCES.map((name) => [name, UNLIMITED]));
 
-/** Returns the limits of a project without explicit quotas: those of the class `default`, else of nova.conf. */
-export function defaultLimits({ store, quota }: QuotaDeps): Limits {
-  return quota.enforced ? { ...quota.defaults, ...store.quotas.classLimits("default") } : NOTHING_LIMITED;
-}
-
-/** Returns the limits of a class. Only `default` has an effect; the others are merely stored. */
-export function classLimits({ store, quota }: QuotaDeps, className: string): Limits {
+/**
+ * Returns the limits of a class. Only `default` has an effect, on projects without explicit quotas; the others are
+ * merely stored.
+ */
+export function classLimits({ store, quota }: QuotaDeps, className = "default"): Limits {
   return quota.enforced ? { ...quota.defaults, ...store.quotas.classLimits(className) } : NOTHING_LIMITED;
 }
 
@@ -26,7 +24,7 @@ export function limitsOf(deps: QuotaDeps, projectId: string, userId: string | nu
   }
   const { quotas } = deps.store;
   const own = userId === null ? {} : quotas.limits(projectId, userId);
-  return { ...defaultLimits(deps), ...quotas.limits(projectId, null), ...own };
+  return { ...classLimits(deps), ...quotas.limits(projectId, null), ...own };
 }
 
 export function isOver(limit: number | undefined, requested: number): boolean {

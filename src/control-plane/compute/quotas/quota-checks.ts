@@ -1,5 +1,5 @@
 import type { Flavor, InjectedFile, ServerGroup } from "../../../records/index.js";
-import { HttpError } from "../../http/http-error.js";
+import { forbidden, HttpError } from "../../http/http-error.js";
 import type { Limits } from "../../store/quotas.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -37,7 +37,7 @@ export function serversInQuota(deps: QuotaDeps, owner: Owner, flavor: Size, leas
   }
   const requested = { instances: most, cores: most * flavor.vcpus, ram: most * flavor.memoryMb };
   const reportedAmounts = { ...requested, instances: least === most ? most : `${least}-${most}` };
-  throw new HttpError(403, exceeded(scopes, requested, reportedAmounts));
+  throw forbidden(exceeded(scopes, requested, reportedAmounts));
 }
 
 /**
@@ -105,54 +105,44 @@ function exceeded(
   )} of ${list((name) => scope?.limits[name])} ${all}`;
 }
 
-type RequestQuotaDeps = Pick<ComputeDeps, "store" | "quota">;
-
 /** Returns the caller's limit: the smaller of the project's and the user's. */
-function limitFor(deps: RequestQuotaDeps, { credentials }: Call, resource: string): number | undefined {
+function limitFor({ deps, credentials }: Call, resource: string): number | undefined {
   const { userId, projectId } = credentials;
   const limits = [null, userId].map((user) => limitsOf(deps, projectId ?? "", user)[resource] ?? -1);
   return limits.filter((limit) => limit >= 0).sort((one, other) => one - other)[0];
 }
 
 /** @throws {HttpError} 403 */
-export function assertMetadataQuota(
-  deps: RequestQuotaDeps,
-  call: Call,
-  metadata: Readonly<Record<string, string>> = {},
-): void {
+export function assertMetadataQuota(call: Call, metadata: Readonly<Record<string, string>> = {}): void {
   const count = Object.keys(metadata).length;
-  const limit = count === 0 ? undefined : limitFor(deps, call, "metadata_items");
+  const limit = count === 0 ? undefined : limitFor(call, "metadata_items");
   if (isOver(limit, count)) {
-    throw new HttpError(403, `Maximum number of metadata items exceeds ${limit}`);
+    throw forbidden(`Maximum number of metadata items exceeds ${limit}`);
   }
 }
 
 /** Counts the metadata of an image created from a server, as Nova does up to 2.38. @throws {HttpError} 403 */
-export function assertImageMetadataQuota(
-  deps: RequestQuotaDeps,
-  call: Call,
-  metadata: Readonly<Record<string, string>> = {},
-): void {
-  if (call.version < 39 && isOver(limitFor(deps, call, "metadata_items"), Object.keys(metadata).length)) {
-    throw new HttpError(403, "Image metadata limit exceeded");
+export function assertImageMetadataQuota(call: Call, metadata: Readonly<Record<string, string>> = {}): void {
+  if (call.version < 39 && isOver(limitFor(call, "metadata_items"), Object.keys(metadata).length)) {
+    throw forbidden("Image metadata limit exceeded");
   }
 }
 
 /** Checks injected files, which exist before 2.57. @throws {HttpError} 403 */
-export function assertFileQuota(deps: RequestQuotaDeps, call: Call, files: readonly InjectedFile[] = []): void {
+export function assertFileQuota(call: Call, files: readonly InjectedFile[] = []): void {
   if (files.length === 0) {
     return;
   }
-  if (isOver(limitFor(deps, call, "injected_files"), files.length)) {
-    throw new HttpError(403, "Personality file limit exceeded");
+  if (isOver(limitFor(call, "injected_files"), files.length)) {
+    throw forbidden("Personality file limit exceeded");
   }
-  const paths = limitFor(deps, call, "injected_file_path_bytes");
+  const paths = limitFor(call, "injected_file_path_bytes");
   if (files.some(({ path }) => isOver(paths, path.length))) {
-    throw new HttpError(403, `Personality file path exceeds maximum ${paths}`);
+    throw forbidden(`Personality file path exceeds maximum ${paths}`);
   }
-  const contents = limitFor(deps, call, "injected_file_content_bytes");
+  const contents = limitFor(call, "injected_file_content_bytes");
   if (files.some((file) => isOver(contents, Buffer.from(file.contents, "base64").length))) {
-    throw new HttpError(403, `Personality file content exceeds maximum ${contents}`);
+    throw forbidden(`Personality file content exceeds maximum ${contents}`);
   }
 }
 
@@ -161,27 +151,27 @@ export function assertFileQuota(deps: RequestQuotaDeps, call: Call, files: reado
  * the resource.
  * @throws {HttpError} 403
  */
-export function assertKeyPairQuota(deps: RequestQuotaDeps, call: Call, userId: string): void {
-  if (isOver(limitFor(deps, call, "key_pairs"), deps.store.keyPairs.count(userId) + 1)) {
-    throw new HttpError(403, "Quota exceeded, too many key pairs.");
+export function assertKeyPairQuota(call: Call, userId: string): void {
+  if (isOver(limitFor(call, "key_pairs"), call.store.keyPairs.count(userId) + 1)) {
+    throw forbidden("Quota exceeded, too many key pairs.");
   }
 }
 
 /** @throws {HttpError} 403 */
-export function assertServerGroupQuota(deps: RequestQuotaDeps, projectId: string, userId: string): void {
+export function assertServerGroupQuota(deps: QuotaDeps, projectId: string, userId: string): void {
   const { serverGroups } = deps.store;
   const over = [null, userId].some((user) =>
     isOver(limitsOf(deps, projectId, user).server_groups, serverGroups.count(projectId, user) + 1),
   );
   if (over) {
-    throw new HttpError(403, "Quota exceeded, too many server groups.");
+    throw forbidden("Quota exceeded, too many server groups.");
   }
 }
 
 /** @throws {HttpError} 403 */
-export function assertMemberQuota(deps: RequestQuotaDeps, call: Call, group: ServerGroup, more: number): void {
-  const members = deps.store.serverGroups.countMembers(group.id, call.credentials.userId);
-  if (isOver(limitFor(deps, call, "server_group_members"), members + more)) {
-    throw new HttpError(403, "Quota exceeded, too many servers in group");
+export function assertMemberQuota(call: Call, group: ServerGroup, more: number): void {
+  const members = call.store.serverGroups.countMembers(group.id, call.credentials.userId);
+  if (isOver(limitFor(call, "server_group_members"), members + more)) {
+    throw forbidden("Quota exceeded, too many servers in group");
   }
 }

@@ -1,11 +1,12 @@
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import type { Limits } from "../../store/quotas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { BOOLEAN, isTrue, MULTI } from "../api/schema-parts.js";
-import { classLimits, createUsageReader, defaultLimits, limitsOf } from "./limits-and-usage.js";
+import { BOOLEAN, bodyOf, isTrue, MULTI, object, strictSince75 } from "../api/schema-parts.js";
+import { classLimits, createUsageReader, limitsOf } from "./limits-and-usage.js";
 import { listClassResources, listQuotaResources, only, PER_PROJECT, type Resource, UNLIMITED } from "./resources.js";
 
 type RequestedLimits = Readonly<Record<string, number | string>>;
@@ -27,9 +28,9 @@ const UPDATE_CLASS = schemas<{ readonly quota_class_set: RequestedLimits }>(
   [57, limitsSchema("quota_class_set", listClassResources(57))],
 );
 
-const SET_QUERY = schemas<unknown>([1, querySchema("user_id", true)], [75, querySchema("user_id", false)]);
+const SET_QUERY = schemas(...strictSince75({ user_id: MULTI() }));
 
-const LIMITS_QUERY = schemas<unknown>([1, querySchema("tenant_id", true)], [75, querySchema("tenant_id", false)]);
+const LIMITS_QUERY = schemas(...strictSince75({ tenant_id: MULTI() }));
 
 /** Names in GET /limits, by resource. */
 const LIMITS: Partial<Readonly<Record<Resource, readonly string[]>>> = {
@@ -65,29 +66,29 @@ const userOf = ({ query }: Call): string | null => query.all("user_id")[0] || nu
 const infinite = (limit: number): number => (limit < 0 ? Number.POSITIVE_INFINITY : limit);
 
 /** Routes of quotas and limits of projects and users, with their usage. */
-export const QUOTA_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/limits", handle: showLimits },
-  { method: "GET", path: "/os-quota-sets/:project", handle: showSet },
-  { method: "PUT", path: "/os-quota-sets/:project", handle: updateSet },
-  { method: "DELETE", path: "/os-quota-sets/:project", handle: deleteSet },
-  { method: "GET", path: "/os-quota-sets/:project/defaults", handle: showDefaults },
-  { method: "GET", path: "/os-quota-sets/:project/detail", handle: showDetail },
-  { method: "GET", path: "/os-quota-class-sets/:name", handle: showClass },
-  { method: "PUT", path: "/os-quota-class-sets/:name", handle: updateClass },
-];
+export const QUOTA_ROUTES = routes<ComputeRoute>({
+  "GET /limits": showLimits,
+  "GET /os-quota-sets/:project": showSet,
+  "PUT /os-quota-sets/:project": updateSet,
+  "DELETE /os-quota-sets/:project": deleteSet,
+  "GET /os-quota-sets/:project/defaults": showDefaults,
+  "GET /os-quota-sets/:project/detail": showDetail,
+  "GET /os-quota-class-sets/:name": showClass,
+  "PUT /os-quota-class-sets/:name": updateClass,
+});
 
 /** Returns the limits of a project or, with `user_id`, of a user in it. */
-function showSet(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { project, user } = readTarget(deps, call, "show");
-  return setOf(project, only(listQuotaResources(call.version), limitsOf(deps, project, user)));
+function showSet(call: Call): ComputeResponse {
+  const { project, user } = readTarget(call, "show");
+  return setOf(project, only(listQuotaResources(call.version), limitsOf(call.deps, project, user)));
 }
 
 /** Returns limits with their usage. Reservations do not exist here, so they are 0. */
-function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
-  const { project, user } = readTarget(deps, call, "detail");
-  const limits = limitsOf(deps, project, user);
-  const inUse = createUsageReader(deps, project, user);
-  const reserved = deps.quota.enforced ? 0 : UNLIMITED;
+function showDetail(call: Call): ComputeResponse {
+  const { project, user } = readTarget(call, "detail");
+  const limits = limitsOf(call.deps, project, user);
+  const inUse = createUsageReader(call.deps, project, user);
+  const reserved = call.deps.quota.enforced ? 0 : UNLIMITED;
   const details = listQuotaResources(call.version).map((name) => [
     name,
     { in_use: inUse(name), limit: limits[name] ?? UNLIMITED, reserved },
@@ -96,54 +97,50 @@ function showDetail(deps: ComputeDeps, call: Call): ComputeResponse {
 }
 
 /** Returns the limits of a project without explicit quotas. Every authenticated user may read them. */
-function showDefaults(deps: ComputeDeps, call: Call): ComputeResponse {
+function showDefaults(call: Call): ComputeResponse {
   const project = call.param("project");
-  requireProject(deps, project);
-  return setOf(project, only(listQuotaResources(call.version), defaultLimits(deps)));
+  requireProject(call.deps, project);
+  return setOf(project, only(listQuotaResources(call.version), classLimits(call.deps)));
 }
 
 /**
  * Sets all limits in the body, or none. Without `force`, a limit must not be below the usage or the sum of the users'
  * limits.
  */
-function updateSet(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateSet(call: Call): ComputeResponse {
   const { force, ...limits } = call.body(UPDATE_SET).quota_set;
   call.checkQuery(SET_QUERY);
   requireAdmin(call, quotaSetPolicy("update"));
   const project = call.param("project");
-  requireProject(deps, project);
+  requireProject(call.deps, project);
   if ("networks" in limits) {
     throw badRequest("The networks quota has been removed");
   }
   const user = userOf(call);
-  const { store } = deps;
+  const { store } = call;
   const quotaSet = store.transaction(() => {
     for (const [name, text] of Object.entries(limits)) {
       const limit = Number(text);
       if (!isTrue(force)) {
-        assertLimitInRange(deps, project, user, name as Resource, limit);
+        assertLimitInRange(call.deps, project, user, name as Resource, limit);
       }
-      if (deps.quota.enforced) {
+      if (call.deps.quota.enforced) {
         store.quotas.setLimit(project, PER_PROJECT.includes(name) ? null : user, name, limit);
       }
     }
-    return only(listQuotaResources(call.version), limitsOf(deps, project, user));
+    return only(listQuotaResources(call.version), limitsOf(call.deps, project, user));
   });
   return { body: { quota_set: quotaSet } };
 }
 
-function deleteSet({ store }: ComputeDeps, call: Call): ComputeResponse {
+function deleteSet(call: Call): ComputeResponse {
   call.checkQuery(SET_QUERY);
   requireAdmin(call, quotaSetPolicy("delete"));
-  store.quotas.destroy(call.param("project"), userOf(call));
+  call.store.quotas.destroy(call.param("project"), userOf(call));
   return { status: 202 };
 }
 
-function readTarget(
-  deps: ComputeDeps,
-  call: Call,
-  rule: string,
-): { readonly project: string; readonly user: string | null } {
+function readTarget(call: Call, rule: string): { readonly project: string; readonly user: string | null } {
   call.checkQuery(SET_QUERY);
   const project = call.param("project");
   const { projectId, roles } = call.credentials;
@@ -151,11 +148,10 @@ function readTarget(
   if (!(call.isAdmin || reads)) {
     throw denied(quotaSetPolicy(rule));
   }
-  requireProject(deps, project);
+  requireProject(call.deps, project);
   return { project, user: userOf(call) };
 }
 
-/** @throws {HttpError} 400 */
 function requireProject({ projectExists }: ComputeDeps, project: string): void {
   if (!projectExists(project)) {
     throw badRequest(`Project ID ${project} is not a valid project.`);
@@ -166,7 +162,6 @@ function setOf(project: string, values: Readonly<Record<string, Json>>): Compute
   return { body: { quota_set: { id: project, ...values } } };
 }
 
-/** @throws {HttpError} 400 */
 function assertLimitInRange(
   deps: ComputeDeps,
   project: string,
@@ -191,30 +186,30 @@ function assertLimitInRange(
   }
 }
 
-function showClass(deps: ComputeDeps, call: Call): ComputeResponse {
+function showClass(call: Call): ComputeResponse {
   requireAdmin(call, quotaClassPolicy("show"));
   const name = call.param("name");
   return {
-    body: { quota_class_set: { id: name, ...only(listClassResources(call.version), classLimits(deps, name)) } },
+    body: { quota_class_set: { id: name, ...only(listClassResources(call.version), classLimits(call.deps, name)) } },
   };
 }
 
 /** Updates a class. Projects without explicit quotas have the limits of the class `default`. */
-function updateClass(deps: ComputeDeps, call: Call): ComputeResponse {
+function updateClass(call: Call): ComputeResponse {
   const { quota_class_set: limits } = call.body(UPDATE_CLASS);
   requireAdmin(call, quotaClassPolicy("update"));
   const name = call.param("name");
-  const { store } = deps;
+  const { store } = call;
   store.transaction(() => {
     for (const [resource, limit] of Object.entries(limits)) {
       store.quotas.setClassLimit(name, resource, Number(limit));
     }
   });
-  return { body: { quota_class_set: only(listClassResources(call.version), classLimits(deps, name)) } };
+  return { body: { quota_class_set: only(listClassResources(call.version), classLimits(call.deps, name)) } };
 }
 
 /** Returns the caller's limits. `tenant_id` is for administrators only, even for their own project. */
-function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
+function showLimits(call: Call): ComputeResponse {
   const { version, query, credentials } = call;
   call.checkQuery(LIMITS_QUERY);
   const other = query.get("tenant_id");
@@ -223,8 +218,8 @@ function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
   }
   const project = other ?? credentials.projectId ?? "";
   const resources = listQuotaResources(version);
-  const most = limitsOf(deps, project, null);
-  const inUse = createUsageReader(deps, project, null);
+  const most = limitsOf(call.deps, project, null);
+  const inUse = createUsageReader(call.deps, project, null);
   const names = resources.flatMap((resource) =>
     (LIMITS[resource] ?? []).map((name) => [name, most[resource] ?? UNLIMITED] as const),
   );
@@ -239,19 +234,10 @@ function showLimits(deps: ComputeDeps, call: Call): ComputeResponse {
 
 function limitsSchema(member: string, names: readonly string[], more: Readonly<Record<string, Schema>> = {}): Schema {
   const limits = Object.fromEntries(names.map((name) => [name, LIMIT]));
-  return {
-    type: "object",
-    properties: { [member]: { type: "object", properties: { ...limits, ...more }, additionalProperties: false } },
-    required: [member],
-    additionalProperties: false,
-  };
+  return bodyOf(member, object({ ...limits, ...more }));
 }
 
 // Nova defines `networks` as a property and then rejects it.
 function quotaSetSchema(version: number, more: Readonly<Record<string, Schema>> = {}): Schema {
   return limitsSchema("quota_set", listQuotaResources(version), { ...more, force: BOOLEAN });
-}
-
-function querySchema(parameter: string, additionalProperties: boolean): Schema {
-  return { type: "object", properties: { [parameter]: MULTI() }, additionalProperties };
 }

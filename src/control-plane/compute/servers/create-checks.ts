@@ -18,12 +18,12 @@ export function assertSupported(body: CreateBody, count: number): void {
 }
 
 /** Returns the servers' group; null if none is requested. @throws {HttpError} 400 */
-export function chosenGroup(deps: Pick<ComputeDeps, "store">, call: Call, body: CreateBody): ServerGroup | null {
+export function chosenGroup(call: Call, body: CreateBody): ServerGroup | null {
   const uuid = hintsOf(body).group;
   if (uuid === undefined) {
     return null;
   }
-  const group = findServerGroup(deps, call, String(uuid));
+  const group = findServerGroup(call, String(uuid));
   if (!group) {
     throw badRequest(groupNotFound(String(uuid)));
   }

@@ -11,7 +11,6 @@ import { EventLoopTicks } from "../../event-loop.js";
 import { badRequest } from "../../http/http-error.js";
 import { atOnce } from "../../http/request.js";
 import { type Call, type ComputeResponse, denied, requireMember } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/flavor-access.js";
 import { assertFileQuota, assertMemberQuota, assertMetadataQuota, serversInQuota } from "../quotas/quota-checks.js";
@@ -32,7 +31,7 @@ import {
   resolveNetworks,
   serversInPortQuota,
 } from "./network/requested-networks.js";
-import { CREATE, type CreateBody, diskConfigWith, toUserAttributes, wishedChanges } from "./server-schemas.js";
+import { attributeChanges, CREATE, type CreateBody, diskConfigWith, toUserAttributes } from "./server-schemas.js";
 
 const POLICY = "os_compute_api:servers:create";
 
@@ -40,50 +39,50 @@ const POLICY = "os_compute_api:servers:create";
 const BATCH_SIZE = 100;
 
 /** Creates servers (spec 6.1 row 1). When the response is sent, all servers of the request are stored. */
-export function createServer(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
+export function createServer(call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.body(CREATE);
   requireMember(call, POLICY);
   const { server } = body;
   const { least, most } = readCounts(server);
-  const destination = readDestination(deps, call, server);
+  const destination = readDestination(call, server);
   assertSupported(body, most);
-  const flavor = readFlavor(deps, call, server);
-  const { imageRef, imageProperties } = readImage(deps, call, server, flavor);
+  const flavor = readFlavor(call, server);
+  const { imageRef, imageProperties } = readImage(call, server, flavor);
   validateRequestedSpecs(flavor, imageProperties);
   checkLocalDevices(server, flavor);
   const projectId = call.credentials.projectId;
   if (projectId === null) {
     throw denied(POLICY);
   }
-  const key = chosenKey(deps, call.credentials.userId, server.key_name ?? null);
-  const group = chosenGroup(deps, call, body);
-  const networks = resolveNetworks(deps.store, call, { projectId, server, count: most });
-  const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-  assertMetadataQuota(deps, call, server.metadata);
-  assertFileQuota(deps, call, server.personality);
+  const key = chosenKey(call.deps, call.credentials.userId, server.key_name ?? null);
+  const group = chosenGroup(call, body);
+  const networks = resolveNetworks(call, { projectId, server, count: most });
+  const reservationId = `r-${randomText(call.deps.random, 8, LOWER)}`;
+  assertMetadataQuota(call, server.metadata);
+  assertFileQuota(call, server.personality);
   const schedulerHints = selectSchedulerHints(body);
-  const { draft, instances } = deps.store.transaction(() => {
+  const { draft, instances } = call.store.transaction(() => {
     const { userId } = call.credentials;
-    const max = serversInPortQuota(deps.store, projectId, networks.ports, { min: least, max: most });
-    const count = serversInQuota(deps, { projectId, userId }, flavor, least, max);
+    const max = serversInPortQuota(call.store, projectId, networks.ports, { min: least, max: most });
+    const count = serversInQuota(call.deps, { projectId, userId }, flavor, least, max);
     if (group !== null) {
-      assertMemberQuota(deps, call, group, count);
+      assertMemberQuota(call, group, count);
     }
     const inputs = { server, flavor, imageRef, imageProperties, destination, key, group, networks, schedulerHints };
     const complete = { ...inputs, projectId, reservationId, count };
-    return { draft: complete, instances: storeBatch(deps, call, complete, 0) };
+    return { draft: complete, instances: storeBatch(call, complete, 0) };
   });
-  deps.wake();
-  const stored = draft.count > BATCH_SIZE ? storeOthers(deps, call, draft, instances) : undefined;
-  return atOnce(stored, () => respond(deps, call, server, instances));
+  call.deps.wake();
+  const stored = draft.count > BATCH_SIZE ? storeOthers(call, draft, instances) : undefined;
+  return atOnce(stored, () => respond(call, server, instances));
 }
 
 /** Stores one batch of servers, beginning with index `from`. */
-function storeBatch(deps: ComputeDeps, call: Call, draft: Draft, from: number): readonly Instance[] {
+function storeBatch(call: Call, draft: Draft, from: number): readonly Instance[] {
   const size = Math.min(BATCH_SIZE, draft.count - from);
-  const drafts = Array.from({ length: size }, (_, index) => draftInstance(deps, call, draft, from + index));
+  const drafts = Array.from({ length: size }, (_, index) => draftInstance(call, draft, from + index));
   for (const instance of drafts) {
-    storeRequest(deps, call, instance, draft);
+    storeRequest(call, instance, draft);
   }
   return drafts;
 }
@@ -94,11 +93,11 @@ function storeBatch(deps: ComputeDeps, call: Call, draft: Draft, from: number): 
  * response.
  * @throws {HttpError} 403
  */
-async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: readonly Instance[]): Promise<void> {
-  const { store } = deps;
+async function storeOthers(call: Call, draft: Draft, first: readonly Instance[]): Promise<void> {
+  const { store } = call;
   const { projectId, flavor, group, count } = draft;
   const { userId } = call.credentials;
-  const ticks = new EventLoopTicks(deps);
+  const ticks = new EventLoopTicks(call.deps);
   const stored = first.map(({ uuid }) => uuid);
   try {
     while (stored.length < count) {
@@ -106,33 +105,33 @@ async function storeOthers(deps: ComputeDeps, call: Call, draft: Draft, first: r
       const batch = store.transaction(() => {
         const size = Math.min(BATCH_SIZE, count - stored.length);
         serversInPortQuota(store, projectId, draft.networks.ports, { min: size, max: size });
-        serversInQuota(deps, { projectId, userId }, flavor, size, size);
+        serversInQuota(call.deps, { projectId, userId }, flavor, size, size);
         if (group !== null) {
-          assertMemberQuota(deps, call, group, size);
+          assertMemberQuota(call, group, size);
         }
-        return storeBatch(deps, call, draft, stored.length);
+        return storeBatch(call, draft, stored.length);
       });
-      deps.wake();
+      call.deps.wake();
       stored.push(...batch.map(({ uuid }) => uuid));
     }
   } catch (error) {
     store.transaction(() => {
       for (const uuid of stored) {
-        removeUnwanted(deps, call, uuid);
+        removeUnwanted(call, uuid);
       }
     });
-    deps.wake();
+    call.deps.wake();
     throw error;
   }
 }
 
 /** Deletes a server that this request has stored, unless the user has already deleted it. */
-function removeUnwanted(deps: ComputeDeps, call: Call, uuid: string): void {
-  const { requests, instances } = deps.store;
+function removeUnwanted(call: Call, uuid: string): void {
+  const { requests, instances } = call.store;
   const building = requests.buildRequest(uuid);
   const instance = building?.instance ?? instances.get(uuid);
   if (instance) {
-    removeServer(deps, call, { instance, building: building !== null });
+    removeServer(call, { instance, building: building !== null });
   }
 }
 
@@ -151,7 +150,8 @@ interface Draft {
   readonly schedulerHints: RequestSpec["schedulerHints"];
 }
 
-function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
+function storeRequest(call: Call, instance: Instance, draft: Draft): void {
+  const { store } = call;
   const { uuid: instanceUuid, projectId } = instance;
   const { availabilityZone, ...requestedDestination } = draft.destination;
   store.mappings.mapInstance(instanceUuid, projectId, null);
@@ -175,9 +175,9 @@ function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, dr
   store.tasks.add({ kind: "build_instances", ...ofRequest, ...requestedDestination, ...networks });
 }
 
-function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance {
+function draftInstance(call: Call, draft: Draft, index: number): Instance {
   const { server, count } = draft;
-  const uuid = random.uuid();
+  const uuid = call.deps.random.uuid();
   const displayName = count > 1 ? `${server.name}-${index + 1}` : server.name;
   const attributes = {
     uuid,
@@ -197,19 +197,14 @@ function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     userData: server.user_data ?? null,
     injectedFiles: server.personality ?? [],
     ...draft.key,
-    ...wishedChanges(server),
+    ...attributeChanges(server),
     ...diskConfigWith(draft.imageProperties, server, draft.imageRef),
     systemMetadata: withImageProperties(networkMark(draft.networks), draft.imageProperties),
   };
-  return { ...newInstance(attributes), id: 0, createdAt: clock.now() };
+  return { ...newInstance(attributes), id: 0, createdAt: call.deps.clock.now() };
 }
 
-function respond(
-  { random }: ComputeDeps,
-  call: Call,
-  server: CreateBody["server"],
-  [first]: readonly Instance[],
-): ComputeResponse {
+function respond(call: Call, server: CreateBody["server"], [first]: readonly Instance[]): ComputeResponse {
   if (!first) {
     throw badRequest("min_count must be > 0");
   }
@@ -227,7 +222,7 @@ function respond(
         links: call.links.pair(path),
         "OS-DCF:diskConfig": toUserAttributes(first)["OS-DCF:diskConfig"],
         security_groups: groups.map((name) => ({ name })),
-        adminPass: server.adminPass ?? generatePassword(random),
+        adminPass: server.adminPass ?? generatePassword(call.deps.random),
       },
     },
   };
@@ -247,7 +242,6 @@ interface Counts {
 }
 
 function readImage(
-  deps: ComputeDeps,
   call: Call,
   { imageRef }: CreateBody["server"],
   flavor: Flavor,
@@ -255,14 +249,14 @@ function readImage(
   if (imageRef === undefined || imageRef === "") {
     throw badRequest("Missing imageRef attribute");
   }
-  return { imageRef, imageProperties: imageToUse(deps, call, imageRef, "Can not find requested image", flavor) };
+  return { imageRef, imageProperties: imageToUse(call, imageRef, "Can not find requested image", flavor) };
 }
 
 /** Accepts an id, or a link, whose last segment is the id. */
-function readFlavor(deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor {
+function readFlavor(call: Call, { flavorRef }: CreateBody["server"]): Flavor {
   const id = String(flavorRef).split("/").at(-1) ?? "";
-  const flavor = deps.store.flavors.getByFlavorid(id);
-  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId))) {
+  const flavor = call.store.flavors.getByFlavorid(id);
+  if (!flavor || !(call.isAdmin || isOpenTo(call.deps, flavor, call.credentials.projectId))) {
     throw badRequest(`Flavor ${id} could not be found.`);
   }
   return flavor;

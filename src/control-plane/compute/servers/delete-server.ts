@@ -3,32 +3,32 @@ import { isUp } from "../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { serversInQuota } from "../quotas/quota-checks.js";
-import { anyBody, begin, requireState, type ServerAction } from "./actions/server-action.js";
-import { assertNotLocked, type FoundServer, findInstance, findServer } from "./find-server.js";
+import { begin, instanceAction } from "./actions/server-action.js";
+import { assertNotLocked, type FoundServer, findServer } from "./find-server.js";
 
 /** Deletes a server (spec 6.2). The agent does the rest, or a task if the agent is down. */
-export function deleteServer(deps: ComputeDeps, call: Call): ComputeResponse {
+export function deleteServer(call: Call): ComputeResponse {
   requireMember(call, "os_compute_api:servers:delete");
-  const { store } = deps;
+  const { store } = call;
   store.transaction(() => {
-    const found = findServer(deps, call);
+    const found = findServer(call);
     const { instance, building } = found;
     assertNotLocked(call, instance);
-    if (!building && deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
-      softDelete(deps, call, instance);
+    if (!building && call.deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
+      softDelete(call, instance);
     } else {
-      removeServer(deps, call, found);
+      removeServer(call, found);
     }
   });
-  deps.wake();
+  call.deps.wake();
   return { status: 204 };
 }
 
 /** Deletes a server permanently, even if it is not yet scheduled. */
-export function removeServer(deps: ComputeDeps, call: Call, { instance, building }: FoundServer): void {
-  const { store } = deps;
+export function removeServer(call: Call, { instance, building }: FoundServer): void {
+  const { store } = call;
   if (!building) {
-    terminate(deps, call, instance);
+    terminate(call, instance);
     return;
   }
   // The conductor notices that the build request is gone and releases what it has claimed.
@@ -38,19 +38,19 @@ export function removeServer(deps: ComputeDeps, call: Call, { instance, building
 }
 
 /** Deletes a server permanently. A second request is ignored while the first is in progress. */
-function terminate(deps: ComputeDeps, call: Call, instance: Instance): void {
-  const { store, bus } = deps;
+function terminate(call: Call, instance: Instance): void {
+  const { store, bus } = call.deps;
   const { uuid: instanceUuid } = instance;
   const { requestId } = call;
-  const agent = liveHost(deps, instance);
-  if (instance.taskState === "deleting" && (agent !== null || isQueued(deps, instanceUuid))) {
+  const agent = liveHost(call.deps, instance);
+  if (instance.taskState === "deleting" && (agent !== null || isQueued(call.deps, instanceUuid))) {
     return;
   }
-  recordDelete(deps, call, instance, "delete");
-  removeShelved(deps, instance);
+  recordDelete(call, instance, "delete");
+  removeShelved(call.deps, instance);
   store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId, progress: 0 });
   store.mappings.queueForDelete(instanceUuid);
-  const resize = unconfirmedResize(deps, instance);
+  const resize = unconfirmedResize(call.deps, instance);
   if (resize !== null) {
     store.tasks.add({ kind: "delete_resized", instanceUuid, migrationId: resize.id, requestId });
   } else if (agent === null) {
@@ -69,20 +69,20 @@ function removeShelved({ images }: ComputeDeps, { systemMetadata }: Instance): v
 }
 
 /** Soft-deletes a server (spec 6.2, row "soft delete"). It can be restored until it is reclaimed. */
-function softDelete(deps: ComputeDeps, call: Call, instance: Instance): void {
+function softDelete(call: Call, instance: Instance): void {
   if (instance.vmState === "soft-delete" || ["soft-deleting", "deleting"].includes(instance.taskState ?? "")) {
     return;
   }
-  const agent = liveHost(deps, instance);
-  const resize = unconfirmedResize(deps, instance);
+  const agent = liveHost(call.deps, instance);
+  const resize = unconfirmedResize(call.deps, instance);
   if (agent === null || resize !== null) {
-    terminate(deps, call, instance);
+    terminate(call, instance);
     return;
   }
-  recordDelete(deps, call, instance, "softDelete");
+  recordDelete(call, instance, "softDelete");
   const { requestId } = call;
-  deps.store.instances.save(instance.uuid, { taskState: "soft-deleting", taskRequestId: requestId, progress: 0 });
-  deps.bus.cast(agent, "soft_delete_instance", { instanceUuid: instance.uuid, requestId }, requestId);
+  call.store.instances.save(instance.uuid, { taskState: "soft-deleting", taskRequestId: requestId, progress: 0 });
+  call.deps.bus.cast(agent, "soft_delete_instance", { instanceUuid: instance.uuid, requestId }, requestId);
 }
 
 function liveHost(deps: ComputeDeps, { host }: Instance): string | null {
@@ -103,9 +103,9 @@ function unconfirmedResize({ store }: ComputeDeps, { uuid, vmState }: Instance):
         .at(-1) ?? null);
 }
 
-function recordDelete({ store }: ComputeDeps, call: Call, { uuid }: Instance, action: string): void {
+function recordDelete(call: Call, { uuid }: Instance, action: string): void {
   const { userId, projectId } = call.credentials;
-  store.actions.start({ action, instanceUuid: uuid, requestId: call.requestId, userId, projectId });
+  call.store.actions.start({ action, instanceUuid: uuid, requestId: call.requestId, userId, projectId });
 }
 
 function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
@@ -115,35 +115,27 @@ function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
 }
 
 /** Restores a server that was soft-deleted less than `reclaim_instance_interval` ago. */
-export const restore: ServerAction = {
+export const restore = instanceAction({
   name: "restore",
-  schema: anyBody("restore"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-deferred-delete:restore");
-    assertNotLocked(call, instance);
-    requireState(instance, "restore", { vm: ["soft-delete"] });
-    serversInQuota(deps, instance, instance.flavor, 1, 1);
+  policy: "os_compute_api:os-deferred-delete:restore",
+  states: { vm: ["soft-delete"] },
+  run: (call, instance) => {
+    serversInQuota(call.deps, instance, instance.flavor, 1, 1);
     if (instance.host === null) {
-      begin(deps, call, instance, { vmState: "active", taskState: null }, "restore");
-      return { status: 202 };
+      begin(call, instance, { vmState: "active", taskState: null }, "restore");
+      return;
     }
-    begin(deps, call, instance, { taskState: "restoring" }, "restore");
+    begin(call, instance, { taskState: "restoring" }, "restore");
     const params = { instanceUuid: instance.uuid, requestId: call.requestId };
-    deps.bus.cast(instance.host, "restore_instance", params, call.requestId);
-    return { status: 202 };
+    call.deps.bus.cast(instance.host, "restore_instance", params, call.requestId);
   },
-};
+});
 
 /** Deletes permanently, in any state, even if the server could be restored. */
-export const forceDelete: ServerAction = {
+export const forceDelete = instanceAction({
   name: "forceDelete",
-  schema: anyBody("forceDelete"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-deferred-delete:force");
-    assertNotLocked(call, instance);
-    terminate(deps, call, instance);
-    return { status: 202 };
+  policy: "os_compute_api:os-deferred-delete:force",
+  run: (call, instance) => {
+    terminate(call, instance);
   },
-};
+});

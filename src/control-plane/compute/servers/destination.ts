@@ -1,3 +1,4 @@
+import { defined } from "../../../runtime/collections.js";
 import { badRequest } from "../../http/http-error.js";
 import { DEFAULT_ZONE } from "../../store/services.js";
 import { type Call, requireAdmin } from "../api/call.js";
@@ -23,11 +24,7 @@ const REQUESTED = "compute:servers:create:requested_destination";
  * and `hypervisor_hostname`.
  * @throws {HttpError} 400, 403
  */
-export function readDestination(
-  deps: Pick<ComputeDeps, "store" | "logger">,
-  call: Call,
-  server: CreateBody["server"],
-): Destination {
+export function readDestination(call: Call, server: CreateBody["server"]): Destination {
   const { zone, host, node } = parseZone(server.availability_zone);
   const { host: requestedHost, hypervisor_hostname: requestedNode } = server;
   if (host || node) {
@@ -40,17 +37,14 @@ export function readDestination(
         "One mechanism with host and/or hypervisor_hostname and another mechanism with zone:host:node are mutually exclusive.",
       );
     }
-    requireComputeNode(deps, requestedHost, requestedNode);
+    requireComputeNode(call.deps, requestedHost, requestedNode);
   }
   if (zone !== null && !host && !node) {
-    requireZone(deps, zone);
+    requireZone(call.deps, zone);
   }
   return {
-    availabilityZone: host || node ? zoneOfForced(deps, zone, host) : zone,
-    ...optional("forcedHost", host),
-    ...optional("forcedNode", node),
-    ...optional("requestedHost", requestedHost),
-    ...optional("requestedNode", requestedNode),
+    availabilityZone: host || node ? zoneOfForced(call.deps, zone, host) : zone,
+    ...defined({ forcedHost: host, forcedNode: node, requestedHost, requestedNode }),
   };
 }
 
@@ -113,8 +107,4 @@ function requireComputeNode(
   if (!found) {
     throw badRequest(`Compute host ${host ?? node} could not be found.`);
   }
-}
-
-function optional<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
 }

@@ -1,16 +1,17 @@
 import { MAX_INTEGER } from "../../../records/field.js";
 import type { GuestDiagnostics } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { schemas } from "../../http/schemas.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf, object } from "../api/schema-parts.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 
-export const DIAGNOSTICS_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/servers/:id/diagnostics", handle: readDiagnostics },
-];
+export const DIAGNOSTICS_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/diagnostics": readDiagnostics,
+});
 
 const VERB = "get_diagnostics";
 
@@ -18,15 +19,15 @@ const VERB = "get_diagnostics";
  * Handles GET /servers/{id}/diagnostics (spec 6.10): driver-specific counters before 2.48, one format for all drivers
  * since.
  */
-async function readDiagnostics(deps: ComputeDeps, call: Call): Promise<ComputeResponse> {
-  const { instance } = findServer(deps, call);
+async function readDiagnostics(call: Call): Promise<ComputeResponse> {
+  const { instance } = findServer(call);
   requireAdmin(call, "os_compute_api:os-server-diagnostics");
   const host = requireHost(instance);
   const params = { instanceUuid: instance.uuid, requestId: call.requestId };
   if (call.version < 48) {
-    return { body: (await askAgent(deps, call, host, "get_diagnostics", params, VERB)) as Json };
+    return { body: (await askAgent(call, host, "get_diagnostics", params, VERB)) as Json };
   }
-  return { body: view(await askAgent(deps, call, host, "get_instance_diagnostics", params, VERB)) };
+  return { body: view(await askAgent(call, host, "get_instance_diagnostics", params, VERB)) };
 }
 
 function view(found: GuestDiagnostics & { readonly state: string }): Json {
@@ -62,18 +63,10 @@ interface ConsoleOutputBody {
 
 const SCHEMA = schemas<ConsoleOutputBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      "os-getConsoleOutput": {
-        type: "object",
-        properties: { length: { type: ["integer", "string", "null"], pattern: "^-?[0-9]+$", minimum: -1 } },
-        additionalProperties: false,
-      },
-    },
-    required: ["os-getConsoleOutput"],
-    additionalProperties: false,
-  },
+  bodyOf(
+    "os-getConsoleOutput",
+    object({ length: { type: ["integer", "string", "null"], pattern: "^-?[0-9]+$", minimum: -1 } }),
+  ),
 ]);
 
 /** Characters that XML does not allow; Nova removes them from JSON as well. */
@@ -84,14 +77,14 @@ const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f]/g;
 export const consoleOutput: ServerAction = {
   name: "os-getConsoleOutput",
   schema: SCHEMA,
-  ask: async (deps, call) => {
+  ask: async (call) => {
     const { length = null } = call.body(SCHEMA)["os-getConsoleOutput"];
-    const { instance } = findServer(deps, call);
+    const { instance } = findServer(call);
     requireMember(call, "os_compute_api:os-console-output");
     const tailLength = length === null ? null : Math.max(-MAX_INTEGER, Math.min(MAX_INTEGER, Number(length)));
     const params = { instanceUuid: instance.uuid, requestId: call.requestId, tailLength };
     const method = "get_console_output";
-    const output = await askAgent(deps, call, requireHost(instance), method, params, method);
+    const output = await askAgent(call, requireHost(instance), method, params, method);
     return { body: { output: output.replaceAll(UNPRINTABLE, "") } };
   },
 };

@@ -1,7 +1,6 @@
 import type { Instance } from "../../../records/index.js";
 import { conflict, type HttpError, notFound } from "../../http/http-error.js";
 import type { Call } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { isUuidLike } from "../api/schema-parts.js";
 
 export interface FoundServer {
@@ -13,18 +12,14 @@ export interface FoundServer {
 const serverNotFound = (id: string): HttpError => notFound(`Instance ${id} could not be found.`);
 
 /** Returns the server that the path names, if the caller may see it. @throws {HttpError} 404 */
-export function findServer(
-  { store }: Pick<ComputeDeps, "store">,
-  call: Call,
-  options: { readonly readDeleted?: boolean } = {},
-): FoundServer {
+export function findServer(call: Call, options: { readonly readDeleted?: boolean } = {}): FoundServer {
   const id = call.param("id");
   if (!isUuidLike(id)) {
     throw serverNotFound(id);
   }
   const uuid = canonicalUuid(id);
-  const request = store.requests.buildRequest(uuid);
-  const instance = request?.instance ?? store.instances.get(uuid, options);
+  const request = call.store.requests.buildRequest(uuid);
+  const instance = request?.instance ?? call.store.instances.get(uuid, options);
   if (!instance || instance.hidden || !(call.isAdmin || instance.projectId === call.credentials.projectId)) {
     throw serverNotFound(id);
   }
@@ -32,8 +27,8 @@ export function findServer(
 }
 
 /** Returns a server as {@link findServer} does, but rejects one that is not scheduled yet. @throws {HttpError} 404, 409 */
-export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Instance {
-  const { instance, building } = findServer(deps, call);
+export function findInstance(call: Call): Instance {
+  const { instance, building } = findServer(call);
   if (building) {
     throw conflict(`Instance ${instance.uuid} is not ready`);
   }

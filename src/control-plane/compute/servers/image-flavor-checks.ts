@@ -1,7 +1,6 @@
 import { cpuPolicy, dedicatedCpus, type Flavor, invalidImageProperty, threadPolicy } from "../../../records/index.js";
 import { badRequest } from "../../http/http-error.js";
 import type { Call } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import { boolFromText } from "../api/schema-parts.js";
 
 type ImageProperties = Readonly<Record<string, string>>;
@@ -18,8 +17,7 @@ const GIB = 1024 ** 3;
  * @throws {HttpError} 400
  */
 export function imageToUse(
-  { images }: Pick<ComputeDeps, "images">,
-  { credentials }: Pick<Call, "credentials">,
+  { deps: { images }, credentials }: Call,
   id: string,
   unknown: string,
   flavor?: Flavor,

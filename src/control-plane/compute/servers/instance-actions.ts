@@ -1,37 +1,37 @@
 import type { Instance, InstanceAction, InstanceActionEvent } from "../../../records/index.js";
 import { badRequest, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { schemas } from "../../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireReader, takePage } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
-import { INTEGER_TEXT, SINGLE } from "../api/schema-parts.js";
+import { INTEGER_TEXT, object, SINGLE } from "../api/schema-parts.js";
 import { findServer } from "./find-server.js";
 
 const TIME = SINGLE({ type: "string", format: "date-time" });
 const v58 = { limit: SINGLE(INTEGER_TEXT), marker: SINGLE(), "changes-since": TIME };
 const QUERY = schemas(
   [1, { type: "object", additionalProperties: true }],
-  [58, { type: "object", properties: v58, additionalProperties: false }],
-  [66, { type: "object", properties: { ...v58, "changes-before": TIME }, additionalProperties: false }],
+  [58, object(v58)],
+  [66, object({ ...v58, "changes-before": TIME })],
 );
 
 /** Routes of the actions requested for a server, and their results. */
-export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
-  { method: "GET", path: "/servers/:id/os-instance-actions", handle: listActions },
-  { method: "GET", path: "/servers/:id/os-instance-actions/:request", handle: showAction },
-];
+export const INSTANCE_ACTION_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-instance-actions": listActions,
+  "GET /servers/:id/os-instance-actions/:request": showAction,
+});
 
 /** Returns the server. Since 2.21, the actions of deleted servers can be read. */
-function serverOf(deps: ComputeDeps, call: Call): Instance {
-  return findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
+function serverOf(call: Call): Instance {
+  return findServer(call, { readDeleted: call.version >= 21 }).instance;
 }
 
-function listActions(deps: ComputeDeps, call: Call): ComputeResponse {
+function listActions(call: Call): ComputeResponse {
   call.checkQuery(QUERY);
-  const instance = serverOf(deps, call);
+  const instance = serverOf(call);
   requireReader(call, "os_compute_api:os-instance-actions:list");
-  const actions = deps.store.actions.list(instance.uuid);
+  const actions = call.store.actions.list(instance.uuid);
   const view = (action: InstanceAction) => actionView(action, call.version);
   if (call.version < 58) {
     return { body: { instanceActions: actions.map(view) } };
@@ -60,18 +60,18 @@ function changed(call: Call, actions: readonly InstanceAction[]): readonly Insta
   });
 }
 
-function showAction(deps: ComputeDeps, call: Call): ComputeResponse {
+function showAction(call: Call): ComputeResponse {
   const { version, isAdmin } = call;
-  const instance = serverOf(deps, call);
+  const instance = serverOf(call);
   requireReader(call, "os_compute_api:os-instance-actions:show");
   const id = call.param("request");
-  const action = deps.store.actions.get(instance.uuid, id);
+  const action = call.store.actions.get(instance.uuid, id);
   if (!action) {
     throw notFound(`Action ${id} not found`);
   }
-  const events = isAdmin || version >= 51 ? deps.store.actions.events(action.id) : undefined;
+  const events = isAdmin || version >= 51 ? call.store.actions.events(action.id) : undefined;
   const hostId = (host: string | null): string =>
-    host === null ? "" : deps.digests.sha224((action.projectId ?? instance.projectId) + host);
+    host === null ? "" : call.deps.digests.sha224((action.projectId ?? instance.projectId) + host);
   return {
     body: {
       instanceAction: {

@@ -1,5 +1,6 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
-import { badRequest, HttpError } from "../../http/http-error.js";
+import { defined } from "../../../runtime/collections.js";
+import { badRequest, forbidden } from "../../http/http-error.js";
 import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/times.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import { addressText } from "../../store/network-settings.js";
@@ -25,22 +26,8 @@ const SINCE: readonly (readonly [from: number, names: readonly string[]])[] = [
   [26, ["tags", "tags-any", "not-tags", "not-tags-any"]],
   [66, ["changes-before"]],
   [73, ["locked"]],
-  [
-    83,
-    [
-      "availability_zone",
-      "config_drive",
-      "key_name",
-      "created_at",
-      "launched_at",
-      "terminated_at",
-      "power_state",
-      "task_state",
-      "vm_state",
-      "progress",
-      "user_id",
-    ],
-  ],
+  [83, ["availability_zone", "config_drive", "key_name", "created_at", "launched_at", "terminated_at", "power_state"]],
+  [83, ["task_state", "vm_state", "progress", "user_id"]],
 ];
 
 type InstancePredicate = (instance: Instance, value: string, store: Store) => boolean;
@@ -76,7 +63,7 @@ const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
  * @param rule the policy for listing servers of all projects
  * @throws {HttpError} 400, 403
  */
-export function readFilters(call: Call, store: Store, rule: string): ServerFilters {
+export function readFilters(call: Call, rule: string): ServerFilters {
   const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
   const get = (name: string): string | undefined =>
     call.isAdmin || allowed.has(name) ? call.query.get(name) : undefined;
@@ -84,16 +71,18 @@ export function readFilters(call: Call, store: Store, rule: string): ServerFilte
   const query: InstanceQuery = {
     ...readOwner(call, get, rule),
     ...readTimes(get),
-    ...present("host", get("host")),
-    ...present("node", get("node")),
-    ...present("flavorId", get("flavor")),
-    ...present("imageRef", get("image") ?? get("image_ref")),
-    ...present("uuids", get("uuid")?.split(",")),
-    ...(states ?? {}),
+    ...defined({
+      host: get("host"),
+      node: get("node"),
+      flavorId: get("flavor"),
+      imageRef: get("image") ?? get("image_ref"),
+      uuids: get("uuid")?.split(","),
+    }),
+    ...states,
   };
   const predicates = Object.entries(PREDICATES).flatMap(([name, predicate]) => {
     const value = get(name);
-    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value, store)];
+    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value, call.store)];
   });
   const name = get("name") ?? get("display_name");
   return {
@@ -124,17 +113,16 @@ function readStates(call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "tas
   if ((vmState !== undefined && !vm) || (taskState !== undefined && task === undefined)) {
     return undefined;
   }
-  return { ...present("vmStates", vm && [vm]), ...present("taskStates", task === undefined ? undefined : [task]) };
+  return defined({ vmStates: vm && [vm], taskStates: task === undefined ? undefined : [task] });
 }
 
 function readOwner(call: Call, get: Get, rule: string): Pick<InstanceQuery, "projectId" | "userId"> {
   const { projectId, userId } = call.credentials;
-  const userFilter = present("userId", get("user_id"));
   if (allTenants(get("all_tenants"))) {
     requireAdmin(call, rule);
-    return { ...present("projectId", get("project_id") ?? get("tenant_id")), ...userFilter };
+    return defined({ projectId: get("project_id") ?? get("tenant_id"), userId: get("user_id") });
   }
-  return projectId === null ? { userId } : { projectId, ...userFilter };
+  return projectId === null ? { userId } : defined({ projectId, userId: get("user_id") });
 }
 
 function allTenants(value: string | undefined): boolean {
@@ -165,16 +153,16 @@ function readTimes(get: Get): Pick<InstanceQuery, "changesSince" | "changesBefor
   if (since !== undefined && before !== undefined && since > before) {
     throw badRequest("The value of changes-since must be less than or equal to changes-before.");
   }
-  return {
-    ...present("changesSince", since === undefined ? undefined : firstSince(since)),
-    ...present("changesBefore", before === undefined ? undefined : lastBefore(before)),
-  };
+  return defined({
+    changesSince: since === undefined ? undefined : firstSince(since),
+    changesBefore: before === undefined ? undefined : lastBefore(before),
+  });
 }
 
 function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery {
   if (query.vmStates?.length === 1 && query.vmStates[0] === "deleted") {
     if (!call.isAdmin) {
-      throw new HttpError(403, "Only administrators may list deleted instances");
+      throw forbidden("Only administrators may list deleted instances");
     }
     return { ...query, deleted: true };
   }
@@ -185,8 +173,4 @@ function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery 
   // A list of changes includes deleted servers.
   const changes = query.changesSince !== undefined || query.changesBefore !== undefined;
   return changes ? { ...query, changesSince: query.changesSince ?? 0 } : { ...query, deleted: false };
-}
-
-function present<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
 }

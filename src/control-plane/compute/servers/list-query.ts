@@ -3,25 +3,11 @@ import { badRequest, HttpError } from "../../http/http-error.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
-import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.js";
+import { BOOLEAN, INTEGER_TEXT, MULTI, querySchema, SINGLE } from "../api/schema-parts.js";
 
 const FILTERS = [
-  "user_id",
-  "project_id",
-  "tenant_id",
-  "launch_index",
-  "image_ref",
-  "image",
-  "vm_state",
-  "task_state",
-  "host",
-  "uuid",
-  "status",
-  "all_tenants",
-  "soft_deleted",
-  "deleted",
-  "marker",
-  "sort_key",
+  ...["user_id", "project_id", "tenant_id", "launch_index", "image_ref", "image", "vm_state", "task_state", "host"],
+  ...["uuid", "status", "all_tenants", "soft_deleted", "deleted", "marker", "sort_key"],
 ];
 
 /**
@@ -29,28 +15,9 @@ const FILTERS = [
  * compares strings.
  */
 const PATTERNS = [
-  "kernel_id",
-  "ramdisk_id",
-  "hostname",
-  "key_name",
-  "power_state",
-  "node",
-  "flavor",
-  "reservation_id",
-  "launched_at",
-  "terminated_at",
-  "availability_zone",
-  "name",
-  "display_name",
-  "description",
-  "display_description",
-  "locked_by",
-  "root_device_name",
-  "config_drive",
-  "progress",
-  "ip",
-  "ip6",
-  "created_at",
+  ...["kernel_id", "ramdisk_id", "hostname", "key_name", "power_state", "node", "flavor", "reservation_id"],
+  ...["launched_at", "terminated_at", "availability_zone", "name", "display_name", "description"],
+  ...["display_description", "locked_by", "root_device_name", "config_drive", "progress", "ip", "ip6", "created_at"],
 ];
 
 const PATTERN = { type: "string", format: "regex" };
@@ -69,14 +36,6 @@ function properties(...more: string[]): Readonly<Record<string, Schema>> {
   };
 }
 
-function query(known: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema {
-  return {
-    type: "object",
-    properties: known,
-    additionalProperties,
-  };
-}
-
 const TAGS = ["tags", "tags-any", "not-tags", "not-tags-any"];
 
 const BEFORE = { "changes-before": SINGLE({ type: "string", format: "date-time" }) };
@@ -84,11 +43,11 @@ const BEFORE = { "changes-before": SINGLE({ type: "string", format: "date-time" 
 const LOCKED = { locked: MULTI(BOOLEAN) };
 
 export const LIST_QUERY = schemas(
-  [1, query(properties(), true)],
-  [26, query(properties(...TAGS), true)],
-  [66, query({ ...properties(...TAGS), ...BEFORE }, true)],
-  [73, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, true)],
-  [75, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, false)],
+  [1, querySchema(properties(), true)],
+  [26, querySchema(properties(...TAGS), true)],
+  [66, querySchema({ ...properties(...TAGS), ...BEFORE }, true)],
+  [73, querySchema({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, true)],
+  [75, querySchema({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, false)],
 );
 
 /** Sort keys of the API. Other keys are ignored or rejected, as in Nova. */
@@ -126,17 +85,8 @@ const FOR_ADMINISTRATORS = ["host", "node"];
 const IGNORED: ReadonlySet<string> = new Set([
   ...["architecture", "cell_name", "cleaned", "default_ephemeral_device", "default_swap_device", "deleted"],
   ...["deleted_at", "disable_terminate", "ephemeral_gb", "ephemeral_key_uuid", "id", "key_data", "launched_on"],
-  ...[
-    "locked",
-    "memory_mb",
-    "os_type",
-    "reservation_id",
-    "root_gb",
-    "shutdown_terminate",
-    "user_data",
-    "vcpus",
-    "vm_mode",
-  ],
+  ...["locked", "memory_mb", "os_type", "reservation_id", "root_gb", "shutdown_terminate", "user_data", "vcpus"],
+  "vm_mode",
 ]);
 
 function isIgnored(name: string, version: number): boolean {

@@ -10,16 +10,16 @@ import { LIST_QUERY, readSort } from "./list-query.js";
 import { type RenderedServer, ServerView } from "./server-view.js";
 
 /** Handles GET /servers and GET /servers/detail. */
-export async function listServers(deps: ComputeDeps, detail: boolean, call: Call): Promise<ComputeResponse> {
+export async function listServers(detail: boolean, call: Call): Promise<ComputeResponse> {
   const rule = `os_compute_api:servers:${detail ? "detail" : "index"}`;
   call.checkQuery(LIST_QUERY);
   requireReader(call, rule);
-  const filters = readFilters(call, deps.store, `${rule}:get_all_tenants`);
+  const filters = readFilters(call, `${rule}:get_all_tenants`);
   const page = readPage(call);
   const sort = readSort(call);
-  const ticks = new EventLoopTicks(deps);
-  const view = new ServerView(deps, call);
-  const chosen = { store: deps.store, filters, sort, page, ticks };
+  const ticks = new EventLoopTicks(call.deps);
+  const view = new ServerView(call);
+  const chosen = { store: call.store, filters, sort, page, ticks };
   const servers = detail
     ? await inDetail(view, await selectServers(chosen), ticks)
     : (await selectNamed(chosen)).map((server) => view.brief(server));

@@ -1,10 +1,11 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import { HttpError } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { schemas } from "../../http/schemas.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { ADMIN_PASSWORD } from "../api/schema-parts.js";
+import { ADMIN_PASSWORD, bodyOf } from "../api/schema-parts.js";
 import { begin, requireHost, requireState, type ServerAction } from "./actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "./find-server.js";
 
@@ -12,22 +13,7 @@ interface ChangePasswordBody {
   readonly changePassword: { readonly adminPass: string };
 }
 
-const SCHEMA = schemas<ChangePasswordBody>([
-  1,
-  {
-    type: "object",
-    properties: {
-      changePassword: {
-        type: "object",
-        properties: { adminPass: ADMIN_PASSWORD },
-        required: ["adminPass"],
-        additionalProperties: false,
-      },
-    },
-    required: ["changePassword"],
-    additionalProperties: false,
-  },
-]);
+const SCHEMA = schemas<ChangePasswordBody>([1, bodyOf("changePassword", bodyOf("adminPass", ADMIN_PASSWORD))]);
 
 /**
  * Changes the guest's password (spec 6.6). As in Nova, the client waits until the guest has it. The password is not
@@ -36,28 +22,28 @@ const SCHEMA = schemas<ChangePasswordBody>([
 export const changePassword: ServerAction = {
   name: "changePassword",
   schema: SCHEMA,
-  ask: async (deps, call) => {
+  ask: async (call) => {
     const { adminPass: newPass } = call.body(SCHEMA).changePassword;
     const { requestId } = call;
-    const { uuid, host } = deps.store.transaction(() => {
-      const instance = findInstance(deps, call);
+    const { uuid, host } = call.store.transaction(() => {
+      const instance = findInstance(call);
       requireMember(call, "os_compute_api:os-admin-password");
       assertNotLocked(call, instance);
       requireState(instance, "changePassword", { vm: ["active"] });
       const host = requireHost(instance);
-      begin(deps, call, instance, { taskState: "updating_password" }, "changePassword");
+      begin(call, instance, { taskState: "updating_password" }, "changePassword");
       return { uuid: instance.uuid, host };
     });
     try {
       const params = { instanceUuid: uuid, requestId, newPass };
-      await askAgent(deps, call, host, "set_admin_password", params, "changePassword");
+      await askAgent(call, host, "set_admin_password", params, "changePassword");
     } catch (error) {
       throw error instanceof HttpError && error.status === 501
         ? new HttpError(501, "Unable to set password on instance")
         : error;
     } finally {
       // The agent may not have received the message, or not have ended the task.
-      endTask(deps, uuid, requestId);
+      endTask(call.deps, uuid, requestId);
     }
     return { status: 202 };
   },
@@ -84,37 +70,28 @@ export function endPasswordTasks({ store }: Pick<ComputeDeps, "store">): void {
   }
 }
 
-const PATH = "/servers/:id/os-server-password";
-
 const policy = (what: string): string => `os_compute_api:os-server-password:${what}`;
 
 /** System metadata in which a guest stores its password, encrypted with the server's key pair and split into pieces. */
 const PIECES = ["password_0", "password_1", "password_2", "password_3"];
 
-export const PASSWORD_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: PATH,
-    handle: (deps, call) => {
-      const { systemMetadata } = findServer(deps, call).instance;
-      requireReader(call, policy("show"));
-      return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
-    },
+export const PASSWORD_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-server-password": (call) => {
+    const { systemMetadata } = findServer(call).instance;
+    requireReader(call, policy("show"));
+    return { body: { password: PIECES.map((piece) => systemMetadata[piece] ?? "").join("") } };
   },
-  {
-    method: "DELETE",
-    path: PATH,
-    handle: (deps, call) => {
-      clear(deps, call);
-      return { status: 204 };
-    },
+  "DELETE /servers/:id/os-server-password": (call) => {
+    clear(call);
+    return { status: 204 };
   },
-];
+});
 
 /** Removes the stored password. The password in the guest does not change. */
-function clear({ store }: ComputeDeps, call: Call): void {
+function clear(call: Call): void {
+  const { store } = call;
   store.transaction(() => {
-    const { instance, building } = findServer({ store }, call);
+    const { instance, building } = findServer(call);
     requireMember(call, policy("clear"));
     const { uuid, systemMetadata } = instance;
     if (!building && PIECES.some((piece) => piece in systemMetadata)) {

@@ -1,7 +1,8 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
+import { bodyOf, object } from "../api/schema-parts.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 
@@ -12,8 +13,7 @@ interface RemoteConsoleBody {
 }
 
 function body(name: string, properties: Readonly<Record<string, Schema>>): Schema {
-  const console = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
-  return { type: "object", properties: { [name]: console }, required: [name], additionalProperties: false };
+  return bodyOf(name, object(properties, Object.keys(properties)));
 }
 
 const oneOf = (...values: readonly string[]): Schema => ({ type: "string", enum: values });
@@ -25,25 +25,19 @@ const CREATE = schemas<RemoteConsoleBody>(
   [8, body("remote_console", { protocol: oneOf(...PROTOCOLS, "mks"), type: oneOf(...TYPES, "webmks") })],
 );
 
-export const REMOTE_CONSOLE_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "POST",
-    path: "/servers/:id/remote-consoles",
+export const REMOTE_CONSOLE_ROUTES = routes<ComputeRoute>({
+  "POST /servers/:id/remote-consoles": {
     from: 6,
-    handle: (deps, call) => {
+    handle: (call) => {
       const { protocol, type } = call.body(CREATE).remote_console;
-      return rejectConsole(deps, call, `get_${protocol}_console`, type);
+      return rejectConsole(call, `get_${protocol}_console`, type);
     },
   },
-  {
-    method: "GET",
-    path: "/os-console-auth-tokens/:token",
-    handle: (_deps, call) => {
-      requireAdmin(call, "os_compute_api:os-console-auth-tokens");
-      throw notFound("Token not found");
-    },
+  "GET /os-console-auth-tokens/:token": (call) => {
+    requireAdmin(call, "os_compute_api:os-console-auth-tokens");
+    throw notFound("Token not found");
   },
-];
+});
 
 /** The actions that 2.6 replaces by one path. */
 export const consoleActions: readonly ServerAction[] = [
@@ -62,7 +56,7 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
     name,
     until: 5,
     schema,
-    run: (deps, call) => rejectConsole(deps, call, verb, call.body(schema)[name]?.type ?? ""),
+    run: (call) => rejectConsole(call, verb, call.body(schema)[name]?.type ?? ""),
   };
 }
 
@@ -70,8 +64,8 @@ function consoleAction(name: string, verb: string, ...types: readonly string[]):
  * Rejects the request as a Nova without consoles does: guests have none that a network could reach. @throws {HttpError}
  * 400, 404, 409
  */
-function rejectConsole(deps: ComputeDeps, call: Call, verb: string, type: string): ComputeResponse {
-  const { instance } = findServer(deps, call);
+function rejectConsole(call: Call, verb: string, type: string): ComputeResponse {
+  const { instance } = findServer(call);
   requireMember(call, POLICY);
   requireHost(instance);
   const { uuid, taskState } = instance;

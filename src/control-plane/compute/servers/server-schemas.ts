@@ -1,4 +1,5 @@
 import type { InjectedFile, Instance, InstanceChanges } from "../../../records/index.js";
+import { defined } from "../../../runtime/collections.js";
 import { badRequest } from "../../http/http-error.js";
 import { type Schema, schemas } from "../../http/schemas.js";
 import {
@@ -8,8 +9,10 @@ import {
   DESCRIPTION,
   DISK_CONFIG,
   HOSTNAME,
+  IP_ADDRESS,
   METADATA,
   NAME,
+  object,
   POSITIVE_INTEGER,
   SHORT_HOSTNAME,
   TAG,
@@ -26,7 +29,7 @@ export interface UserAttributes {
   readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
 }
 
-type Wished = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
+type StoredAttributes = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
 
 export const USER_ATTRIBUTES: Readonly<Record<keyof UserAttributes, Schema>> = {
   accessIPv4: { type: "string", format: "ipv4" },
@@ -75,16 +78,12 @@ interface NetworkRequest {
 }
 
 function network(tagged: boolean, uuid: Schema): Schema {
-  return {
-    type: "object",
-    properties: {
-      fixed_ip: { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
-      port: { type: ["string", "null"], format: "uuid" },
-      uuid,
-      ...(tagged ? { tag: TAG } : {}),
-    },
-    additionalProperties: false,
-  };
+  return object({
+    fixed_ip: IP_ADDRESS,
+    port: { type: ["string", "null"], format: "uuid" },
+    uuid,
+    ...(tagged ? { tag: TAG } : {}),
+  });
 }
 
 function networks(tagged: boolean): Schema {
@@ -138,7 +137,7 @@ const BASE: Readonly<Record<string, Schema>> = {
   return_reservation_id: BOOLEAN,
   security_groups: {
     type: "array",
-    items: { type: "object", properties: { name: NAME }, additionalProperties: false },
+    items: object({ name: NAME }),
   },
   user_data: { type: "string", format: "base64", maxLength: 65_535 },
 };
@@ -147,12 +146,10 @@ const BASE: Readonly<Record<string, Schema>> = {
 export const PERSONALITY = {
   personality: {
     type: "array",
-    items: {
-      type: "object",
-      properties: { path: { type: "string", maxLength: 255 }, contents: { type: "string", format: "base64" } },
-      required: ["path", "contents"],
-      additionalProperties: false,
-    },
+    items: object({ path: { type: "string", maxLength: 255 }, contents: { type: "string", format: "base64" } }, [
+      "path",
+      "contents",
+    ]),
   },
 };
 
@@ -165,16 +162,8 @@ export const TRUSTED_CERTIFICATES = {
 };
 
 function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return {
-    type: "object",
-    properties: {
-      server: { type: "object", properties, required, additionalProperties: false },
-      "os:scheduler_hints": HINTS,
-      "OS-SCH-HNT:scheduler_hints": HINTS,
-    },
-    required: ["server"],
-    additionalProperties: false,
-  };
+  const server = object(properties, required);
+  return object({ server, "os:scheduler_hints": HINTS, "OS-SCH-HNT:scheduler_hints": HINTS }, ["server"]);
 }
 
 const AT_LEAST = ["name", "flavorRef"];
@@ -210,16 +199,20 @@ export const CREATE = schemas<CreateBody>(
 );
 
 /** Returns the changes of an instance that the attributes require. */
-export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof Wished> {
+export function attributeChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof StoredAttributes> {
   const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = attributes;
-  return {
-    ...(accessIPv4 === undefined ? {} : { accessIpV4: accessIPv4 }),
-    ...(accessIPv6 === undefined ? {} : { accessIpV6: usualIpV6(accessIPv6) }),
-    ...(disk === undefined ? {} : { autoDiskConfig: disk === "AUTO" }),
-  };
+  return defined({
+    accessIpV4: accessIPv4,
+    accessIpV6: accessIPv6 === undefined ? undefined : usualIpV6(accessIPv6),
+    autoDiskConfig: disk === undefined ? undefined : disk === "AUTO",
+  });
 }
 
-export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished): Required<UserAttributes> {
+export function toUserAttributes({
+  accessIpV4,
+  accessIpV6,
+  autoDiskConfig,
+}: StoredAttributes): Required<UserAttributes> {
   return {
     accessIPv4: accessIpV4 ?? "",
     accessIPv6: accessIpV6 ?? "",

@@ -4,7 +4,6 @@ import { isoMicroseconds, isoSeconds } from "../../http/times.js";
 import type { Port } from "../../store/ports.js";
 import { isUp } from "../api/agents.js";
 import type { Call } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
 import type { FoundServer } from "./find-server.js";
 import { addressesOf } from "./network/addresses.js";
 import { toUserAttributes } from "./server-schemas.js";
@@ -20,7 +19,6 @@ export type RenderedServer = { readonly [key: string]: Json };
 
 /** Renders the servers of one response. */
 export class ServerView {
-  readonly #deps: ComputeDeps;
   readonly #call: Call;
   readonly #services = new Map<string, Service | null>();
   readonly #ports = new Map<string, Port[]>();
@@ -28,14 +26,13 @@ export class ServerView {
   /** Names of security groups by uuid. */
   readonly #groupNames = new Map<string, string>();
 
-  constructor(deps: ComputeDeps, call: Call) {
-    this.#deps = deps;
+  constructor(call: Call) {
     this.#call = call;
   }
 
   /** Reads the related records of many servers with a few queries, before their details are rendered. */
   lookUp(servers: readonly FoundServer[]): void {
-    const { ports, services, requests } = this.#deps.store;
+    const { ports, services, requests } = this.#call.store;
     const uuids = servers.map(({ instance }) => instance.uuid);
     const zones = requests.pinnedZones(uuids);
     for (const uuid of uuids) {
@@ -68,7 +65,7 @@ export class ServerView {
       tenant_id: instance.projectId,
       user_id: instance.userId,
       metadata: instance.metadata,
-      hostId: instance.host === null ? "" : this.#deps.digests.sha224(instance.projectId + instance.host),
+      hostId: instance.host === null ? "" : this.#call.deps.digests.sha224(instance.projectId + instance.host),
       image: this.#image(instance),
       flavor: this.#flavor(instance),
       created: isoSeconds(instance.createdAt),
@@ -107,7 +104,7 @@ export class ServerView {
   }
 
   #groupName(uuid: string): string {
-    const name = this.#groupNames.get(uuid) ?? (this.#deps.store.securityGroups.get(uuid)?.name || uuid);
+    const name = this.#groupNames.get(uuid) ?? (this.#call.store.securityGroups.get(uuid)?.name || uuid);
     this.#groupNames.set(uuid, name);
     return name;
   }
@@ -128,7 +125,7 @@ export class ServerView {
   }
 
   #fault(uuid: string): RenderedServer {
-    const fault = this.#deps.store.instances.fault(uuid);
+    const fault = this.#call.store.instances.fault(uuid);
     if (!fault) {
       return {};
     }
@@ -162,7 +159,7 @@ export class ServerView {
   }
 
   #groups({ uuid }: Instance): Json {
-    const group = this.#deps.store.serverGroups.ofInstance(uuid);
+    const group = this.#call.store.serverGroups.ofInstance(uuid);
     return group === null ? [] : [group.uuid];
   }
 
@@ -184,16 +181,16 @@ export class ServerView {
     if (service.disabled) {
       return "MAINTENANCE";
     }
-    return isUp(this.#deps, service) ? "UP" : "UNKNOWN";
+    return isUp(this.#call.deps, service) ? "UP" : "UNKNOWN";
   }
 
   #portsOf(uuid: string): readonly Port[] {
-    return this.#ports.get(uuid) ?? this.#deps.store.ports.ofDevice(uuid);
+    return this.#ports.get(uuid) ?? this.#call.store.ports.ofDevice(uuid);
   }
 
   #pinnedZone(uuid: string): string | null {
     const known = this.#pinnedZones.get(uuid);
-    return known === undefined ? this.#deps.store.requests.pinnedZone(uuid) : known;
+    return known === undefined ? this.#call.store.requests.pinnedZone(uuid) : known;
   }
 
   #service(host: string): Service | null {
@@ -201,7 +198,7 @@ export class ServerView {
     if (known !== undefined) {
       return known;
     }
-    const service = this.#deps.store.services.getByHost(host, COMPUTE);
+    const service = this.#call.store.services.getByHost(host, COMPUTE);
     this.#services.set(host, service);
     return service;
   }

@@ -1,10 +1,10 @@
 import type { VmState } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { schemas } from "../../http/schemas.js";
 import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
-import type { ComputeDeps } from "../api/deps.js";
-import { TAG } from "../api/schema-parts.js";
+import { bodyOf, TAG } from "../api/schema-parts.js";
 import { findServer } from "./find-server.js";
 
 /** Max tags of a server, as in Nova. */
@@ -13,12 +13,7 @@ const MAX_TAG_LENGTH = 60;
 
 const ALL = schemas<{ readonly tags: readonly string[] }>([
   26,
-  {
-    type: "object",
-    properties: { tags: { type: "array", items: TAG, maxItems: MAX_TAGS } },
-    required: ["tags"],
-    additionalProperties: false,
-  },
+  bodyOf("tags", { type: "array", items: TAG, maxItems: MAX_TAGS }),
 ]);
 
 const policy = (what: string): string => `os_compute_api:os-server-tags:${what}`;
@@ -39,22 +34,20 @@ const STATES: readonly VmState[] = ["active", "paused", "suspended", "stopped"];
  * @throws {HttpError} 409
  */
 function save(
-  deps: ComputeDeps,
   call: Call,
   rule: keyof typeof CHANGES,
   change: (tags: readonly string[]) => readonly string[],
 ): readonly string[] {
   requireMember(call, policy(rule));
-  return deps.store.transaction(() => {
-    const { uuid, tags, vmState } = findServer(deps, call).instance;
+  return call.store.transaction(() => {
+    const { uuid, tags, vmState } = findServer(call).instance;
     if (!STATES.includes(vmState)) {
       throw conflict(`Cannot '${CHANGES[rule]}' instance ${call.param("id")} while it is in vm_state ${vmState}`);
     }
-    return deps.store.instances.save(uuid, { tags: [...new Set(change(tags))].sort() }).tags;
+    return call.store.instances.save(uuid, { tags: [...new Set(change(tags))].sort() }).tags;
   });
 }
 
-/** @throws {HttpError} 400 */
 function checkTag(tag: string): void {
   const isLong = tag.length > MAX_TAG_LENGTH;
   if (!isLong && !/[,/]/.test(tag)) {
@@ -66,54 +59,31 @@ function checkTag(tag: string): void {
   );
 }
 
-export const TAG_ROUTES: readonly ComputeRoute[] = [
+export const TAG_ROUTES = routes<ComputeRoute>(
   {
-    method: "GET",
-    path: "/servers/:id/tags",
-    from: 26,
-    handle: (deps, call) => {
+    "GET /servers/:id/tags": (call) => {
       requireReader(call, policy("index"));
-      return { body: { tags: findServer(deps, call).instance.tags } };
+      return { body: { tags: findServer(call).instance.tags } };
     },
-  },
-  {
-    method: "PUT",
-    path: "/servers/:id/tags",
-    from: 26,
-    handle: (deps, call) => {
+    "PUT /servers/:id/tags": (call) => {
       const { tags } = call.body(ALL);
-      return { body: { tags: save(deps, call, "update_all", () => tags) } };
+      return { body: { tags: save(call, "update_all", () => tags) } };
     },
-  },
-  {
-    method: "DELETE",
-    path: "/servers/:id/tags",
-    from: 26,
-    handle: (deps, call) => {
-      save(deps, call, "delete_all", () => []);
+    "DELETE /servers/:id/tags": (call) => {
+      save(call, "delete_all", () => []);
       return { status: 204 };
     },
-  },
-  {
-    method: "GET",
-    path: "/servers/:id/tags/:tag",
-    from: 26,
-    handle: (deps, call) => {
+    "GET /servers/:id/tags/:tag": (call) => {
       requireReader(call, policy("show"));
-      if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) {
+      if (!findServer(call).instance.tags.includes(call.param("tag"))) {
         throw notFound(`Server ${call.param("id")} has no tag '${call.param("tag")}'`);
       }
       return { status: 204 };
     },
-  },
-  {
-    method: "PUT",
-    path: "/servers/:id/tags/:tag",
-    from: 26,
-    handle: (deps, call) => {
+    "PUT /servers/:id/tags/:tag": (call) => {
       const tag = call.param("tag");
       let known = false;
-      save(deps, call, "update", (tags) => {
+      save(call, "update", (tags) => {
         checkTag(tag);
         known = tags.includes(tag);
         if (tags.length >= MAX_TAGS) {
@@ -124,13 +94,8 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
       const location = call.links.self(`servers/${call.param("id")}/tags/${encodeURIComponent(tag)}`);
       return known ? { status: 204 } : { status: 201, headers: { location } };
     },
-  },
-  {
-    method: "DELETE",
-    path: "/servers/:id/tags/:tag",
-    from: 26,
-    handle: (deps, call) => {
-      save(deps, call, "delete", (tags) => {
+    "DELETE /servers/:id/tags/:tag": (call) => {
+      save(call, "delete", (tags) => {
         if (!tags.includes(call.param("tag"))) {
           throw notFound(`Instance ${call.param("id")} has no tag '${call.param("tag")}'`);
         }
@@ -139,4 +104,5 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
       return { status: 204 };
     },
   },
-];
+  { from: 26 },
+);

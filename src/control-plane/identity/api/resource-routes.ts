@@ -1,13 +1,14 @@
 import type { ErrorObject } from "ajv";
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, forbidden, type HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { routes } from "../../http/router.js";
 import { schemaWords } from "../../http/schema-errors.js";
 import { createCompiler } from "../../http/schemas.js";
 import type { IdentityStore } from "../store/identity-store.js";
-import { isSameName, type RecordTable, type StoredRecord } from "../store/record-tables.js";
+import { isSameName, type NamedTable, type RecordTable, type StoredRecord } from "../store/record-tables.js";
 import type { IdentityCall, IdentityRoute } from "./identity-call.js";
-import { notFound } from "./identity-error.js";
+import { conflict, notFound } from "./identity-error.js";
 import type { PolicyTarget } from "./policy.js";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -23,7 +24,7 @@ const COMPARISONS: Readonly<Record<string, (found: string, value: string) => boo
 };
 
 /** A kind of records with the usual routes: list, get, create, update and delete. */
-export interface Resource<T extends StoredRecord> {
+export interface Resource<T extends StoredRecord, C extends TSchema, U extends TSchema> {
   /** Name in paths and bodies, such as `users`. */
   readonly plural: string;
   readonly singular: string;
@@ -33,17 +34,23 @@ export interface Resource<T extends StoredRecord> {
   readonly names?: { readonly rule?: string; readonly rules?: string; readonly found?: string };
   /** Members that the query of a list can filter by. */
   readonly filters: readonly string[];
-  readonly table: (store: IdentityStore) => Pick<RecordTable<T>, "get">;
+  /** Schemas of the bodies of POST and PATCH. */
+  readonly body: { readonly create?: C; readonly update: U };
+  readonly table: (store: IdentityStore) => RecordTable<T>;
+  /** Default: the table's record with the id. */
+  readonly find?: (store: IdentityStore, id: string) => T | undefined;
   /** Built-in records, listed before those that are stored. */
   readonly own?: (call: IdentityCall) => readonly T[];
-  /** Returns the records of a list, before filters. */
-  readonly list: (call: IdentityCall) => readonly T[];
+  /** Returns the records of a list, before filters. Default: all of the table. */
+  readonly list?: (call: IdentityCall) => readonly T[];
   /** Returns the policy target of the list's rule. Default: the token's domain. */
   readonly listedBy?: (call: IdentityCall) => PolicyTarget;
-  /** Validates and stores a new record. Left out if the kind has its own POST route. */
-  readonly create?: (call: IdentityCall, body: unknown) => T | Promise<T>;
-  readonly update: (call: IdentityCall, record: T, body: unknown) => T | Promise<T>;
-  readonly remove: (call: IdentityCall, record: T) => void;
+  /** Stores a new record. Left out if the kind has its own POST route. */
+  readonly create?: (call: IdentityCall, attributes: Static<C>) => T | Promise<T>;
+  /** Default: the changes replace the record's members. */
+  readonly update?: (call: IdentityCall, record: T, changes: Static<U>) => T | Promise<T>;
+  /** Default: only the record itself is deleted. */
+  readonly remove?: (call: IdentityCall, record: T) => void;
   /** Creates the "not found" error. Default: the message of most kinds. */
   readonly missing?: (id: string) => HttpError;
   /** Renders a record. Default: the record itself. */
@@ -51,65 +58,80 @@ export interface Resource<T extends StoredRecord> {
 }
 
 /** Creates the five routes of a kind. */
-export function resourceRoutes<T extends StoredRecord>(resource: Resource<T>): readonly IdentityRoute[] {
-  const { plural, singular, path = `/v3/${plural}`, names = {}, filters, create } = resource;
+export function resourceRoutes<T extends StoredRecord, C extends TSchema, U extends TSchema>(
+  resource: Resource<T, C, U>,
+): readonly IdentityRoute[] {
+  const { plural, singular, path = `/v3/${plural}`, names = {}, filters, body: schemas, table, create } = resource;
   const rule = names.rule ?? singular;
-  const render = (call: IdentityCall, record: T): Json => ({ [singular]: viewOf(resource, call, record) as Json });
-  return [
+  const update = resource.update ?? (({ store }, record, changes) => table(store).update({ ...record, ...changes }));
+  const remove = resource.remove ?? (({ store }, { id }) => table(store).delete(id));
+
+  function render(call: IdentityCall, record: T): Members {
+    const rendered = resource.view?.(call, record) ?? record;
+    return { ...rendered, links: { self: `${call.request.baseUrl}${path}/${record.id}` } };
+  }
+
+  function show(call: IdentityCall, record: T): Json {
+    return { [singular]: render(call, record) as Json };
+  }
+
+  /** Returns the record that the path names. @throws {HttpError} 401, 403, 404 */
+  function find(call: IdentityCall, verb: string): T {
+    const id = call.param("id");
+    const record =
+      resource.own?.(call).find((one) => one.id === id) ??
+      (resource.find ? resource.find(call.store, id) : table(call.store).get(id));
+    call.enforce(`identity:${verb}_${rule}`, targetOf(singular, record));
+    if (!record) {
+      throw resource.missing?.(id) ?? notFound(names.found ?? singular, id);
+    }
+    return record;
+  }
+
+  /** Returns the record that the path names, for a change. @throws {HttpError} 401, 403, 404 */
+  function findOther(call: IdentityCall, verb: string): T {
+    const record = find(call, verb);
+    if (resource.own?.(call).some(({ id }) => id === record.id)) {
+      throw forbidden(`The ${singular} ${record.id} comes with the cluster and is neither changed nor deleted.`);
+    }
+    return record;
+  }
+
+  return routes<IdentityRoute>(
     {
-      method: "GET",
-      path,
-      handle: (call) => {
+      "GET /": (call) => {
         call.enforce(`identity:list_${names.rules ?? plural}`, (resource.listedBy ?? ownDomain)(call, singular));
-        const records = inOwnDomain(call, [...(resource.own?.(call) ?? []), ...resource.list(call)]).map((record) =>
-          viewOf(resource, call, record),
-        );
-        return { body: listBody(call, plural, records, filters) };
+        const stored = resource.list?.(call) ?? table(call.store).list();
+        const records = inOwnDomain(call, [...(resource.own?.(call) ?? []), ...stored]);
+        const views = records.map((record) => render(call, record));
+        return { body: listBody(call, plural, views, filters) };
       },
-    },
-    ...(create === undefined
-      ? []
-      : [
-          {
-            method: "POST",
-            path,
-            handle: async (call: IdentityCall) => {
-              const body = call.body(singular);
-              call.enforce(`identity:create_${rule}`, targetOf(singular, body));
-              return { status: 201, body: render(call, await create(call, body)) };
-            },
-          },
-        ]),
-    {
-      method: "GET",
-      path: `${path}/:id`,
-      handle: (call) => ({ body: render(call, findRecord(resource, call, `identity:get_${rule}`)) }),
-    },
-    {
-      method: "PATCH",
-      path: `${path}/:id`,
-      handle: async (call) => {
-        const record = findRecord(resource, call, `identity:update_${rule}`);
-        assertNotBuiltIn(resource, call, record);
+      ...(create && {
+        "POST /": async (call) => {
+          const body = call.body(singular);
+          call.enforce(`identity:create_${rule}`, targetOf(singular, body));
+          const attributes = schemas.create && checkBody(schemas.create, body);
+          return { status: 201, body: show(call, await create(call, attributes as Static<C>)) };
+        },
+      }),
+      "GET /:id": (call) => ({ body: show(call, find(call, "get")) }),
+      "PATCH /:id": async (call) => {
+        const record = findOther(call, "update");
         const body = call.body(singular);
         assertAllowedChanges(singular, record, body);
-        return { body: render(call, await resource.update(call, record, body)) };
+        return { body: show(call, await update(call, record, checkBody(schemas.update, body))) };
       },
-    },
-    {
-      method: "DELETE",
-      path: `${path}/:id`,
-      handle: (call) => {
-        const record = findRecord(resource, call, `identity:delete_${rule}`);
-        assertNotBuiltIn(resource, call, record);
+      "DELETE /:id": (call) => {
+        const record = findOther(call, "delete");
         if (isImmutable(record)) {
           throw immutable("delete", singular, record.id);
         }
-        call.store.sql.transaction(() => resource.remove(call, record));
+        call.store.sql.transaction(() => remove(call, record));
         return { status: 204 };
       },
     },
-  ];
+    { prefix: path },
+  );
 }
 
 /** Returns the members of a record as policy attributes, such as `target.user.domain_id`. */
@@ -127,24 +149,42 @@ export function withLinks(call: IdentityCall, plural: string, record: StoredReco
   return { ...record, links: { self: `${call.root}/${plural}/${record.id}` } };
 }
 
-/** Returns the record that the path names. @throws {HttpError} 401, 403, 404 */
-function findRecord<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, action: string): T {
-  const { singular, names = {} } = resource;
+/**
+ * Returns the record that the path names, if the action's rule permits it.
+ * @param kind `user`: its name in rules and errors
+ * @throws {HttpError} 401, 403, 404
+ */
+export function authorizedRecord<T extends StoredRecord>(
+  call: IdentityCall,
+  kind: string,
+  table: RecordTable<T>,
+  action: string,
+): T {
   const id = call.param("id");
-  const record = resource.own?.(call).find((one) => one.id === id) ?? resource.table(call.store).get(id);
-  call.enforce(action, targetOf(singular, record));
-  if (!record) {
-    throw resource.missing?.(id) ?? notFound(names.found ?? singular, id);
+  const record = table.get(id);
+  call.enforce(`identity:${action}`, targetOf(kind, record));
+  return requireRecord(kind, id, record);
+}
+
+/** @throws {HttpError} 404 if there is no record */
+export function requireRecord<T>(kind: string, id: string, record: T | undefined): T {
+  if (record === undefined) {
+    throw notFound(kind, id);
   }
   return record;
 }
 
-function viewOf<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, record: T) {
-  const { view, path = `/v3/${resource.plural}` } = resource;
-  const rendered = view ? view(call, record) : record;
-  return { ...rendered, links: { self: `${call.request.baseUrl}${path}/${record.id}` } } as Readonly<
-    Record<string, unknown>
-  >;
+/** @throws {HttpError} 409 if the domain has another record of that name */
+export function assertUniqueName<T extends StoredRecord & { readonly name: string; readonly domain_id: string | null }>(
+  kind: string,
+  table: NamedTable<T>,
+  { id, name, domain_id: domainId }: T,
+): void {
+  const other = table.named(name, domainId);
+  if (other && other.id !== id) {
+    const where = domainId === null ? "" : ` at domain ID ${domainId}`;
+    throw conflict(kind, `Duplicate entry found with name ${name}${where}`);
+  }
 }
 
 /** Filters records by the token's domain; tokens of other scopes list all records. */
@@ -162,22 +202,13 @@ function ownDomain(call: IdentityCall, singular: string): PolicyTarget {
     : { "target.domain_id": domainId, [`target.${singular}.domain_id`]: domainId, "target.domain.id": domainId };
 }
 
-function assertNotBuiltIn<T extends StoredRecord>(resource: Resource<T>, call: IdentityCall, { id }: T): void {
-  if (resource.own?.(call).some((one) => one.id === id)) {
-    throw new HttpError(
-      403,
-      `The ${resource.singular} ${id} comes with the cluster and is neither changed nor deleted.`,
-    );
-  }
-}
-
 function assertAllowedChanges(singular: string, record: StoredRecord, body: unknown): void {
   const requested = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
   if (requested.id !== undefined && requested.id !== record.id) {
-    throw new HttpError(400, "Cannot change ID");
+    throw badRequest("Cannot change ID");
   }
   if (requested.domain_id !== undefined && "domain_id" in record && requested.domain_id !== record.domain_id) {
-    throw new HttpError(400, "Cannot change Domain ID");
+    throw badRequest("Cannot change Domain ID");
   }
   const options = requested.options as { readonly immutable?: unknown } | undefined;
   if (isImmutable(record) && options?.immutable !== false) {
@@ -190,8 +221,7 @@ function isImmutable(record: StoredRecord): boolean {
 }
 
 function immutable(what: string, kind: string, id: string): HttpError {
-  return new HttpError(
-    403,
+  return forbidden(
     `Unable to ${what} immutable ${kind} resource: \`${id}. Set resource option "immutable" to false first.`,
   );
 }
@@ -259,7 +289,7 @@ export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<
   if (!validate(value)) {
     const errors = validate.errors ?? [];
     const error = errors.at(-1);
-    throw new HttpError(400, error ? wording(error, errors) : "The request body is not valid.");
+    throw badRequest(error ? wording(error, errors) : "The request body is not valid.");
   }
   return value as Static<S>;
 }
@@ -300,4 +330,19 @@ export function createSchema<R extends TProperties, P extends TProperties>(requi
 /** Schema of a PATCH body: at least one member. */
 export function updateSchema<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties), { minProperties: 1 });
+}
+
+/**
+ * Schemas of the bodies of POST and PATCH.
+ * @param fixed optional members of POST that cannot change later
+ */
+export function bodies<R extends TProperties, P extends TProperties, F extends TProperties = Record<never, never>>(
+  needed: R,
+  optional: P,
+  fixed?: F,
+) {
+  return {
+    create: createSchema(needed, { ...optional, ...fixed } as P & F),
+    update: updateSchema({ ...needed, ...optional }),
+  };
 }

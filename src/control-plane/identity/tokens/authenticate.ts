@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, forbidden, HttpError } from "../../http/http-error.js";
 import { expecting, unauthorized } from "../api/identity-error.js";
 import { effectiveRoles } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";
@@ -19,37 +19,26 @@ interface TokenRequest {
   readonly scope: ScopeRef;
 }
 
-/** A name is only valid with its domain. */
-interface UserRef {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly domain?: DomainRef | undefined;
-}
-
 interface DomainRef {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
 }
 
+/** A name is only valid with its domain. */
+interface UserRef extends DomainRef {
+  readonly domain?: DomainRef | undefined;
+}
+
 /** A name is only valid with its user. */
-interface ApplicationCredentialRef {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
+interface ApplicationCredentialRef extends DomainRef {
   readonly user?: UserRef | undefined;
   readonly secret: string;
 }
 
 type ScopeRef =
-  | { readonly kind: "none" }
-  | { readonly kind: "unscoped" }
-  | { readonly kind: "system" }
-  | { readonly kind: "domain"; readonly id?: string | undefined; readonly name?: string | undefined }
-  | {
-      readonly kind: "project";
-      readonly id?: string | undefined;
-      readonly name?: string | undefined;
-      readonly domain?: DomainRef | undefined;
-    };
+  | { readonly kind: "none" | "unscoped" | "system" }
+  | ({ readonly kind: "domain" } & DomainRef)
+  | ({ readonly kind: "project" } & UserRef);
 
 export interface Authenticator {
   readonly store: IdentityStore;
@@ -89,8 +78,7 @@ export async function authenticate(parts: Authenticator, request: TokenRequest, 
   }
   if (parent && parent.record.applicationCredentialId !== null) {
     // Exchanging a token must not extend the rights of an application credential.
-    throw new HttpError(
-      403,
+    throw forbidden(
       "You are not authorized to perform the requested action: rescope a token of an application credential.",
     );
   }
@@ -170,7 +158,6 @@ function findDomain(store: IdentityStore, ref: DomainRef | undefined): Project |
   return found?.is_domain ? found : undefined;
 }
 
-/** @throws {HttpError} 401 if the user has no role in the scope */
 function grantScope(store: IdentityStore, userId: string, ref: ScopeRef, parent: TokenRecord | undefined): TokenScope {
   const scope = requestedScope(store, userId, ref, parent);
   const at = scopeOf(scope);
@@ -283,13 +270,9 @@ function readScope(value: unknown): ScopeRef {
 }
 
 function reference(value: Readonly<Record<string, unknown>>, path: string): UserRef {
-  const id = optionalText(value, "id", path);
-  const name = optionalText(value, "name", path);
-  if (id === undefined && name === undefined) {
-    throw new HttpError(400, `Invalid input for field ${path}: id or name must be present.`);
-  }
-  const domain = value.domain;
-  return { id, name, domain: domain === undefined ? undefined : domainReference(domain, `${path}/domain`) };
+  const { domain } = value;
+  const named = domainReference(value, path);
+  return { ...named, domain: domain === undefined ? undefined : domainReference(domain, `${path}/domain`) };
 }
 
 function domainReference(value: unknown, path: string): DomainRef {
@@ -299,7 +282,7 @@ function domainReference(value: unknown, path: string): DomainRef {
   const id = optionalText(value, "id", path);
   const name = optionalText(value, "name", path);
   if (id === undefined && name === undefined) {
-    throw new HttpError(400, `Invalid input for field ${path}: id or name must be present.`);
+    throw badRequest(`Invalid input for field ${path}: id or name must be present.`);
   }
   return { id, name };
 }
@@ -332,5 +315,5 @@ function optionalText(value: Readonly<Record<string, unknown>>, key: string, pat
 
 /** Creates an error without the value, which may be a password. */
 function wrongType(path: string, type: string): HttpError {
-  return new HttpError(400, `Invalid input for field '${path}': it is not of type '${type}'`);
+  return badRequest(`Invalid input for field '${path}': it is not of type '${type}'`);
 }

@@ -1,6 +1,7 @@
-import { HttpError } from "../../http/http-error.js";
+import { notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import type { RouteResponse } from "../../http/responses.js";
+import { routes } from "../../http/router.js";
 import { isoMicroseconds } from "../../http/times.js";
 import type { IdentityCall, IdentityRoute } from "../api/identity-call.js";
 import { expecting, forbidden } from "../api/identity-error.js";
@@ -34,7 +35,7 @@ function subject(call: IdentityCall, rule: string): { readonly token: string; re
   // A missing token has no owner, so any caller gets 404 instead of 403.
   call.enforce(rule, { "target.token.user_id": live?.user.id ?? call.token.user.id });
   if (!live) {
-    throw new HttpError(404, token === "" ? "No token in the request" : "Failed to validate token");
+    throw notFound(token === "" ? "No token in the request" : "Failed to validate token");
   }
   return { token, live };
 }
@@ -49,11 +50,11 @@ function revokeToken(call: IdentityCall): RouteResponse {
   return { status: 204 };
 }
 
-export const TOKEN_ROUTES: readonly IdentityRoute[] = [
-  { method: "POST", path: "/v3/auth/tokens", handle: issueToken },
-  { method: "GET", path: "/v3/auth/tokens", handle: showToken },
-  { method: "DELETE", path: "/v3/auth/tokens", handle: revokeToken },
-];
+export const TOKEN_ROUTES = routes<IdentityRoute>({
+  "POST /v3/auth/tokens": issueToken,
+  "GET /v3/auth/tokens": showToken,
+  "DELETE /v3/auth/tokens": revokeToken,
+});
 
 /** Renders the body of a token response. @param catalog undefined omits it; unscoped tokens have none */
 function tokenView(store: IdentityStore, live: LiveToken, catalog: readonly CatalogService[] | undefined): Json {
@@ -110,27 +111,19 @@ function ownDomains(call: IdentityCall) {
 }
 
 /** Routes for the catalog, projects, domains and system scopes that are available to a token. */
-export const AUTH_ROUTES: readonly IdentityRoute[] = [
-  {
-    method: "GET",
-    path: "/v3/auth/catalog",
-    handle: (call) => {
-      if (!call.token.scope) {
-        throw forbidden("get the catalog with a token that has no scope");
-      }
-      return { body: listBody(call, "catalog", catalogOf(call, call.token) as never) };
-    },
+export const AUTH_ROUTES = routes<IdentityRoute>({
+  "GET /v3/auth/catalog": (call) => {
+    if (!call.token.scope) {
+      throw forbidden("get the catalog with a token that has no scope");
+    }
+    return { body: listBody(call, "catalog", catalogOf(call, call.token) as never) };
   },
-  { method: "GET", path: "/v3/auth/projects", handle: ownProjects },
-  { method: "GET", path: "/v3/auth/domains", handle: ownDomains },
-  { method: "GET", path: "/v3/OS-FEDERATION/projects", handle: ownProjects },
-  { method: "GET", path: "/v3/OS-FEDERATION/domains", handle: ownDomains },
-  {
-    method: "GET",
-    path: "/v3/auth/system",
-    handle: (call) => {
-      const all = effectiveRoles(call.store, call.token.user.id, SYSTEM).length > 0;
-      return { body: listBody(call, "system", all ? [{ all: true }] : []) };
-    },
+  "GET /v3/auth/projects": ownProjects,
+  "GET /v3/auth/domains": ownDomains,
+  "GET /v3/OS-FEDERATION/projects": ownProjects,
+  "GET /v3/OS-FEDERATION/domains": ownDomains,
+  "GET /v3/auth/system": (call) => {
+    const all = effectiveRoles(call.store, call.token.user.id, SYSTEM).length > 0;
+    return { body: listBody(call, "system", all ? [{ all: true }] : []) };
   },
-];
+});

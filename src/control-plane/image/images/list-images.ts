@@ -46,22 +46,27 @@ export function listImages(call: ImageCall): ServiceResponse {
   const rest = marker === undefined ? found : found.filter((image) => compare(image, marker) > 0);
   const page = rest.slice(0, limit);
   const last = page.length === limit ? page.at(-1) : undefined;
-  const params = new Map(query.entries);
-  params.delete("marker");
   return json(200, {
     images: page.map(imageView),
-    first: link(params),
+    ...pageLinks("/v2/images", query, last?.id),
     schema: "/v2/schemas/images",
-    ...(last === undefined ? {} : { next: link(new Map([...params, ["marker", last.id]])) }),
   });
 }
 
-function link(params: ReadonlyMap<string, string>): string {
-  const text = new URLSearchParams([...params]).toString();
-  return text === "" ? "/v2/images" : `/v2/images?${text}`;
+/**
+ * Returns the links of a list to its first and its next page.
+ * @param marker the last member of the page; undefined on the last page
+ */
+export function pageLinks(path: string, query: Query, marker: string | undefined): Readonly<Record<string, string>> {
+  const params = new Map(query.entries);
+  params.delete("marker");
+  const link = (text: string): string => (text === "" ? path : `${path}?${text}`);
+  const first = link(new URLSearchParams([...params]).toString());
+  return marker === undefined
+    ? { first }
+    : { first, next: link(new URLSearchParams([...params, ["marker", marker]]).toString()) };
 }
 
-/** @throws {HttpError} 400 */
 function readLimit(query: Query): number {
   const text = query.get("limit");
   if (text === undefined) {

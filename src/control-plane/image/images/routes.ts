@@ -1,6 +1,7 @@
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { forbidden, notFound } from "../../http/http-error.js";
 import { json } from "../../http/responses.js";
+import { routes } from "../../http/router.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
 import { findImage, findOwnImage } from "../api/policy.js";
 import type { Image } from "../image.js";
@@ -11,17 +12,17 @@ import { createImage, updateImage } from "./write-image.js";
 const missing = (id: string): string => `Failed to find image ${id} to delete`;
 
 /** Routes of images' records. */
-export const IMAGE_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/images", handle: listImages },
-  { method: "POST", path: "/v2/images", handle: createImage },
-  { method: "GET", path: "/v2/images/:id", handle: (call) => json(200, imageView(findImage(call).image)) },
-  { method: "PATCH", path: "/v2/images/:id", handle: updateImage },
-  { method: "DELETE", path: "/v2/images/:id", handle: deleteImage },
-  { method: "POST", path: "/v2/images/:id/actions/deactivate", handle: deactivate },
-  { method: "POST", path: "/v2/images/:id/actions/reactivate", handle: reactivate },
-  { method: "PUT", path: "/v2/images/:id/tags/:tag", handle: addTag },
-  { method: "DELETE", path: "/v2/images/:id/tags/:tag", handle: removeTag },
-];
+export const IMAGE_ROUTES = routes<ImageRoute>({
+  "GET /v2/images": listImages,
+  "POST /v2/images": createImage,
+  "GET /v2/images/:id": (call) => json(200, imageView(findImage(call).image)),
+  "PATCH /v2/images/:id": updateImage,
+  "DELETE /v2/images/:id": deleteImage,
+  "POST /v2/images/:id/actions/deactivate": deactivate,
+  "POST /v2/images/:id/actions/reactivate": reactivate,
+  "PUT /v2/images/:id/tags/:tag": addTag,
+  "DELETE /v2/images/:id/tags/:tag": removeTag,
+});
 
 /** Handles POST /v2/images/{id}/actions/deactivate. @throws {HttpError} 403, 404 */
 function deactivate(call: ImageCall): ServiceResponse {

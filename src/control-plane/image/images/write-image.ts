@@ -168,7 +168,6 @@ function checkAttribute(call: ImageCall, image: Image, name: string, value: unkn
   }
 }
 
-/** @throws {HttpError} 415 */
 function draftOf(contentType: string | undefined): { readonly isOld: boolean } {
   const type = (contentType ?? "").split(";")[0]?.trim() ?? "";
   const isOld = DRAFTS.get(type);

@@ -1,6 +1,7 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, conflict, forbidden, notFound, tooLarge } from "../../http/http-error.js";
+import type { Query } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import type { ImageCall } from "../api/call.js";
@@ -14,8 +15,10 @@ type View = Readonly<Record<string, unknown>>;
 /** A kind of definition, with its names and messages in the API. */
 export interface KindOfEntry {
   readonly kind: EntryKind;
-  /** Name in paths and in list responses. */
+  /** Name in paths. */
   readonly collection: string;
+  /** Name in lists and in a complete namespace. Default: `collection`. */
+  readonly member?: string;
   /** Name in policies. */
   readonly policy: string;
   /** Name in the message about a protected definition. */
@@ -25,7 +28,16 @@ export interface KindOfEntry {
   readonly duplicate: (name: string, namespace: string) => string;
   /** @param namespace the namespace's name */
   readonly view: (entry: Entry, namespace: string) => View;
+  /** Renders an entry of a list. Default: the complete view. */
+  readonly brief?: (entry: Entry) => View;
+  /** Lists are newest first and have pages; the others are in the order of their creation. */
+  readonly paged?: boolean;
+  /** Members of a list's response besides the definitions. */
+  readonly listed?: View;
 }
+
+const duplicateOf = (what: string) => (name: string, namespace: string) =>
+  `A metadata definition ${what} with name=${name} already exists in namespace=${namespace}.`;
 
 export const OBJECT: KindOfEntry = {
   kind: "object",
@@ -34,8 +46,7 @@ export const OBJECT: KindOfEntry = {
   words: "object",
   schema: OBJECT_SCHEMA,
   missing: (name) => `Could not find metadata object ${name}`,
-  duplicate: (name, namespace) =>
-    `A metadata definition object with name=${name} already exists in namespace=${namespace}.`,
+  duplicate: duplicateOf("object"),
   view: (entry, namespace) => ({
     name: entry.name,
     required: [],
@@ -44,6 +55,8 @@ export const OBJECT: KindOfEntry = {
     self: `/v2/metadefs/namespaces/${namespace}/objects/${entry.name}`,
     schema: "/v2/schemas/metadefs/object",
   }),
+  paged: true,
+  listed: { schema: "v2/schemas/metadefs/objects" },
 };
 
 export const PROPERTY: KindOfEntry = {
@@ -53,8 +66,7 @@ export const PROPERTY: KindOfEntry = {
   words: "property",
   schema: PROPERTY_SCHEMA,
   missing: (name) => `Could not find property ${name}`,
-  duplicate: (name, namespace) =>
-    `A metadata definition property with name=${name} already exists in namespace=${namespace}.`,
+  duplicate: duplicateOf("property"),
   view: ({ name, content }) => ({ name, ...content }),
 };
 
@@ -68,11 +80,14 @@ export const TAG: KindOfEntry = {
   duplicate: (name, namespace) =>
     `A metadata tag with name=${name} already exists in namespace=${namespace}. (Please note that metadata tag names are case insensitive).`,
   view: (entry) => ({ name: entry.name, ...times(entry) }),
+  brief: ({ name }) => ({ name }),
+  paged: true,
 };
 
 export const ASSOCIATION: KindOfEntry = {
   kind: "resource_type",
   collection: "resource_types",
+  member: "resource_type_associations",
   policy: "metadef_resource_type_association",
   words: "resource-type-association",
   schema: ASSOCIATION_SCHEMA,
@@ -110,64 +125,49 @@ export function requireWriter(call: ImageCall, action: string): void {
   }
 }
 
-/** Handles GET of a namespace's objects, newest first. */
-export function listObjects(call: ImageCall): ServiceResponse {
+/** Handles GET of a namespace's definitions of one kind. */
+export function listEntries(call: ImageCall, of: KindOfEntry): ServiceResponse {
   const namespace = findNamespace(call);
-  const objects = page(call, newestFirst(call, namespace, "object")).map((each) => OBJECT.view(each, namespace.name));
-  return json(200, { objects, schema: "v2/schemas/metadefs/objects" });
+  const entries = entriesOf(call, of, namespace);
+  const { member = of.collection } = of;
+  return json(200, { [member]: viewsOf(of, namespace, of.paged ? page(call, entries) : entries), ...of.listed });
 }
 
-/** Handles GET of a namespace's properties, by name. */
-export function listProperties(call: ImageCall): ServiceResponse {
-  const namespace = findNamespace(call);
-  return json(200, { properties: propertiesOf(call, namespace) });
+/** Returns the definitions of these kinds by the kind's name, without kinds that the namespace has none of. */
+export function definitionsOf(call: ImageCall, namespace: Namespace, kinds: readonly KindOfEntry[]): View {
+  return Object.fromEntries(
+    kinds.flatMap((of) => {
+      const entries = entriesOf(call, of, namespace);
+      return entries.length === 0 ? [] : [[of.member ?? of.collection, viewsOf(of, namespace, entries)]];
+    }),
+  );
 }
 
-/** Handles GET of a namespace's tags, newest first. */
-export function listTags(call: ImageCall): ServiceResponse {
-  const tags = page(call, newestFirst(call, findNamespace(call), "tag")).map(({ name }) => ({ name }));
-  return json(200, { tags });
+function entriesOf(call: ImageCall, { kind, paged }: KindOfEntry, { number }: Namespace): readonly Entry[] {
+  const entries = call.store.metadefs.entries(number, kind);
+  return paged ? entries.toReversed() : entries;
 }
 
-/** Handles GET of a namespace's resource type associations. */
-export function listAssociations(call: ImageCall): ServiceResponse {
-  return json(200, { resource_type_associations: associationsOf(call, findNamespace(call)) });
+/** Renders a list of definitions. Properties are an object by their names. */
+function viewsOf(of: KindOfEntry, { name }: Namespace, entries: readonly Entry[]): unknown {
+  const { view, brief = (entry) => view(entry, name) } = of;
+  return of === PROPERTY ? Object.fromEntries(entries.map((entry) => [entry.name, entry.content])) : entries.map(brief);
 }
 
-export function propertiesOf(call: ImageCall, { number, name }: Namespace): Readonly<Record<string, unknown>> {
-  const entries = call.store.metadefs.entries(number, "property");
-  return Object.fromEntries(entries.map((entry) => [entry.name, withoutName(PROPERTY.view(entry, name))]));
-}
-
-export function associationsOf(call: ImageCall, { number, name }: Namespace): readonly unknown[] {
-  return call.store.metadefs.entries(number, "resource_type").map((entry) => ASSOCIATION.view(entry, name));
-}
-
-export function objectsOf(call: ImageCall, namespace: Namespace): readonly unknown[] {
-  return newestFirst(call, namespace, "object").map((entry) => OBJECT.view(entry, namespace.name));
-}
-
-export function tagsOf(call: ImageCall, namespace: Namespace): readonly unknown[] {
-  return newestFirst(call, namespace, "tag").map(({ name }) => ({ name }));
-}
-
-function newestFirst(call: ImageCall, { number }: Namespace, kind: "object" | "tag"): readonly Entry[] {
-  return call.store.metadefs.entries(number, kind).toReversed();
-}
-
-function withoutName({ name: _name, ...rest }: Readonly<Record<string, unknown>>): unknown {
-  return rest;
-}
-
-/** @throws {HttpError} 400 */
 function page({ query }: ImageCall, entries: readonly Entry[]): readonly Entry[] {
+  const limit = readLimit(query);
+  const marker = query.get("marker");
+  const start = marker === undefined ? 0 : entries.findIndex(({ name }) => name === marker) + 1;
+  return entries.slice(start, limit === undefined ? undefined : start + limit);
+}
+
+/** Returns undefined if the query has no limit. @throws {HttpError} 400 */
+export function readLimit(query: Query): number | undefined {
   const limit = query.get("limit");
   if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
     throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
   }
-  const marker = query.get("marker");
-  const start = marker === undefined ? 0 : entries.findIndex(({ name }) => name === marker) + 1;
-  return limit === undefined ? entries.slice(start) : entries.slice(start, start + Number(limit));
+  return limit === undefined ? undefined : Number(limit);
 }
 
 /** Max definitions of one kind in a namespace. */

@@ -5,24 +5,23 @@ import { json, withHeaders } from "../../http/responses.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, NO_CONTENT } from "../api/call.js";
 import { checkObject } from "../api/fault.js";
+import { pageLinks } from "../images/list-images.js";
 import {
   ASSOCIATION,
   addEntry,
   assertNoReadOnlyMembers,
   assertUnprotected,
-  associationsOf,
+  definitionsOf,
   findNamespace,
   isOpen,
   type KindOfEntry,
   OBJECT,
-  objectsOf,
   orConflict,
   PROPERTY,
-  propertiesOf,
   readEntry,
+  readLimit,
   requireWriter,
   TAG,
-  tagsOf,
 } from "./entries.js";
 import { NAMESPACE_SCHEMA } from "./metadef-schemas.js";
 import type { Namespace, NamespaceAttributes } from "./metadef-store.js";
@@ -63,14 +62,8 @@ export function showNamespace(call: ImageCall): ServiceResponse {
   if (!isOpen(call, namespace)) {
     throw notFound();
   }
-  const properties = propertiesOf(call, namespace);
-  return json(200, {
-    ...namespaceView(namespace),
-    ...unlessEmpty("resource_type_associations", associationsOf(call, namespace)),
-    ...(Object.keys(properties).length === 0 ? {} : { properties }),
-    ...unlessEmpty("objects", objectsOf(call, namespace)),
-    ...unlessEmpty("tags", tagsOf(call, namespace)),
-  });
+  const definitions = definitionsOf(call, namespace, [ASSOCIATION, PROPERTY, OBJECT, TAG]);
+  return json(200, { ...namespaceView(namespace), ...definitions });
 }
 
 /** Handles PUT. Attributes that the body omits get their defaults. @throws {HttpError} 400, 403, 404, 409 */
@@ -148,10 +141,6 @@ function contentsOf(body: Body): readonly (readonly [KindOfEntry, readonly Body[
   ];
 }
 
-function unlessEmpty(name: string, list: readonly unknown[]): Body {
-  return list.length === 0 ? {} : { [name]: list };
-}
-
 /** Glance's `limit_param_default` and `api_limit_max`. */
 const PAGE = 25;
 
@@ -160,28 +149,22 @@ const LONGEST_PAGE = 1000;
 /** Handles GET of the namespaces that the caller may see, newest first. @throws {HttpError} 400, 404 */
 export function listNamespaces(call: ImageCall): ServiceResponse {
   const query = call.boundQuery();
-  const limit = query.get("limit") ?? String(PAGE);
-  if (!/^\d{1,9}$/.test(limit)) {
-    throw badRequest(/^-\d+$/.test(limit) ? "limit param must be positive" : "limit param must be an integer");
-  }
+  const limit = readLimit(query) ?? PAGE;
   const found = visibleNamespaces(call);
   const marker = query.get("marker");
   const start = marker === undefined ? 0 : found.findIndex(({ name }) => name === marker) + 1;
   if (marker !== undefined && start === 0) {
     throw notFound(`Metadata definition namespace=${marker} was not found.`);
   }
-  const page = found.slice(start, start + Math.min(Number(limit), LONGEST_PAGE));
-  const params = new Map(query.entries);
-  params.delete("marker");
-  const last = page.length === Number(limit) ? page.at(-1) : undefined;
+  const page = found.slice(start, start + Math.min(limit, LONGEST_PAGE));
+  const last = page.length === limit ? page.at(-1) : undefined;
   return json(200, {
-    namespaces: page.map((namespace) => {
-      const types = associationsOf(call, namespace);
-      return { ...namespaceView(namespace), ...(types.length === 0 ? {} : { resource_type_associations: types }) };
-    }),
+    namespaces: page.map((namespace) => ({
+      ...namespaceView(namespace),
+      ...definitionsOf(call, namespace, [ASSOCIATION]),
+    })),
     schema: "/v2/schemas/metadefs/namespaces",
-    first: link(params),
-    ...(last === undefined ? {} : { next: link(new Map([...params, ["marker", last.name]])) }),
+    ...pageLinks("/v2/metadefs/namespaces", query, last?.name),
   });
 }
 
@@ -196,9 +179,4 @@ function visibleNamespaces(call: ImageCall): readonly Namespace[] {
     .namespaces()
     .filter((namespace) => isOpen(call, namespace) && (visibility ?? namespace.visibility) === namespace.visibility)
     .filter(({ number }) => types?.some((type) => metadefs.entry(number, "resource_type", type)) ?? true);
-}
-
-function link(params: ReadonlyMap<string, string>): string {
-  const text = new URLSearchParams([...params]).toString();
-  return `/v2/metadefs/namespaces${text === "" ? "" : `?${text}`}`;
 }

@@ -1,6 +1,7 @@
 import type { ServiceResponse } from "../../../runtime/http-server.js";
 import { notFound } from "../../http/http-error.js";
 import { json } from "../../http/responses.js";
+import { routes } from "../../http/router.js";
 import { isoSeconds } from "../../http/times.js";
 import { type ImageCall, type ImageRoute, NO_CONTENT } from "../api/call.js";
 import { checkObject } from "../api/fault.js";
@@ -10,10 +11,7 @@ import {
   assertUnprotected,
   findNamespace,
   type KindOfEntry,
-  listAssociations,
-  listObjects,
-  listProperties,
-  listTags,
+  listEntries,
   OBJECT,
   orConflict,
   PROPERTY,
@@ -25,34 +23,40 @@ import { TAGS_SCHEMA } from "./metadef-schemas.js";
 import type { Entry, Namespace } from "./metadef-store.js";
 import { createNamespace, deleteNamespace, listNamespaces, showNamespace, updateNamespace } from "./namespaces.js";
 
-const NAMESPACE = "/v2/metadefs/namespaces/:namespace";
-
-const ALL = "/v2/metadefs/namespaces";
-
-const ONE = `${ALL}/:namespace`;
-
 /** Routes of metadata definitions for images, flavors and other resources. */
 export const METADEF_ROUTES: readonly ImageRoute[] = [
-  { method: "GET", path: "/v2/metadefs/resource_types", handle: listResourceTypes },
-  { method: "GET", path: ALL, handle: listNamespaces },
-  { method: "POST", path: ALL, handle: createNamespace },
-  { method: "GET", path: ONE, handle: showNamespace },
-  { method: "PUT", path: ONE, handle: updateNamespace },
-  { method: "DELETE", path: ONE, handle: deleteNamespace },
-  { method: "GET", path: `${ONE}/objects`, handle: listObjects },
-  createRoute(OBJECT),
-  ...entryRoutes(OBJECT),
-  { method: "GET", path: `${ONE}/properties`, handle: listProperties },
-  createRoute(PROPERTY),
-  ...entryRoutes(PROPERTY),
-  { method: "GET", path: `${ONE}/tags`, handle: listTags },
-  { method: "POST", path: `${ONE}/tags`, handle: createTags },
-  { method: "POST", path: `${ONE}/tags/:name`, handle: createTag },
-  ...entryRoutes(TAG),
-  { method: "GET", path: `${ONE}/resource_types`, handle: listAssociations },
-  createRoute(ASSOCIATION),
-  { method: "DELETE", path: `${ONE}/resource_types/:name`, handle: (call) => remove(call, ASSOCIATION) },
+  ...routes<ImageRoute>({
+    "GET /v2/metadefs/resource_types": listResourceTypes,
+    "GET /v2/metadefs/namespaces": listNamespaces,
+    "POST /v2/metadefs/namespaces": createNamespace,
+    "GET /v2/metadefs/namespaces/:namespace": showNamespace,
+    "PUT /v2/metadefs/namespaces/:namespace": updateNamespace,
+    "DELETE /v2/metadefs/namespaces/:namespace": deleteNamespace,
+  }),
+  ...[OBJECT, PROPERTY, TAG, ASSOCIATION].flatMap(entryRoutes),
 ];
+
+/** Creates the routes of a namespace's definitions of one kind. */
+function entryRoutes(of: KindOfEntry): readonly ImageRoute[] {
+  return routes<ImageRoute>(
+    {
+      "GET /": (call) => listEntries(call, of),
+      "POST /": of === TAG ? createTags : (call) => create(call, of, call.object()),
+      "DELETE /:name": (call) => remove(call, of),
+      // The path names the tag; there is no body.
+      ...(of === TAG && { "POST /:name": (call) => create(call, of, { name: call.param("name") }) }),
+      ...(of !== ASSOCIATION && {
+        "GET /:name": (call) => {
+          const namespace = findNamespace(call);
+          return json(200, of.view(find(call, of, namespace), namespace.name));
+        },
+        "PUT /:name": (call) => update(call, of),
+        "DELETE /": (call) => removeAll(call, of),
+      }),
+    },
+    { prefix: `/v2/metadefs/namespaces/:namespace/${of.collection}` },
+  );
+}
 
 /** Resource types known in every cluster. */
 const KNOWN_TYPES = [
@@ -94,44 +98,11 @@ function createTags(call: ImageCall): ServiceResponse {
   return json(201, { tags: tags.map(({ name }) => ({ name })) });
 }
 
-/** Creates the tag that the path names. There is no body. */
-function createTag(call: ImageCall): ServiceResponse {
-  const text = readEntry(TAG, { name: call.param("name") });
+function create(call: ImageCall, of: KindOfEntry, body: Readonly<Record<string, unknown>>): ServiceResponse {
+  const text = readEntry(of, body);
   const namespace = findNamespace(call);
-  requireWriter(call, "add_metadef_tag");
-  return json(201, TAG.view(addEntry(call, TAG, namespace, text), namespace.name));
-}
-
-/** Creates the routes of one definition, for a kind that has a path. */
-function entryRoutes(of: KindOfEntry): readonly ImageRoute[] {
-  const one = `${NAMESPACE}/${of.collection}/:name`;
-  return [
-    {
-      method: "GET",
-      path: one,
-      handle: (call) => {
-        const namespace = findNamespace(call);
-        return json(200, of.view(find(call, of, namespace), namespace.name));
-      },
-    },
-    { method: "PUT", path: one, handle: (call) => update(call, of) },
-    { method: "DELETE", path: one, handle: (call) => remove(call, of) },
-    { method: "DELETE", path: `${NAMESPACE}/${of.collection}`, handle: (call) => removeAll(call, of) },
-  ];
-}
-
-/** Creates the route that creates a definition from a body. */
-function createRoute(of: KindOfEntry): ImageRoute {
-  return {
-    method: "POST",
-    path: `${NAMESPACE}/${of.collection}`,
-    handle: (call) => {
-      const text = readEntry(of, call.object());
-      const namespace = findNamespace(call);
-      requireWriter(call, `add_${of.policy}`);
-      return json(201, of.view(addEntry(call, of, namespace, text), namespace.name));
-    },
-  };
+  requireWriter(call, `add_${of.policy}`);
+  return json(201, of.view(addEntry(call, of, namespace, text), namespace.name));
 }
 
 function update(call: ImageCall, of: KindOfEntry): ServiceResponse {

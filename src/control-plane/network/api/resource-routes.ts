@@ -1,4 +1,5 @@
 import { badRequest, notFound } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { enforce, may, type NetworkCall, type NetworkRoute, type RuleName } from "./call.js";
 import { Input } from "./input.js";
 import { type Attributes, listPage, view } from "./listing.js";
@@ -27,40 +28,25 @@ export interface Resource<T> {
 export function routesOf<T>(resource: Resource<T>): readonly NetworkRoute[] {
   const { path, plural, singular, attributes, update } = resource;
   const show = (call: NetworkCall, record: T) => view(call, attributes(call), record);
-  return [
+  return routes<NetworkRoute>(
     {
-      method: "GET",
-      path,
-      handle: async (call) => ({ body: await listPage(call, plural, attributes(call), resource.list(call)) }),
-    },
-    {
-      method: "GET",
-      path: `${path}/:id`,
-      handle: (call) => ({ body: { [singular]: show(call, found(resource, call)) } }),
-    },
-    { method: "POST", path, handle: (call) => create(resource, call) },
-    ...(update
-      ? [
-          {
-            method: "PUT" as const,
-            path: `${path}/:id`,
-            handle: (call: NetworkCall) => {
-              const record = found(resource, call, update.rule);
-              const input = new Input(call.body()[singular]);
-              return { body: { [singular]: show(call, update.change(call, record, input)) } };
-            },
-          },
-        ]
-      : []),
-    {
-      method: "DELETE",
-      path: `${path}/:id`,
-      handle: (call) => {
+      "GET /": async (call) => ({ body: await listPage(call, plural, attributes(call), resource.list(call)) }),
+      "GET /:id": (call) => ({ body: { [singular]: show(call, found(resource, call)) } }),
+      "POST /": (call) => create(resource, call),
+      ...(update && {
+        "PUT /:id": (call) => {
+          const record = found(resource, call, update.rule);
+          const input = new Input(call.body()[singular]);
+          return { body: { [singular]: show(call, update.change(call, record, input)) } };
+        },
+      }),
+      "DELETE /:id": (call) => {
         resource.remove(call, found(resource, call, `delete_${singular}`));
         return { status: 204 };
       },
     },
-  ];
+    { prefix: path },
+  );
 }
 
 /** Returns the record. One that the caller may not see counts as missing. @throws {HttpError} 403, 404 */

@@ -1,5 +1,5 @@
-import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
+import { routes } from "../../http/router.js";
 import { pythonRepr } from "../../python/repr.js";
 import { may, type NetworkCall, type NetworkRoute } from "./call.js";
 import type { Input } from "./input.js";
@@ -15,7 +15,6 @@ type Tagged<T> = Pick<Resource<T>, "path" | "singular" | "owner" | "find"> & {
 
 /** Creates the tag routes of a resource type. As in Neutron, everyone who may see a record may tag it. */
 export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
-  const path = `${kind.path}/:id/tags`;
   const change = (call: NetworkCall, work: (id: string) => void) => {
     const { id, record } = tagged(kind, call);
     call.store.transaction(() => {
@@ -23,54 +22,32 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
       kind.touch(call, record);
     });
   };
-  return [
+  return routes<NetworkRoute>(
     {
-      method: "GET",
-      path,
-      handle: (call) => ({ body: { tags: [...call.store.networkTags.of(tagged(kind, call).id)] } }),
-    },
-    {
-      method: "PUT",
-      path,
-      handle: (call) => {
-        const body = call.body();
-        if (!isObject(body) || body.tags === undefined) {
+      "GET /": (call) => ({ body: { tags: [...call.store.networkTags.of(tagged(kind, call).id)] } }),
+      "PUT /": (call) => {
+        const { tags: value } = call.body();
+        if (value === undefined) {
           throw invalidTags("Invalid tags body");
         }
-        const tags = checkTags(body.tags, invalidTags);
+        const tags = checkTags(value, invalidTags);
         change(call, (id) => call.store.networkTags.replace(id, tags));
         return { body: { tags: [...tags] } };
       },
-    },
-    {
-      method: "DELETE",
-      path,
-      handle: (call) => {
+      "DELETE /": (call) => {
         change(call, (id) => call.store.networkTags.replace(id, []));
         return { status: 204 };
       },
-    },
-    {
-      method: "GET",
-      path: `${path}/:tag`,
-      handle: (call) => {
+      "GET /:tag": (call) => {
         requireTag(call, tagged(kind, call).id);
         return { status: 204 };
       },
-    },
-    {
-      method: "PUT",
-      path: `${path}/:tag`,
-      handle: (call) => {
+      "PUT /:tag": (call) => {
         const [tag = ""] = checkTags([call.param("tag")], invalidTags);
         change(call, (id) => call.store.networkTags.add(id, tag));
         return { status: 201 };
       },
-    },
-    {
-      method: "DELETE",
-      path: `${path}/:tag`,
-      handle: (call) => {
+      "DELETE /:tag": (call) => {
         change(call, (id) => {
           requireTag(call, id);
           call.store.networkTags.remove(id, call.param("tag"));
@@ -78,17 +55,17 @@ export function tagRoutes<T>(kind: Tagged<T>): readonly NetworkRoute[] {
         return { status: 204 };
       },
     },
-  ];
+    { prefix: `${kind.path}/:id/tags` },
+  );
 }
 
 /** Returns the tags in the body of a new record. @throws {HttpError} 400 */
 export function readTags(input: Input): readonly string[] {
   const value = input.any("tags");
-  const wrong = (reason: string) => new HttpError(400, `Invalid input for tags. Reason: ${reason}.`);
+  const wrong = (reason: string) => badRequest(`Invalid input for tags. Reason: ${reason}.`);
   return value === undefined ? [] : checkTags(value, wrong);
 }
 
-/** @throws {HttpError} 400 */
 function checkTags(value: unknown, wrong: (reason: string) => HttpError): readonly string[] {
   if (!Array.isArray(value)) {
     throw wrong(`'${typeof value === "string" ? value : pythonRepr(value)}' is not a list`);
@@ -109,10 +86,9 @@ function checkTags(value: unknown, wrong: (reason: string) => HttpError): readon
 }
 
 function invalidTags(reason: string): HttpError {
-  return new HttpError(400, `Invalid input for operation: ${reason}.`, { code: "InvalidInput" });
+  return badRequest(`Invalid input for operation: ${reason}.`, "InvalidInput");
 }
 
-/** @throws {HttpError} 404 */
 function tagged<T>(
   { singular, owner, find }: Tagged<T>,
   call: NetworkCall,
@@ -127,7 +103,6 @@ function tagged<T>(
   return { id, record };
 }
 
-/** @throws {HttpError} 404 */
 function requireTag(call: NetworkCall, id: string): void {
   const tag = call.param("tag");
   if (!call.store.networkTags.of(id).includes(tag)) {

@@ -1,9 +1,20 @@
 import { isObject } from "../../../../runtime/collections.js";
 import { schemas } from "../../../http/schemas.js";
-import { requireAdmin, requireMember } from "../../api/call.js";
+import { requireAdmin } from "../../api/call.js";
 import { gone } from "../../api/gone.js";
-import { assertNotLocked, findInstance } from "../find-server.js";
-import { anyBody, endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { bodyOf, object } from "../../api/schema-parts.js";
+import { findInstance } from "../find-server.js";
+import {
+  anyBody,
+  endAction,
+  instanceAction,
+  recordAction,
+  requireHost,
+  requireState,
+  type ServerAction,
+} from "./server-action.js";
+
+const REASON = { type: "string", minLength: 1, maxLength: 255 };
 
 interface LockBody {
   /** Ignored before 2.73; an object or null since. */
@@ -11,52 +22,34 @@ interface LockBody {
 }
 
 const LOCK = schemas<LockBody>(
-  [1, { type: "object", properties: { lock: {} }, required: ["lock"], additionalProperties: false }],
-  [
-    73,
-    {
-      type: "object",
-      properties: {
-        lock: {
-          type: ["object", "null"],
-          properties: { locked_reason: { type: "string", minLength: 1, maxLength: 255 } },
-          additionalProperties: false,
-        },
-      },
-      required: ["lock"],
-      additionalProperties: false,
-    },
-  ],
+  [1, bodyOf("lock", {})],
+  [73, bodyOf("lock", object({ locked_reason: REASON }, [], { type: ["object", "null"] }))],
 );
 
-export const lock: ServerAction = {
+export const lock = instanceAction({
   name: "lock",
   schema: LOCK,
-  run: (deps, call) => {
-    const body = call.body(LOCK);
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-lock-server:lock");
+  policy: "os_compute_api:os-lock-server:lock",
+  allowsLocked: true,
+  run: (call, instance, body) => {
     const reason = call.version >= 73 && isObject(body.lock) ? body.lock.locked_reason : undefined;
-    recordAction(deps, call, instance, "lock");
-    deps.store.instances.save(instance.uuid, {
+    recordAction(call, instance, "lock");
+    call.store.instances.save(instance.uuid, {
       locked: true,
       lockedReason: typeof reason === "string" ? reason : null,
     });
-    return { status: 202 };
   },
-};
+});
 
-export const unlock: ServerAction = {
+export const unlock = instanceAction({
   name: "unlock",
-  schema: anyBody("unlock"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-lock-server:unlock");
-    recordAction(deps, call, instance, "unlock");
-    deps.store.instances.save(instance.uuid, { locked: false, lockedReason: null });
-    return { status: 202 };
+  policy: "os_compute_api:os-lock-server:unlock",
+  allowsLocked: true,
+  run: (call, instance) => {
+    recordAction(call, instance, "unlock");
+    call.store.instances.save(instance.uuid, { locked: false, lockedReason: null });
   },
-};
+});
 
 interface ResetStateBody {
   readonly "os-resetState": { readonly state: "active" | "error" };
@@ -64,30 +57,18 @@ interface ResetStateBody {
 
 const RESET_STATE = schemas<ResetStateBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      "os-resetState": {
-        type: "object",
-        properties: { state: { type: "string", enum: ["active", "error"] } },
-        required: ["state"],
-        additionalProperties: false,
-      },
-    },
-    required: ["os-resetState"],
-    additionalProperties: false,
-  },
+  bodyOf("os-resetState", bodyOf("state", { type: "string", enum: ["active", "error"] })),
 ]);
 
 export const resetState: ServerAction = {
   name: "os-resetState",
   schema: RESET_STATE,
-  run: (deps, call) => {
+  run: (call) => {
     const { state } = call.body(RESET_STATE)["os-resetState"];
     requireAdmin(call, "os_compute_api:os-admin-actions:reset_state");
-    const instance = findInstance(deps, call);
-    recordAction(deps, call, instance, "resetState");
-    deps.store.instances.save(instance.uuid, { vmState: state, taskState: null });
+    const instance = findInstance(call);
+    recordAction(call, instance, "resetState");
+    call.store.instances.save(instance.uuid, { vmState: state, taskState: null });
     return { status: 202 };
   },
 };
@@ -102,44 +83,30 @@ export const resetNetwork: ServerAction = {
 };
 
 /** Accepted without effect: since XenAPI was removed, no driver of Nova injects network information. */
-export const injectNetworkInfo: ServerAction = {
+export const injectNetworkInfo = instanceAction({
   name: "injectNetworkInfo",
-  schema: anyBody("injectNetworkInfo"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireAdmin(call, "os_compute_api:os-admin-actions:inject_network_info");
-    assertNotLocked(call, instance);
+  policy: "os_compute_api:os-admin-actions:inject_network_info",
+  require: requireAdmin,
+  run: (_call, instance) => {
     requireHost(instance);
-    return { status: 202 };
   },
-};
+});
 
-const CRASH_DUMP = schemas<unknown>([
-  1,
-  {
-    type: "object",
-    properties: { trigger_crash_dump: { type: "null" } },
-    required: ["trigger_crash_dump"],
-    additionalProperties: false,
-  },
-]);
+const CRASH_DUMP = schemas<unknown>([1, bodyOf("trigger_crash_dump", { type: "null" })]);
 
 /**
  * Triggers an interrupt, to which a guest's kernel may react by dumping its memory. It changes no state, and emulated
  * guests ignore it.
  */
-export const triggerCrashDump: ServerAction = {
+export const triggerCrashDump = instanceAction({
   name: "trigger_crash_dump",
   from: 17,
   schema: CRASH_DUMP,
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:trigger_crash_dump");
-    assertNotLocked(call, instance);
+  policy: "os_compute_api:servers:trigger_crash_dump",
+  run: (call, instance) => {
     requireHost(instance);
     requireState(instance, "trigger_crash_dump", { vm: ["active", "paused", "rescued", "resized", "error"] });
-    recordAction(deps, call, instance, "trigger_crash_dump");
-    endAction(deps, call, instance, "compute_trigger_crash_dump");
-    return { status: 202 };
+    recordAction(call, instance, "trigger_crash_dump");
+    endAction(call, instance, "compute_trigger_crash_dump");
   },
-};
+});

@@ -4,15 +4,14 @@ import {
   markInterruptedRebuild,
   REBUILD_TASK_STATES,
 } from "../../../../records/index.js";
-import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
-import { type Schema, schemas } from "../../../http/schemas.js";
+import { badRequest, conflict, notFound } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import type { Store } from "../../../store/store.js";
 import { isUp } from "../../api/agents.js";
 import { requireAdmin } from "../../api/call.js";
-import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
+import { ADMIN_PASSWORD, BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
 import { generatePassword } from "../create-server.js";
-import { findInstance } from "../find-server.js";
-import { recordAction, requireState, type ServerAction } from "./server-action.js";
+import { instanceAction, recordAction, requireState } from "./server-action.js";
 
 interface EvacuateBody {
   readonly evacuate: {
@@ -25,33 +24,24 @@ interface EvacuateBody {
   };
 }
 
-function schema(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
-  return {
-    type: "object",
-    properties: { evacuate: { type: "object", properties, required, additionalProperties: false } },
-    required: ["evacuate"],
-    additionalProperties: false,
-  };
-}
-
 const SINCE_14 = { host: HOSTNAME, adminPass: ADMIN_PASSWORD };
 
 const SCHEMA = schemas<EvacuateBody>(
-  [1, schema({ ...SINCE_14, onSharedStorage: BOOLEAN }, ["onSharedStorage"])],
-  [14, schema(SINCE_14)],
-  [29, schema({ ...SINCE_14, force: BOOLEAN })],
-  [68, schema(SINCE_14)],
+  [1, bodyOf("evacuate", object({ ...SINCE_14, onSharedStorage: BOOLEAN }, ["onSharedStorage"]))],
+  [14, bodyOf("evacuate", object(SINCE_14))],
+  [29, bodyOf("evacuate", object({ ...SINCE_14, force: BOOLEAN }))],
+  [68, bodyOf("evacuate", object(SINCE_14))],
 );
 
 /** Evacuates a server (spec 6.7 row 1). */
-export const evacuate: ServerAction = {
+export const evacuate = instanceAction({
   name: "evacuate",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const { evacuate: requested } = call.body(SCHEMA);
-    const { store } = deps;
-    const instance = findInstance(deps, call);
-    requireAdmin(call, "os_compute_api:os-evacuate");
+  policy: "os_compute_api:os-evacuate",
+  require: requireAdmin,
+  allowsLocked: true,
+  run: (call, instance, { evacuate: requested }) => {
+    const { store } = call;
     const { host = null } = requested;
     const forced = isTrue(requested.force);
     const shared = call.version < 14 ? isTrue(requested.onSharedStorage) : null;
@@ -69,10 +59,10 @@ export const evacuate: ServerAction = {
     }
     requireState(instance, "evacuate", { vm: ["active", "stopped", "error"], task: null });
     if (instance.host === null || instance.node === null) {
-      throw new HttpError(409, `Instance ${instance.uuid} is not ready`);
+      throw conflict(`Instance ${instance.uuid} is not ready`);
     }
     const source = store.services.getByHost(instance.host, "nova-compute");
-    if (source && isUp(deps, source)) {
+    if (source && isUp(call.deps, source)) {
       throw badRequest(`Compute service of ${instance.host} is still in use.`);
     }
     store.instances.save(instance.uuid, {
@@ -80,7 +70,7 @@ export const evacuate: ServerAction = {
       taskRequestId: call.requestId,
       ...markInterruptedRebuild(instance, interruptsRebuild(store, instance) ? call.requestId : null),
     });
-    recordAction(deps, call, instance, "evacuate");
+    recordAction(call, instance, "evacuate");
     const migration = store.migrations.create({
       instanceUuid: instance.uuid,
       migrationType: "evacuation",
@@ -106,10 +96,10 @@ export const evacuate: ServerAction = {
     if (call.version >= 14) {
       return { status: 200 };
     }
-    const password = requested.adminPass ?? (shared ? null : generatePassword(deps.random));
+    const password = requested.adminPass ?? (shared ? null : generatePassword(call.deps.random));
     return { status: 200, body: { adminPass: password } };
   },
-};
+});
 
 /**
  * Returns whether this evacuation, or an earlier one, interrupts a rebuild. The task_state does not suffice: it has the

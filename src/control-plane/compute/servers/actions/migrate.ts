@@ -1,11 +1,10 @@
 import { messageOf } from "../../../../runtime/error-messages.js";
 import { InstanceInvalidState, isUnsuitableHost } from "../../../conductor/tasks/faults.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
-import { type Schema, schemas } from "../../../http/schemas.js";
+import { schemas } from "../../../http/schemas.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
-import { BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
+import { BOOLEAN, bodyOf, HOSTNAME, isTrue, object } from "../../api/schema-parts.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
@@ -14,24 +13,11 @@ interface MigrateBody {
   readonly migrate: { readonly host?: string | null } | null;
 }
 
-function schema(migrate: Schema): Schema {
-  return {
-    type: "object",
-    properties: { migrate },
-    required: ["migrate"],
-    additionalProperties: false,
-  };
-}
-
 const MIGRATE = schemas<MigrateBody>(
-  [1, schema({})],
+  [1, bodyOf("migrate", {})],
   [
     56,
-    schema({
-      type: ["object", "null"],
-      properties: { host: { ...HOSTNAME, type: ["string", "null"] } },
-      additionalProperties: false,
-    }),
+    bodyOf("migrate", object({ host: { ...HOSTNAME, type: ["string", "null"] } }, [], { type: ["object", "null"] })),
   ],
 );
 
@@ -39,25 +25,25 @@ const MIGRATE = schemas<MigrateBody>(
 export const migrate: ServerAction = {
   name: "migrate",
   schema: MIGRATE,
-  run: (deps, call) => {
+  run: (call) => {
     const body = call.body(MIGRATE);
     const host = (call.version >= 56 ? body.migrate?.host : undefined) ?? null;
-    const { store } = deps;
-    const instance = findInstance(deps, call);
+    const { store } = call;
+    const instance = findInstance(call);
     requireAdmin(
       call,
       host === null ? "os_compute_api:os-migrate-server:migrate" : "os_compute_api:os-migrate-server:migrate:host",
     );
     assertNotLocked(call, instance);
     requireState(instance, "migrate", { vm: ["active", "stopped"] });
-    const source = requireAgent(deps, instance);
+    const source = requireAgent(call.deps, instance);
     if (host === source) {
       throw badRequest("Cannot migrate to the host where the server exists.");
     }
     if (host !== null && store.computeNodes.byHost(host).length === 0) {
       throw badRequest(`Compute host ${host} could not be found.`);
     }
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "migrate");
+    begin(call, instance, { taskState: "resize_prep", progress: 0 }, "migrate");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,
@@ -84,29 +70,21 @@ const HOST = { type: ["string", "null"], minLength: 1, maxLength: 255, pattern: 
 
 const BLOCK = { type: ["boolean", "string"], enum: [...BOOLEAN.enum, "auto"] };
 
-function liveMigrateSchema(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
-  return {
-    type: "object",
-    properties: { "os-migrateLive": { type: "object", properties, required, additionalProperties: false } },
-    required: ["os-migrateLive"],
-    additionalProperties: false,
-  };
-}
-
 const SINCE_25 = { host: HOST, block_migration: BLOCK };
+
+const REQUIRED = ["block_migration", "host"];
 
 const LIVE_MIGRATE = schemas<LiveBody>(
   [
     1,
-    liveMigrateSchema({ host: HOST, block_migration: BOOLEAN, disk_over_commit: BOOLEAN }, [
-      "block_migration",
-      "disk_over_commit",
-      "host",
-    ]),
+    bodyOf(
+      "os-migrateLive",
+      object({ host: HOST, block_migration: BOOLEAN, disk_over_commit: BOOLEAN }, [...REQUIRED, "disk_over_commit"]),
+    ),
   ],
-  [25, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
-  [30, liveMigrateSchema({ ...SINCE_25, force: BOOLEAN }, ["block_migration", "host"])],
-  [68, liveMigrateSchema(SINCE_25, ["block_migration", "host"])],
+  [25, bodyOf("os-migrateLive", object(SINCE_25, REQUIRED))],
+  [30, bodyOf("os-migrateLive", object({ ...SINCE_25, force: BOOLEAN }, REQUIRED))],
+  [68, bodyOf("os-migrateLive", object(SINCE_25, REQUIRED))],
 );
 
 /** First microversion that responds before the pre-checks. */
@@ -119,20 +97,20 @@ const FIRST_ASYNCHRONOUS = 34;
 export const liveMigrate: ServerAction = {
   name: "os-migrateLive",
   schema: LIVE_MIGRATE,
-  ask: (deps, call) => {
-    const task = deps.store.transaction(() => storeTask(deps, call));
-    const ended = call.version < FIRST_ASYNCHRONOUS ? deps.taskEnded(task.id) : undefined;
-    deps.wake();
+  ask: (call) => {
+    const task = call.store.transaction(() => storeTask(call));
+    const ended = call.version < FIRST_ASYNCHRONOUS ? call.deps.taskEnded(task.id) : undefined;
+    call.deps.wake();
     return ended?.then((failure) => toResponse(task, failure)) ?? ACCEPTED;
   },
 };
 
 const ACCEPTED = { status: 202 } as const;
 
-function storeTask(deps: ComputeDeps, call: Call): StoredTask {
-  const { store } = deps;
+function storeTask(call: Call): StoredTask {
+  const { store } = call;
   const requested = call.body(LIVE_MIGRATE)["os-migrateLive"];
-  const instance = findInstance(deps, call);
+  const instance = findInstance(call);
   requireAdmin(call, "os_compute_api:os-migrate-server:migrate_live");
   const { host } = requested;
   if (isTrue(requested.force) && host === null) {
@@ -143,7 +121,7 @@ function storeTask(deps: ComputeDeps, call: Call): StoredTask {
   if (host !== null && store.computeNodes.byHost(host).length === 0) {
     throw badRequest(`Compute host ${host} could not be found.`);
   }
-  begin(deps, call, instance, { taskState: "migrating" }, "live-migration");
+  begin(call, instance, { taskState: "migrating" }, "live-migration");
   return store.tasks.add({
     kind: "live_migrate_instance",
     instanceUuid: instance.uuid,

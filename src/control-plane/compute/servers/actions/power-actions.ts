@@ -1,33 +1,40 @@
+import type { TaskState, VmState } from "../../../../records/index.js";
 import { schemas } from "../../../http/schemas.js";
-import { requireMember } from "../../api/call.js";
-import { assertNotLocked, findInstance } from "../find-server.js";
+import { bodyOf } from "../../api/schema-parts.js";
 import {
   type AllowedStates,
   agentAction,
   begin,
+  instanceAction,
+  type PlainMethod,
   requireHost,
   requireState,
   type ServerAction,
 } from "./server-action.js";
 
-export const start = agentAction({
-  name: "os-start",
-  verb: "start",
-  policy: "os_compute_api:servers:start",
-  states: { vm: ["stopped"] },
-  taskState: "powering-on",
-  method: "start_instance",
-});
+/** Actions that one agent runs alone: name, policy, states that allow it, task state and method of the agent. */
+const AGENT_ACTIONS: readonly (readonly [string, string, readonly VmState[], TaskState, PlainMethod])[] = [
+  ["os-start", "servers:start", ["stopped"], "powering-on", "start_instance"],
+  ["os-stop", "servers:stop", ["active", "error"], "powering-off", "stop_instance"],
+  ["pause", "os-pause-server:pause", ["active"], "pausing", "pause_instance"],
+  ["unpause", "os-pause-server:unpause", ["paused"], "unpausing", "unpause_instance"],
+  ["suspend", "os-suspend-server:suspend", ["active"], "suspending", "suspend_instance"],
+  ["resume", "os-suspend-server:resume", ["suspended"], "resuming", "resume_instance"],
+  ["unrescue", "os-unrescue", ["rescued"], "unrescuing", "unrescue_instance"],
+];
 
-export const stop = agentAction({
-  name: "os-stop",
-  verb: "stop",
-  policy: "os_compute_api:servers:stop",
-  states: { vm: ["active", "error"] },
-  taskState: "powering-off",
-  changes: { progress: 0 },
-  method: "stop_instance",
-});
+export const agentActions: readonly ServerAction[] = AGENT_ACTIONS.map(([name, policy, vm, taskState, method]) =>
+  agentAction({
+    name,
+    verb: name.replace(/^os-/, ""),
+    policy: `os_compute_api:${policy}`,
+    states: { vm },
+    taskState,
+    // As in Nova, stopping a server resets its progress.
+    ...(method === "stop_instance" ? { changes: { progress: 0 } } : {}),
+    method,
+  }),
+);
 
 interface RebootBody {
   readonly reboot: { readonly type: string };
@@ -35,19 +42,7 @@ interface RebootBody {
 
 const SCHEMA = schemas<RebootBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      reboot: {
-        type: "object",
-        properties: { type: { type: "string", enum: ["HARD", "Hard", "hard", "SOFT", "Soft", "soft"] } },
-        required: ["type"],
-        additionalProperties: false,
-      },
-    },
-    required: ["reboot"],
-    additionalProperties: false,
-  },
+  bodyOf("reboot", bodyOf("type", { type: "string", enum: ["HARD", "Hard", "hard", "SOFT", "Soft", "soft"] })),
 ]);
 
 const SOFT: AllowedStates = { vm: ["active"] };
@@ -67,56 +62,16 @@ const HARD: AllowedStates = {
   ],
 };
 
-export const reboot: ServerAction = {
+export const reboot = instanceAction({
   name: "reboot",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const { bus } = deps;
-    const { reboot: requested } = call.body(SCHEMA);
+  policy: "os_compute_api:servers:reboot",
+  run: (call, instance, { reboot: requested }) => {
     const type = requested.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:reboot");
-    assertNotLocked(call, instance);
     requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
     const host = requireHost(instance);
-    begin(deps, call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
-    bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId: call.requestId }, call.requestId);
-    return { status: 202 };
+    const { requestId } = call;
+    begin(call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
+    call.deps.bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId }, requestId);
   },
-};
-
-export const pause = agentAction({
-  name: "pause",
-  verb: "pause",
-  policy: "os_compute_api:os-pause-server:pause",
-  states: { vm: ["active"] },
-  taskState: "pausing",
-  method: "pause_instance",
-});
-
-export const unpause = agentAction({
-  name: "unpause",
-  verb: "unpause",
-  policy: "os_compute_api:os-pause-server:unpause",
-  states: { vm: ["paused"] },
-  taskState: "unpausing",
-  method: "unpause_instance",
-});
-
-export const suspend = agentAction({
-  name: "suspend",
-  verb: "suspend",
-  policy: "os_compute_api:os-suspend-server:suspend",
-  states: { vm: ["active"] },
-  taskState: "suspending",
-  method: "suspend_instance",
-});
-
-export const resume = agentAction({
-  name: "resume",
-  verb: "resume",
-  policy: "os_compute_api:os-suspend-server:resume",
-  states: { vm: ["suspended"] },
-  taskState: "resuming",
-  method: "resume_instance",
 });

@@ -6,19 +6,21 @@ import {
   imagePropertiesOf,
   withImageProperties,
 } from "../../../../records/index.js";
+import { defined } from "../../../../runtime/collections.js";
 import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
 import { badRequest } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
 import { type Schema, schemas } from "../../../http/schemas.js";
 import { type Call, requireMember } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
+  bodyOf,
   DESCRIPTION,
   HOSTNAME,
   METADATA,
   NAME,
+  object,
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { assertFileQuota, assertMetadataQuota } from "../../quotas/quota-checks.js";
@@ -27,12 +29,12 @@ import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse, validateRequestedSpecs } from "../image-flavor-checks.js";
 import {
+  attributeChanges,
   diskConfigWith,
   PERSONALITY,
   TRUSTED_CERTIFICATES,
   USER_ATTRIBUTES,
   type UserAttributes,
-  wishedChanges,
 } from "../server-schemas.js";
 import { ServerView, toViewBefore75 } from "../server-view.js";
 import { begin, requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -52,13 +54,8 @@ interface RebuildBody {
   };
 }
 
-function schema(properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    properties: { rebuild: { type: "object", properties, required: ["imageRef"], additionalProperties: false } },
-    required: ["rebuild"],
-    additionalProperties: false,
-  };
+function schema(properties: Schema): Schema {
+  return bodyOf("rebuild", object(properties, ["imageRef"]));
 }
 
 const v1 = {
@@ -90,30 +87,30 @@ const SCHEMA = schemas<RebuildBody>(
 export const rebuild: ServerAction = {
   name: "rebuild",
   schema: SCHEMA,
-  run: (deps, call) => {
+  run: (call) => {
     const { rebuild: requested } = call.body(SCHEMA);
-    const { store, bus, random } = deps;
-    const instance = findInstance(deps, call);
+    const { store, bus, random } = call.deps;
+    const instance = findInstance(call);
     requireMember(call, "os_compute_api:servers:rebuild");
     assertNoCertificates(requested.trusted_image_certificates);
     assertNotLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
-    assertMetadataQuota(deps, call, requested.metadata);
-    assertFileQuota(deps, call, requested.personality);
+    assertMetadataQuota(call, requested.metadata);
+    assertFileQuota(call, requested.personality);
     const host = requireHost(instance);
-    const properties = imageToUse(deps, call, requested.imageRef, "Cannot find image for rebuild", instance.flavor);
+    const properties = imageToUse(call, requested.imageRef, "Cannot find image for rebuild", instance.flavor);
     validateRequestedSpecs(instance.flavor, properties);
     assertSameCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);
     const requestedChanges = {
       ...changes(requested),
       ...diskConfigWith(properties, requested, requested.imageRef),
-      ...(requested.key_name === undefined ? {} : chosenKey(deps, instance.userId, requested.key_name)),
+      ...(requested.key_name === undefined ? {} : chosenKey(call.deps, instance.userId, requested.key_name)),
     };
     // The requested image is saved even if the rebuild fails: an evacuation that replaces the rebuild must use it.
     const { imageRef } = requested;
     const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
-    begin(deps, call, instance, begun, "rebuild");
+    begin(call, instance, begun, "rebuild");
     store.requests.changeSpec(instance.uuid, { imageRef });
     if (imageRef !== instance.imageRef && requiresHost(properties)) {
       store.tasks.add({
@@ -131,16 +128,16 @@ export const rebuild: ServerAction = {
       status: 202,
       headers: { location: call.links.self(`servers/${instance.uuid}`) },
       body: {
-        server: { ...toRebuildView(deps, call, updated), adminPass: requested.adminPass ?? generatePassword(random) },
+        server: { ...toRebuildView(call, updated), adminPass: requested.adminPass ?? generatePassword(random) },
       },
     };
   },
 };
 
-function toRebuildView(deps: ComputeDeps, call: Call, instance: Instance): { readonly [key: string]: Json } {
+function toRebuildView(call: Call, instance: Instance): { readonly [key: string]: Json } {
   const { version } = call;
   // User data has a separate property here, which every user may read.
-  const { "OS-EXT-SRV-ATTR:user_data": _userData, ...server } = new ServerView(deps, call).detail({
+  const { "OS-EXT-SRV-ATTR:user_data": _userData, ...server } = new ServerView(call).detail({
     instance,
     building: false,
   });
@@ -167,13 +164,10 @@ function assertSameCpus(instance: Instance, properties: Readonly<Record<string, 
 }
 
 function changes(requested: RebuildBody["rebuild"]): InstanceChanges {
+  const { name: displayName, description: displayDescription, user_data: userData, metadata, hostname } = requested;
   return {
-    ...(requested.name === undefined ? {} : { displayName: requested.name }),
-    ...(requested.metadata === undefined ? {} : { metadata: requested.metadata }),
-    ...(requested.description === undefined ? {} : { displayDescription: requested.description }),
-    ...(requested.user_data === undefined ? {} : { userData: requested.user_data }),
-    ...(requested.hostname === undefined ? {} : { hostname: requested.hostname }),
+    ...defined({ displayName, metadata, displayDescription, userData, hostname }),
     injectedFiles: requested.personality ?? [],
-    ...wishedChanges(requested),
+    ...attributeChanges(requested),
   };
 }

@@ -2,14 +2,13 @@ import { type Instance, imagePropertiesOf, type Migration } from "../../../../re
 import { badRequest, conflict } from "../../../http/http-error.js";
 import { schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
-import { requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
+import { bodyOf, object } from "../../api/schema-parts.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
-import { assertNotLocked, findInstance } from "../find-server.js";
 import { assertFlavorFits, validateRequestedSpecs } from "../image-flavor-checks.js";
-import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../server-schemas.js";
-import { anyBody, begin, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { attributeChanges, USER_ATTRIBUTES, type UserAttributes } from "../server-schemas.js";
+import { begin, instanceAction, recordAction, requireAgent } from "./server-action.js";
 
 interface ResizeBody {
   readonly resize: Pick<UserAttributes, "OS-DCF:diskConfig"> & { readonly flavorRef: string | number };
@@ -17,43 +16,34 @@ interface ResizeBody {
 
 const SCHEMA = schemas<ResizeBody>([
   1,
-  {
-    type: "object",
-    properties: {
-      resize: {
-        type: "object",
-        properties: {
-          flavorRef: { type: ["string", "integer"], minLength: 1 },
-          "OS-DCF:diskConfig": USER_ATTRIBUTES["OS-DCF:diskConfig"],
-        },
-        required: ["flavorRef"],
-        additionalProperties: false,
+  bodyOf(
+    "resize",
+    object(
+      {
+        flavorRef: { type: ["string", "integer"], minLength: 1 },
+        "OS-DCF:diskConfig": USER_ATTRIBUTES["OS-DCF:diskConfig"],
       },
-    },
-    required: ["resize"],
-    additionalProperties: false,
-  },
+      ["flavorRef"],
+    ),
+  ),
 ]);
 
 /** Resizes a server (spec 6.3 row 1). */
-export const resize: ServerAction = {
+export const resize = instanceAction({
   name: "resize",
   schema: SCHEMA,
-  run: (deps, call) => {
-    const { resize: requested } = call.body(SCHEMA);
-    const { store } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:resize");
-    assertNotLocked(call, instance);
-    requireState(instance, "resize", { vm: ["active", "stopped"] });
-    requireAgent(deps, instance);
+  policy: "os_compute_api:servers:resize",
+  states: { vm: ["active", "stopped"] },
+  run: (call, instance, { resize: requested }) => {
+    const { store } = call;
+    requireAgent(call.deps, instance);
     // Links are accepted as well, as in all requests that name a flavor.
     const flavorid = String(requested.flavorRef).replace(/^.*\//, "");
     const flavor = store.flavors.getByFlavorid(flavorid);
     const same = flavor?.id === instance.flavor.id;
     // Nova looks up the flavor as an administrator, so that private flavors of other projects can be used. Here they
     // cannot.
-    const open = flavor !== null && (call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId));
+    const open = flavor !== null && (call.isAdmin || isOpenTo(call.deps, flavor, call.credentials.projectId));
     if (!open || (flavor.disabled && !same)) {
       throw badRequest(`Flavor ${flavorid} could not be found.`);
     }
@@ -66,8 +56,8 @@ export const resize: ServerAction = {
     const image = imagePropertiesOf(instance);
     assertFlavorFits(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
     validateRequestedSpecs(flavor, image);
-    assertUpsizeQuota(deps, instance, instance.flavor, flavor, 403);
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(requested) }, "resize");
+    assertUpsizeQuota(call.deps, instance, instance.flavor, flavor, 403);
+    begin(call, instance, { taskState: "resize_prep", progress: 0, ...attributeChanges(requested) }, "resize");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,
@@ -75,58 +65,50 @@ export const resize: ServerAction = {
       flavor,
       host: null,
     });
-    return { status: 202 };
   },
-};
+});
 
 /** Confirms a resize (spec 6.3, confirm). */
-export const confirmResize: ServerAction = {
+export const confirmResize = instanceAction({
   name: "confirmResize",
-  schema: anyBody("confirmResize"),
-  run: (deps, call) => {
-    const { store, bus } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:confirm_resize");
-    assertNotLocked(call, instance);
-    requireState(instance, "confirmResize", { vm: ["resized"] });
-    const migration = finishedMigration(deps, instance);
+  policy: "os_compute_api:servers:confirm_resize",
+  states: { vm: ["resized"] },
+  run: (call, instance) => {
+    const { store, bus } = call.deps;
+    const migration = finishedMigration(call.deps, instance);
     const source = migration.sourceCompute ?? "";
     const service = store.services.getByHost(source, "nova-compute");
-    if (!service || !isUp(deps, service)) {
+    if (!service || !isUp(call.deps, service)) {
       throw conflict("Service is unavailable at this time.");
     }
     store.migrations.save(migration.id, { status: "confirming" }, { expectedStatus: ["finished"] });
-    recordAction(deps, call, instance, "confirmResize");
+    recordAction(call, instance, "confirmResize");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     bus.cast(source, "confirm_resize", params, call.requestId);
     return { status: 204 };
   },
-};
+});
 
 /**
  * Reverts a resize (spec 6.3, revert). The source may be down: the destination sends it the message when it is up
  * again.
  */
-export const revertResize: ServerAction = {
+export const revertResize = instanceAction({
   name: "revertResize",
-  schema: anyBody("revertResize"),
-  run: (deps, call) => {
-    const { store, bus } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:revert_resize");
-    assertNotLocked(call, instance);
-    requireState(instance, "revertResize", { vm: ["resized"] });
-    const migration = finishedMigration(deps, instance);
+  policy: "os_compute_api:servers:revert_resize",
+  states: { vm: ["resized"] },
+  run: (call, instance) => {
+    const { store, bus } = call.deps;
+    const migration = finishedMigration(call.deps, instance);
     // Nova's API does not catch this error here, so that its response has the error's own status, 413.
-    assertUpsizeQuota(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
+    assertUpsizeQuota(call.deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
     store.requests.changeSpec(instance.uuid, { flavor: instance.oldFlavor ?? instance.flavor });
-    begin(deps, call, instance, { taskState: "resize_reverting" }, "revertResize");
+    begin(call, instance, { taskState: "resize_reverting" }, "revertResize");
     store.migrations.save(migration.id, { status: "reverting" }, { expectedStatus: ["finished"] });
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
     bus.cast(migration.destCompute ?? instance.host ?? "", "revert_resize", params, call.requestId);
-    return { status: 202 };
   },
-};
+});
 
 function finishedMigration({ store }: ComputeDeps, { uuid }: Instance): Migration {
   const found = store.migrations.byFilters({

@@ -1,7 +1,6 @@
 import { isObject } from "../../../../runtime/collections.js";
 import { badRequest, notFound } from "../../../http/http-error.js";
 import type { Call, ComputeResponse } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
 import { forceDelete, restore } from "../delete-server.js";
 import { consoleOutput } from "../diagnostics.js";
@@ -13,23 +12,17 @@ import { injectNetworkInfo, lock, resetNetwork, resetState, triggerCrashDump, un
 import { createBackup, createImage } from "./create-image.js";
 import { evacuate } from "./evacuate.js";
 import { liveMigrate, migrate } from "./migrate.js";
-import { pause, reboot, resume, start, stop, suspend, unpause } from "./power-actions.js";
+import { agentActions, reboot } from "./power-actions.js";
 import { rebuild } from "./rebuild.js";
-import { rescue, unrescue } from "./rescue.js";
+import { rescue } from "./rescue.js";
 import { confirmResize, resize, revertResize } from "./resize.js";
 import type { ServerAction } from "./server-action.js";
 import { shelve, shelveOffload, unshelve } from "./shelve.js";
 
 const ACTIONS: readonly ServerAction[] = [
-  start,
-  stop,
+  ...agentActions,
   reboot,
-  pause,
-  unpause,
-  suspend,
-  resume,
   rescue,
-  unrescue,
   lock,
   unlock,
   resetState,
@@ -62,7 +55,7 @@ const ACTIONS: readonly ServerAction[] = [
 const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
 
 /** Handles POST /servers/{id}/action. The checks and writes of an action are one transaction. */
-export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Promise<ComputeResponse> {
+export function runAction(call: Call): ComputeResponse | Promise<ComputeResponse> {
   const body = call.json();
   const [name] = isObject(body) ? Object.keys(body) : [];
   if (name === undefined) {
@@ -77,9 +70,9 @@ export function runAction(deps: ComputeDeps, call: Call): ComputeResponse | Prom
   }
   call.body(action.schema);
   if ("ask" in action) {
-    return action.ask(deps, call);
+    return action.ask(call);
   }
-  const response = deps.store.transaction(() => action.run(deps, call));
-  deps.wake();
+  const response = call.store.transaction(() => action.run(call));
+  call.deps.wake();
   return response;
 }

@@ -2,10 +2,11 @@ import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conduc
 import type { ParamsOf } from "../../../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, TaskState, VmState } from "../../../../records/index.js";
 import { conflict } from "../../../http/http-error.js";
-import type { SchemaVersions } from "../../../http/schemas.js";
+import { type SchemaVersions, schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
+import { bodyOf } from "../../api/schema-parts.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 
 /** An action of POST /servers/{id}/action. */
@@ -22,24 +23,22 @@ interface ActionOfAll {
 
 /** An action whose checks and writes are one transaction. */
 interface ChangingAction {
-  readonly run: (deps: ComputeDeps, call: Call) => ComputeResponse;
+  readonly run: (call: Call) => ComputeResponse;
 }
 
 /** An action that waits for the agent's reply or the end of a task. It runs its own transactions. */
 interface AskingAction {
-  readonly ask: (deps: ComputeDeps, call: Call) => ComputeResponse | Promise<ComputeResponse>;
+  readonly ask: (call: Call) => ComputeResponse | Promise<ComputeResponse>;
 }
 
 /** Returns the schema of a body with a single property of any value. */
-export function anyBody(name: string): SchemaVersions<unknown> {
-  return {
-    versions: [[1, { type: "object", properties: { [name]: {} }, required: [name], additionalProperties: false }]],
-  };
+export function anyBody<T>(name: string): SchemaVersions<T> {
+  return schemas<T>([1, bodyOf(name, {})]);
 }
 
 /** Records that the action was requested (spec 1.6). */
-export function recordAction({ store }: ComputeDeps, call: Call, instance: Instance, action: string): void {
-  store.actions.start({
+export function recordAction(call: Call, instance: Instance, action: string): void {
+  call.store.actions.start({
     action,
     instanceUuid: instance.uuid,
     requestId: call.requestId,
@@ -52,8 +51,12 @@ export function recordAction({ store }: ComputeDeps, call: Call, instance: Insta
  * Records the success of an action that needs nothing from the host, with the event that its agent would have written.
  */
 export function endAction(
-  { store: { actions } }: ComputeDeps,
-  { requestId }: Call,
+  {
+    deps: {
+      store: { actions },
+    },
+    requestId,
+  }: Call,
   { uuid, host }: Instance,
   event: string,
 ): void {
@@ -112,53 +115,75 @@ export function requireAgent(deps: ComputeDeps, instance: Instance): string {
 }
 
 /** Agent methods whose only parameter is the instance. */
-type PlainMethod = {
+export type PlainMethod = {
   [M in AgentCast]: InstanceParams extends ParamsOf<AgentMethods, M> ? M : never;
 }[AgentCast];
 
-interface AgentActionOptions {
+interface InstanceAction<T> {
   /** Name in the body: `os-start`, `pause`. */
   readonly name: string;
-  /** Verb in `Cannot 'pause' instance …`, and the name of the recorded action. */
-  readonly verb: string;
+  readonly from?: number;
+  readonly until?: number;
+  /** The schema of the complete body. Default: any value. */
+  readonly schema?: SchemaVersions<T>;
   readonly policy: string;
+  /** Default: users with the role `member`. */
   readonly require?: (call: Call, policy: string) => void;
-  readonly states: AllowedStates;
-  /** Task state to set when the action begins. */
-  readonly taskState: TaskState;
-  readonly changes?: InstanceChanges;
-  readonly method: PlainMethod;
-  readonly schema?: SchemaVersions<unknown>;
+  /** Whether it is possible for a locked server, too. */
+  readonly allowsLocked?: boolean;
+  /** Absent if the action checks them itself. */
+  readonly states?: AllowedStates;
+  /** Verb in `Cannot 'start' instance …`. Default: the name. */
+  readonly verb?: string;
+  /** Returns the response; undefined for 202 without a body. */
+  readonly run: (call: Call, instance: Instance, body: T) => ComputeResponse | undefined;
 }
 
-/** Creates an action that one agent runs alone. */
-export function agentAction(options: AgentActionOptions): ServerAction {
-  const { name, verb, policy, require = requireMember, states, method, schema = anyBody(name) } = options;
+/** Creates an action on an instance, with the checks that most actions have in common, in Nova's order. */
+export function instanceAction<T>(action: InstanceAction<T>): ServerAction {
+  const { name, verb = name, schema = anyBody<T>(name), policy, states, run, ...rest } = action;
+  const { require = requireMember, allowsLocked = false, ...versions } = rest;
   return {
+    ...versions,
     name,
     schema,
-    run: (deps, call): ComputeResponse => {
-      const instance = findInstance(deps, call);
+    run: (call) => {
+      const body = call.body(schema);
+      const instance = findInstance(call);
       require(call, policy);
-      assertNotLocked(call, instance);
-      requireState(instance, verb, states);
-      const host = requireHost(instance);
-      begin(deps, call, instance, { taskState: options.taskState, ...options.changes }, verb);
-      deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
-      return { status: 202 };
+      if (!allowsLocked) {
+        assertNotLocked(call, instance);
+      }
+      if (states) {
+        requireState(instance, verb, states);
+      }
+      return run(call, instance, body) ?? { status: 202 };
     },
   };
 }
 
+interface AgentAction extends Omit<InstanceAction<unknown>, "run"> {
+  /** Task state to set when the action begins. */
+  readonly taskState: TaskState;
+  readonly changes?: InstanceChanges;
+  readonly method: PlainMethod;
+}
+
+/** Creates an action that one agent runs alone. */
+export function agentAction({ taskState, changes, method, ...action }: AgentAction): ServerAction {
+  return instanceAction({
+    ...action,
+    run: (call, instance) => {
+      const host = requireHost(instance);
+      begin(call, instance, { taskState, ...changes }, action.verb ?? action.name);
+      call.deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
+    },
+  });
+}
+
 /** Sets the task state and records the action. @throws a conflict (409) if another operation has begun */
-export function begin(
-  deps: ComputeDeps,
-  call: Call,
-  instance: Instance,
-  changes: InstanceChanges,
-  action: string,
-): void {
+export function begin(call: Call, instance: Instance, changes: InstanceChanges, action: string): void {
   const ours = { ...changes, taskRequestId: call.requestId };
-  deps.store.instances.save(instance.uuid, ours, { expectedTaskState: [instance.taskState] });
-  recordAction(deps, call, instance, action);
+  call.store.instances.save(instance.uuid, ours, { expectedTaskState: [instance.taskState] });
+  recordAction(call, instance, action);
 }

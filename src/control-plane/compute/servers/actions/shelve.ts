@@ -1,40 +1,34 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
-import { type Schema, schemas } from "../../../http/schemas.js";
+import { schemas } from "../../../http/schemas.js";
 import { type Call, requireAdmin, requireMember } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
-import { HOSTNAME, NAME } from "../../api/schema-parts.js";
+import { bodyOf, HOSTNAME, NAME, object } from "../../api/schema-parts.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { agentAction, anyBody, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { agentAction, begin, instanceAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 /** Shelves a server (spec 6.6). A server without its own disk has nothing to save and is offloaded at once. */
-export const shelve: ServerAction = {
+export const shelve = instanceAction({
   name: "shelve",
-  schema: anyBody("shelve"),
-  run: (deps, call) => {
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:os-shelve:shelve");
-    assertNotLocked(call, instance);
-    requireState(instance, "shelve", { vm: ["active", "stopped", "paused", "suspended"] });
+  policy: "os_compute_api:os-shelve:shelve",
+  states: { vm: ["active", "stopped", "paused", "suspended"] },
+  run: (call, instance) => {
     const host = requireHost(instance);
     const { uuid: instanceUuid, imageRef } = instance;
     const { requestId } = call;
     if (imageRef === "") {
-      begin(deps, call, instance, { taskState: "shelving_offloading" }, "shelve");
-      deps.bus.cast(host, "shelve_offload_instance", { instanceUuid, requestId }, requestId);
+      begin(call, instance, { taskState: "shelving_offloading" }, "shelve");
+      call.deps.bus.cast(host, "shelve_offload_instance", { instanceUuid, requestId }, requestId);
     } else {
-      begin(deps, call, instance, { taskState: "shelving" }, "shelve");
-      const imageId = deps.images.addSnapshot(instance, `${instance.displayName}-shelved`);
+      begin(call, instance, { taskState: "shelving" }, "shelve");
+      const imageId = call.deps.images.addSnapshot(instance, `${instance.displayName}-shelved`);
       const params = { instanceUuid, imageId, requestId };
-      deps.bus.cast(host, "shelve_instance", params, requestId);
+      call.deps.bus.cast(host, "shelve_instance", params, requestId);
     }
-    return { status: 202 };
   },
-};
+});
 
 export const shelveOffload = agentAction({
   name: "shelveOffload",
-  verb: "shelveOffload",
   policy: "os_compute_api:os-shelve:shelve_offload",
   require: requireAdmin,
   states: { vm: ["shelved"] },
@@ -47,54 +41,38 @@ interface UnshelveBody {
   readonly unshelve: { readonly availability_zone?: string | null; readonly host?: string } | null;
 }
 
-function schema(unshelve: Schema): Schema {
-  return {
-    type: "object",
-    properties: { unshelve },
-    required: ["unshelve"],
-    additionalProperties: false,
-  };
-}
-
-const ZONE_OR_NONE = { ...NAME, type: ["string", "null"] };
+const NULLABLE = { type: ["object", "null"] };
 const UNSHELVE = schemas<UnshelveBody>(
-  [1, schema({})],
-  [
-    77,
-    schema({
-      type: ["object", "null"],
-      properties: { availability_zone: NAME },
-      required: ["availability_zone"],
-      additionalProperties: false,
-    }),
-  ],
+  [1, bodyOf("unshelve", {})],
+  [77, bodyOf("unshelve", object({ availability_zone: NAME }, ["availability_zone"], NULLABLE))],
   [
     91,
-    schema({
-      type: ["object", "null"],
-      properties: { availability_zone: ZONE_OR_NONE, host: HOSTNAME },
-      minProperties: 1,
-      additionalProperties: false,
-    }),
+    bodyOf(
+      "unshelve",
+      object({ availability_zone: { ...NAME, type: ["string", "null"] }, host: HOSTNAME }, [], {
+        ...NULLABLE,
+        minProperties: 1,
+      }),
+    ),
   ],
 );
 
 export const unshelve: ServerAction = {
   name: "unshelve",
   schema: UNSHELVE,
-  run: (deps, call) => {
+  run: (call) => {
     const body = call.body(UNSHELVE);
     const requested = (call.version >= 77 ? body.unshelve : null) ?? {};
-    const instance = findInstance(deps, call);
+    const instance = findInstance(call);
     requireMember(call, "os_compute_api:os-shelve:unshelve");
     if (requested.host !== undefined) {
       requireAdmin(call, "os_compute_api:os-shelve:unshelve_to_host");
     }
     assertNotLocked(call, instance);
     requireState(instance, "unshelve", { vm: ["shelved", "shelved_offloaded"] });
-    const host = readUnshelveTarget(deps, call, instance, requested);
-    begin(deps, call, instance, { taskState: "unshelving" }, "unshelve");
-    deps.store.tasks.add({
+    const host = readUnshelveTarget(call, instance, requested);
+    begin(call, instance, { taskState: "unshelving" }, "unshelve");
+    call.store.tasks.add({
       kind: "unshelve_instance",
       instanceUuid: instance.uuid,
       requestId: call.requestId,
@@ -106,11 +84,11 @@ export const unshelve: ServerAction = {
 
 /** Returns the requested host. A requested zone is saved in the server's request spec, for this and later moves. */
 function readUnshelveTarget(
-  { store }: ComputeDeps,
   call: Call,
   instance: Instance,
   { availability_zone: zone, host }: NonNullable<UnshelveBody["unshelve"]>,
 ): string | null {
+  const { store } = call;
   if (zone === undefined && host === undefined) {
     return null;
   }

@@ -1,14 +1,15 @@
-import type { AnySchemaObject } from "ajv";
 import type { Instance } from "../../../../records/index.js";
 import { notFound } from "../../../http/http-error.js";
+import { routes } from "../../../http/router.js";
 import { schemas } from "../../../http/schemas.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { addressText } from "../../../store/network-settings.js";
 import type { Port } from "../../../store/ports.js";
-import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
+import { type ComputeRoute, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { requireHost, type ServerAction } from "../actions/server-action.js";
-import { assertNotLocked, findInstance, findServer } from "../find-server.js";
+import { bodyOf, IP_ADDRESS } from "../../api/schema-parts.js";
+import { instanceAction, requireHost } from "../actions/server-action.js";
+import { findServer } from "../find-server.js";
 
 /** Groups the addresses of ports by the network's name. `extended` adds type and MAC address. */
 export function addressesOf(ports: readonly Port[], { extended }: { readonly extended: boolean }) {
@@ -20,99 +21,64 @@ export function addressesOf(ports: readonly Port[], { extended }: { readonly ext
   return addresses.length === 0 ? {} : { [FLAT_NETWORK.name]: addresses };
 }
 
-export const ADDRESS_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/servers/:id/ips",
-    handle: ({ store }, call) => {
-      const { instance } = findServer({ store }, call);
-      requireReader(call, "os_compute_api:ips:index");
-      return { body: { addresses: addressesOf(store.ports.ofDevice(instance.uuid), { extended: false }) } };
-    },
+export const ADDRESS_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/ips": (call) => {
+    const { store } = call;
+    const { instance } = findServer(call);
+    requireReader(call, "os_compute_api:ips:index");
+    return { body: { addresses: addressesOf(store.ports.ofDevice(instance.uuid), { extended: false }) } };
   },
-  {
-    method: "GET",
-    path: "/servers/:id/ips/:network",
-    handle: ({ store }, call) => {
-      const { instance } = findServer({ store }, call);
-      requireReader(call, "os_compute_api:ips:show");
-      const addresses = addressesOf(store.ports.ofDevice(instance.uuid), { extended: false });
-      const name = call.param("network");
-      if (!Object.hasOwn(addresses, name)) {
-        throw notFound("Instance is not a member of specified network");
-      }
-      return { body: addresses };
-    },
+  "GET /servers/:id/ips/:network": (call) => {
+    const { store } = call;
+    const { instance } = findServer(call);
+    requireReader(call, "os_compute_api:ips:show");
+    const addresses = addressesOf(store.ports.ofDevice(instance.uuid), { extended: false });
+    const name = call.param("network");
+    if (!Object.hasOwn(addresses, name)) {
+      throw notFound("Instance is not a member of specified network");
+    }
+    return { body: addresses };
   },
-];
+});
 
 /** Last minor microversion with these actions. */
 const UNTIL = 43;
 
-function body(action: string, member: string, schema: AnySchemaObject): AnySchemaObject {
-  return {
-    type: "object",
-    properties: {
-      [action]: {
-        type: "object",
-        properties: { [member]: schema },
-        required: [member],
-        additionalProperties: false,
-      },
-    },
-    required: [action],
-    additionalProperties: false,
-  };
-}
-
 const ADD = schemas<{ readonly addFixedIp: { readonly networkId: string | number } }>([
   1,
-  body("addFixedIp", "networkId", { type: ["string", "number"], minLength: 1, maxLength: 36 }),
+  bodyOf("addFixedIp", bodyOf("networkId", { type: ["string", "number"], minLength: 1, maxLength: 36 })),
 ]);
 
 const REMOVE = schemas<{ readonly removeFixedIp: { readonly address: string } }>([
   1,
-  body("removeFixedIp", "address", { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] }),
+  bodyOf("removeFixedIp", bodyOf("address", IP_ADDRESS)),
 ]);
 
 /**
- * Accepts the request as Nova's API does, then records the fault of the compute service. A port of the flat network has
+ * Records the fault of the compute service for a request that Nova's API accepts. A port of the flat network has
  * exactly one address, so Neutron would reject both actions.
  */
-function rejectedLater(
-  deps: ComputeDeps,
-  call: Call,
-  rule: "add" | "remove",
-  message: (of: Instance) => string,
-): ComputeResponse {
-  const instance = findInstance(deps, call);
-  requireMember(call, `os_compute_api:os-multinic:${rule}`);
-  assertNotLocked(call, instance);
+function rejectLater({ store }: ComputeDeps, instance: Instance, message: string): void {
   const host = requireHost(instance);
-  deps.store.instances.addFault({
-    instanceUuid: instance.uuid,
-    code: 404,
-    message: message(instance),
-    details: null,
-    host,
-  });
-  return { status: 202 };
+  store.instances.addFault({ instanceUuid: instance.uuid, code: 404, message, details: null, host });
 }
 
-export const addFixedIp: ServerAction = {
+export const addFixedIp = instanceAction({
   name: "addFixedIp",
   until: UNTIL,
   schema: ADD,
-  run: (deps, call) =>
-    rejectedLater(deps, call, "add", ({ uuid }) => `Network could not be found for instance ${uuid}.`),
-};
+  policy: "os_compute_api:os-multinic:add",
+  run: (call, instance) => {
+    rejectLater(call.deps, instance, `Network could not be found for instance ${instance.uuid}.`);
+  },
+});
 
-export const removeFixedIp: ServerAction = {
+export const removeFixedIp = instanceAction({
   name: "removeFixedIp",
   until: UNTIL,
   schema: REMOVE,
-  run: (deps, call) => {
-    const { address } = call.body(REMOVE).removeFixedIp;
-    return rejectedLater(deps, call, "remove", ({ uuid }) => `Instance ${uuid} does not have fixed IP '${address}'.`);
+  policy: "os_compute_api:os-multinic:remove",
+  run: (call, instance, { removeFixedIp: { address } }) => {
+    rejectLater(call.deps, instance, `Instance ${instance.uuid} does not have fixed IP '${address}'.`);
   },
-};
+});

@@ -1,14 +1,15 @@
 import type { Instance } from "../../../../records/index.js";
+import { defined } from "../../../../runtime/collections.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
+import { routes } from "../../../http/router.js";
 import { type Schema, schemas } from "../../../http/schemas.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { fixedIps, portStatus } from "../../../network/ports.js";
 import { portQuota } from "../../../network/quotas.js";
 import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
-import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
+import { bodyOf, IP_ADDRESS, object, TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 import { freePort, NETWORK_MARK, portLimitExceeded } from "./requested-networks.js";
@@ -23,24 +24,14 @@ interface AttachBody {
 }
 
 function attachment(more: Readonly<Record<string, Schema>>): Schema {
-  const address = { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] };
-  const fixed = { properties: { ip_address: address }, required: ["ip_address"], additionalProperties: false };
-  return {
-    type: "object",
-    properties: {
-      interfaceAttachment: {
-        type: "object",
-        properties: {
-          net_id: UUID_TEXT,
-          port_id: UUID_TEXT,
-          fixed_ips: { type: "array", minItems: 1, maxItems: 1, items: { type: "object", ...fixed } },
-          ...more,
-        },
-        additionalProperties: false,
-      },
-    },
-    additionalProperties: false,
-  };
+  return object({
+    interfaceAttachment: object({
+      net_id: UUID_TEXT,
+      port_id: UUID_TEXT,
+      fixed_ips: { type: "array", minItems: 1, maxItems: 1, items: bodyOf("ip_address", IP_ADDRESS) },
+      ...more,
+    }),
+  });
 }
 
 const ATTACH = schemas<AttachBody>([1, attachment({})], [49, attachment({ tag: TAG })]);
@@ -48,36 +39,28 @@ const ATTACH = schemas<AttachBody>([1, attachment({})], [49, attachment({ tag: T
 const policy = (what: string): string => `os_compute_api:os-attach-interfaces:${what}`;
 
 /** Routes of a server's ports. */
-export const INTERFACE_ROUTES: readonly ComputeRoute[] = [
-  {
-    method: "GET",
-    path: "/servers/:id/os-interface",
-    handle: (deps, call) => {
-      const { instance } = findServer(deps, call);
-      requireReader(call, policy("list"));
-      const ports = deps.store.ports.ofDevice(instance.uuid);
-      return { body: { interfaceAttachments: ports.map((port) => view(call, port)) } };
-    },
+export const INTERFACE_ROUTES = routes<ComputeRoute>({
+  "GET /servers/:id/os-interface": (call) => {
+    const { instance } = findServer(call);
+    requireReader(call, policy("list"));
+    const ports = call.store.ports.ofDevice(instance.uuid);
+    return { body: { interfaceAttachments: ports.map((port) => view(call, port)) } };
   },
-  {
-    method: "GET",
-    path: "/servers/:id/os-interface/:port",
-    handle: (deps, call) => {
-      const { instance } = findServer(deps, call);
-      requireReader(call, policy("show"));
-      const port = deps.store.ports.get(call.param("port").toLowerCase());
-      if (!port) {
-        throw notFound(`Port id ${call.param("port")} could not be found.`);
-      }
-      if (port.deviceId !== instance.uuid) {
-        throw notFound(`Instance ${instance.uuid} does not have a port with id ${call.param("port")}`);
-      }
-      return { body: { interfaceAttachment: view(call, port) } };
-    },
+  "GET /servers/:id/os-interface/:port": (call) => {
+    const { instance } = findServer(call);
+    requireReader(call, policy("show"));
+    const port = call.store.ports.get(call.param("port").toLowerCase());
+    if (!port) {
+      throw notFound(`Port id ${call.param("port")} could not be found.`);
+    }
+    if (port.deviceId !== instance.uuid) {
+      throw notFound(`Instance ${instance.uuid} does not have a port with id ${call.param("port")}`);
+    }
+    return { body: { interfaceAttachment: view(call, port) } };
   },
-  { method: "POST", path: "/servers/:id/os-interface", handle: attach },
-  { method: "DELETE", path: "/servers/:id/os-interface/:port", handle: detach },
-];
+  "POST /servers/:id/os-interface": attach,
+  "DELETE /servers/:id/os-interface/:port": detach,
+});
 
 function view({ version }: Call, port: Port) {
   return {
@@ -90,7 +73,7 @@ function view({ version }: Call, port: Port) {
   };
 }
 
-function attach(deps: ComputeDeps, call: Call): ComputeResponse {
+function attach(call: Call): ComputeResponse {
   const { interfaceAttachment: requested = {} } = call.request.body === "" ? {} : call.body(ATTACH);
   const { net_id: network, port_id: port, fixed_ips: [fixed] = [], tag } = requested;
   if (network !== undefined && port !== undefined) {
@@ -99,57 +82,52 @@ function attach(deps: ComputeDeps, call: Call): ComputeResponse {
   if (fixed && network === undefined) {
     throw badRequest("Must input network_id when request IP address");
   }
-  return deps.store.transaction(() => {
-    const instance = attachable(deps, call, "attach_interface", "create");
+  return call.store.transaction(() => {
+    const instance = attachable(call, "attach_interface", "create");
     if (network !== undefined && network.toLowerCase() !== FLAT_NETWORK.id) {
       throw notFound(`Network ${network} could not be found.`);
     }
-    const quota = port === undefined ? portQuota(deps.store, instance.projectId) : null;
+    const quota = port === undefined ? portQuota(call.store, instance.projectId) : null;
     if (quota !== null && quota.used + quota.reserved >= quota.limit) {
       throw portLimitExceeded();
     }
-    const [made] = deps.store.ports.addToServer(
+    const [made] = call.store.ports.addToServer(
       instance,
-      [
-        {
-          ...(port === undefined ? {} : { port: existingPort(deps, call, port) }),
-          ...(fixed ? { address: fixed.ip_address } : {}),
-          ...(tag === undefined ? {} : { tag }),
-        },
-      ],
-      [deps.store.securityGroups.ensureDefault(instance.projectId).uuid],
+      [defined({ port: port && existingPort(call, port), address: fixed?.ip_address, tag })],
+      [call.store.securityGroups.ensureDefault(instance.projectId).uuid],
     );
     if (!made) {
       throw new HttpError(500, `Failed to attach a network interface to ${instance.uuid}`);
     }
-    noteChange(deps, call, instance, made.uuid);
+    noteChange(call, instance, made.uuid);
     return { body: { interfaceAttachment: view(call, made) } };
   });
 }
 
 /** Returns the port's uuid. An unknown port is a 404 here, and a 400 when a server is created. */
-function existingPort({ store }: ComputeDeps, call: Call, id: string): string {
-  if (store.ports.get(id.toLowerCase()) === null) {
+function existingPort(call: Call, id: string): string {
+  if (call.store.ports.get(id.toLowerCase()) === null) {
     throw notFound(`Port id ${id} could not be found.`);
   }
-  return freePort(store, call, id);
+  return freePort(call, id);
 }
 
-function detach(deps: ComputeDeps, call: Call): ComputeResponse {
-  return deps.store.transaction(() => {
-    const instance = attachable(deps, call, "detach_interface", "delete");
-    const port = deps.store.ports.get(call.param("port").toLowerCase());
+function detach(call: Call): ComputeResponse {
+  return call.store.transaction(() => {
+    const instance = attachable(call, "detach_interface", "delete");
+    const port = call.store.ports.get(call.param("port").toLowerCase());
     if (port?.deviceId !== instance.uuid) {
       throw notFound(`Port ${call.param("port")} not found`);
     }
-    deps.store.ports.detach(port);
-    noteChange(deps, call, instance, port.uuid);
+    call.store.ports.detach(port);
+    noteChange(call, instance, port.uuid);
     return { status: 202 };
   });
 }
 
 /** Notifies the server's host, which plugs a new port and unplugs a removed one. */
-function noteChange({ store, bus }: ComputeDeps, call: Call, instance: Instance, port: string): void {
+function noteChange(call: Call, instance: Instance, port: string): void {
+  const { store, bus } = call.deps;
   const { uuid, systemMetadata } = instance;
   if (systemMetadata.network_allocated === undefined) {
     store.instances.save(uuid, { systemMetadata: { ...systemMetadata, ...NETWORK_MARK } });
@@ -159,17 +137,12 @@ function noteChange({ store, bus }: ComputeDeps, call: Call, instance: Instance,
 }
 
 /** @throws {HttpError} 403, 404, 409 */
-function attachable(
-  deps: ComputeDeps,
-  call: Call,
-  verb: "attach_interface" | "detach_interface",
-  rule: string,
-): Instance {
-  const instance = findInstance(deps, call);
+function attachable(call: Call, verb: "attach_interface" | "detach_interface", rule: string): Instance {
+  const instance = findInstance(call);
   requireMember(call, policy(rule));
   assertNotLocked(call, instance);
   requireState(instance, verb, { vm: ["active", "paused", "stopped"] });
   requireHost(instance);
-  recordAction(deps, call, instance, verb);
+  recordAction(call, instance, verb);
   return instance;
 }

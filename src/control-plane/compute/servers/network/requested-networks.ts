@@ -1,4 +1,5 @@
-import { badRequest, conflict, HttpError } from "../../../http/http-error.js";
+import { defined } from "../../../../runtime/collections.js";
+import { badRequest, conflict, forbidden, type HttpError } from "../../../http/http-error.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { portQuota } from "../../../network/quotas.js";
 import { addressOf, isInPool } from "../../../store/network-settings.js";
@@ -23,13 +24,12 @@ export interface RequestedNetworks {
  * @throws {HttpError} 400, 409
  */
 export function resolveNetworks(
-  store: Store,
   call: Call,
   { projectId, server, count }: { readonly projectId: string; readonly server: Server; readonly count: number },
 ): RequestedNetworks {
   const { networks = "auto" } = server;
   const requests = typeof networks === "string" ? [] : networks;
-  const ports = requests.map((request) => resolvePort(store, call, request));
+  const ports = requests.map((request) => resolvePort(call, request));
   assertNoDuplicates(requests);
   if (count > 1 && ports.some(({ port }) => port !== undefined)) {
     throw badRequest(
@@ -39,7 +39,7 @@ export function resolveNetworks(
   if (count > 1 && ports.some(({ address }) => address !== undefined)) {
     throw badRequest("max_count cannot be greater than 1 if an fixed_ip is specified.");
   }
-  const securityGroups = resolveGroups(store, projectId, server.security_groups);
+  const securityGroups = resolveGroups(call.store, projectId, server.security_groups);
   return networks === "none"
     ? { ports: [], securityGroups: [] }
     : { ports: ports.length === 0 ? [{}] : ports, securityGroups };
@@ -63,7 +63,7 @@ export function serversInPortQuota(
   }
   const { limit, used, reserved } = quota;
   if (used > limit) {
-    throw new HttpError(403, `The number of defined ports: ${used} is over the limit: ${limit}`);
+    throw forbidden(`The number of defined ports: ${used} is over the limit: ${limit}`);
   }
   const allowed = Math.min(max, Math.floor(Math.max(0, limit - used - reserved) / newPorts));
   if (allowed < min) {
@@ -73,7 +73,7 @@ export function serversInPortQuota(
 }
 
 /** Returns Nova's response for a port that Neutron rejects because of the quota. */
-export const portLimitExceeded = (): HttpError => new HttpError(403, "Maximum number of ports exceeded");
+export const portLimitExceeded = (): HttpError => forbidden("Maximum number of ports exceeded");
 
 /** Nova's entry in the system metadata of a server with ports. */
 export const NETWORK_MARK = { network_allocated: "True" } as const;
@@ -93,16 +93,16 @@ function resolveGroups(store: Store, projectId: string, requestedGroups: Server[
   });
 }
 
-function resolvePort(store: Store, call: Call, request: NetworkRequest): RequestedPort {
+function resolvePort(call: Call, request: NetworkRequest): RequestedPort {
   const { uuid, port, fixed_ip: address, tag } = request;
-  const named = tag === undefined ? {} : { tag };
+  const named = defined({ tag });
   if (port) {
     if (address !== undefined) {
       throw badRequest(
         `Specified Fixed IP '${address}' cannot be used with port '${port}': the two cannot be specified together.`,
       );
     }
-    return { port: freePort(store, call, port), ...named };
+    return { port: freePort(call, port), ...named };
   }
   if (uuid === undefined) {
     throw badRequest("Bad network format: missing 'uuid'");
@@ -110,12 +110,12 @@ function resolvePort(store: Store, call: Call, request: NetworkRequest): Request
   if (uuid.toLowerCase() !== FLAT_NETWORK.id) {
     throw badRequest(`Network ${uuid} could not be found.`);
   }
-  return { ...(address === undefined ? {} : { address: freeAddress(store, address) }), ...named };
+  return { ...(address === undefined ? {} : { address: freeAddress(call.store, address) }), ...named };
 }
 
 /** Returns the uuid of a port that the caller may see and that is not attached to a server. @throws {HttpError} 400, 409 */
-export function freePort(store: Store, call: Call, id: string): string {
-  const port = store.ports.get(id.toLowerCase());
+export function freePort(call: Call, id: string): string {
+  const port = call.store.ports.get(id.toLowerCase());
   if (!port || !(call.isAdmin || port.projectId === call.credentials.projectId)) {
     throw badRequest(`Port id ${id} could not be found.`);
   }

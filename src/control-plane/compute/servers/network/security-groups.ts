@@ -4,15 +4,14 @@ import type { Port } from "../../../store/ports.js";
 import { DEFAULT_GROUP, type SecurityGroup } from "../../../store/security-groups.js";
 import type { Store } from "../../../store/store.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
-import type { ComputeDeps } from "../../api/deps.js";
 import { anyBody, type ServerAction } from "../actions/server-action.js";
 import { findInstance } from "../find-server.js";
 
 export const addSecurityGroup: ServerAction = {
   name: "addSecurityGroup",
   schema: anyBody("addSecurityGroup"),
-  run: (deps, call) =>
-    change(deps, call, "addSecurityGroup", ({ uuid }, ports) =>
+  run: (call) =>
+    change(call, "addSecurityGroup", ({ uuid }, ports) =>
       ports.map((port) => [port, [...new Set([...port.securityGroups, uuid])]]),
     ),
 };
@@ -20,8 +19,8 @@ export const addSecurityGroup: ServerAction = {
 export const removeSecurityGroup: ServerAction = {
   name: "removeSecurityGroup",
   schema: anyBody("removeSecurityGroup"),
-  run: (deps, call) =>
-    change(deps, call, "removeSecurityGroup", ({ uuid, name }, ports, instanceUuid) => {
+  run: (call) =>
+    change(call, "removeSecurityGroup", ({ uuid, name }, ports, instanceUuid) => {
       const having = ports.filter(({ securityGroups }) => securityGroups.includes(uuid));
       if (having.length === 0) {
         throw notFound(`Security group ${name} not associated with the instance ${instanceUuid}`);
@@ -33,14 +32,13 @@ export const removeSecurityGroup: ServerAction = {
 type Changed = readonly (readonly [port: Port, groups: readonly string[]])[];
 
 function change(
-  deps: ComputeDeps,
   call: Call,
   action: "addSecurityGroup" | "removeSecurityGroup",
   changed: (group: SecurityGroup, ports: readonly Port[], instanceUuid: string) => Changed,
 ): ComputeResponse {
-  const { store } = deps;
+  const { store } = call;
   const name = nameIn(call, action);
-  const { uuid, projectId } = findInstance(deps, call);
+  const { uuid, projectId } = findInstance(call);
   requireMember(call, `os_compute_api:os-security-groups:${action === "addSecurityGroup" ? "add" : "remove"}`);
   const own = call.credentials.projectId ?? projectId;
   const group = findGroup(store, own, name);
@@ -57,7 +55,6 @@ function change(
   return { status: 202 };
 }
 
-/** @throws {HttpError} 400 */
 function nameIn(call: Call, action: string): string {
   const body = call.json();
   const parameters = isObject(body) ? body[action] : undefined;
