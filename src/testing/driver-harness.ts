@@ -1,4 +1,5 @@
-import { type LogLevel, VirtualLogger } from "../simulation/virtual-logger.js";
+import type { LogLevel } from "../runtime/runtime.js";
+import { createVirtualLogger } from "../simulation/virtual-logger.js";
 import { createDriverHost } from "../virt/create-driver-host.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import {
@@ -304,7 +305,7 @@ export class DriverHarness {
   }
 
   #context(name: HostName): DriverHostDeps {
-    const logger = new VirtualLogger((level, message) => {
+    const logger = createVirtualLogger((level, message) => {
       this.#watch.onLog?.(name, level, message);
       if (level === "warn" || level === "error" || level === "fatal") {
         this.complaints.push(message);

@@ -19,7 +19,7 @@ import { openFaults } from "./agent-faults.js";
 import { agentTls, connect, tlsOptionsOf } from "./connect.js";
 import { DriverGuard } from "./driver-guard.js";
 import { HostLife, type MetricsOutlet, openMetrics, UnhandledDriverErrors } from "./host-lifecycle.js";
-import { HostReport, HostsReport, StartLogger } from "./host-reports.js";
+import { createStartLogger, HostReport, HostsReport } from "./host-reports.js";
 import { Hosts } from "./hosts.js";
 import { type LoadedHosts, loadHosts, logWarnings } from "./load-config.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
@@ -232,7 +232,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
         starting = false;
         onServing();
       };
-      const logger = single ? runtime.logger : new StartLogger(runtime.logger, () => (starting ? warned : null));
+      const logger = single ? runtime.logger : createStartLogger(runtime.logger, () => (starting ? warned : null));
       return new HostLife(
         loaded.of(host),
         { runtime: { ...runtime, logger }, ...shared },
