@@ -54,7 +54,6 @@ class NodeListener implements Listener {
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
   readonly #logger: Logger;
-  readonly #queue: RequestQueue;
   #port = 0;
 
   constructor(options: ListenOptions, logger: Logger, queue: RequestQueue) {
@@ -63,7 +62,6 @@ class NodeListener implements Listener {
     this.#requestedPort = options.port;
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
-    this.#queue = queue;
     const { reject = toPlainTextResponse } = options;
     const takesAgents = Object.keys(this.#acceptors).length > 0;
     const order = takesAgents ? { queue, isLowPriority: options.isLowPriority ?? isRead } : null;
@@ -165,7 +163,7 @@ class NodeListener implements Listener {
     let isUpgraded = false;
     this.#sockets.handleUpgrade(request, connection, head, (ws) => {
       isUpgraded = true;
-      socket.attach(ws, { stream: connection, queue: this.#queue });
+      socket.attach(ws);
     });
     // ws calls back synchronously, unless it has already responded to a malformed handshake.
     if (!isUpgraded) {
