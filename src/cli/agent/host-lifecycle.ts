@@ -308,7 +308,7 @@ function crashOf({ call, error }: UnhandledError): VirtDriverCrashed {
 
 /**
  * Starts to serve metrics.
- * @param port undefined: no metrics; 0: any free port. @throws {AddressInUse}
+ * @param port undefined: no metrics; 0: any free port. @throws {AddressUnusable}
  */
 export async function openMetrics(port: number | undefined, runtime: Pick<Runtime, "servers">): Promise<MetricsOutlet> {
   if (port === undefined) {

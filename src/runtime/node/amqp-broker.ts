@@ -8,14 +8,12 @@ import {
   type BrokerTls,
   type Consumer,
   type ConsumerEvents,
+  DeliveryError,
   type Exchange,
   type MessageBroker,
   type Publication,
   type Queue,
   type Subscription,
-  Unconfirmed,
-  Unroutable,
-  Unsent,
 } from "../message-broker.js";
 import { AmqpConsumer, codeOf, isFinalRejection, messageOf, toRejection } from "./amqp-consumer.js";
 
@@ -120,15 +118,18 @@ class AmqpBroker implements MessageBroker {
     } catch (error) {
       this.#returned.delete(messageId);
       throw codeOf(error) === NOT_CONNECTED
-        ? new Unsent(`not connected to the broker: ${messageOf(error)}`)
-        : new Unconfirmed(`not confirmed by the broker: ${messageOf(error)}`);
+        ? new DeliveryError("unsent", `not connected to the broker: ${messageOf(error)}`)
+        : new DeliveryError("unconfirmed", `not confirmed by the broker: ${messageOf(error)}`);
     }
     // `basic.return` is emitted right after the confirmation.
     await new Promise((resolve) => setImmediate(resolve));
     const reason = this.#returned.get(messageId);
     if (reason !== undefined) {
       this.#returned.delete(messageId);
-      throw new Unroutable(`no queue for ${exchange === "" ? "" : `${exchange}/`}${routingKey}: ${reason}`);
+      throw new DeliveryError(
+        "unroutable",
+        `no queue for ${exchange === "" ? "" : `${exchange}/`}${routingKey}: ${reason}`,
+      );
     }
   }
 
@@ -273,5 +274,5 @@ function tlsOptions({ ca, cert, key, verifyHostname }: BrokerTls): TLSSocketOpti
 }
 
 function toBrokerError(error: unknown, what: string): Error {
-  return codeOf(error) === undefined ? new Unconfirmed(messageOf(error)) : toRejection(error, what);
+  return codeOf(error) === undefined ? new DeliveryError("unconfirmed", messageOf(error)) : toRejection(error, what);
 }

@@ -3,7 +3,6 @@ import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import {
-  AddressInUse,
   AddressUnusable,
   DEFAULT_CLOSE_GRACE,
   DEFAULT_LISTEN_LIMITS,
@@ -112,13 +111,7 @@ class NodeListener implements Listener {
   async open(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) => {
-        const { address } = this;
-        const port = this.#requestedPort;
-        reject(
-          error.code === "EADDRINUSE"
-            ? new AddressInUse(address, port)
-            : new AddressUnusable(address, port, error.code ?? error.message, { cause: error }),
-        );
+        reject(new AddressUnusable(this.address, this.#requestedPort, error.code ?? error.message, { cause: error }));
       });
       this.#server.listen(this.#requestedPort, this.address, resolve);
     });
