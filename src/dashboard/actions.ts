@@ -1,4 +1,5 @@
 import { quoted } from "../control-plane/identity/openrc.js";
+import { messageOf } from "../runtime/error-messages.js";
 import type { ServiceResponse } from "../runtime/http-server.js";
 import { errorResponse, jsonResponse } from "./responses.js";
 import type { ActionBody, ActionResponse, DashboardAction } from "./wire/messages.js";
@@ -52,7 +53,7 @@ export async function runAction(
     const lines = (done.lines ?? []).slice(0, MAX_LINES).map((line) => line.slice(0, MAX_LINE_CHARS));
     return jsonResponse(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionResponse);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return jsonResponse(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionResponse);
   } finally {
     refreshHost();

@@ -9,6 +9,11 @@ export class PublicError extends Error {
   }
 }
 
+/** Returns the message of an error, or any other thrown value as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Returns the message of a {@link PublicError}, or the class name of any other error. */
 export function publicMessageOf(error: unknown): string {
   return error instanceof PublicError ? error.publicMessage : classNameOf(error);

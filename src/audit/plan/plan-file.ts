@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject } from "ajv";
+import { messageOf } from "../../runtime/error-messages.js";
 import type { Files } from "../../runtime/files.js";
 import type { Plan } from "./plan.js";
 
@@ -98,7 +99,7 @@ export async function readPlan(files: Files, path: string, cloud: string): Promi
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new PlanUnreadable(`${path}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new PlanUnreadable(`${path}: not JSON: ${messageOf(error)}`);
   }
   const validate = ajv.compile<Plan>(PLAN_SCHEMA);
   if (!validate(value)) {

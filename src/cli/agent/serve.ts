@@ -5,6 +5,7 @@ import type { ConductorConnection } from "../../conductor-client/port.js";
 import { excludeFromGit } from "../../control-plane/local/state-dir.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import { CleanupStack } from "../../runtime/lifetime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -288,7 +289,7 @@ function failed(error: unknown, stopRequested: boolean, complain: (text: string)
   if (error instanceof AgentStopped || stopRequested) {
     return ExitCode.ok;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   notifyParent({ type: "component", state: "failed", detail: message });
   const rejection = toStartupRejection(error);
   if (rejection !== null) {

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { destructive } from "../ui/command-line.js";
@@ -78,7 +79,7 @@ async function down(roots: readonly string[]): Promise<number> {
         try {
           terminal.print(`${root}: ${await stopOne(root, runtime)}`);
         } catch (error) {
-          terminal.complain(`compute-cluster: ${root}: ${error instanceof Error ? error.message : String(error)}`);
+          terminal.complain(`compute-cluster: ${root}: ${messageOf(error)}`);
           code = code === ExitCode.ok ? exitCodeOf(error) : code;
         }
       }),

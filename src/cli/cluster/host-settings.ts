@@ -4,7 +4,7 @@ import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts, foldHosts } from "../../records/host-names.js";
 import { isRelease, type Release } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import { didYouMean } from "../../runtime/error-messages.js";
+import { didYouMean, messageOf } from "../../runtime/error-messages.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 
 /** The control plane's key among the settings of the hosts. */
@@ -123,7 +123,7 @@ function parse(text: string, path: string): Record<string, HostSetting> {
       return { ...(value as HostSettings) };
     }
   } catch (error) {
-    throw new HostSettingsUnreadable(path, error instanceof Error ? error.message : String(error));
+    throw new HostSettingsUnreadable(path, messageOf(error));
   }
   throw new HostSettingsUnreadable(
     path,

@@ -11,6 +11,7 @@ import { placementAccess } from "../../placement-client/access/configured-access
 import { PlacementHttp } from "../../placement-client/placement-http.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { collectValues } from "../ui/command-line.js";
 import { quietLogger } from "../ui/logging.js";
 import { createTerminal } from "../ui/terminal.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
@@ -38,14 +39,17 @@ export function commandWith<Flags extends ManageFlags>(
   return parent
     .command(name)
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .option("--config-file <file>", "nova.conf: [placement], [workarounds] upstream_quirks; repeatable", collect, [])
+    .option(
+      "--config-file <file>",
+      "nova.conf: [placement], [workarounds] upstream_quirks; repeatable",
+      collectValues,
+      [],
+    )
     .addHelpText("after", ending)
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags, work);
     });
 }
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 async function run<Flags extends ManageFlags>(flags: Flags, work: Work<Flags>): Promise<number> {
   const terminal = createTerminal();

@@ -6,6 +6,7 @@ import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../contr
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-names.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { quietLogger } from "../ui/logging.js";
@@ -60,7 +61,7 @@ export class UpHosts {
     const { id, command } = message;
     const reply = await this.#carryOut(message).then(
       (result) => ({ result: result ?? null }),
-      (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => ({ error: messageOf(error) }),
     );
     if (this.#isReplaced) {
       return;
@@ -240,7 +241,7 @@ export async function leaveOut(
         });
         removed.push(host);
       } catch (error) {
-        reasons.push(error instanceof Error ? error.message : String(error));
+        reasons.push(messageOf(error));
       }
     }
     const gone = new Set(removed);

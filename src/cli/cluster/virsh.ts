@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { connectionTo } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import { nodeClock } from "../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -139,7 +140,7 @@ async function reportedRows(
       .map(({ name, uuid, state }) => ({ id: null, name, uuid, state }))
       .toSorted((one, other) => one.name.localeCompare(other.name, "en"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new VirshError(`${NOT_CONNECTED}: the agent of ${host} did not report its guests: ${reason}`);
   } finally {
     await runtime.http.close();

@@ -36,6 +36,9 @@ export async function parsedOptions<T>(
   return options;
 }
 
+/** Collects the values of a repeatable option. */
+export const collectValues = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
 /** Parses a TCP port; 0 is any free port. */
 export function portNumber(text: string): number {
   const value = Number(text);

@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { HOW_TO_AGREE } from "../../nova-rpc/transport/topology.js";
-import { terminalText } from "../../runtime/error-messages.js";
+import { messageOf, terminalText } from "../../runtime/error-messages.js";
 import { HttpConnectFailure } from "../../runtime/http.js";
 import { BrokerRejectedError } from "../../runtime/message-broker.js";
 
@@ -32,7 +32,7 @@ export class CommandError extends Error {
 
 /** Prints a program's failure: one line for errors that the user can fix; a stack only under DEBUG. */
 export function reportFailure(program: string, error: unknown): { readonly code: number; readonly message: string } {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof CommanderError) {
     return { code: error.exitCode === 0 ? ExitCode.ok : ExitCode.usage, message };
   }

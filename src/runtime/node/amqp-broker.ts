@@ -15,7 +15,7 @@ import {
   type Queue,
   type Subscription,
 } from "../message-broker.js";
-import { AmqpConsumer, codeOf, isFinalRejection, messageOf, toRejection } from "./amqp-consumer.js";
+import { AmqpConsumer, brokerMessage, codeOf, isFinalRejection, toRejection } from "./amqp-consumer.js";
 
 type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
 
@@ -118,8 +118,8 @@ class AmqpBroker implements MessageBroker {
     } catch (error) {
       this.#returned.delete(messageId);
       throw codeOf(error) === NOT_CONNECTED
-        ? new DeliveryError("unsent", `not connected to the broker: ${messageOf(error)}`)
-        : new DeliveryError("unconfirmed", `not confirmed by the broker: ${messageOf(error)}`);
+        ? new DeliveryError("unsent", `not connected to the broker: ${brokerMessage(error)}`)
+        : new DeliveryError("unconfirmed", `not confirmed by the broker: ${brokerMessage(error)}`);
     }
     // `basic.return` is emitted right after the confirmation.
     await new Promise((resolve) => setImmediate(resolve));
@@ -226,7 +226,7 @@ class AmqpBroker implements MessageBroker {
       for (const consumer of what === "reading" ? this.#consumers : []) {
         consumer.disconnected();
       }
-      this.#enter("waiting", messageOf(error));
+      this.#enter("waiting", brokerMessage(error));
     });
     return connection;
   }
@@ -274,5 +274,7 @@ function tlsOptions({ ca, cert, key, verifyHostname }: BrokerTls): TLSSocketOpti
 }
 
 function toBrokerError(error: unknown, what: string): Error {
-  return codeOf(error) === undefined ? new DeliveryError("unconfirmed", messageOf(error)) : toRejection(error, what);
+  return codeOf(error) === undefined
+    ? new DeliveryError("unconfirmed", brokerMessage(error))
+    : toRejection(error, what);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
+import { messageOf, PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
 
 class Ours extends PublicError {
   override readonly name: string = "Ours";
@@ -38,4 +38,8 @@ test("circular causes end", () => {
   const error = new Error("one");
   error.cause = error;
   expect(tracebackOf(error)?.split("Caused by")).toHaveLength(10);
+});
+
+test("the message of any thrown value", () => {
+  expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
 });

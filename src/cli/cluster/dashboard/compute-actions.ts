@@ -2,6 +2,7 @@ import { openCloudSession } from "../../../control-plane/local/cloud-session.js"
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { RunnableAction } from "../../../dashboard/actions.js";
 import type { ActionBody, ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
@@ -260,10 +261,7 @@ async function evacuateAll(ask: AskCompute, host: string, evacuate: unknown): Pr
   };
   const lines: string[] = [];
   for (const { id, name } of servers) {
-    const failed = await ask("POST", `/servers/${id}/action`, { evacuate }).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+    const failed = await ask("POST", `/servers/${id}/action`, { evacuate }).then(() => undefined, messageOf);
     lines.push(`${name} (${id}): ${failed ?? "is being evacuated"}`);
   }
   return servers.length === 0 ? [`${host} has no servers`] : lines;

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { Servers } from "../../../runtime/http-server.js";
 import { packageFolder } from "../../ui/command-line.js";
 import type { ClusterState } from "../cluster-state.js";
@@ -70,7 +71,7 @@ export function checkPorts(servers: Servers, clusters: readonly ClusterState[]):
         ? {
             what,
             outcome: "warning",
-            found: error instanceof Error ? error.message : String(error),
+            found: messageOf(error),
             advice: `--port ${Number(port) + 10000}, or --port 0 for any free one`,
           }
         : { what, outcome: "info", found: `taken by the cluster of ${owner.stateDir}`, advice: "--port 0 for another" };

@@ -6,7 +6,7 @@ import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
 import { foldHosts } from "../../../records/host-names.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { checkAgents } from "../../agent/load-config.js";
-import { destructive } from "../../ui/command-line.js";
+import { collectValues, destructive } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal, ProgressBar } from "../../ui/terminal.js";
 import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
@@ -85,7 +85,7 @@ export function hostCommand(): Command {
     .summary("start hosts that the cluster has not had")
     .description("Each later `compute-cluster up` starts them, too, until they are removed.")
     .option("--driver <name>", "virt driver: built-in name, npm package or path")
-    .option("--config-file <file>", "nova.conf; repeatable", collect, [])
+    .option("--config-file <file>", "nova.conf; repeatable", collectValues, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
     .option("--json", "as JSON")
     .action(guarded<AddFlags>(addHosts));
@@ -107,8 +107,6 @@ export function hostCommand(): Command {
 function withState(command: Command): Command {
   return command.option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
 }
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 function collectOption(text: string, before: readonly string[]): readonly string[] {
   if (!/^[^=]+=/.test(text)) {

@@ -3,6 +3,7 @@ import type { AgentState, HostAction, HostProcess, HostRow } from "../../../cond
 import type { HostSession } from "../../../conductor-client/port.js";
 import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-names.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { ExitCode } from "../../ui/exit-code.js";
@@ -109,7 +110,7 @@ async function controlOne(
     const isDone = action === "start" ? process.state === "serving" : ENDED.includes(process.state);
     return isDone ? { process } : { process, failure: `${process.state}: ${process.reason || "reason unknown"}` };
   } catch (error) {
-    return { process: row, failure: error instanceof Error ? error.message : String(error) };
+    return { process: row, failure: messageOf(error) };
   }
 }
 

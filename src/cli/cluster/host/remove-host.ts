@@ -1,6 +1,7 @@
 import type { HostAction, HostProcess } from "../../../conductor-client/methods/session.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Timers } from "../../../runtime/time.js";
 
@@ -129,7 +130,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
         try {
           await session.request("compute", "POST", `/servers/${id}/action`, SERVICE_VERSION, { evacuate: {} });
         } catch (error) {
-          attempted.set(id, error instanceof Error ? error.message : String(error));
+          attempted.set(id, messageOf(error));
         }
       },
     );
@@ -156,7 +157,7 @@ async function stopAgent(host: string, { process, control }: RemovalParts): Prom
     return;
   }
   const { state } = await control(host, "stop").catch((error: unknown) => {
-    throw new HostNotRemoved(error instanceof Error ? error.message : String(error));
+    throw new HostNotRemoved(messageOf(error));
   });
   if (!["stopped", "failed", "killed"].includes(state)) {
     throw new HostNotRemoved(`the agent of ${host} was stopped, but is ${state}`);
@@ -171,9 +172,7 @@ async function deleteService({ id, host }: ServiceView, force: boolean, session:
     if (error instanceof Error && "status" in error && error.status === 404) {
       return;
     }
-    throw new HostNotRemoved(
-      `the compute service of ${host} cannot be deleted: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new HostNotRemoved(`the compute service of ${host} cannot be deleted: ${messageOf(error)}`);
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import { nodeDigests, nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
@@ -85,7 +86,7 @@ async function validateClusterFile(file: string, recorded: string): Promise<void
   try {
     await readClusterFile(file, { options, providedOptions: new Set() }, deps);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new CommandError(
       ExitCode.usage,
       `${recorded}:1: its cluster file is invalid: ${reason.replaceAll(file, "cluster")}`,

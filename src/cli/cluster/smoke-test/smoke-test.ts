@@ -1,5 +1,6 @@
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { Clock, Timers } from "../../../runtime/time.js";
 import {
   abortIfRunning,
@@ -171,7 +172,7 @@ export class SmokeTest {
       if (error instanceof NoOutage) {
         return { outcome: "skipped", reason: error.message };
       }
-      return { outcome: "failed", reason: error instanceof Error ? error.message : String(error) };
+      return { outcome: "failed", reason: messageOf(error) };
     }
   }
 
@@ -336,7 +337,7 @@ export class SmokeTest {
       }
     } catch (error) {
       if (!(error instanceof Error && "status" in error && error.status === 404)) {
-        this.#leftovers.push(`images of server ${server}: ${error instanceof Error ? error.message : String(error)}`);
+        this.#leftovers.push(`images of server ${server}: ${messageOf(error)}`);
       }
     }
   }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { messageOf } from "../../../runtime/error-messages.js";
 import { assertKnownWaivers, UnknownWaiver } from "../../../testing/check-driver.js";
 import type { CheckPlace, DriverCheckOptions } from "../../../testing/options.js";
 import { describe } from "../../../virt/driver-error.js";
@@ -75,7 +76,7 @@ async function descriptionIn(file: string): Promise<DriverCheckOptions> {
   try {
     loaded = await import(pathToFileURL(path).href);
   } catch (error) {
-    throw new WrongSetup(`--with ${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw new WrongSetup(`--with ${file} cannot be loaded: ${messageOf(error)}`);
   }
   const check = typeof loaded === "object" && loaded !== null && "check" in loaded ? loaded.check : undefined;
   return descriptionOf(check, `--with ${file}`);

@@ -1,4 +1,5 @@
 import type { FaultAction, Faults } from "../../../faults/faults.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Timers } from "../../../runtime/time.js";
@@ -70,7 +71,7 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
     render: ({ status, message }) => ironicFault(status, message),
     toHttpError: (error, { request: { method, path } }) => {
       options.logger.error("a request failed unexpectedly", { err: error, method, path });
-      return new HttpError(500, error instanceof Error ? error.message : String(error));
+      return new HttpError(500, messageOf(error));
     },
   });
   return gate(options, handler);

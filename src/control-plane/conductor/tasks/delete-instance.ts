@@ -2,10 +2,11 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import { isUp } from "../../../conductor-client/liveness.js";
 import { PlacementError } from "../../../placement-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type Migration } from "../../../records/index.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { endOperation, messageOf } from "./faults.js";
+import { endOperation } from "./faults.js";
 import { isAlive } from "./live-destination.js";
 import type { TaskDeps } from "./task-deps.js";
 

@@ -55,8 +55,6 @@ interface RetriesMade {
   readonly reason: string | undefined;
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Adds a fault as the API returns it: expected errors with their message, others with their name. */
 export function addFault(store: Store, instanceUuid: string, error: unknown): void {
   store.instances.addFault({

@@ -2,17 +2,11 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import { isUp } from "../../../conductor-client/liveness.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
-import {
-  computeServiceUnavailable,
-  isTaskError,
-  messageOf,
-  preCheckFailed,
-  RETRIES_EXCEEDED,
-  TaskError,
-} from "./faults.js";
+import { computeServiceUnavailable, isTaskError, preCheckFailed, RETRIES_EXCEEDED, TaskError } from "./faults.js";
 import { type Move, sourceNode } from "./source-allocations.js";
 import type { TaskDeps } from "./task-deps.js";
 

@@ -1,4 +1,5 @@
 import type { Random } from "../../../runtime/cryptography.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
@@ -231,7 +232,7 @@ export class Exchange {
       request_id: this.#requestId,
     });
     // Upstream catches these before the middleware that adds the microversion headers.
-    return this.#error(new HttpError(500, error instanceof Error ? error.message : String(error)), minor);
+    return this.#error(new HttpError(500, messageOf(error)), minor);
   }
 
   /** @param guidelines true: the error format of the API guidelines; false: webob's own format */

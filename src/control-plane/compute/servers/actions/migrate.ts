@@ -1,4 +1,5 @@
-import { InstanceInvalidState, isUnsuitableHost, messageOf } from "../../../conductor/tasks/faults.js";
+import { messageOf } from "../../../../runtime/error-messages.js";
+import { InstanceInvalidState, isUnsuitableHost } from "../../../conductor/tasks/faults.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
