@@ -9,7 +9,7 @@ export class PublicError extends Error {
   }
 }
 
-/** Returns the message of an error, or any other thrown value as text. */
+/** Returns the message of an error, or the text of anything else that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,7 +3,7 @@ import type { CommandLineValue } from "../../config/config-sources.js";
 import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { withName } from "../cluster/place.js";
-import { collectValues, portNumber, version } from "../ui/command-line.js";
+import { collect, portNumber, version } from "../ui/command-line.js";
 
 export interface AgentCommandOptions {
   readonly host?: string;
@@ -45,8 +45,8 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     .option("--compute-driver <name>", "virt driver: fake-libvirt (default), ironic, qemu, an npm package or a path")
     .option("--watch", "with a driver by its path: start again when the driver's files change; guests go on")
     .option("--change-driver", "let this host have another driver than before; refused while it has servers or moves")
-    .option("--config-file <file>", "nova.conf; repeatable, later ones win", collectValues, [])
-    .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collectValues, [])
+    .option("--config-file <file>", "nova.conf; repeatable, later ones win", collect, [])
+    .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collect, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
     .option("--dry-run", "say what start-up would destroy and which allocations it would edit; do nothing")
     .option(

@@ -17,7 +17,7 @@ import { Lifetime } from "../../runtime/lifetime.js";
 import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { Batcher } from "../../runtime/task-queue.js";
-import { collectValues, parsedOptions, portNumber } from "../ui/command-line.js";
+import { collect, parsedOptions, portNumber } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
 import { leaveParent, notifyParent, onParentMessage, runWorkLoop, waitForShutdown } from "../ui/process-lifecycle.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -44,7 +44,7 @@ export function controlPlaneCommand(action: (options: ControlPlaneCommandOptions
     .summary("only the control plane, in the foreground (what `up` starts as a child)")
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "default: the one it had before, else 8774; 0: any free one", portNumber)
-    .option("--config-file <file>", "nova.conf; repeatable, later ones win, and flags over all", collectValues, [])
+    .option("--config-file <file>", "nova.conf; repeatable, later ones win, and flags over all", collect, [])
     .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down (default: 60)")
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")

@@ -7,7 +7,7 @@ import { nodeClock, nodeModules } from "../../runtime/node/node-builtins.js";
 import { nodeRandom } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
-import { collectValues, portNumber } from "../ui/command-line.js";
+import { collect, portNumber } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
 import { waitForShutdown } from "../ui/process-lifecycle.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -44,7 +44,7 @@ export function placementCommand(): Command {
     .option(
       "--server-name <name>",
       "a name under which clients reach it, for their Host header; repeatable",
-      collectValues,
+      collect,
       [],
     )
     .addOption(logOptions.requests())

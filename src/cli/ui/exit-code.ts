@@ -23,11 +23,18 @@ export const ExitCode = {
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;
+  /** The subcommand that the message is printed for, after the program's name. */
+  readonly command: string | undefined;
 
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+  constructor(exitCode: number, message: string, { command, ...options }: CommandErrorOptions = {}) {
     super(message, options);
     this.exitCode = exitCode;
+    this.command = command;
   }
+}
+
+interface CommandErrorOptions extends ErrorOptions {
+  readonly command?: string;
 }
 
 /** Prints a program's failure: one line for errors that the user can fix; a stack only under DEBUG. */
@@ -37,7 +44,8 @@ export function reportFailure(program: string, error: unknown): { readonly code:
     return { code: error.exitCode === 0 ? ExitCode.ok : ExitCode.usage, message };
   }
   const stack = process.env.DEBUG !== undefined && error instanceof Error ? `\n${error.stack ?? ""}` : "";
-  process.stderr.write(`${terminalText(`${program}: ${message}${hint(error)}${stack}`)}\n`);
+  const command = error instanceof CommandError && error.command !== undefined ? ` ${error.command}` : "";
+  process.stderr.write(`${terminalText(`${program}${command}: ${message}${hint(error)}${stack}`)}\n`);
   return { code: exitCodeOf(error), message };
 }
 

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { messageOf, PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
 
+test("the message of an error, and the text of anything else that was thrown", () => {
+  expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
+});
+
 class Ours extends PublicError {
   override readonly name: string = "Ours";
 }
@@ -38,8 +42,4 @@ test("circular causes end", () => {
   const error = new Error("one");
   error.cause = error;
   expect(tracebackOf(error)?.split("Caused by")).toHaveLength(10);
-});
-
-test("the message of any thrown value", () => {
-  expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
 });

@@ -6,7 +6,6 @@ import {
   abortIfRunning,
   evaluateAbort,
   LIVE,
-  NoOutage,
   SMOKE_TEST_OPERATIONS,
   type SmokeTestOperation,
   type SmokeTestOutcome,
@@ -26,8 +25,8 @@ export interface SmokeTestOptions {
   readonly timeoutMs: number;
   /** Ends the smoke test early; its server is deleted. */
   readonly signal?: AbortSignal;
-  /** Takes a host down, and returns a function that brings it back. @throws {NoOutage} */
-  readonly failHost: (host: string) => Promise<() => Promise<void>>;
+  /** Takes a host down, and returns a function that brings it back; or the reason why the host must not fail. */
+  readonly failHost: (host: string) => Promise<(() => Promise<void>) | string>;
   /** Returns the driver calls about a guest since a time. */
   readonly callsSince: (server: string, since: number) => Promise<string>;
 }
@@ -161,17 +160,17 @@ export class SmokeTest {
   async #attempt(operation: SmokeTestOperation): Promise<SmokeTestOutcome> {
     try {
       const before = this.#server?.[HOST] ?? null;
-      const failed = operation.action === "evacuate" ? await this.#options.failHost(before ?? "") : async () => {};
+      const bringBack = operation.action === "evacuate" ? await this.#options.failHost(before ?? "") : async () => {};
+      if (typeof bringBack === "string") {
+        return { outcome: "skipped", reason: bringBack };
+      }
       try {
         await this.#ask(operation);
         return await this.#settled(operation, before);
       } finally {
-        await failed();
+        await bringBack();
       }
     } catch (error) {
-      if (error instanceof NoOutage) {
-        return { outcome: "skipped", reason: error.message };
-      }
       return { outcome: "failed", reason: messageOf(error) };
     }
   }
