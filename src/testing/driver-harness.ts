@@ -18,6 +18,7 @@ import {
 } from "../virt/index.js";
 import { Blame, Leftovers, Sabotage, Suspension } from "./driver-instrumentation.js";
 import {
+  DESTROY,
   DEVICES,
   flavorOf,
   frozen,
@@ -275,7 +276,7 @@ export class DriverHarness {
       for (const uuid of await host.listInstanceUuids().catch(() => [])) {
         const instance = this.#servers.instance(uuid);
         if (instance !== undefined) {
-          await host.destroy(instance, { ...DEVICES, destroyDisks: true }).catch(() => {});
+          await host.destroy(instance, DESTROY).catch(() => {});
         }
       }
     }
