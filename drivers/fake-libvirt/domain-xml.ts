@@ -1,6 +1,5 @@
 import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.js";
-import { readOwnLayout } from "./own-layout.js";
 
 const NOVA_NAMESPACE = "http://openstack.org/xmlns/libvirt/nova/1.1";
 const OWN_NAMESPACE = "urn:compute-agent:fake-libvirt:1";
@@ -101,11 +100,6 @@ function novaInstance(nova: NovaMetadata): object {
 
 /** @throws {BrokenDomainXml} */
 export function domainFromXml(text: string, uuid: string): Domain {
-  const own = readOwnLayout(text);
-  return own?.uuid === uuid ? own : domainFromAnyXml(text, uuid);
-}
-
-function domainFromAnyXml(text: string, uuid: string): Domain {
   let document: unknown;
   try {
     document = parser.parse(text, true);

@@ -29,8 +29,12 @@ export class Fence {
     this.#host = host;
     this.#files = files;
     this.#random = random;
-    this.disks = new FencedFiles(files, this);
-    this.guests = new FencedGuests(files, this);
+    this.disks = fencedFiles(files, this);
+    this.guests = {
+      ...this.disks,
+      write: (path, text, options) => this.put(path, text, options),
+      remove: (path) => this.take(path),
+    };
   }
 
   /** Stops all agents with a smaller epoch. @throws {HostEpochOutdated} a greater epoch exists. */
@@ -158,96 +162,27 @@ export class Fence {
 }
 
 /** Checks the fence before every change to files. */
-class FencedFiles implements Files {
-  readonly #files: Files;
-  readonly #fence: Pick<Fence, "look">;
-
-  constructor(files: Files, fence: Pick<Fence, "look">) {
-    this.#files = files;
-    this.#fence = fence;
-  }
-
-  read(path: string) {
-    return this.#files.read(path);
-  }
-
-  readIfPresent(path: string) {
-    return this.#files.readIfPresent(path);
-  }
-
-  list(path: string) {
-    return this.#files.list(path);
-  }
-
-  stat(path: string) {
-    return this.#files.stat(path);
-  }
-
-  watch(...watched: Parameters<Files["watch"]>) {
-    return this.#files.watch(...watched);
-  }
-
-  readBytes(path: string) {
-    return this.#files.readBytes(path);
-  }
-
-  async write(path: string, text: string, options?: WriteOptions) {
-    await this.#fence.look();
-    await this.#files.write(path, text, options);
-  }
-
-  async writeBytes(...written: Parameters<Files["writeBytes"]>) {
-    await this.#fence.look();
-    return this.#files.writeBytes(...written);
-  }
-
-  async remove(path: string) {
-    await this.#fence.look();
-    await this.#files.remove(path);
-  }
-
-  async create(path: string, text: string) {
-    await this.#fence.look();
-    await this.#files.create(path, text);
-  }
-
-  async append(path: string, text: string) {
-    await this.#fence.look();
-    await this.#files.append(path, text);
-  }
-
-  async truncate(path: string, bytes: number) {
-    await this.#fence.look();
-    await this.#files.truncate(path, bytes);
-  }
-
-  async rename(from: string, to: string) {
-    await this.#fence.look();
-    await this.#files.rename(from, to);
-  }
-
-  async makeFolder(path: string) {
-    await this.#fence.look();
-    await this.#files.makeFolder(path);
-  }
-}
-
-/** Writes and removes files through the fence's own folder. */
-class FencedGuests extends FencedFiles {
-  readonly #fence: Pick<Fence, "put" | "take">;
-
-  constructor(files: Files, fence: Pick<Fence, "look" | "put" | "take">) {
-    super(files, fence);
-    this.#fence = fence;
-  }
-
-  override write(path: string, text: string, options?: WriteOptions) {
-    return this.#fence.put(path, text, options);
-  }
-
-  override remove(path: string) {
-    return this.#fence.take(path);
-  }
+function fencedFiles(files: Files, fence: Pick<Fence, "look">): Files {
+  const change = async <T>(work: () => Promise<T>): Promise<T> => {
+    await fence.look();
+    return work();
+  };
+  return {
+    read: (path) => files.read(path),
+    readIfPresent: (path) => files.readIfPresent(path),
+    readBytes: (path) => files.readBytes(path),
+    list: (path) => files.list(path),
+    stat: (path) => files.stat(path),
+    watch: (folder, listener) => files.watch(folder, listener),
+    write: (path, text, options) => change(() => files.write(path, text, options)),
+    writeBytes: (path, bytes, options) => change(() => files.writeBytes(path, bytes, options)),
+    remove: (path) => change(() => files.remove(path)),
+    create: (path, text, options) => change(() => files.create(path, text, options)),
+    append: (path, text) => change(() => files.append(path, text)),
+    truncate: (path, bytes) => change(() => files.truncate(path, bytes)),
+    rename: (from, to) => change(() => files.rename(from, to)),
+    makeFolder: (path, options) => change(() => files.makeFolder(path, options)),
+  };
 }
 
 /** Returns the greatest epoch among the folder names, or -Infinity if there is none. */

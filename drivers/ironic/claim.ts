@@ -1,6 +1,6 @@
 import { BuildAbortException, ComputeResourcesUnavailable, type Instance } from "../../src/virt/index.js";
 import type { PatchStep } from "./client/ironic-api.js";
-import { IronicError, means } from "./client/ironic-error.js";
+import { IronicError, means, messageOf } from "./client/ironic-error.js";
 import { describeNode, type IronicNode, isBad, isUsed } from "./client/ironic-node.js";
 import type { CallOptions } from "./client/requests.js";
 import { findNode, type IronicTools, readNodeNow } from "./node-requests.js";
@@ -77,7 +77,7 @@ async function readFree(
 function unavailable(node: string, instance: Instance, cause: unknown): ComputeResourcesUnavailable {
   return new ComputeResourcesUnavailable(
     `Insufficient compute resources: Ironic node ${node} could not be claimed for instance ${instance.uuid}: ` +
-      `${cause instanceof Error ? cause.message : String(cause)}.`,
+      `${messageOf(cause)}.`,
     { cause },
   );
 }

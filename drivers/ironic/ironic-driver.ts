@@ -16,7 +16,7 @@ import {
 } from "../../src/virt/index.js";
 import { claimNode } from "./claim.js";
 import { IronicApi } from "./client/ironic-api.js";
-import { IronicError, means } from "./client/ironic-error.js";
+import { IronicError, means, messageOf } from "./client/ironic-error.js";
 import { type IronicNode, powerStateOf } from "./client/ironic-node.js";
 import { compileIronicConfig, type IronicConfig } from "./config.js";
 import { deploy, rebuild } from "./deployment.js";
@@ -204,5 +204,3 @@ function assertConsistent({ shard, peerList, conductorGroup }: IronicConfig): vo
     );
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

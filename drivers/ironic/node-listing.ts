@@ -1,5 +1,5 @@
 import { type DriverOperationOptions, md5, VirtDriverNotReady } from "../../src/virt/index.js";
-import { IronicError } from "./client/ironic-error.js";
+import { IronicError, messageOf } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
 import type { IronicTools } from "./node-requests.js";
 
@@ -114,6 +114,5 @@ function notReady(error: unknown, { signal }: DriverOperationOptions = {}): Erro
   if (signal?.aborted && error === signal.reason) {
     return error as Error;
   }
-  const why = error instanceof Error ? error.message : String(error);
-  return new VirtDriverNotReady(`the nodes of Ironic could not be listed: ${why}`, { cause: error });
+  return new VirtDriverNotReady(`the nodes of Ironic could not be listed: ${messageOf(error)}`, { cause: error });
 }

@@ -11,6 +11,7 @@ import type { DriverContext } from "../../src/virt/index.js";
 import { compileQemuConfig } from "./config.js";
 import { Layout, parsed } from "./hypervisor-folder.js";
 import { type Execute, Monitors } from "./monitor.js";
+import { QemuError } from "./qemu-error.js";
 import { RECORD } from "./runs.js";
 
 type Deps = Pick<DriverContext, "files" | "processes" | "timers" | "clock">;
@@ -112,11 +113,6 @@ const LOOK = 20;
 /** Milliseconds without new output, which must suffice for a boot on a slow machine. */
 const GUEST_OUTPUT_TIMEOUT_MS = 120_000;
 
-/** The guest's output is missing, or is not as expected. */
-class GuestSilent extends Error {
-  override readonly name = "GuestSilent";
-}
-
 /** QEMU's names of keys that are neither letters nor digits. */
 const NAMES: Readonly<Record<string, string>> = { " ": "spc", "-": "minus" };
 
@@ -207,7 +203,7 @@ export async function readReports(console: string, { files }: Pick<Deps, "files"
 
 /**
  * Returns the next report for which `holds` returns true. Skips the first one, which was begun earlier. @throws
- * {GuestSilent}
+ * {QemuError}
  */
 async function awaitNextReport(
   console: string,
@@ -223,7 +219,8 @@ async function awaitNextReport(
       return found;
     }
     if (deps.clock.monotonic() > deadline) {
-      throw new GuestSilent(
+      throw new QemuError(
+        "GuestSilent",
         `the guest printed no matching report to ${console}; its last report is ${JSON.stringify(reports.at(-1))}`,
       );
     }
@@ -233,7 +230,7 @@ async function awaitNextReport(
 
 /**
  * Types a text of small letters, digits, hyphens and spaces for the guest to store. The guest must already print
- * reports. @throws {GuestSilent}
+ * reports. @throws {QemuError}
  */
 async function storeInGuest(
   keeper: "disk" | "memory",

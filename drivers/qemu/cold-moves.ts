@@ -9,9 +9,9 @@ import {
   type Migration,
 } from "../../src/virt/index.js";
 import { guestName, toDiskSpecs } from "./definition.js";
-import { DiskNotFound } from "./disks.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { parsed } from "./hypervisor-folder.js";
+import { QemuError } from "./qemu-error.js";
 
 /**
  * Cold migration and resize (spec 8.3). The source stops the guest, marks its definition as left behind and renames its
@@ -80,7 +80,8 @@ export class ColdMoves {
     await runs.end(uuid, signal);
     await disks.bringBack(uuid);
     if (toDiskSpecs(instance).some(({ name }) => name === "disk") && !(await disks.hasRoot(uuid))) {
-      throw new DiskNotFound(
+      throw new QemuError(
+        "DiskNotFound",
         `guest ${guestName(instance)} (${uuid}) cannot be restored: expected its disk in ${layout.instance(uuid)}`,
       );
     }
@@ -102,7 +103,7 @@ function assertNotShrinking(instance: Instance, flavor: Flavor): void {
   }
 }
 
-/** @throws {DiskNotFound} */
+/** @throws {QemuError} */
 function sourceFolder(diskInfo: string): string {
   const found = parsed(diskInfo);
   if (typeof found === "object" && found !== null && "instancesPath" in found) {
@@ -110,7 +111,8 @@ function sourceFolder(diskInfo: string): string {
       return found.instancesPath;
     }
   }
-  throw new DiskNotFound(
+  throw new QemuError(
+    "DiskNotFound",
     `the source's disk information is not from driver qemu: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
       "both hosts of a migration must have the same driver",
   );

@@ -12,6 +12,7 @@ import {
 import type { QemuConfig } from "./config.js";
 import type { DiskSpec } from "./definition.js";
 import { asideIn, type Layout, type LeaseCheck, parsed, UUID } from "./hypervisor-folder.js";
+import { QemuError } from "./qemu-error.js";
 
 /** A file from which a disk is created. */
 interface DiskSource {
@@ -99,16 +100,6 @@ class ImageFiles {
       throw new ImageUnacceptable(`Image ${id} is unacceptable: it depends on another file, ${String(backing)}`);
     }
   }
-}
-
-/** Disks of a guest are missing from the folder that should contain them. */
-export class DiskNotFound extends Error {
-  override readonly name = "DiskNotFound";
-}
-
-/** qemu-img failed. */
-class ImageToolFailed extends Error {
-  override readonly name = "ImageToolFailed";
 }
 
 interface Parts {
@@ -205,7 +196,7 @@ export class Disks {
     if (typeof size === "number") {
       return size;
     }
-    throw new ImageToolFailed(`qemu-img reports no size of ${path}`);
+    throw new QemuError("ImageToolFailed", `qemu-img reports no size of ${path}`);
   }
 
   /**
@@ -232,7 +223,7 @@ export class Disks {
     const aside = asideIn(instances, uuid);
     const there = (await this.#files.list(aside)).filter((name) => DISK.test(name));
     if (diskSpecs.some(({ name }) => name === "disk") && !there.includes("disk")) {
-      throw new DiskNotFound(`the source has no disk of guest ${uuid} set aside in ${aside}`);
+      throw new QemuError("DiskNotFound", `the source has no disk of guest ${uuid} set aside in ${aside}`);
     }
     // Disks in this host's folder are outdated.
     await this.forget(uuid);
@@ -311,7 +302,10 @@ export class Disks {
     if (code === 0) {
       return stdout;
     }
-    throw new ImageToolFailed(`qemu-img ${args[0]} failed: ${stderr.trim().split("\n").at(-1) ?? "no output"}`);
+    throw new QemuError(
+      "ImageToolFailed",
+      `qemu-img ${args[0]} failed: ${stderr.trim().split("\n").at(-1) ?? "no output"}`,
+    );
   }
 }
 

@@ -1,11 +1,7 @@
 import type { LiveMigrationProgress } from "../../src/virt/index.js";
 import type { HypervisorParts } from "./guests.js";
 import type { GuestProcess } from "./monitor.js";
-
-/** A background job of QEMU failed. */
-class JobFailed extends Error {
-  override readonly name = "JobFailed";
-}
+import { QemuError } from "./qemu-error.js";
 
 /** A QEMU job that copies a disk. */
 export interface DiskJob {
@@ -34,7 +30,7 @@ async function jobsOf(
   }));
 }
 
-/** Waits until all of these jobs are in that state. @throws {JobFailed} one ended before, or with an error. */
+/** Waits until all of these jobs are in that state. @throws {QemuError} one ended before, or with an error. */
 export async function jobsReach(
   expectedStatus: "ready" | "concluded",
   ids: readonly string[],
@@ -49,7 +45,10 @@ export async function jobsReach(
       ({ error, status }) => error !== undefined || (status === "concluded" && expectedStatus === "ready"),
     );
     if (failed || jobs.length < ids.length) {
-      throw new JobFailed(`copying a disk of guest ${qemu.uuid} failed: ${failed?.error ?? "the job is gone"}`);
+      throw new QemuError(
+        "JobFailed",
+        `copying a disk of guest ${qemu.uuid} failed: ${failed?.error ?? "the job is gone"}`,
+      );
     }
     look(jobs);
     if (jobs.every(({ status }) => status === expectedStatus)) {
@@ -57,11 +56,6 @@ export async function jobsReach(
     }
     await parts.context.timers.sleep(wait, signal);
   }
-}
-
-/** QEMU failed to send a guest's memory. */
-class MemoryNotSent extends Error {
-  override readonly name = "MemoryNotSent";
 }
 
 const MAX_MIGRATION_POLL_DELAY_MS = 500;
@@ -101,7 +95,7 @@ export async function migrationStatus(
 
 /**
  * Waits until the memory is sent, or until `look` returns true.
- * @throws {MemoryNotSent} {@link StreamFailure} QEMU has ended.
+ * @throws {QemuError} {@link StreamFailure} QEMU has ended.
  */
 export async function migrated(
   qemu: GuestProcess,
@@ -115,7 +109,10 @@ export async function migrated(
       return;
     }
     if (now.status === "failed" || now.status === "cancelled") {
-      throw new MemoryNotSent(`the memory of guest ${qemu.uuid} was not sent (${now.status}): ${now.error}`);
+      throw new QemuError(
+        "MemoryNotSent",
+        `the memory of guest ${qemu.uuid} was not sent (${now.status}): ${now.error}`,
+      );
     }
     await parts.context.timers.sleep(wait, signal);
   }

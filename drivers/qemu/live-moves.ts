@@ -8,12 +8,12 @@ import {
   type PreLiveMigrationOptions,
 } from "../../src/virt/index.js";
 import { guestName, newDefinition } from "./definition.js";
-import { DiskNotFound } from "./disks.js";
 import type { Guests, HypervisorParts } from "./guests.js";
 import { destinationIn, Handover, INCOMING } from "./handover.js";
 import { type DiskJob, type MigrationStatus, migrated, migrationStatus } from "./jobs.js";
 import type { MovedDisk } from "./live-checks.js";
 import { isEnd } from "./monitor.js";
+import { QemuError } from "./qemu-error.js";
 
 /** API requests for a migration in progress, and its state. */
 interface Job {
@@ -63,7 +63,8 @@ export class LiveMoves {
       await disks.forget(uuid);
       await disks.make(uuid, moved, undefined, signal);
     } else if (moved.some(({ name }) => name === "disk") && !(await disks.hasRoot(uuid))) {
-      throw new DiskNotFound(
+      throw new QemuError(
+        "DiskNotFound",
         `the disk of guest ${uuid} is not in ${layout.instance(uuid)}, though both hosts share it`,
       );
     }

@@ -1,6 +1,7 @@
 import { type ProcessIdentity, type Stream, StreamFailure, type Streams, type Timers } from "../../src/virt/index.js";
 import { MONITOR } from "./definition.js";
 import { parsed } from "./hypervisor-folder.js";
+import { QemuError } from "./qemu-error.js";
 
 /** Runs one task per guest at a time, in the order of arrival. */
 export class GuestLock {
@@ -39,11 +40,6 @@ export function isEnd(error: unknown): boolean {
   return error instanceof StreamFailure || (error instanceof QmpError && error.code === "Disconnected");
 }
 
-/** The process behind the monitor runs another guest. */
-class WrongGuest extends Error {
-  override readonly name = "WrongGuest";
-}
-
 /** Runs a command on a guest's QEMU. @throws {QmpError} {StreamFailure} */
 export type Execute = (command: string, args?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
@@ -68,7 +64,7 @@ export class Monitors {
     this.#timers = timers;
   }
 
-  /** @throws {StreamFailure} there is no reply, as when QEMU has just begun. {@link WrongGuest} {@link QmpError} */
+  /** @throws {StreamFailure} there is no reply, as when QEMU has just begun. {@link QemuError} {@link QmpError} */
   async use<T>(qemu: GuestProcess, work: (execute: Execute) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { pid, started, uuid } = qemu;
     return this.#lock.own(`${pid}`, async () => {
@@ -131,10 +127,13 @@ export class Monitors {
   }
 }
 
-/** @throws {WrongGuest} */
+/** @throws {QemuError} */
 async function prove(uuid: string, pid: number, execute: Execute): Promise<void> {
   const { UUID: found } = (await execute("query-uuid")) as { readonly UUID?: unknown };
   if (found !== uuid) {
-    throw new WrongGuest(`process ${pid} should run guest ${uuid}, but its monitor reports guest ${String(found)}`);
+    throw new QemuError(
+      "WrongGuest",
+      `process ${pid} should run guest ${uuid}, but its monitor reports guest ${String(found)}`,
+    );
   }
 }

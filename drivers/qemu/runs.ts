@@ -10,16 +10,7 @@ import type { QemuConfig } from "./config.js";
 import { commandLine, type Definition, PID_FILE } from "./definition.js";
 import { type Layout, type LeaseCheck, parsed } from "./hypervisor-folder.js";
 import type { GuestProcess, Monitors } from "./monitor.js";
-
-/** QEMU failed to start. The message ends with QEMU's last output. */
-class GuestDidNotStart extends Error {
-  override readonly name = "GuestDidNotStart";
-}
-
-/** QEMU has not ended after SIGKILL. */
-class GuestDoesNotEnd extends Error {
-  override readonly name = "GuestDoesNotEnd";
-}
+import { QemuError } from "./qemu-error.js";
 
 /** File in a run's folder that identifies its process. */
 export const RECORD = "process.json";
@@ -64,7 +55,7 @@ export class Runs {
 
   /**
    * Starts the guest, replacing any process of it, and waits until its monitor responds.
-   * @param incoming source of the guest's memory. @throws {GuestDidNotStart} {@link HostEpochOutdated}
+   * @param incoming source of the guest's memory. @throws {QemuError} {@link HostEpochOutdated}
    */
   async start(definition: Definition, signal?: AbortSignal, incoming?: string): Promise<GuestProcess> {
     const { context, config, layout, lease } = this.#parts;
@@ -86,7 +77,9 @@ export class Runs {
       const words = await this.#lastWords(uuid);
       await this.end(uuid).catch(() => {});
       signal?.throwIfAborted();
-      throw new GuestDidNotStart(`guest ${definition.name} (${uuid}) did not start: ${words}`, { cause: error });
+      throw new QemuError("GuestDidNotStart", `guest ${definition.name} (${uuid}) did not start: ${words}`, {
+        cause: error,
+      });
     }
     return qemu;
   }
@@ -127,11 +120,12 @@ export class Runs {
     }
   }
 
-  /** @throws {GuestDoesNotEnd} */
+  /** @throws {QemuError} */
   async kill(qemu: ProcessIdentity, signal?: AbortSignal): Promise<void> {
     await this.#parts.context.processes.signal(qemu, "SIGKILL");
     if (!(await this.endsWithin(qemu, KILLED, signal))) {
-      throw new GuestDoesNotEnd(
+      throw new QemuError(
+        "GuestDoesNotEnd",
         `QEMU's process ${qemu.pid} still exists ${KILLED / 1000} s after SIGKILL: the machine's kernel has not ended it. ` +
           `See /proc/${qemu.pid}/status and the kernel's log, and try again`,
       );

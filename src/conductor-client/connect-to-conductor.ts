@@ -1,3 +1,4 @@
+import { errorMessage } from "../runtime/error-messages.js";
 import { never } from "../runtime/lifetime.js";
 import { backOff } from "../runtime/retry.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -229,7 +230,7 @@ class Connection implements ConductorConnection, Carrier {
         if (isFinal(error)) {
           throw error;
         }
-        reason = error instanceof Error ? error.message : String(error);
+        reason = errorMessage(error);
       }
       this.#link = undefined;
       if (this.#failure) {

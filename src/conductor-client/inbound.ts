@@ -1,3 +1,4 @@
+import { errorMessage } from "../runtime/error-messages.js";
 import type { Logger } from "../runtime/runtime.js";
 import type { Clock } from "../runtime/time.js";
 import { ConductorError } from "./errors.js";
@@ -229,7 +230,7 @@ export class OfferedControl {
       }
       return { result: await this.#controller.control(String(host), action) };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       return {
         error: encodeError(error instanceof ConductorError ? error : new ConductorError("ConductorError", message)),
       };

@@ -1,3 +1,4 @@
+import { errorMessage } from "../runtime/error-messages.js";
 import { HttpConnectFailure } from "../runtime/http.js";
 import { type Socket, type Sockets, UpgradeRejectedError } from "../runtime/sockets.js";
 import type { Timers } from "../runtime/time.js";
@@ -154,5 +155,5 @@ function translate(error: unknown, url: string): Error {
   if (error instanceof HttpConnectFailure) {
     return new ConductorError("ConductorUnreachable", `no control plane responds at ${url} (${error.code})`);
   }
-  return new ConductorError("ConductorUnreachable", error instanceof Error ? error.message : String(error));
+  return new ConductorError("ConductorUnreachable", errorMessage(error));
 }

@@ -1,14 +1,5 @@
 import { ConfigError, type ConfigSources, invalidValues, type ValueProblem } from "./config-sources.js";
-import {
-  type Compiled,
-  camel,
-  Derived,
-  type Option,
-  type OptionTable,
-  type Place,
-  type SectionTable,
-  sectionKey,
-} from "./option.js";
+import { type Compiled, camel, Derived, type Option, type Place, type SectionTable, sectionKey } from "./option.js";
 import { type ConfigWarning, RawValues } from "./raw-values.js";
 
 /** Matches `$$`, `$name`, `${name}`; a name may be `group.name`. Any other `$` is literal. */
@@ -33,12 +24,6 @@ export interface CompiledConfig<S extends SectionTable> {
   readonly warnings: readonly ConfigWarning[];
   /** Returns the options of a section by camelCase name; empty if no table has the section. */
   section(name: string): Readonly<Record<string, unknown>>;
-  /**
-   * Returns the configuration with one option overridden. Only options that refer to it are recompiled; sections
-   * without such options remain the same objects. For a process whose hosts have almost the same options.
-   * @throws {ConfigError} with all invalid values.
-   */
-  withText(section: string, option: string, text: string): CompiledConfig<S>;
 }
 
 const DEFAULT_ORIGIN = "default";
@@ -56,48 +41,18 @@ export function compileConfig<S extends SectionTable>(
   return compiler.compile() as CompiledConfig<S>;
 }
 
-/** Cached, since an agent process compiles the same tables for each of its hosts. */
-const KEYS = new WeakMap<OptionTable, ReadonlyMap<string, string>>();
-
-/** Returns the options of a table with their keys in the configuration. */
-function keysOf(options: OptionTable): ReadonlyMap<string, string> {
-  let keys = KEYS.get(options);
-  if (keys === undefined) {
-    keys = new Map(Object.keys(options).map((name) => [name, camel(name)]));
-    KEYS.set(options, keys);
-  }
-  return keys;
-}
-
-type Raw = Pick<RawValues, "get" | "warnings">;
-
-/** The results of another compilation, which are reused for unchanged options. */
-interface Known {
-  readonly compiler: Compiler;
-  readonly result: CompiledConfig<SectionTable>;
-  readonly changed: ReadonlySet<string>;
-}
-
 class Compiler {
   readonly #table: SectionTable;
-  readonly #raw: Raw;
+  readonly #raw: RawValues;
   readonly #place: Place;
-  readonly #known: Known | null;
   readonly #done = new Map<string, EffectiveValue>();
-  /** For each option, the options that refer to it. */
-  readonly #references: Map<string, Set<string>>;
-  /** The index of each option in the list of all values. */
-  readonly #positions: Map<string, number>;
   readonly #open = new Set<string>();
   readonly #problems: ValueProblem[] = [];
 
-  constructor(table: SectionTable, raw: Raw, place: Place, known: Known | null = null) {
+  constructor(table: SectionTable, raw: RawValues, place: Place) {
     this.#table = table;
     this.#raw = raw;
     this.#place = place;
-    this.#known = known;
-    this.#references = known === null ? new Map() : known.compiler.#references;
-    this.#positions = known === null ? new Map() : known.compiler.#positions;
   }
 
   compile(): CompiledConfig<SectionTable> {
@@ -105,94 +60,30 @@ class Compiler {
     const sections: Record<string, Readonly<Record<string, unknown>>> = {};
     for (const [section, options] of Object.entries(this.#table)) {
       const compiled: Record<string, unknown> = {};
-      for (const [option, key] of keysOf(options)) {
+      for (const option of Object.keys(options)) {
         const effective = this.#resolve(section, option);
-        this.#positions.set(keyOf(section, option), values.length);
         values.push(effective);
-        compiled[key] = effective.value;
+        compiled[camel(option)] = effective.value;
       }
       // Copied, because V8 stores objects filled with computed keys as dictionaries, which are three times as large and
       // slower to read.
       sections[sectionKey(section)] = Object.freeze({ ...compiled });
     }
-    return this.#result(sections, values);
-  }
-
-  /** Compiles the changed options only and reuses all others. */
-  #compileChanged({ result, changed }: Known): CompiledConfig<SectionTable> {
-    const values = [...result.values];
-    const sections: Record<string, Readonly<Record<string, unknown>>> = { ...result.config };
-    const edited = new Map<string, Record<string, unknown>>();
-    const positions = [...changed].flatMap((key) => this.#positions.get(key) ?? []);
-    for (const position of positions.sort((a, b) => a - b)) {
-      const { section = "", option = "" } = values[position] ?? {};
-      const effective = this.#resolve(section, option);
-      values[position] = effective;
-      const key = sectionKey(section);
-      const options = edited.get(key) ?? { ...sections[key] };
-      options[camel(option)] = effective.value;
-      edited.set(key, options);
-    }
-    for (const [key, options] of edited) {
-      sections[key] = Object.freeze(options);
-    }
-    return this.#result(sections, values);
-  }
-
-  #result(
-    sections: Record<string, Readonly<Record<string, unknown>>>,
-    values: readonly EffectiveValue[],
-  ): CompiledConfig<SectionTable> {
     if (this.#problems.length > 0) {
       const numeric = new Intl.Collator("en", { numeric: true });
       throw invalidValues(this.#problems.sort((a, b) => numeric.compare(a.origin, b.origin)));
     }
-    const result: CompiledConfig<SectionTable> = {
+    return {
       config: Object.freeze(sections),
       values,
       warnings: this.#raw.warnings,
       section: (name) => sections[sectionKey(name)] ?? Object.freeze({}),
-      withText: (section, option, text) => this.#with(result, section, option, text),
     };
-    return result;
-  }
-
-  #with(
-    result: CompiledConfig<SectionTable>,
-    section: string,
-    option: string,
-    text: string,
-  ): CompiledConfig<SectionTable> {
-    const changed = new Set([keyOf(section, option)]);
-    for (const key of changed) {
-      for (const dependent of this.#references.get(key) ?? []) {
-        changed.add(dependent);
-      }
-    }
-    const raw: Raw = {
-      warnings: this.#raw.warnings,
-      get: (ofSection, ofOption) => {
-        const rawValue = this.#raw.get(ofSection, ofOption);
-        return ofSection === section && ofOption === option
-          ? { values: [text], origin: rawValue?.origin ?? DEFAULT_ORIGIN }
-          : rawValue;
-      },
-    };
-    const known = { compiler: this, result, changed };
-    return new Compiler(this.#table, raw, this.#place, known).#compileChanged(known);
-  }
-
-  #found(key: string): EffectiveValue | undefined {
-    const known = this.#known;
-    return this.#done.get(key) ?? (known?.changed.has(key) === false ? known.compiler.#found(key) : undefined);
   }
 
   #resolve(section: string, option: string): EffectiveValue {
-    const key = keyOf(section, option);
-    for (const referring of this.#open) {
-      this.#references.set(key, (this.#references.get(key) ?? new Set()).add(referring));
-    }
-    const known = this.#found(key);
+    const key = `${section}/${option}`;
+    const known = this.#done.get(key);
     if (known) {
       return known;
     }
@@ -283,10 +174,6 @@ class Compiler {
 
 function unknownReference(message: string): ConfigError {
   return new ConfigError("UnknownReference", message);
-}
-
-function keyOf(section: string, option: string): string {
-  return `${section}/${option}`;
 }
 
 /**

@@ -58,15 +58,9 @@ export function compileNovaConfig(
   for (const [section, options] of Object.entries(driverSections)) {
     table[section] = { ...options, ...table[section] };
   }
-  return withUnused(compileConfig(table as typeof NOVA_OPTIONS, sources, place));
-}
-
-function withUnused(compiled: CompiledNovaConfig): CompiledNovaConfig {
-  return {
-    ...compiled,
-    warnings: [...compiled.warnings, ...unusedOptions(compiled.config.placement.authType, compiled.values)],
-    withText: (...args) => withUnused(compiled.withText(...args)),
-  };
+  const compiled = compileConfig(table as typeof NOVA_OPTIONS, sources, place);
+  const { authType } = compiled.config.placement;
+  return { ...compiled, warnings: [...compiled.warnings, ...unusedOptions(authType, compiled.values)] };
 }
 
 /**

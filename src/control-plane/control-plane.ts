@@ -92,7 +92,7 @@ const CONCURRENT_TASKS = 32;
  * the loopback interface. If the start fails, everything is closed again.
  * @throws {StateDirUnusable}
  * @throws {DatabaseUnusable} if another control plane uses the state directory
- * @throws {AddressInUse}
+ * @throws {AddressUnusable}
  * @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions) {

@@ -1,4 +1,4 @@
-import { AddressInUse, type ListenOptions, type ServerTls, type ServiceHandler } from "../runtime/http-server.js";
+import { AddressUnusable, type ListenOptions, type ServerTls, type ServiceHandler } from "../runtime/http-server.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { newRequestId } from "./http/request.js";
 import { onlyForKnownHosts } from "./http/responses.js";
@@ -24,7 +24,6 @@ export interface ExternalListener {
 /**
  * Opens a listener with the same services as the loopback listener.
  * @param watched wraps each service to observe its requests
- * @throws {AddressInUse}
  * @throws {AddressUnusable}
  */
 export async function openExternalListener(
@@ -49,7 +48,7 @@ export async function openExternalListener(
   };
 
   function freePort(error: unknown) {
-    if (error instanceof AddressInUse) {
+    if (error instanceof AddressUnusable && error.code === "EADDRINUSE") {
       return listen(0);
     }
     throw error;

@@ -1,6 +1,6 @@
 /**
- * A map that takes the memory of one reference while it is empty. An agent has dozens of maps that stay empty on most
- * hosts, and a process has thousands of agents.
+ * A map that takes the memory of one reference while it is empty. An agent has two dozen maps that stay empty on most
+ * hosts, and a process has thousands of agents: with plain maps, a host takes 4 kB more heap, a seventh of all.
  */
 export class SparseMap<K, V> implements ReadonlyMap<K, V> {
   #entries: Map<K, V> | undefined;
@@ -108,30 +108,6 @@ export class SparseSet<T> implements ReadonlySet<T> {
 
   [Symbol.iterator](): SetIterator<T> {
     return this.values();
-  }
-}
-
-/** More than the distinct values that the hosts of one process usually have. Too small a limit only costs memory. */
-const MAX_VALUES = 16;
-
-/** Interns equal values, so that the thousands of hosts of a process share one copy. */
-export class EqualValues<T> {
-  /** Keyed by the value's JSON. */
-  readonly #met = new Map<string, T>();
-
-  /** Returns an equal value that was interned recently, or `value` itself. Neither may be changed afterwards. */
-  shared(value: T): T {
-    const text = JSON.stringify(value);
-    const known = this.#met.get(text);
-    if (known !== undefined) {
-      return known;
-    }
-    this.#met.set(text, value);
-    if (this.#met.size > MAX_VALUES) {
-      const [first = text] = this.#met.keys();
-      this.#met.delete(first);
-    }
-    return value;
   }
 }
 

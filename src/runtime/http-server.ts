@@ -64,8 +64,7 @@ export type RejectRequest = (rejection: Rejection) => ServiceResponse;
 /** Listens on TCP ports. Each port serves HTTP handlers by path prefix and accepts WebSockets. */
 export interface Servers {
   /**
-   * @throws {AddressInUse} when the port is taken.
-   * @throws {AddressUnusable} when the address cannot be used.
+   * @throws {AddressUnusable}
    */
   listen(options: ListenOptions): Promise<Listener>;
   /**
@@ -139,29 +138,19 @@ export interface Listener {
   close(grace?: number): Promise<void>;
 }
 
-export class AddressInUse extends Error {
-  override readonly name = "AddressInUse";
-  readonly address: string;
-  readonly port: number;
-
-  constructor(address: string, port: number) {
-    super(`port ${port} on ${address} is in use by another process; choose another port, or stop that process`);
-    this.address = address;
-    this.port = port;
-  }
-}
-
-/** The address cannot be used at all, independent of other processes. */
 export class AddressUnusable extends Error {
   override readonly name = "AddressUnusable";
-  readonly address: string;
-  readonly port: number;
+  /** `EADDRINUSE`: by another process. Otherwise the address cannot be used at all: `EACCES`, `EADDRNOTAVAIL`, … */
+  readonly code: string;
 
-  /** @param code the system's code: `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND` … */
   constructor(address: string, port: number, code: string, options?: ErrorOptions) {
-    super(`cannot listen on port ${port} of ${address}: ${CODES[code] ?? code} (${code}); choose another one`, options);
-    this.address = address;
-    this.port = port;
+    super(
+      code === "EADDRINUSE"
+        ? `port ${port} on ${address} is in use by another process; choose another port, or stop that process`
+        : `cannot listen on port ${port} of ${address}: ${CODES[code] ?? code} (${code}); choose another one`,
+      options,
+    );
+    this.code = code;
   }
 }
 

@@ -9,26 +9,18 @@ export function never<T>(): Promise<T> {
  * The lifetime of an object that shares its process with others. After {@link kill}, nothing that the object awaits
  * settles any more, as if its process had died. Writes that have begun are completed.
  */
-export class Life {
-  #alive = true;
-  /** Created on first use: most of the thousands of lifetimes of a process never need a signal. */
-  #end: AbortController | undefined;
+export class Lifetime {
+  readonly #end = new AbortController();
   readonly #onKill = new Set<() => void>();
   /** Running work that cannot be interrupted. */
   readonly #underWay = new SparseSet<Promise<unknown>>();
 
   get alive(): boolean {
-    return this.#alive;
+    return !this.#end.signal.aborted;
   }
 
   /** Aborted when the lifetime ends. */
   get signal(): AbortSignal {
-    if (this.#end === undefined) {
-      this.#end = new AbortController();
-      if (!this.#alive) {
-        this.#end.abort(hasEnded());
-      }
-    }
     return this.#end.signal;
   }
 
@@ -36,8 +28,7 @@ export class Life {
     if (!this.alive) {
       return;
     }
-    this.#alive = false;
-    this.#end?.abort(hasEnded());
+    this.#end.abort(hasEnded());
     for (const action of [...this.#onKill]) {
       action();
     }

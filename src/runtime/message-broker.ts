@@ -102,9 +102,7 @@ export interface MessageBroker {
   declare(exchange: Exchange): Promise<void>;
   /**
    * Resolves when the broker has put the message in a queue.
-   * @throws {Unroutable} when no queue matches: the message is lost
-   * @throws {Unconfirmed} when the connection was lost: it is unknown whether the message will arrive
-   * @throws {Unsent} when there was no connection
+   * @throws {DeliveryError}
    */
   publish(publication: Publication): Promise<void>;
   /**
@@ -124,17 +122,19 @@ export interface MessageBroker {
   close(): Promise<void>;
 }
 
-export class Unroutable extends Error {
-  override readonly name = "Unroutable";
-}
+/** A message was not delivered, or perhaps not. */
+export class DeliveryError extends Error {
+  override readonly name = "DeliveryError";
+  /**
+   * `unroutable`: no queue matches, so the message is lost. `unsent`: there was no connection in time. `unconfirmed`: the
+   * connection was lost, and it is unknown whether the message will arrive.
+   */
+  readonly code: "unroutable" | "unsent" | "unconfirmed";
 
-/** The message was never sent, because there was no connection in time. */
-export class Unsent extends Error {
-  override readonly name = "Unsent";
-}
-
-export class Unconfirmed extends Error {
-  override readonly name = "Unconfirmed";
+  constructor(code: DeliveryError["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** The broker rejected an operation; a retry does not help. */

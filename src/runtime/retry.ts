@@ -24,32 +24,12 @@ export interface RetryOptions {
 export async function retry<T>(
   timers: Timers,
   action: (attempt: number) => Promise<T>,
-  options: RetryOptions,
-): Promise<T> {
-  const { signal } = options;
-  signal?.throwIfAborted();
-  try {
-    const result = await action(1);
-    signal?.throwIfAborted();
-    return result;
-  } catch (error) {
-    return tryAgain(timers, action, options, error);
-  }
-}
-
-/** Separate, because most first attempts succeed: p-retry costs many times as much as a cheap action. */
-async function tryAgain<T>(
-  timers: Timers,
-  action: (attempt: number) => Promise<T>,
   { attempts, delay, retryOn, onRetry, signal }: RetryOptions,
-  first: unknown,
 ): Promise<T> {
+  signal?.throwIfAborted();
   // p-retry gets no signal: with an aborted one it would not check whether the first error justifies a retry.
   return pRetry(
     async (attempt) => {
-      if (attempt === 1) {
-        throw first;
-      }
       signal?.throwIfAborted();
       const result = await action(attempt);
       signal?.throwIfAborted();

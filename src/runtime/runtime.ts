@@ -27,6 +27,24 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
+export type LogLevel = Exclude<keyof Logger, "child">;
+
+/** Creates a logger that passes the messages of all levels to one function. */
+export function createLogger(
+  log: (level: LogLevel, message: string, fields?: LogFields) => void,
+  child: (fields: LogFields) => Logger,
+): Logger {
+  return {
+    trace: (message, fields) => log("trace", message, fields),
+    debug: (message, fields) => log("debug", message, fields),
+    info: (message, fields) => log("info", message, fields),
+    warn: (message, fields) => log("warn", message, fields),
+    error: (message, fields) => log("error", message, fields),
+    fatal: (message, fields) => log("fatal", message, fields),
+    child,
+  };
+}
+
 /** `err` is an Error; the field names `request_id`, `instance`, `host`, `node` and `migration` are fixed. */
 export type LogFields = Readonly<Record<string, unknown>>;
 

@@ -4,22 +4,20 @@ import type { CancelTimer, Timers } from "./time.js";
 
 /** Runs tasks with limited concurrency. Waiting tasks start in the order of their arrival. */
 export class TaskQueue {
-  readonly #concurrency: number;
-  /** Created with the first task: most hosts of a process never have one. */
-  #queue: PQueue | undefined;
+  readonly #queue: PQueue;
 
   /** @param concurrency max number of tasks that run at the same time; 0 means unlimited. */
   constructor(concurrency: number) {
-    this.#concurrency = concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency;
+    this.#queue = new PQueue({ concurrency: concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency });
   }
 
   /** The number of tasks that wait for a slot. */
   get waiting(): number {
-    return this.#queue?.size ?? 0;
+    return this.#queue.size;
   }
 
   get running(): number {
-    return this.#queue?.pending ?? 0;
+    return this.#queue.pending;
   }
 
   /**
@@ -28,13 +26,12 @@ export class TaskQueue {
    */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     // A waiting task is started when another one ends. Bind it to the caller's async context.
-    this.#queue ??= new PQueue({ concurrency: this.#concurrency });
     return this.#queue.add(AsyncResource.bind(task), signal ? { signal } : {});
   }
 
   /** Resolves when no task is running or waiting. */
   async idle(): Promise<void> {
-    await this.#queue?.onIdle();
+    await this.#queue.onIdle();
   }
 }
 

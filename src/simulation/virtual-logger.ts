@@ -1,6 +1,4 @@
-import type { LogFields, Logger } from "../runtime/runtime.js";
-
-export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+import { createLogger, type LogFields, type Logger, type LogLevel } from "../runtime/runtime.js";
 
 export interface LogRecord {
   /** Virtual time in milliseconds since the epoch. */
@@ -12,45 +10,13 @@ export interface LogRecord {
   readonly fields: LogFields;
 }
 
-/** Passes log records to a callback. */
-export class VirtualLogger implements Logger {
-  readonly #keep: (level: LogLevel, message: string, fields: LogFields) => void;
-  readonly #fields: LogFields;
-
-  constructor(keep: (level: LogLevel, message: string, fields: LogFields) => void, fields: LogFields = {}) {
-    this.#keep = keep;
-    this.#fields = fields;
-  }
-
-  trace(message: string, fields?: LogFields): void {
-    this.#log("trace", message, fields);
-  }
-
-  debug(message: string, fields?: LogFields): void {
-    this.#log("debug", message, fields);
-  }
-
-  info(message: string, fields?: LogFields): void {
-    this.#log("info", message, fields);
-  }
-
-  warn(message: string, fields?: LogFields): void {
-    this.#log("warn", message, fields);
-  }
-
-  error(message: string, fields?: LogFields): void {
-    this.#log("error", message, fields);
-  }
-
-  fatal(message: string, fields?: LogFields): void {
-    this.#log("fatal", message, fields);
-  }
-
-  child(fields: LogFields): Logger {
-    return new VirtualLogger(this.#keep, { ...this.#fields, ...fields });
-  }
-
-  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.#keep(level, message, { ...this.#fields, ...fields });
-  }
+/** Creates a logger that passes each record to `onRecord`, with the fields of its parents. */
+export function createVirtualLogger(
+  onRecord: (level: LogLevel, message: string, fields: LogFields) => void,
+  inherited: LogFields = {},
+): Logger {
+  return createLogger(
+    (level, message, fields) => onRecord(level, message, { ...inherited, ...fields }),
+    (fields) => createVirtualLogger(onRecord, { ...inherited, ...fields }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { HttpResponse } from "../runtime/http.js";
-import { AddressInUse } from "../runtime/http-server.js";
+import { AddressUnusable } from "../runtime/http-server.js";
 import type { CancelTimer } from "../runtime/time.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
@@ -62,7 +62,7 @@ export class VirtualNetwork<E extends Endpoint> {
 
   /**
    * Binds an address to an endpoint; port 0 selects a free one. Returns the port.
-   * @throws {AddressInUse}
+   * @throws {AddressUnusable}
    */
   bind(address: string, port: number, endpoint: E): number {
     let taken = port;
@@ -74,7 +74,7 @@ export class VirtualNetwork<E extends Endpoint> {
     }
     const key = `${address}:${taken}`;
     if (this.#endpoints.has(key)) {
-      throw new AddressInUse(address, port);
+      throw new AddressUnusable(address, port, "EADDRINUSE");
     }
     this.#endpoints.set(key, endpoint);
     return taken;

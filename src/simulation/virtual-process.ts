@@ -1,4 +1,5 @@
-import type { CancelTimer, Timers } from "../runtime/time.js";
+import { never } from "../runtime/lifetime.js";
+import { type CancelTimer, sleepBy, type Timers } from "../runtime/time.js";
 import type { VirtualMachine } from "./virtual-machine.js";
 
 /** Plans events; implemented by the world. */
@@ -116,23 +117,6 @@ export class VirtualProcess implements Timers {
   }
 
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-    return this.whileAlive(() => {
-      signal?.throwIfAborted();
-      return new Promise<void>((resolve, reject) => {
-        const abort = () => {
-          cancel();
-          reject(signal?.reason);
-        };
-        const cancel = this.after(milliseconds, () => {
-          signal?.removeEventListener("abort", abort);
-          resolve();
-        });
-        signal?.addEventListener("abort", abort, { once: true });
-      });
-    });
+    return this.whileAlive(() => sleepBy((...timer) => this.after(...timer), milliseconds, signal));
   }
-}
-
-function never<T>(): Promise<T> {
-  return new Promise(() => {});
 }

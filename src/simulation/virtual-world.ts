@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers";
 import { setTimeout as realSleep } from "node:timers/promises";
-import type { LogFields, Modules, Runtime } from "../runtime/runtime.js";
+import type { LogFields, LogLevel, Modules, Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/time.js";
 import { Interleaving, Timeline } from "./timeline.js";
 import { VirtualFiles } from "./virtual-files.js";
 import { VirtualHttp, VirtualTransfers } from "./virtual-http.js";
-import { type LogLevel, type LogRecord, VirtualLogger } from "./virtual-logger.js";
+import { createVirtualLogger, type LogRecord } from "./virtual-logger.js";
 import { VirtualMachine } from "./virtual-machine.js";
 import { VirtualNetwork } from "./virtual-network.js";
 import { VirtualProcess } from "./virtual-process.js";
@@ -290,10 +290,10 @@ function createProcessRuntime(parts: {
   const { machine } = process;
   const logs: LogRecord[] = [];
   const now = () => machine.timeOfDay(world.now, monotonic());
-  const keep = (level: LogLevel, message: string, fields: LogFields) => {
-    const record = { time: world.now, process: process.name, level, message, fields };
-    logs.push(record);
-    world.logs.push(record);
+  const record = (level: LogLevel, message: string, fields: LogFields) => {
+    const entry = { time: world.now, process: process.name, level, message, fields };
+    logs.push(entry);
+    world.logs.push(entry);
   };
   const random = new VirtualRandom(seed);
   const requestIds = new VirtualRandom(`${seed}/request-ids`);
@@ -330,7 +330,7 @@ function createProcessRuntime(parts: {
       isAlive: (pid) => machine.isAlive(pid),
     },
     programs: new VirtualPrograms(process),
-    logger: new VirtualLogger(keep),
+    logger: createVirtualLogger(record),
   };
 }
 

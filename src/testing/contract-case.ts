@@ -47,6 +47,34 @@ export interface ContractCase {
   readonly killed?: KilledWork;
 }
 
+/** Adds the section to cases without one of their own. */
+export function inSection(
+  section: string,
+  cases: readonly (Omit<ContractCase, "section"> & Partial<Pick<ContractCase, "section">>)[],
+): readonly ContractCase[] {
+  return cases.map((each) => ({ section, ...each }));
+}
+
+/** Creates the check of a rule about a guest that runs. */
+export function onGuest(
+  check: (on: CheckedHost, instance: Instance, harness: DriverHarness) => Promise<void>,
+): ContractCase["run"] {
+  return async (harness) => {
+    const on = await harness.connect();
+    await check(on, await harness.spawned(on), harness);
+  };
+}
+
+/** Creates the check of a rule about a guest that runs on the source, and can move to the destination. */
+export function onTwoHosts(
+  check: (source: CheckedHost, destination: CheckedHost, instance: Instance, harness: DriverHarness) => Promise<void>,
+): ContractCase["run"] {
+  return async (harness) => {
+    const [source, destination] = await harness.connectBoth();
+    await check(source, destination, await harness.spawned(source), harness);
+  };
+}
+
 /** A violation of a rule by the driver. The message names the method, the rule, and the observed behaviour. */
 export class ContractViolation extends Error {
   override readonly name = "ContractViolation";

@@ -1,4 +1,5 @@
-import { type LogLevel, VirtualLogger } from "../simulation/virtual-logger.js";
+import type { LogLevel } from "../runtime/runtime.js";
+import { createVirtualLogger } from "../simulation/virtual-logger.js";
 import { createDriverHost } from "../virt/create-driver-host.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import {
@@ -17,6 +18,7 @@ import {
 } from "../virt/index.js";
 import { Blame, Leftovers, Sabotage, Suspension } from "./driver-instrumentation.js";
 import {
+  DESTROY,
   DEVICES,
   flavorOf,
   frozen,
@@ -274,7 +276,7 @@ export class DriverHarness {
       for (const uuid of await host.listInstanceUuids().catch(() => [])) {
         const instance = this.#servers.instance(uuid);
         if (instance !== undefined) {
-          await host.destroy(instance, { ...DEVICES, destroyDisks: true }).catch(() => {});
+          await host.destroy(instance, DESTROY).catch(() => {});
         }
       }
     }
@@ -304,7 +306,7 @@ export class DriverHarness {
   }
 
   #context(name: HostName): DriverHostDeps {
-    const logger = new VirtualLogger((level, message) => {
+    const logger = createVirtualLogger((level, message) => {
       this.#watch.onLog?.(name, level, message);
       if (level === "warn" || level === "error" || level === "fatal") {
         this.complaints.push(message);

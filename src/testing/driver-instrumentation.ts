@@ -2,20 +2,56 @@ import type { DriverHost } from "../virt/driver-host.js";
 import { DriverMoves } from "../virt/driver-invoker.js";
 import type { CancelTimer, DriverContext, LifecycleEvent, Stream, Timers } from "../virt/index.js";
 
-/** Read-only methods: a kill before one equals a kill after the previous call. */
-const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set(["read", "readBytes", "readIfPresent", "list", "stat"]);
+type Names = ReadonlySet<string | symbol>;
 
-/** Read-only methods of programs. */
-const READ_ONLY_PROGRAM_METHODS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
+/** Methods that change nothing: a kill before one equals a kill after the previous call. */
+const READ_ONLY_METHODS: Names = new Set(["read", "readBytes", "readIfPresent", "list", "stat"]);
 
-const READ_ONLY_STREAM_METHODS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
+const READ_ONLY_PROGRAM_METHODS: Names = new Set(["look", "ended"]);
 
-/** Failure model of an interface. */
-interface Break {
-  /** Methods that change nothing. */
-  readonly readOnlyMethods: ReadonlySet<string | symbol>;
-  /** Whether a call may also fail after it took effect, for example if a program runs but its response is lost. */
-  readonly losesResponses: boolean;
+const READ_ONLY_STREAM_METHODS: Names = new Set(["connect", "read", "readLine"]);
+
+/** Watches, and the closing of a stream, which also happens when the agent is killed. */
+const SYNCHRONOUS_METHODS: Names = new Set(["watch", "close"]);
+
+interface InterfaceCall {
+  readonly isReadOnly: boolean;
+  /** Whether the call may also fail after it took effect, for example if a program runs but its response is lost. */
+  readonly losesResponse: boolean;
+}
+
+type AroundCall = (call: InterfaceCall, work: () => unknown) => Promise<unknown>;
+
+/** Wraps all interfaces that can change something: files, HTTP, programs, sockets, and the driver's own. */
+function aroundCalls(context: DriverContext, around: AroundCall): DriverContext {
+  const wrap = <Adapter extends object>(adapter: Adapter, readOnly: Names, losesResponse = true): Adapter =>
+    new Proxy(adapter, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") {
+          return member;
+        }
+        if (SYNCHRONOUS_METHODS.has(name)) {
+          return member.bind(target);
+        }
+        const call = { isReadOnly: readOnly.has(name), losesResponse };
+        return (...args: unknown[]) => around(call, () => Reflect.apply(member, target, args));
+      },
+    });
+  const { files, http, processes, sockets } = context;
+  const wrapAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
+    wrap(context.ownAdapter(adapter, readOnlyMethods), new Set(readOnlyMethods));
+  const connect: typeof sockets.connect = async (...args) =>
+    wrap<Stream>(await sockets.connect(...args), READ_ONLY_STREAM_METHODS);
+  return {
+    ...context,
+    files: wrap(files, READ_ONLY_METHODS, false),
+    http: wrap(http, READ_ONLY_METHODS, false),
+    processes: wrap(processes, READ_ONLY_PROGRAM_METHODS),
+    sockets: wrap({ connect }, READ_ONLY_STREAM_METHODS),
+    ownAdapter: wrapAdapter,
+    ownDoor: wrapAdapter,
+  };
 }
 
 /** Cuts off a driver's interfaces at a chosen call: no later call takes effect, as after `kill -9` of the agent. */
@@ -44,45 +80,14 @@ export class Sabotage {
     return this.calls >= this.#fatal;
   }
 
-  /** Wraps all interfaces that can change something: files, HTTP, programs, sockets, and the driver's own. */
   over(context: DriverContext): DriverContext {
-    const { files, http, processes, sockets } = context;
-    const guardAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
-      this.#guard(adapter, { readOnlyMethods: new Set(readOnlyMethods), losesResponses: true });
-    const streams = { readOnlyMethods: READ_ONLY_STREAM_METHODS, losesResponses: true };
-    return {
-      ...context,
-      files: this.#guard(files, { readOnlyMethods: CHANGES_NOTHING, losesResponses: false }),
-      http: this.#guard(http, { readOnlyMethods: CHANGES_NOTHING, losesResponses: false }),
-      processes: this.#guard(processes, { readOnlyMethods: READ_ONLY_PROGRAM_METHODS, losesResponses: true }),
-      sockets: this.#guard(
-        { connect: async (...args) => this.#guard<Stream>(await sockets.connect(...args), streams) },
-        streams,
-      ),
-      ownAdapter: guardAdapter,
-      ownDoor: guardAdapter,
-    };
-  }
-
-  #guard<Adapter extends object>(adapter: Adapter, { readOnlyMethods, losesResponses }: Break): Adapter {
-    return new Proxy(adapter, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") {
-          return member;
-        }
-        if (SYNCHRONOUS_METHODS.has(name)) {
-          return member.bind(target);
-        }
-        return async (...args: unknown[]): Promise<unknown> => {
-          this.#strike(readOnlyMethods.has(name));
-          const result: unknown = await Reflect.apply(member, target, args);
-          if (losesResponses) {
-            this.#strike(readOnlyMethods.has(name));
-          }
-          return result;
-        };
-      },
+    return aroundCalls(context, async ({ isReadOnly, losesResponse }, work) => {
+      this.#strike(isReadOnly);
+      const result = await work();
+      if (losesResponse) {
+        this.#strike(isReadOnly);
+      }
+      return result;
     });
   }
 
@@ -97,9 +102,6 @@ export class Sabotage {
     }
   }
 }
-
-/** Watches, and the closing of a stream, which also happens when the agent is killed. */
-const SYNCHRONOUS_METHODS: ReadonlySet<string | symbol> = new Set(["watch", "close"]);
 
 /** Suspends a driver at a chosen interface call, as SIGSTOP does, until it is resumed. */
 export class Suspension {
@@ -128,46 +130,16 @@ export class Suspension {
     this.#resume();
   }
 
-  /** Wraps all interfaces that can change something: files, HTTP, programs, sockets, and the driver's own. */
   over(context: DriverContext): DriverContext {
-    const { files, http, processes, sockets } = context;
-    const slowAdapter: DriverContext["ownAdapter"] = (adapter, readOnlyMethods = []) =>
-      this.#slowed(context.ownAdapter(adapter, readOnlyMethods), new Set(readOnlyMethods));
-    return {
-      ...context,
-      files: this.#slowed(files, CHANGES_NOTHING),
-      http: this.#slowed(http, CHANGES_NOTHING),
-      processes: this.#slowed(processes, READ_ONLY_PROGRAM_METHODS),
-      sockets: this.#slowed(
-        { connect: async (...args) => this.#slowed<Stream>(await sockets.connect(...args), READ_ONLY_STREAM_METHODS) },
-        READ_ONLY_STREAM_METHODS,
-      ),
-      ownAdapter: slowAdapter,
-      ownDoor: slowAdapter,
-    };
-  }
-
-  #slowed<Adapter extends object>(adapter: Adapter, readOnlyMethods: ReadonlySet<string | symbol>): Adapter {
-    return new Proxy(adapter, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") {
-          return member;
-        }
-        if (SYNCHRONOUS_METHODS.has(name)) {
-          return member.bind(target);
-        }
-        return async (...args: unknown[]) => {
-          if (!readOnlyMethods.has(name)) {
-            this.#left -= 1;
-          }
-          if (this.#left <= 0) {
-            this.#reach();
-            await this.#resumed;
-          }
-          return Reflect.apply(member, target, args);
-        };
-      },
+    return aroundCalls(context, async ({ isReadOnly }, work) => {
+      if (!isReadOnly) {
+        this.#left -= 1;
+      }
+      if (this.#left <= 0) {
+        this.#reach();
+        await this.#resumed;
+      }
+      return work();
     });
   }
 }

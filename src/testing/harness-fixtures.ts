@@ -110,6 +110,9 @@ export function migrationOf(
 /** No ports; local disks only. */
 export const DEVICES = frozen({ network: [], blockDevices: LOCAL_DISKS });
 
+/** The options of a destruction that removes all. */
+export const DESTROY = frozen({ ...DEVICES, destroyDisks: true });
+
 /** An agent's inventory options: the defaults, with nothing reserved. */
 export const INVENTORY: InventoryOptions = {
   cpuAllocationRatio: null,

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from "../runtime/runtime.js";
+import { createLogger, type LogFields, type Logger } from "../runtime/runtime.js";
 import type { Clock, Timers } from "../runtime/time.js";
 import { LIFECYCLE_TRANSITIONS, type LifecycleEvent } from "./context.js";
 import { describe } from "./driver-error.js";
@@ -38,23 +38,15 @@ interface Budgets extends Pick<DriverLoggerOptions, "fields"> {
 }
 
 function limited(logger: Logger, budgets: Budgets): Logger {
-  const line =
-    (level: Exclude<keyof Logger, "child">, budget: LineBudget) =>
-    (message: string, fields: LogFields = {}): void => {
+  return createLogger(
+    (level, message, fields) => {
+      const budget = level === "trace" || level === "debug" ? budgets.quiet : budgets.loud;
       if (budget.take()) {
         logger[level](message, { ...budgets.fields(), ...fields });
       }
-    };
-  const { loud, quiet } = budgets;
-  return {
-    trace: line("trace", quiet),
-    debug: line("debug", quiet),
-    info: line("info", loud),
-    warn: line("warn", loud),
-    error: line("error", loud),
-    fatal: line("fatal", loud),
-    child: (fields) => limited(logger.child(fields), budgets),
-  };
+    },
+    (fields) => limited(logger.child(fields), budgets),
+  );
 }
 
 /** A token bucket for log lines. */

@@ -1,4 +1,3 @@
-import { EqualValues } from "../runtime/collections.js";
 import {
   type InventoryRecord,
   type ListedProvider,
@@ -135,7 +134,7 @@ export class ProviderTree {
     generation?: number | null,
   ): boolean {
     const changed = this.hasInventoryChanged(provider, inventory);
-    this.#update(provider, { inventory: changed ? INVENTORIES.shared(frozen(inventory)) : undefined, generation });
+    this.#update(provider, { inventory: changed ? frozen(inventory) : undefined, generation });
     return changed;
   }
 
@@ -145,7 +144,7 @@ export class ProviderTree {
    * @throws {NoSuchProvider}
    */
   updateTraits(provider: string, traits: Iterable<string>, generation?: number | null): boolean {
-    const after = shared(new Set(traits));
+    const after = new Set(traits);
     const changed = this.haveTraitsChanged(provider, after);
     this.#update(provider, { traits: changed ? after : undefined, generation });
     return changed;
@@ -304,24 +303,6 @@ export class ProviderTree {
     }
   }
 }
-
-/** Recently used sets of traits: a process has thousands of providers, most of them with equal sets. */
-const MET: ReadonlySet<string>[] = [];
-const MAX_SHARED_SETS = 16;
-
-/** Returns an equal set that was used recently, or adds this one. */
-function shared(traits: ReadonlySet<string>): ReadonlySet<string> {
-  const known = MET.find((each) => equalSets(each, traits));
-  if (known !== undefined) {
-    return known;
-  }
-  MET.unshift(traits);
-  MET.length = Math.min(MET.length, MAX_SHARED_SETS);
-  return traits;
-}
-
-/** Recently used inventories, shared as {@link MET} shares traits. */
-const INVENTORIES = new EqualValues<ProviderData["inventory"]>();
 
 const frozen = <T extends object>(values: T): T => Object.freeze({ ...values });
 

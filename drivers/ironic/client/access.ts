@@ -1,6 +1,6 @@
 import { type Clock, type HttpClient, type HttpResponse, InvalidConfiguration } from "../../../src/virt/index.js";
 import { type IronicConfig, ironicSchema } from "../config.js";
-import { IronicError, isRecord } from "./ironic-error.js";
+import { IronicError, isRecord, messageOf } from "./ironic-error.js";
 
 const records = (value: unknown) => (Array.isArray(value) ? (value as unknown[]).filter(isRecord) : []);
 
@@ -144,8 +144,7 @@ class KeystoneAccess implements IronicAccess {
         body: this.#request,
       });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new IronicError("unreachable", null, `no token from Identity: ${why}`, { cause: error });
+      throw new IronicError("unreachable", null, `no token from Identity: ${messageOf(error)}`, { cause: error });
     }
   }
 }

@@ -34,6 +34,10 @@ export class IronicError extends VirtError {
   }
 }
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Returns whether `error` is an IronicError with one of these meanings. */
 export function means(error: unknown, ...meanings: readonly IronicMeaning[]): error is IronicError {
   return error instanceof IronicError && meanings.includes(error.meaning);

@@ -1,4 +1,5 @@
 import { isConductorError } from "../../conductor-client/errors.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { TookTooLong } from "../../runtime/time.js";
 import { toStartupRejection } from "../rejections.js";
 
@@ -38,7 +39,7 @@ export function failedPart(name: CheckPart["name"], error: unknown, hint = ""): 
   if (rejection !== null) {
     return part(name, "fails", rejection.found, rejection.hint === "" ? hint : rejection.hint);
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const waits = error instanceof TookTooLong || isConductorError(error, "MessagingTimeout");
   return part(name, waits ? "waits" : "fails", message, hint);
 }

@@ -146,7 +146,7 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
 /** A scraper needs one connection, sends no body, and finishes quickly. */
 const LIMITS = { bodyBytes: 1024, headersTimeout: 5_000, requestTimeout: 10_000, connections: 16 };
 
-/** Serves `GET /metrics` on the loopback interface; port 0 selects a free port. @throws {AddressInUse} */
+/** Serves `GET /metrics` on the loopback interface; port 0 selects a free port. @throws {AddressUnusable} */
 export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: number): Promise<Listener> {
   return servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
 }

@@ -9,7 +9,7 @@ import {
   isVolumeBacked,
   type Migration,
 } from "../../records/index.js";
-import { EqualValues, SparseMap } from "../../runtime/collections.js";
+import { SparseMap } from "../../runtime/collections.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import type { AvailableResource } from "../../virt/types.js";
 import {
@@ -153,7 +153,7 @@ export class TrackedNode {
 
   /** @param row as saved by the conductor */
   constructor(row: ComputeNode) {
-    this.#row = withSharedValues(row);
+    this.#row = row;
     this.#persisted = this.#row;
   }
 
@@ -184,19 +184,9 @@ export class TrackedNode {
 
   /** Call this only after the conductor saved it: a failed save is repeated in the next pass (bug 1834712). */
   persisted(row: ComputeNode): void {
-    this.#row = withSharedValues(row);
+    this.#row = row;
     this.#persisted = this.#row;
   }
-}
-
-/** Shared values: the largest columns are equal in many rows. */
-const CPU_INFOS = new EqualValues<string>();
-
-const HV_SPECS = new EqualValues<ComputeNode["supportedHvSpecs"]>();
-
-function withSharedValues(row: ComputeNode): ComputeNode {
-  const { cpuInfo, supportedHvSpecs } = row;
-  return { ...row, cpuInfo: CPU_INFOS.shared(cpuInfo), supportedHvSpecs: HV_SPECS.shared(supportedHvSpecs) };
 }
 
 function sameValue(left: unknown, right: unknown): boolean {

@@ -8,7 +8,7 @@ import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
 import { SharedPlacementState } from "../../placement-client/client-context.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
-import { Life } from "../../runtime/lifetime.js";
+import { Lifetime } from "../../runtime/lifetime.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { within } from "../../runtime/time.js";
 import { fieldsOf, type UnhandledError } from "../../virt/containment.js";
@@ -136,7 +136,7 @@ const QUIET_WITHIN = 30_000;
 /** One run of one host's agent in a process of many, with all resources that end with it. */
 export class HostLife implements LiveHost {
   readonly host: string;
-  readonly #life = new Life();
+  readonly #lifetime = new Lifetime();
   readonly #shared: SharedParts;
   /** Without the origins of the options, which take more memory than the options. */
   readonly #options: Pick<AgentOptions, "config" | "driver" | "driverConfig" | "configFiles" | "changeDriver">;
@@ -162,7 +162,7 @@ export class HostLife implements LiveHost {
     this.host = compiled.config.defaults.host;
     this.#options = { config: compiled.config, driver, driverConfig, configFiles, changeDriver };
     this.#shared = shared;
-    this.#runtime = createKillableRuntime(shared.runtime, this.#life);
+    this.#runtime = createKillableRuntime(shared.runtime, this.#lifetime);
     this.#metrics = shared.outlet.forHost(this.host);
     this.#onServing = onServing;
   }
@@ -175,15 +175,15 @@ export class HostLife implements LiveHost {
     try {
       // Only two steps: each pending async call stays in memory as long as the host serves, and a process may have thousands
       // of hosts.
-      const agent = await this.#life.whileAlive(() => this.#start());
+      const agent = await this.#lifetime.whileAlive(() => this.#start());
       await ended(agent);
-      await this.#life.whileAlive(() => this.#close());
+      await this.#lifetime.whileAlive(() => this.#close());
       if (agent.failure !== null) {
         throw agent.failure;
       }
     } finally {
       // Cut off what did not end in time, as the end of a process would.
-      this.#life.kill();
+      this.#lifetime.kill();
     }
   }
 
@@ -218,7 +218,7 @@ export class HostLife implements LiveHost {
   }
 
   #entered(state: AgentState): void {
-    if (state === "serving" && this.#life.alive) {
+    if (state === "serving" && this.#lifetime.alive) {
       this.#onServing();
     }
     this.#onProgress(state);
@@ -240,10 +240,10 @@ export class HostLife implements LiveHost {
 
   /** Cuts off the host at once, as SIGKILL does. Resolves when the conductor knows and pending writes are done. */
   async kill(): Promise<void> {
-    this.#life.kill();
+    this.#lifetime.kill();
     const { timers } = this.#shared.runtime;
     await this.#session?.kill();
-    await within(timers, QUIET_WITHIN, `what host ${this.host} had begun to write`, this.#life.quiet());
+    await within(timers, QUIET_WITHIN, `what host ${this.host} had begun to write`, this.#lifetime.quiet());
   }
 
   /** Ends the host because its driver is no longer reliable. */
@@ -266,7 +266,11 @@ export class HostLife implements LiveHost {
     this.#session = session;
     outlet.watchHost(session);
     const create = (context: DriverContext) => {
-      unhandledErrors.own(context, { metrics, alive: () => this.#life.alive, giveUp: (reason) => this.giveUp(reason) });
+      unhandledErrors.own(context, {
+        metrics,
+        alive: () => this.#lifetime.alive,
+        giveUp: (reason) => this.giveUp(reason),
+      });
       return driver.create(context);
     };
     return new Agent({
@@ -304,7 +308,7 @@ function crashOf({ call, error }: UnhandledError): VirtDriverCrashed {
 
 /**
  * Starts to serve metrics.
- * @param port undefined: no metrics; 0: any free port. @throws {AddressInUse}
+ * @param port undefined: no metrics; 0: any free port. @throws {AddressUnusable}
  */
 export async function openMetrics(port: number | undefined, runtime: Pick<Runtime, "servers">): Promise<MetricsOutlet> {
   if (port === undefined) {

@@ -3,6 +3,7 @@ import { toStartupRejection } from "../../agent/rejections.js";
 import type { ControlledHost, HostAction, HostState } from "../../conductor-client/methods/session.js";
 import type { HostController } from "../../conductor-client/port.js";
 import { SparseSet } from "../../runtime/collections.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { TaskQueue } from "../../runtime/task-queue.js";
 import type { Timers } from "../../runtime/time.js";
 import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
@@ -161,7 +162,7 @@ export class PooledHost {
   }
 
   #failed(error: unknown): void {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     const exitCode = toStartupRejection(error) === null ? exitCodeOf(error) : ExitCode.rejected;
     this.#enter("failed", { detail, exitCode, error });
   }

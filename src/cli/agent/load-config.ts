@@ -99,9 +99,8 @@ export async function loadHosts(
   const owners = new Map<string, string>();
   const ofFirst = compileNovaConfig(sourcesOf(requestedHosts[0]), place, optionsOf(driver));
   const of = (host: string | undefined): LoadedConfig => {
-    // Only the host name differs between two hosts.
     const compiled =
-      host === undefined || host === requestedHosts[0] ? ofFirst : ofFirst.withText("DEFAULT", "host", host);
+      host === requestedHosts[0] ? ofFirst : compileNovaConfig(sourcesOf(host), place, optionsOf(driver));
     const config = shared.over(withPlaceOfDriver(compiled.config, cwd));
     const driverConfig = shared.section("driver", compiled.section(driver.configSchema?.section ?? driver.name));
     assertStateNotShared(config, host, owners);

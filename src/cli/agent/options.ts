@@ -3,7 +3,7 @@ import type { CommandLineValue } from "../../config/config-sources.js";
 import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { withName } from "../cluster/place.js";
-import { portNumber, version } from "../ui/command-line.js";
+import { collect, portNumber, version } from "../ui/command-line.js";
 
 export interface AgentCommandOptions {
   readonly host?: string;
@@ -98,8 +98,6 @@ Of --check: 0 a start would find all it needs; 4 a part of the control plane is 
 3 the host's records or hypervisor contradict each other, another agent has the host, or the agent would start and
 could not update its resource provider.
 Of --dry-run: 3 a start would refuse, or could not update its resource provider.`;
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 function serviceVersion(text: string): number {
   const value = Number(text);

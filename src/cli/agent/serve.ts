@@ -5,6 +5,7 @@ import type { ConductorConnection } from "../../conductor-client/port.js";
 import { excludeFromGit } from "../../control-plane/local/state-dir.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { CleanupStack } from "../../runtime/lifetime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -19,7 +20,7 @@ import { openFaults } from "./agent-faults.js";
 import { agentTls, connect, tlsOptionsOf } from "./connect.js";
 import { DriverGuard } from "./driver-guard.js";
 import { HostLife, type MetricsOutlet, openMetrics, UnhandledDriverErrors } from "./host-lifecycle.js";
-import { HostReport, HostsReport, StartLogger } from "./host-reports.js";
+import { createStartLogger, HostReport, HostsReport } from "./host-reports.js";
 import { Hosts } from "./hosts.js";
 import { type LoadedHosts, loadHosts, logWarnings } from "./load-config.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
@@ -232,7 +233,7 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
         starting = false;
         onServing();
       };
-      const logger = single ? runtime.logger : new StartLogger(runtime.logger, () => (starting ? warned : null));
+      const logger = single ? runtime.logger : createStartLogger(runtime.logger, () => (starting ? warned : null));
       return new HostLife(
         loaded.of(host),
         { runtime: { ...runtime, logger }, ...shared },
@@ -288,7 +289,7 @@ function failed(error: unknown, stopRequested: boolean, complain: (text: string)
   if (error instanceof AgentStopped || stopRequested) {
     return ExitCode.ok;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   notifyParent({ type: "component", state: "failed", detail: message });
   const rejection = toStartupRejection(error);
   if (rejection !== null) {

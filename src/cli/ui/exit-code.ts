@@ -52,7 +52,6 @@ export function reportFailure(program: string, error: unknown): { readonly code:
 /** Exit codes by error name, for errors of other folders that the user can fix; any other error is an unexpected failure. */
 const CODES: ReadonlyMap<string, number> = new Map([
   ...[
-    "AddressInUse",
     "AddressUnusable",
     "CloudConfigInvalid",
     "ConfigDirNotFoundError",

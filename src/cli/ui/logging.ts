@@ -1,7 +1,7 @@
 import { createColors } from "picocolors";
 import { terminalText, terminalValue } from "../../runtime/error-messages.js";
 import type { LogEntry } from "../../runtime/node/node-logger.js";
-import type { Logger } from "../../runtime/runtime.js";
+import { createLogger, type Logger } from "../../runtime/runtime.js";
 
 /** OpenStack's names of pino's log levels. */
 export const LOG_LEVELS: Readonly<Record<number, string>> = {
@@ -52,15 +52,8 @@ function quote(value: string): string {
   return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }
 
-const nothing = (): void => undefined;
-
 /** The logger of commands whose output is their result. */
-export const quietLogger: Logger = Object.freeze({
-  trace: nothing,
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  fatal: nothing,
-  child: () => quietLogger,
-});
+export const quietLogger: Logger = createLogger(
+  () => undefined,
+  () => quietLogger,
+);

@@ -13,7 +13,7 @@ import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/sn
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-names.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import type { LogFields, Logger, Runtime } from "../../runtime/runtime.js";
+import { createLogger, type LogFields, type Logger, type Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
 import type {
   AuditFinding,
@@ -29,8 +29,6 @@ import { auditCluster, clusterFaults, onlyOf, SETTLE_TIMEOUT, workOf } from "../
 import { assertServing, ClusterParts, whatToStart } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
 import { PassingTime } from "./passing-time.js";
-
-const nothing = (): void => undefined;
 
 /** Max number of recorded requests. */
 const MAX_REQUESTS = 10_000;
@@ -324,17 +322,12 @@ export class InProcessCluster implements Cluster {
 
 /** Forwards log lines from level `warn` on. */
 function loggerTo(hear: (line: LogLine) => void, bound: LogFields = {}): Logger {
-  const at =
-    (level: LogLine["level"]) =>
-    (message: string, fields: LogFields = {}): void =>
-      hear({ level, message, fields: { ...bound, ...fields } });
-  return {
-    trace: nothing,
-    debug: nothing,
-    info: nothing,
-    warn: at("warn"),
-    error: at("error"),
-    fatal: at("fatal"),
-    child: (fields) => loggerTo(hear, { ...bound, ...fields }),
-  };
+  return createLogger(
+    (level, message, fields) => {
+      if (level === "warn" || level === "error" || level === "fatal") {
+        hear({ level, message, fields: { ...bound, ...fields } });
+      }
+    },
+    (fields) => loggerTo(hear, { ...bound, ...fields }),
+  );
 }

@@ -7,7 +7,7 @@ import {
   type HostState,
   WATCH_GUESTS,
 } from "../../conductor-client/methods/session.js";
-import { messageOf } from "../../runtime/error-messages.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import type { OVER_THE_LINK } from "../local/reports.js";
 import type { Session } from "./session.js";
 
@@ -114,7 +114,7 @@ export class HostControls {
         return { host, state: "stopped", detail: "its process has ended" };
       }
     }
-    const reason = messageOf(error);
+    const reason = errorMessage(error);
     throw new ConductorError("HostNotControlled", `host ${host}: ${action} failed: ${reason}`, { host });
   }
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../../runtime/error-messages.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import type { Child, ChildExit } from "../../runtime/processes.js";
 import { backOff } from "../../runtime/retry.js";
 import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
@@ -272,7 +272,7 @@ export class Component {
     try {
       this.start(why);
     } catch (error) {
-      this.#set("failed", messageOf(error));
+      this.#set("failed", errorMessage(error));
     }
   }
 

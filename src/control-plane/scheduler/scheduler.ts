@@ -208,13 +208,13 @@ export function createScheduler(parts: {
     const { projectId, userId } = request.spec;
     const claim = { consumer: instance, projectId, userId, held: request.held };
     const full: HostState[] = [];
-    for (const chosen of sorted) {
+    for (const [index, chosen] of sorted.entries()) {
       const won = await claimSelection(placement, selectionOf(chosen, version), claim, requestId);
       if (won === null) {
         throw new NoValidHost(NOT_ENOUGH_HOSTS, "Placement is unavailable.");
       }
       if (won) {
-        return { chosen, others: firstOf(full, sorted, config.maxAttempts - 1) };
+        return { chosen, others: [...full, ...sorted.slice(index + 1)].slice(0, config.maxAttempts - 1) };
       }
       full.push(chosen);
       logger.info("claim failed: host out of capacity; trying the next one", {
@@ -233,18 +233,6 @@ export function createScheduler(parts: {
       named.map(([hint, uuids]) => [hint, new Set(uuids.flatMap((uuid) => store.instances.get(uuid)?.host ?? []))]),
     );
   }
-}
-
-/** Returns `count` hosts from both lists, in order. */
-function firstOf(first: readonly HostState[], others: Iterable<HostState>, count: number): readonly HostState[] {
-  const found = first.slice(0, count);
-  for (const host of others) {
-    if (found.length >= count) {
-      break;
-    }
-    found.push(host);
-  }
-  return found;
 }
 
 /** Returns the only host that affinity permits, if there is exactly one. */

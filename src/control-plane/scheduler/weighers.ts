@@ -64,14 +64,10 @@ interface Weighed {
 }
 
 /**
- * Yields the hosts, best first; hosts with equal weights are in random order. Each weigher's values are scaled to 0..1
+ * Returns the hosts, best first; hosts with equal weights are in random order. Each weigher's values are scaled to 0..1
  * over these hosts.
  */
-export function weighHosts(
-  hosts: readonly HostState[],
-  preference: Preference,
-  random: Random,
-): Generator<HostState, void, void> {
+export function weighHosts(hosts: readonly HostState[], preference: Preference, random: Random): readonly HostState[] {
   // Sorted by id, so that equal random numbers select the same host regardless of Placement's order.
   const weighed = hosts
     .toSorted((left, right) => left.node.id - right.node.id)
@@ -96,29 +92,7 @@ export function weighHosts(
       each.weight += (multiplier * ((values[index] ?? 0) - least)) / (most - least);
     }
   }
-  return bestFirst(weighed);
-}
-
-/** More hosts than a schedule needs, unless many claims fail. */
-const FEW = 8;
-
-/** Yields the hosts in order. The first ones are selected in one pass; all are sorted only if a caller needs more. */
-function* bestFirst(weighed: Weighed[]): Generator<HostState, void, void> {
-  const few: Weighed[] = [];
-  for (const each of weighed) {
-    const last = few[FEW - 1];
-    if (last === undefined || comesBefore(each, last) < 0) {
-      const at = few.findIndex((other) => comesBefore(each, other) < 0);
-      few.splice(at < 0 ? few.length : at, 0, each);
-      few.length = Math.min(few.length, FEW);
-    }
-  }
-  for (const { host } of few) {
-    yield host;
-  }
-  for (const { host } of weighed.sort(comesBefore).slice(few.length)) {
-    yield host;
-  }
+  return weighed.sort(comesBefore).map(({ host }) => host);
 }
 
 function comesBefore(one: Weighed, other: Weighed): number {

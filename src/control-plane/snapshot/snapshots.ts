@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { messageOf } from "../../runtime/error-messages.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import type { Files } from "../../runtime/files.js";
 import { sizeOf } from "../../runtime/node/file-tree.js";
 import { isClusterName } from "../local/known-clusters.js";
@@ -80,7 +80,7 @@ export class Snapshots {
           const hosts = Object.keys(metadata.drivers).length;
           return [{ name, savedAt: metadata.savedAt, bytes, hosts, states: metadata.hosts }];
         } catch (error) {
-          unreadable(name, messageOf(error));
+          unreadable(name, errorMessage(error));
           return [];
         }
       })

@@ -1,5 +1,5 @@
 import type { Random } from "../../runtime/cryptography.js";
-import { messageOf } from "../../runtime/error-messages.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
@@ -98,7 +98,7 @@ async function makePrivate(path: string, files: Files): Promise<void> {
     await files.create(path, "", { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof FileFailure && error.code === "EEXIST")) {
-      throw databaseUnusable(path, messageOf(error), { cause: error });
+      throw databaseUnusable(path, errorMessage(error), { cause: error });
     }
   }
 }

@@ -5,6 +5,7 @@ import {
   toWireErrorCode,
 } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { withoutUserInfo } from "../../runtime/http.js";
 
 /** A Python exception, as serialised by oslo.messaging. */
@@ -131,7 +132,7 @@ function readFailure(text: string): Failure {
 
 /** Serialises the failure of a call as JSON. */
 export function failureOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const stack =
     error instanceof Error && error.stack !== undefined ? error.stack.split("\n").map((line) => `${line}\n`) : [];
   const { name, module } = novaClassOf(error);

@@ -1,7 +1,7 @@
 import { ConductorError } from "../../conductor-client/errors.js";
 import { type MessageObserver, RPC_RESPONSE_TIMEOUT } from "../../conductor-client/port.js";
 import { isObject } from "../../runtime/collections.js";
-import { type MessageBroker, Unconfirmed, Unroutable, Unsent } from "../../runtime/message-broker.js";
+import { DeliveryError, type MessageBroker } from "../../runtime/message-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
@@ -92,15 +92,16 @@ export class Rpc {
       try {
         return await this.#callOnce(request, { total: timeout, left, silence: silenceOf(limits) }, repeatable, limits);
       } catch (error) {
-        const mayRepeat = isNowhere(error) || (error instanceof Unconfirmed && repeatable);
+        if (!(error instanceof DeliveryError)) {
+          throw error;
+        }
+        const mayRepeat = error.code !== "unconfirmed" || repeatable;
         if (mayRepeat && left > TRY_AGAIN) {
           this.#options.observer.message("retried", labelOf(request));
           await timers.sleep(TRY_AGAIN, signal);
           continue;
         }
-        throw isUndelivered(error)
-          ? new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`)
-          : error;
+        throw new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`);
       }
     }
   }
@@ -118,14 +119,15 @@ export class Rpc {
         await this.#send(REQUESTS, request, null, null);
         return;
       } catch (error) {
-        if (isNowhere(error) && clock.monotonic() < deadline) {
+        if (!(error instanceof DeliveryError)) {
+          throw error;
+        }
+        if (error.code !== "unconfirmed" && clock.monotonic() < deadline) {
           this.#options.observer.message("retried", labelOf(request));
           await timers.sleep(TRY_AGAIN);
           continue;
         }
-        throw isUndelivered(error)
-          ? new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`)
-          : error;
+        throw new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`);
       }
     }
   }
@@ -136,7 +138,7 @@ export class Rpc {
     const exchange = topology.fanout(request.topic);
     await broker.declare(exchange);
     await this.#send(exchange.name, request, null, null).catch((error: unknown) => {
-      if (!isUndelivered(error)) {
+      if (!(error instanceof DeliveryError)) {
         throw error;
       }
     });
@@ -157,7 +159,7 @@ export class Rpc {
         await this.#reply(to, { result, failure, ending: true });
         return;
       } catch (error) {
-        if (!isUndelivered(error)) {
+        if (!(error instanceof DeliveryError)) {
           // The result cannot be expressed at the control plane's version.
           await this.#reply(to, { result: null, failure: failureOf(error), ending: true });
           return;
@@ -178,7 +180,7 @@ export class Rpc {
   /** Sends a sign of life for a pending call. Undeliverable ones are ignored. */
   async giveSign(to: ReplyAddress): Promise<void> {
     await this.#reply(to, { result: null, failure: null, ending: false }).catch((error: unknown) => {
-      if (!isUndelivered(error)) {
+      if (!(error instanceof DeliveryError)) {
         throw error;
       }
     });
@@ -255,7 +257,7 @@ export class Rpc {
     try {
       await broker.publish({ exchange, routingKey, body, expiration });
     } catch (error) {
-      observer.message("returned", label, error instanceof Unroutable ? 1 : 0);
+      observer.message("returned", label, error instanceof DeliveryError && error.code === "unroutable" ? 1 : 0);
       throw error;
     }
   }
@@ -276,7 +278,7 @@ export class Rpc {
   #repeatReads(): void {
     for (const pending of this.#pending.values()) {
       if (pending.repeatable) {
-        pending.fail(new Unconfirmed("the connection was lost before the reply"));
+        pending.fail(new DeliveryError("unconfirmed", "the connection was lost before the reply"));
       }
     }
   }
@@ -296,13 +298,4 @@ function labelOf({ method, args }: RpcRequest): string {
 
 function silenceOf({ monitor }: CallLimits): number | null {
   return monitor === undefined ? null : monitor * 1000;
-}
-
-/** Whether the message has certainly not been delivered. */
-function isNowhere(error: unknown): error is Unroutable | Unsent {
-  return error instanceof Unroutable || error instanceof Unsent;
-}
-
-function isUndelivered(error: unknown): error is Unroutable | Unsent | Unconfirmed {
-  return isNowhere(error) || error instanceof Unconfirmed;
 }

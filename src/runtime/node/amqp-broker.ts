@@ -8,16 +8,14 @@ import {
   type BrokerTls,
   type Consumer,
   type ConsumerEvents,
+  DeliveryError,
   type Exchange,
   type MessageBroker,
   type Publication,
   type Queue,
   type Subscription,
-  Unconfirmed,
-  Unroutable,
-  Unsent,
 } from "../message-broker.js";
-import { AmqpConsumer, codeOf, isFinalRejection, messageOf, toRejection } from "./amqp-consumer.js";
+import { AmqpConsumer, brokerMessage, codeOf, isFinalRejection, toRejection } from "./amqp-consumer.js";
 
 type Declaration = Parameters<Connection["exchangeDeclare"]>[0];
 
@@ -120,15 +118,18 @@ class AmqpBroker implements MessageBroker {
     } catch (error) {
       this.#returned.delete(messageId);
       throw codeOf(error) === NOT_CONNECTED
-        ? new Unsent(`not connected to the broker: ${messageOf(error)}`)
-        : new Unconfirmed(`not confirmed by the broker: ${messageOf(error)}`);
+        ? new DeliveryError("unsent", `not connected to the broker: ${brokerMessage(error)}`)
+        : new DeliveryError("unconfirmed", `not confirmed by the broker: ${brokerMessage(error)}`);
     }
     // `basic.return` is emitted right after the confirmation.
     await new Promise((resolve) => setImmediate(resolve));
     const reason = this.#returned.get(messageId);
     if (reason !== undefined) {
       this.#returned.delete(messageId);
-      throw new Unroutable(`no queue for ${exchange === "" ? "" : `${exchange}/`}${routingKey}: ${reason}`);
+      throw new DeliveryError(
+        "unroutable",
+        `no queue for ${exchange === "" ? "" : `${exchange}/`}${routingKey}: ${reason}`,
+      );
     }
   }
 
@@ -225,7 +226,7 @@ class AmqpBroker implements MessageBroker {
       for (const consumer of what === "reading" ? this.#consumers : []) {
         consumer.disconnected();
       }
-      this.#enter("waiting", messageOf(error));
+      this.#enter("waiting", brokerMessage(error));
     });
     return connection;
   }
@@ -273,5 +274,7 @@ function tlsOptions({ ca, cert, key, verifyHostname }: BrokerTls): TLSSocketOpti
 }
 
 function toBrokerError(error: unknown, what: string): Error {
-  return codeOf(error) === undefined ? new Unconfirmed(messageOf(error)) : toRejection(error, what);
+  return codeOf(error) === undefined
+    ? new DeliveryError("unconfirmed", brokerMessage(error))
+    : toRejection(error, what);
 }

@@ -117,14 +117,14 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 export function toRejection(error: unknown, what: string): BrokerRejectedError {
-  return new BrokerRejectedError(codeOf(error) ?? "UNKNOWN", `${what}: ${messageOf(error)}`);
+  return new BrokerRejectedError(codeOf(error) ?? "UNKNOWN", `${what}: ${brokerMessage(error)}`);
 }
 
 /**
  * Returns the message without the method names that the library prepends, or "undefined" if it does not know the
  * method.
  */
-export function messageOf(error: unknown): string {
+export function brokerMessage(error: unknown): string {
   return error instanceof Error
     ? error.message.replace(/^(undefined|(Connection|Channel|Exchange|Queue|Basic)\w+): /, "")
     : String(error);

@@ -18,9 +18,6 @@ import type { RequestQueue } from "./request-slots.js";
 /** Discards a body that is too large up to this multiple of the limit, so that the client can read the 413. */
 const DROPPED_LIMITS = 8;
 
-/** Bodies of at least this size are sent from their own buffer instead of being copied behind the header. */
-const COPIED_BYTES = 16_384;
-
 type Body = { readonly text: string } | "too large" | "broken off" | "too slow";
 
 /** Scheduling of requests in the listener's queue. */
@@ -207,19 +204,11 @@ export class HttpExchange {
         sendPieces(pieces, response, this.#requestTimeout);
         return;
       }
-      const bytes = Buffer.byteLength(body);
       if (headers["content-length"] === undefined) {
-        lines.push("content-length", String(bytes));
+        lines.push("content-length", String(Buffer.byteLength(body)));
       }
       response.writeHead(status, lines);
-      if (bytes !== body.length) {
-        response.end(body);
-      } else if (bytes < COPIED_BYTES) {
-        // The body is pure ASCII. For UTF-8, Node would allocate three bytes per character.
-        response.end(body, "latin1");
-      } else {
-        response.end(Buffer.from(body, "latin1"));
-      }
+      response.end(body);
     } catch (error) {
       this.#logger.error("the response of a service cannot be sent; closing the connection", { err: error, status });
       response.destroy();

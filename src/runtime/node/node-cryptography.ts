@@ -12,27 +12,12 @@ import {
 import { promisify } from "node:util";
 import type { Digests, KeyMaker, Random } from "../cryptography.js";
 
-/** Random bytes fetched from the system at a time. One call costs a hundred times as much as using four bytes. */
-const DRAWN = 4_096;
-
 export function nodeRandom(): Random {
-  let drawn = randomBytes(0);
-  const hex = (bytes: number): string => {
-    if (bytes > DRAWN) {
-      return randomBytes(bytes).toString("hex");
-    }
-    if (bytes > drawn.length) {
-      drawn = randomBytes(DRAWN);
-    }
-    const digits = drawn.toString("hex", 0, bytes);
-    drawn = drawn.subarray(bytes);
-    return digits;
-  };
   return {
     next: () => Math.random(),
     integer: (low, high) => randomInt(low, high + 1),
     uuid: () => randomUUID(),
-    hex,
+    hex: (bytes) => randomBytes(bytes).toString("hex"),
   };
 }
 

@@ -1,22 +1,27 @@
-import * as fs from "node:fs";
-import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
+import { type FSWatcher, watch } from "node:fs";
+import {
+  appendFile,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
 import type { Random } from "../cryptography.js";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../http.js";
 import type { Runtime } from "../runtime.js";
 import { nodeRandom } from "./node-cryptography.js";
-import { codeOf, QuickChanges, SyncFileReader, SyncTimeBudget } from "./synchronous-files.js";
-
-// Promisified callbacks: node:fs/promises takes nearly twice as long, and file I/O dominates in a process with
-// thousands of hosts.
-const readdir = promisify(fs.readdir);
-
-const readFile = promisify(fs.readFile);
-
-const stat = promisify(fs.stat);
+import { codeOf, SynchronousReads } from "./synchronous-reads.js";
 
 /** Names of {@link NodeFiles}' temporary files. A killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
@@ -32,8 +37,7 @@ const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
   readonly #onDisk: boolean;
-  readonly #quick: SyncFileReader;
-  readonly #change: QuickChanges;
+  readonly #quick = new SynchronousReads();
   readonly #random = nodeRandom();
 
   /**
@@ -42,9 +46,6 @@ export class NodeFiles implements Files {
    */
   constructor({ onDisk = true }: { readonly onDisk?: boolean } = {}) {
     this.#onDisk = onDisk;
-    const budget = new SyncTimeBudget();
-    this.#quick = new SyncFileReader(budget);
-    this.#change = new QuickChanges(budget);
   }
 
   async read(path: string): Promise<string> {
@@ -64,8 +65,8 @@ export class NodeFiles implements Files {
     const flush = this.#onDisk && !fleeting;
     await attempt(path, "write", () =>
       unseen
-        ? this.#change.write(path, text, { mode, flag: "w", flush })
-        : this.#written(path, text, { mode, flush }, (unfinished) => this.#change.rename(unfinished, path)),
+        ? writeFile(path, text, { mode, flush })
+        : this.#written(path, text, { mode, flush }, (unfinished) => rename(unfinished, path)),
     );
   }
 
@@ -73,10 +74,10 @@ export class NodeFiles implements Files {
     await attempt(path, "create", () =>
       text === ""
         ? // An empty file is complete as soon as it exists.
-          this.#inFolder(path, () => this.#change.write(path, text, { mode, flag: "wx", flush: false }))
+          inFolder(path, () => writeFile(path, text, { mode, flag: "wx" }))
         : this.#written(path, text, { mode, flush: this.#onDisk }, async (unfinished) => {
-            await this.#nameUnlessTaken(unfinished, path, text);
-            await this.#change.unlink(unfinished);
+            await nameUnlessTaken(unfinished, path, text);
+            await unlink(unfinished);
           }),
     );
   }
@@ -93,7 +94,7 @@ export class NodeFiles implements Files {
   ): Promise<number> {
     signal?.throwIfAborted();
     const unfinished = this.#besides(path);
-    const handle = await attempt(path, "write", () => this.#inFolder(path, () => open(unfinished, "wx", mode)));
+    const handle = await attempt(path, "write", () => inFolder(path, () => open(unfinished, "wx", mode)));
     let written = 0;
     try {
       try {
@@ -109,33 +110,41 @@ export class NodeFiles implements Files {
       } finally {
         await handle.close();
       }
-      await attempt(path, "write", () => this.#change.rename(unfinished, path));
+      await attempt(path, "write", () => rename(unfinished, path));
     } catch (error) {
-      await this.#removeAll(unfinished);
+      await removeAll(unfinished);
       throw error;
     }
     return written;
   }
 
   async append(path: string, text: string): Promise<void> {
-    const how = { mode: 0o644, flag: "a", flush: false } as const;
-    await attempt(path, "append", () => this.#inFolder(path, () => this.#change.write(path, text, how)));
+    await attempt(path, "append", () => inFolder(path, () => appendFile(path, text, { mode: 0o644 })));
   }
 
   async truncate(path: string, bytes: number): Promise<void> {
-    await attempt(path, "truncate", () => this.#inFolder(path, () => this.#change.truncate(path, bytes)));
+    await attempt(path, "truncate", async () => {
+      const handle = await inFolder(path, () => open(path, "a"));
+      try {
+        await handle.truncate(bytes);
+      } finally {
+        await handle.close();
+      }
+    });
   }
 
   async rename(from: string, to: string): Promise<void> {
-    await attempt(from, "rename", () => this.#change.rename(from, to));
+    await attempt(from, "rename", () => rename(from, to));
   }
 
   async remove(path: string): Promise<void> {
-    await attempt(path, "remove", () => this.#removeAll(path));
+    await attempt(path, "remove", () => removeAll(path));
   }
 
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
-    await attempt(path, "make folder", () => this.#makeFolder(path, options?.mode ?? 0o755));
+    if (this.#quick.stat(path)?.found?.isDirectory() !== true) {
+      await attempt(path, "make folder", () => makeFolders(path, options?.mode ?? 0o755));
+    }
   }
 
   async list(path: string): Promise<string[]> {
@@ -199,68 +208,88 @@ export class NodeFiles implements Files {
   ): Promise<void> {
     const unfinished = this.#besides(path);
     try {
-      await this.#inFolder(path, () => this.#change.write(unfinished, text, { ...how, flag: "wx" }));
+      await inFolder(path, () => writeFile(unfinished, text, { ...how, flag: "wx" }));
       await name(unfinished);
     } catch (error) {
-      await this.#removeAll(unfinished);
+      await removeAll(unfinished);
       throw error;
     }
   }
+}
 
-  /** Unlike a rename, a link fails if the target exists. */
-  async #nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
-    try {
-      await this.#change.link(unfinished, path);
-    } catch (error) {
-      if (!NO_LINKS.has(codeOf(error))) {
-        throw error;
+/** Unlike a rename, a link fails if the target exists. */
+async function nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
+  try {
+    await link(unfinished, path);
+  } catch (error) {
+    if (!NO_LINKS.has(codeOf(error))) {
+      throw error;
+    }
+    const { mode } = await stat(unfinished);
+    await writeFile(path, text, { mode, flag: "wx", flush: true });
+  }
+}
+
+/** Usually a file or an empty folder is removed: one or two calls are enough. */
+async function removeAll(path: string): Promise<void> {
+  try {
+    await unlink(path).catch((error: unknown) => {
+      if (codeOf(error) === "EISDIR") {
+        return rmdir(path);
       }
-      const { mode } = await stat(unfinished);
-      await writeFile(path, text, { mode, flag: "wx", flush: true });
+      throw error;
+    });
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") {
+      await rm(path, { recursive: true, force: true });
     }
   }
+}
 
-  /** Usually a file or an empty folder is removed: one or two calls are enough. */
-  async #removeAll(path: string): Promise<void> {
-    try {
-      await this.#change.unlink(path).catch((error: unknown) => {
-        if (codeOf(error) === "EISDIR") {
-          return this.#change.rmdir(path);
-        }
-        throw error;
-      });
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") {
-        await rm(path, { recursive: true, force: true });
-      }
+/** Runs `work`. If the folder of `path` does not exist, creates it and runs `work` again. */
+async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") {
+      throw error;
     }
+    await makeFolders(dirname(path), 0o777);
+    return work();
   }
+}
 
-  /** Most folders to create already exist. */
-  async #makeFolder(path: string, mode: number): Promise<void> {
-    if ((await this.stat(path))?.kind !== "folder") {
-      await this.#change.makeFolders(path, mode);
+/**
+ * Creates a folder and its parents unless they exist. Node's own recursion never ends where a folder cannot be created
+ * at all, as below /proc.
+ */
+async function makeFolders(path: string, mode: number): Promise<void> {
+  try {
+    await makeFolder(path, mode);
+  } catch (error) {
+    const parent = dirname(path);
+    if (codeOf(error) !== "ENOENT" || parent === path) {
+      throw error;
     }
+    await makeFolders(parent, mode);
+    await makeFolder(path, mode);
   }
+}
 
-  /** Runs `work`. If the folder of `path` does not exist, creates it and runs `work` again. */
-  async #inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") {
-        throw error;
-      }
-      await this.#change.makeFolders(dirname(path), 0o777);
-      return work();
+async function makeFolder(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) {
+      throw error;
     }
   }
 }
 
 /** @throws {FileFailure} */
-function watcherOf(folder: string): fs.FSWatcher {
+function watcherOf(folder: string): FSWatcher {
   try {
-    return fs.watch(folder, { persistent: false });
+    return watch(folder, { persistent: false });
   } catch (error) {
     throw failure(folder, "watch", error);
   }

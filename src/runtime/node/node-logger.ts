@@ -1,9 +1,9 @@
 import { pino } from "pino";
-import type { LogFields, Logger } from "../runtime.js";
+import { createLogger, type Logger, type LogLevel } from "../runtime.js";
 
 export interface NodeLoggerOptions {
   /** The lowest level that is written. Default `info`. */
-  readonly level?: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+  readonly level?: LogLevel | "silent";
   /** Formats an entry as one or more lines. Default: one JSON object per line. */
   readonly format?: (entry: LogEntry) => string;
   /** Default: standard error. */
@@ -42,7 +42,7 @@ export function createNodeLogger(options: NodeLoggerOptions = {}): Logger {
   const { level = "info", format } = options;
   const destination = options.destination ?? standardError();
   const quoted = SECRETS.map((name) => `["${name}"]`);
-  return new NodeLogger(
+  return loggerOn(
     pino(
       {
         level,
@@ -73,38 +73,9 @@ function standardError(): { write(line: string): void } {
   return destination;
 }
 
-class NodeLogger implements Logger {
-  readonly #pino: pino.Logger;
-
-  constructor(logger: pino.Logger) {
-    this.#pino = logger;
-  }
-
-  trace(message: string, fields: LogFields = {}): void {
-    this.#pino.trace(fields, message);
-  }
-
-  debug(message: string, fields: LogFields = {}): void {
-    this.#pino.debug(fields, message);
-  }
-
-  info(message: string, fields: LogFields = {}): void {
-    this.#pino.info(fields, message);
-  }
-
-  warn(message: string, fields: LogFields = {}): void {
-    this.#pino.warn(fields, message);
-  }
-
-  error(message: string, fields: LogFields = {}): void {
-    this.#pino.error(fields, message);
-  }
-
-  fatal(message: string, fields: LogFields = {}): void {
-    this.#pino.fatal(fields, message);
-  }
-
-  child(fields: LogFields): Logger {
-    return new NodeLogger(this.#pino.child({ ...fields }));
-  }
+function loggerOn(logger: pino.Logger): Logger {
+  return createLogger(
+    (level, message, fields = {}) => logger[level](fields, message),
+    (fields) => loggerOn(logger.child({ ...fields })),
+  );
 }

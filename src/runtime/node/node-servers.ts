@@ -3,7 +3,6 @@ import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import {
-  AddressInUse,
   AddressUnusable,
   DEFAULT_CLOSE_GRACE,
   DEFAULT_LISTEN_LIMITS,
@@ -54,7 +53,6 @@ class NodeListener implements Listener {
   readonly #sockets: WebSocketServer;
   readonly #exchange: HttpExchange;
   readonly #logger: Logger;
-  readonly #queue: RequestQueue;
   #port = 0;
 
   constructor(options: ListenOptions, logger: Logger, queue: RequestQueue) {
@@ -63,7 +61,6 @@ class NodeListener implements Listener {
     this.#requestedPort = options.port;
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
-    this.#queue = queue;
     const { reject = toPlainTextResponse } = options;
     const takesAgents = Object.keys(this.#acceptors).length > 0;
     const order = takesAgents ? { queue, isLowPriority: options.isLowPriority ?? isRead } : null;
@@ -114,13 +111,7 @@ class NodeListener implements Listener {
   async open(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) => {
-        const { address } = this;
-        const port = this.#requestedPort;
-        reject(
-          error.code === "EADDRINUSE"
-            ? new AddressInUse(address, port)
-            : new AddressUnusable(address, port, error.code ?? error.message, { cause: error }),
-        );
+        reject(new AddressUnusable(this.address, this.#requestedPort, error.code ?? error.message, { cause: error }));
       });
       this.#server.listen(this.#requestedPort, this.address, resolve);
     });
@@ -165,7 +156,7 @@ class NodeListener implements Listener {
     let isUpgraded = false;
     this.#sockets.handleUpgrade(request, connection, head, (ws) => {
       isUpgraded = true;
-      socket.attach(ws, { stream: connection, queue: this.#queue });
+      socket.attach(ws);
     });
     // ws calls back synchronously, unless it has already responded to a malformed handshake.
     if (!isUpgraded) {

@@ -1,22 +1,12 @@
-import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Logger } from "../runtime.js";
 import { closingReason, type Socket, SocketInbox } from "../sockets.js";
-import type { RequestQueue } from "./request-slots.js";
-
-/** The connection below a WebSocket, and the queue that decides when buffered frames are flushed to it. */
-interface Carrier {
-  readonly stream: Pick<Writable, "cork" | "uncork">;
-  readonly queue: Pick<RequestQueue, "goAhead">;
-}
 
 /** A WebSocket of the ws package. May exist before its connection is accepted; frames sent until then are queued. */
 export class NodeSocket implements Socket {
   readonly #logger: Logger;
   readonly #inbox = new SocketInbox();
   #ws: WebSocket | undefined;
-  #carrier: Carrier | undefined;
-  #held = false;
   #early: ((ws: WebSocket) => void)[] = [];
   #dead = false;
 
@@ -27,14 +17,9 @@ export class NodeSocket implements Socket {
     this.#logger = logger;
   }
 
-  /**
-   * Attaches the open connection.
-   * @param carrier batches the frames sent in one event-loop tick: they are flushed in one write, before the tick's
-   * requests, since a write costs more than creating a frame. Absent: each frame is written immediately.
-   */
-  attach(ws: WebSocket, carrier?: Carrier): void {
+  /** Attaches the open connection. */
+  attach(ws: WebSocket): void {
     this.#ws = ws;
-    this.#carrier = carrier;
     ws.on("message", (data, isBinary) => {
       if (isBinary) {
         ws.close(1003, "only text frames are accepted");
@@ -67,23 +52,9 @@ export class NodeSocket implements Socket {
   send(text: string): void {
     this.#do((ws) => {
       if (ws.readyState === ws.OPEN) {
-        this.#hold();
         ws.send(text);
       }
     });
-  }
-
-  /** Corks the stream until the queue has processed the arrivals of this event-loop tick. */
-  #hold(): void {
-    const carrier = this.#carrier;
-    if (carrier !== undefined && !this.#held) {
-      this.#held = true;
-      carrier.stream.cork();
-      carrier.queue.goAhead(() => {
-        this.#held = false;
-        carrier.stream.uncork();
-      });
-    }
   }
 
   afterTurn(action: () => void): void {

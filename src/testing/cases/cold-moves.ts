@@ -4,14 +4,17 @@ import {
   brokenOffEverywhere,
   type ContractCase,
   guestOn,
+  inSection,
   type KilledWork,
   must,
   mustBe,
+  onGuest,
+  onTwoHosts,
   succeeds,
   textOf,
 } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../harness-fixtures.js";
+import { DESTROY, DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../harness-fixtures.js";
 
 export const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];
 export const REVERT: readonly DriverMethod[] = [...MOVES, "finishRevertMigration"];
@@ -64,7 +67,7 @@ const FINISH: KilledWork = {
   look: async (harness, { instance, moved }, killed) => {
     const [source, next] = await harness.connectBoth();
     const away = moved ?? instance;
-    await succeeds(next.host.destroy(away, { ...DEVICES, destroyDisks: true }), "destroy", `succeed ${killed}`);
+    await succeeds(next.host.destroy(away, DESTROY), "destroy", `succeed ${killed}`);
     await mustBe(next, away, "absent", "destroy", killed);
     await succeeds(back(source, instance), "finishRevertMigration", `bring the guest back ${killed}`);
     await mustBe(source, instance, "running", "finishRevertMigration", killed);
@@ -86,15 +89,12 @@ const LEAVE: KilledWork = {
 };
 
 /** Section 8.3: cold migration and resize. */
-export const COLD_MOVE_CASES: readonly ContractCase[] = [
+export const COLD_MOVE_CASES: readonly ContractCase[] = inSection("8.3", [
   {
     code: "cold-confirm",
-    section: "8.3",
     rule: "a cold migration that is confirmed leaves the guest on the destination and nothing on the source",
     needs: MOVES,
-    run: async (harness) => {
-      const [source, destination] = await harness.connectBoth();
-      const instance = await harness.spawned(source);
+    run: onTwoHosts(async (source, destination, instance, harness) => {
       const disks = await leave(source, instance, destination);
       const left = await guestOn(source, instance);
       must(left === "absent" || left === 4, "migrateDiskAndPowerOff", "stop the guest", "it is not stopped");
@@ -110,47 +110,38 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
         "confirmMigration",
         "succeed when nothing is left",
       );
-    },
+    }),
   },
   {
     code: "cold-powered-off",
-    section: "8.3",
     rule: "finishMigration with powerOn false leaves the guest shut down",
     needs: MOVES,
-    run: async (harness) => {
-      const [source, destination] = await harness.connectBoth();
-      const instance = await harness.spawned(source);
+    run: onTwoHosts(async (source, destination, instance, harness) => {
       const moved = await harness.moved(instance, destination);
       await arrive(harness, destination, moved, await leave(source, instance, destination), { powerOn: false });
       await mustBe(destination, moved, "shutdown", "finishMigration", "with powerOn false");
-    },
+    }),
   },
   {
     code: "cold-revert",
-    section: "8.3",
     rule: "a migration that is reverted leaves the guest on the source and nothing on the destination",
     needs: REVERT,
-    run: async (harness) => {
-      const [source, destination] = await harness.connectBoth();
-      const instance = await harness.spawned(source);
+    run: onTwoHosts(async (source, destination, instance, harness) => {
       const moved = await harness.moved(instance, destination);
       await arrive(harness, destination, moved, await leave(source, instance, destination));
-      await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
+      await destination.host.destroy(moved, DESTROY);
       await succeeds(back(source, instance), "finishRevertMigration", "bring the guest back");
       await mustBe(source, instance, "running", "finishRevertMigration", "on the source");
       await mustBe(destination, moved, "absent", "destroy", "on the destination of a reverted migration");
       await succeeds(back(source, instance), "finishRevertMigration", "succeed when it is repeated");
       await mustBe(source, instance, "running", "finishRevertMigration", "when it is repeated");
-    },
+    }),
   },
   {
     code: "cold-revert-powered-off",
-    section: "8.3",
     rule: "a guest that was shut down can be moved, and finishRevertMigration with powerOn false leaves it shut down",
     needs: REVERT,
-    run: async (harness) => {
-      const [source, destination] = await harness.connectBoth();
-      const instance = await harness.spawned(source);
+    run: onTwoHosts(async (source, destination, instance, harness) => {
       await source.host.powerOff(instance);
       const moved = await harness.moved(instance, destination);
       const disks = await succeeds(
@@ -159,14 +150,13 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
         "take a stopped guest",
       );
       await arrive(harness, destination, moved, disks, { powerOn: false });
-      await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
+      await destination.host.destroy(moved, DESTROY);
       await succeeds(back(source, instance, false), "finishRevertMigration", "bring a stopped guest back");
       await mustBe(source, instance, "shutdown", "finishRevertMigration", "with powerOn false");
-    },
+    }),
   },
   {
     code: "cold-finish-half-done",
-    section: "8.3",
     rule: "after finishMigration was killed anywhere, destroy removes the leftovers, and the guest can return",
     needs: REVERT,
     run: (harness) => brokenOffEverywhere(harness, FINISH),
@@ -174,7 +164,6 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   },
   {
     code: "cold-revert-half-done",
-    section: "8.3",
     rule: "finishRevertMigration restores the guest after migrateDiskAndPowerOff was killed anywhere",
     needs: REVERT,
     run: (harness) => brokenOffEverywhere(harness, LEAVE),
@@ -182,7 +171,6 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   },
   {
     code: "cold-revert-not-begun",
-    section: "8.3",
     rule: "finishRevertMigration of a move that never began leaves the guest running",
     needs: REVERT,
     run: async (harness) => {
@@ -194,25 +182,21 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   },
   {
     code: "resize-grows",
-    section: "8.3",
     rule: "a resize to another host gives the guest its new flavor, and a revert the old one",
     needs: REVERT,
-    run: async (harness) => {
-      const [source, destination] = await harness.connectBoth();
-      const instance = await harness.spawned(source);
+    run: onTwoHosts(async (source, destination, instance, harness) => {
       const flavor = harness.largerFlavor;
       const disks = await leave(source, instance, destination, flavor);
       const moved = resizedTo(await harness.moved(instance, destination), flavor);
       await arrive(harness, destination, moved, disks, { resizeInstance: true });
       await mustBe(destination, moved, "running", "finishMigration", "with its new flavor");
-      await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
+      await destination.host.destroy(moved, DESTROY);
       await succeeds(back(source, instance), "finishRevertMigration", "bring the old flavor back");
       await mustBe(source, instance, "running", "finishRevertMigration", "with its old flavor");
-    },
+    }),
   },
   {
     code: "resize-refused",
-    section: "8.3",
     rule: "migrateDiskAndPowerOff that rejects a smaller flavor throws InstanceFaultRollback and leaves the guest as it was",
     needs: REVERT,
     run: async (harness) => {
@@ -236,28 +220,22 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   },
   {
     code: "resize-same-host",
-    section: "8.3",
     rule: "a resize on the same host preserves the guest: its confirmation destroys nothing",
     needs: MOVES,
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       const disks = await leave(on, instance, on, harness.largerFlavor);
       const resized = resizedTo(instance, harness.largerFlavor);
       await arrive(harness, on, resized, disks, { resizeInstance: true });
       await mustBe(on, resized, "running", "finishMigration", "on the same host");
       await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
       await mustBe(on, resized, "running", "confirmMigration", "on the same host");
-    },
+    }),
   },
   {
     code: "resize-same-host-revert",
-    section: "8.3",
     rule: "a reverted resize on the same host preserves the guest, with its old flavor",
     needs: REVERT,
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       const disks = await leave(on, instance, on, harness.largerFlavor);
       const resized = resizedTo(instance, harness.largerFlavor);
       await arrive(harness, on, resized, disks, { resizeInstance: true });
@@ -265,6 +243,6 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       await on.host.destroy(resized, { ...DEVICES, destroyDisks: false });
       await succeeds(back(on, instance), "finishRevertMigration", "bring the guest back on the same host");
       await mustBe(on, instance, "running", "finishRevertMigration", "on the same host");
-    },
+    }),
   },
-];
+]);

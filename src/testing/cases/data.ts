@@ -1,8 +1,8 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
-import { type ContractCase, ContractViolation, mustBe } from "../contract-case.js";
+import { type ContractCase, ContractViolation, mustBe, onGuest } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES, frozen, resizedTo } from "../harness-fixtures.js";
+import { DESTROY, DEVICES, frozen, resizedTo } from "../harness-fixtures.js";
 import type { CanaryPlace } from "../options.js";
 import { arrive, back, leave, MOVES, migration, REVERT } from "./cold-moves.js";
 import { finished, LIVE_NEEDS, migrate, prepared } from "./live-migration.js";
@@ -65,8 +65,6 @@ class PlacedCanary {
 class CanaryUnfit extends Error {
   override readonly name = "CanaryUnfit";
 }
-
-const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 
 const SNAPSHOT = "66666666-6666-4666-8666-666666666666";
 
@@ -274,12 +272,10 @@ function caseOf({ code, when, method, needs = [], go }: Trip, keeper: Keeper): C
     rule: `a guest preserves the data ${keeper === "disk" ? "on its disk" : "in its memory"} ${when}`,
     needs,
     option: keeper === "disk" ? "canary" : "canary.memory",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       const canary = await PlacedCanary.put(harness, on, instance, keeper);
       await canary.mustBeIn(...(await go(harness, on, instance)), method, when);
-    },
+    }),
   };
 }
 

@@ -1,10 +1,17 @@
 import type { DriverHost } from "../../virt/driver-host.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
-import { brokenOffEverywhere, type ContractCase, type KilledWork, must, mustBe, succeeds } from "../contract-case.js";
-import { DEVICES, frozen, imageOf } from "../harness-fixtures.js";
-
-const DESTROY = { ...DEVICES, destroyDisks: true } as const;
+import {
+  brokenOffEverywhere,
+  type ContractCase,
+  inSection,
+  type KilledWork,
+  must,
+  mustBe,
+  onGuest,
+  succeeds,
+} from "../contract-case.js";
+import { DESTROY, DEVICES, frozen, imageOf } from "../harness-fixtures.js";
 
 /** The call that brings a guest into each state that is neither running nor shut down. */
 const STATES: readonly (readonly [DriverMethod, (host: DriverHost, instance: Instance) => Promise<void>])[] = [
@@ -28,10 +35,9 @@ const DESTRUCTION: KilledWork = {
 };
 
 /** Section 8.2: destruction of guests. */
-export const DESTRUCTION_CASES: readonly ContractCase[] = [
+export const DESTRUCTION_CASES: readonly ContractCase[] = inSection("8.2", [
   {
     code: "destroy-absent",
-    section: "8.2",
     rule: "destroy of a missing guest succeeds",
     run: async (harness) => {
       const on = await harness.connect();
@@ -41,31 +47,24 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
   },
   {
     code: "destroy-twice",
-    section: "8.2",
     rule: "destroy can be repeated",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await on.host.destroy(instance, DESTROY);
       await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed when it is repeated");
       await mustBe(on, instance, "absent", "destroy", "when it is done");
-    },
+    }),
   },
   {
     code: "destroy-stopped",
-    section: "8.2",
     rule: "destroy removes a guest that is shut down",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await on.host.powerOff(instance);
       await succeeds(on.host.destroy(instance, DESTROY), "destroy", "remove a guest that is shut down");
       await mustBe(on, instance, "absent", "destroy", "that was shut down");
-    },
+    }),
   },
   {
     code: "destroy-any-state",
-    section: "8.2",
     rule: "destroy removes guests that are paused, suspended or rescued, as far as the driver supports these states",
     run: async (harness) => {
       for (const [method, change] of STATES) {
@@ -82,7 +81,6 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
   },
   {
     code: "destroy-one",
-    section: "8.2",
     rule: "destroy does not affect other guests",
     run: async (harness) => {
       const on = await harness.connect();
@@ -100,19 +98,15 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
   },
   {
     code: "destroy-broken-off",
-    section: "8.2",
     rule: "a destroy that was interrupted anywhere can be repeated by the next driver",
     run: (harness) => brokenOffEverywhere(harness, DESTRUCTION),
     killed: DESTRUCTION,
   },
   {
     code: "destroy-keeps-disks",
-    section: "8.2",
     rule: "destroy with destroyDisks false leaves the instance's files, with true it removes them",
     needs: ["instanceOnDisk"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       if (!(await on.host.instanceOnDisk(instance))) {
         return;
       }
@@ -122,16 +116,13 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
       await on.host.destroy(instance, DESTROY);
       const other = "remove the files with destroyDisks true, although the guest is already gone";
       must(!(await on.host.instanceOnDisk(instance)), "destroy", other, "they are still there");
-    },
+    }),
   },
   {
     code: "files-are-deleted",
-    section: "8.2",
     rule: "deleteInstanceFiles returns true when nothing is left, even the second time",
     needs: ["deleteInstanceFiles"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
       must(await on.host.deleteInstanceFiles(instance), "deleteInstanceFiles", "be true when done", "it is false");
       must(
@@ -146,8 +137,8 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
         "remove the files",
         "they are still there",
       );
-    },
+    }),
   },
-];
+]);
 
 const isFull = (error: unknown): boolean => error instanceof Error && error.name === "ComputeResourcesUnavailable";

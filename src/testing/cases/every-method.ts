@@ -2,11 +2,19 @@ import { DEFAULT_GRACE } from "../../virt/driver-call.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import { HostEpochOutdated } from "../../virt/errors.js";
 import { type Instance, type LifecycleTransition, POWER_STATES, type PowerState } from "../../virt/index.js";
-import { type ContractCase, guestOn, must, mustBe, succeeds, textOf, wordFor } from "../contract-case.js";
+import {
+  type ContractCase,
+  guestOn,
+  inSection,
+  must,
+  mustBe,
+  onGuest,
+  succeeds,
+  textOf,
+  wordFor,
+} from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES } from "../harness-fixtures.js";
-
-const DESTROY = { ...DEVICES, destroyDisks: true } as const;
+import { DESTROY } from "../harness-fixtures.js";
 
 const LIFE: readonly (readonly [
   DriverMethod,
@@ -73,8 +81,6 @@ export const MANNERS_CASES: readonly ContractCase[] = [
   },
 ];
 
-const LATE_DESTROY = { ...DEVICES, destroyDisks: true } as const;
-
 interface Late {
   readonly method: DriverMethod;
   readonly begin: (harness: DriverHarness, on: CheckedHost) => Promise<Instance>;
@@ -90,7 +96,7 @@ const LATE: readonly Late[] = [
   {
     method: "destroy",
     begin: (harness, on) => harness.spawned(on),
-    call: (_, on, instance) => on.host.destroy(instance, LATE_DESTROY),
+    call: (_, on, instance) => on.host.destroy(instance, DESTROY),
   },
   {
     method: "powerOff",
@@ -149,11 +155,7 @@ async function suspended(
     "throw HostEpochOutdated when it has done nothing yet",
     `it ended with ${textOf(error)}`,
   );
-  await succeeds(
-    next.host.destroy(instance, LATE_DESTROY),
-    "destroy",
-    `remove what a late ${method} left (call ${at})`,
-  );
+  await succeeds(next.host.destroy(instance, DESTROY), "destroy", `remove what a late ${method} left (call ${at})`);
   return stopped;
 }
 
@@ -186,7 +188,7 @@ const IMPLIED: Readonly<Partial<Record<LifecycleTransition, PowerState>>> = {
 };
 
 /** Sections 3.3, 8.4 and 8.5: storage probes, capabilities, events. */
-export const OTHER_CASES: readonly ContractCase[] = [
+export const OTHER_CASES: readonly ContractCase[] = inSection("8.5", [
   {
     code: "methods-together",
     section: "8.4",
@@ -220,7 +222,6 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
   {
     code: "events-are-of-guests",
-    section: "8.5",
     rule: "events name guests of this host, and the time of the change",
     run: async (harness) => {
       const on = await harness.connect();
@@ -228,7 +229,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
       const instance = await harness.spawned(on);
       await on.host.powerOff(instance);
       await on.host.powerOn(instance);
-      await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
+      await on.host.destroy(instance, DESTROY);
       await harness.wait(30);
       const strange = harness.events.find(({ uuid }) => uuid !== instance.uuid);
       must(strange === undefined, "initHost", "emit events of its guests only", `found one of ${strange?.uuid}`);
@@ -242,11 +243,8 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
   {
     code: "events-imply-state",
-    section: "8.5",
     rule: "an event of a change after a method returned implies the state that the method left",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       for (const [method, state] of [
         ["powerOff", POWER_STATES.shutdown],
         ["powerOn", POWER_STATES.running],
@@ -260,7 +258,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
         const found = `${wrong?.transition} followed`;
         must(wrong === undefined, method, `be followed by no event of another state than ${state}`, found);
       }
-    },
+    }),
   },
   {
     code: "storage-not-shared",
@@ -296,4 +294,4 @@ export const OTHER_CASES: readonly ContractCase[] = [
       must(token === null, "checkInstanceSharedStorageLocal", "be null when there are no files", "it is a token");
     },
   },
-];
+]);

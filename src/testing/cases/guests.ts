@@ -2,15 +2,15 @@ import {
   brokenOffEverywhere,
   type ContractCase,
   guestOn,
+  inSection,
   type KilledWork,
   must,
   mustBe,
+  onGuest,
   succeeds,
 } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES } from "../harness-fixtures.js";
-
-const DESTROY = { ...DEVICES, destroyDisks: true } as const;
+import { DESTROY } from "../harness-fixtures.js";
 
 /** Number of guests that are built concurrently. */
 const SOME = 4;
@@ -38,10 +38,9 @@ const SPAWN: KilledWork = {
 };
 
 /** Section 8.2: creation of guests. */
-export const GUEST_CASES: readonly ContractCase[] = [
+export const GUEST_CASES: readonly ContractCase[] = inSection("8.2", [
   {
     code: "spawn-runs",
-    section: "8.2",
     rule: "spawn creates a running guest",
     run: async (harness) => {
       const on = await harness.connect();
@@ -50,7 +49,6 @@ export const GUEST_CASES: readonly ContractCase[] = [
   },
   {
     code: "spawn-powered-off",
-    section: "8.2",
     rule: "spawn with powerOn false defines the guest and leaves it shut down",
     run: async (harness) => {
       const on = await harness.connect();
@@ -61,25 +59,20 @@ export const GUEST_CASES: readonly ContractCase[] = [
   },
   {
     code: "spawn-twice",
-    section: "8.2",
     rule: "spawn of an existing guest does not harm it",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       await harness.spawn(on, instance).catch(() => {});
       await mustBe(on, instance, "running", "spawn", "that was there before a second spawn");
-    },
+    }),
   },
   {
     code: "spawn-all-or-nothing",
-    section: "8.2",
     rule: "after an interrupted spawn, destroy removes all leftovers, and the guest can be spawned again",
     run: (harness) => brokenOffEverywhere(harness, SPAWN),
     killed: SPAWN,
   },
   {
     code: "spawn-concurrently",
-    section: "8.2",
     rule: "guests can be spawned and destroyed concurrently",
     run: async (harness) => {
       const on = await harness.connect();
@@ -107,7 +100,6 @@ export const GUEST_CASES: readonly ContractCase[] = [
   },
   {
     code: "prepare-is-undone",
-    section: "8.2",
     rule: "failedSpawnCleanup undoes prepareForSpawn, can be repeated, and succeeds when nothing was prepared",
     needs: ["failedSpawnCleanup"],
     run: async (harness) => {
@@ -124,28 +116,22 @@ export const GUEST_CASES: readonly ContractCase[] = [
   },
   {
     code: "rebuild-in-place",
-    section: "8.2",
     rule: "rebuild recreates the guest and leaves it running",
     needs: ["rebuild"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       await succeeds(harness.rebuild(on, instance), "rebuild", "recreate the guest");
       await mustBe(on, instance, "running", "rebuild", "when it is done");
-    },
+    }),
   },
   {
     code: "vifs-plug-again",
-    section: "8.2",
     rule: "plugVifs and unplugVifs can be repeated",
     needs: ["plugVifs", "unplugVifs"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await succeeds(on.host.plugVifs(instance), "plugVifs", "succeed for a guest that has its ports");
       await succeeds(on.host.plugVifs(instance), "plugVifs", "succeed when it is repeated");
       await succeeds(on.host.unplugVifs(instance), "unplugVifs", "succeed");
       await succeeds(on.host.unplugVifs(instance), "unplugVifs", "succeed when it is repeated");
-    },
+    }),
   },
-];
+]);

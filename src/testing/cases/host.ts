@@ -1,5 +1,15 @@
-import { type ContractCase, failsWith, guestOn, type KilledWork, must, mustBe, succeeds } from "../contract-case.js";
-import { DEVICES } from "../harness-fixtures.js";
+import {
+  type ContractCase,
+  failsWith,
+  guestOn,
+  inSection,
+  type KilledWork,
+  must,
+  mustBe,
+  onGuest,
+  succeeds,
+} from "../contract-case.js";
+import { DESTROY } from "../harness-fixtures.js";
 
 const OUTLIVED: KilledWork = {
   begin: async (harness) => {
@@ -12,10 +22,9 @@ const OUTLIVED: KilledWork = {
 };
 
 /** Section 8.1: the host, its nodes, and the list of guests. */
-export const HOST_CASES: readonly ContractCase[] = [
+export const HOST_CASES: readonly ContractCase[] = inSection("8.1", [
   {
     code: "nodes-are-listed",
-    section: "8.1",
     rule: "getAvailableNodes lists the same nodes on every call",
     run: async (harness) => {
       const { host } = await harness.connect();
@@ -28,7 +37,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "nodes-have-uuids",
-    section: "8.1",
     rule: "getNodenamesByUuid names exactly the available nodes, by uuids that a restart does not change",
     run: async (harness) => {
       const first = await harness.connect();
@@ -45,7 +53,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "node-identities",
-    section: "8.1",
     rule: "a driver whose nodes have uuids other than the host's declares hasNodeIdentities, and no other driver does",
     run: async (harness) => {
       const { host, name } = await harness.connect();
@@ -61,7 +68,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "nodes-have-resources",
-    section: "8.1",
     rule: "getAvailableResource describes each available node, by the node's own name",
     run: async (harness) => {
       const { host } = await harness.connect();
@@ -80,7 +86,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "nodes-stay",
-    section: "8.1",
     rule: "isNodeDeleted is false for a node that is available",
     needs: ["isNodeDeleted"],
     run: async (harness) => {
@@ -93,7 +98,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "guests-are-listed",
-    section: "8.1",
     rule: "listInstanceUuids lists guests from their spawn to their destruction",
     run: async (harness) => {
       const on = await harness.connect();
@@ -107,14 +111,13 @@ export const HOST_CASES: readonly ContractCase[] = [
       );
       await harness.spawn(on, instance);
       await mustBe(on, instance, "running", "spawn", "and be listed");
-      await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
+      await on.host.destroy(instance, DESTROY);
       const after = await on.host.listInstanceUuids();
       must(!after.includes(instance.uuid), "listInstanceUuids", "leave out destroyed guests", "the guest is listed");
     },
   },
   {
     code: "exists-as-listed",
-    section: "8.1",
     rule: "instanceExists agrees with the list of guests",
     needs: ["instanceExists"],
     run: async (harness) => {
@@ -123,13 +126,12 @@ export const HOST_CASES: readonly ContractCase[] = [
       must(!(await on.host.instanceExists(instance)), "instanceExists", "be false before spawn", "it is true");
       await harness.spawn(on, instance);
       must(await on.host.instanceExists(instance), "instanceExists", "be true for a listed guest", "it is false");
-      await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
+      await on.host.destroy(instance, DESTROY);
       must(!(await on.host.instanceExists(instance)), "instanceExists", "be false after destroy", "it is true");
     },
   },
   {
     code: "info-of-absent",
-    section: "8.1",
     rule: "getInfo of a missing guest throws InstanceNotFound",
     run: async (harness) => {
       const on = await harness.connect();
@@ -139,7 +141,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "guests-outlive-driver",
-    section: "8.1",
     rule: "cleanupHost, or a kill of the agent, leaves the guests running, and the next driver finds them",
     run: async (harness) => {
       const first = await harness.connect();
@@ -153,7 +154,6 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "cleanup-is-final",
-    section: "8.1",
     rule: "cleanupHost succeeds on a host that was never used",
     run: async (harness) => {
       const { host } = await harness.connect();
@@ -164,34 +164,28 @@ export const HOST_CASES: readonly ContractCase[] = [
     code: "cleanup-ends-events",
     section: "8.5",
     rule: "no event is emitted after cleanupHost",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       await on.host.powerOff(instance);
       await on.host.cleanupHost();
       on.leftovers.end();
       await harness.wait(50);
       const [event] = on.leftovers.events;
       must(event === undefined, "cleanupHost", "end the stream of events", `${event?.transition} came after it`);
-    },
+    }),
   },
   {
     code: "cleanup-ends-timers",
-    section: "8.1",
     rule: "cleanupHost leaves no pending timer of the driver",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       await on.host.powerOff(instance);
       await on.host.cleanupHost();
       await harness.wait(1);
       const { timers } = on.leftovers;
       must(timers === 0, "cleanupHost", "cancel the driver's timers", `${timers} are pending`);
-    },
+    }),
   },
   {
     code: "host-has-address",
-    section: "8.1",
     rule: "getHostIpAddr gives the same address each time, also after a restart",
     run: async (harness) => {
       const on = await harness.connect();
@@ -204,21 +198,17 @@ export const HOST_CASES: readonly ContractCase[] = [
   },
   {
     code: "host-enabled-again",
-    section: "8.1",
     rule: "setHostEnabled can be repeated, and stops no guest",
     needs: ["setHostEnabled"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       for (const enabled of [false, false, true, true]) {
         await succeeds(on.host.setHostEnabled(enabled), "setHostEnabled", `succeed with ${enabled}, also again`);
         await mustBe(on, instance, "running", "setHostEnabled", `with ${enabled}`);
       }
-    },
+    }),
   },
   {
     code: "startup-list-kept",
-    section: "8.1",
     rule: "processInstancesAtStartup returns only instances from its argument, and changes none",
     needs: ["processInstancesAtStartup"],
     run: async (harness) => {
@@ -231,13 +221,12 @@ export const HOST_CASES: readonly ContractCase[] = [
       );
     },
   },
-];
+]);
 
 /** Section 8.14: reports about hosts and guests. */
-export const REPORT_CASES: readonly ContractCase[] = [
+export const REPORT_CASES: readonly ContractCase[] = inSection("8.14", [
   {
     code: "uptime-is-told",
-    section: "8.14",
     rule: "getHostUptime returns the host's uptime in the format of the command uptime",
     needs: ["getHostUptime"],
     run: async (harness) => {
@@ -254,23 +243,19 @@ export const REPORT_CASES: readonly ContractCase[] = [
   },
   {
     code: "console-is-kept",
-    section: "8.14",
     rule: "getConsoleOutput changes nothing, and preserves earlier output over a reboot of the guest and a restart of the driver",
     needs: ["getConsoleOutput"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       const first = await succeeds(on.host.getConsoleOutput(instance), "getConsoleOutput", "succeed for a guest");
       await on.host.reboot(instance, "HARD");
       await on.host.cleanupHost();
       const next = await (await harness.connect()).host.getConsoleOutput(instance);
       const isRetained = next.startsWith(first) || next.length >= first.length;
       must(isRetained, "getConsoleOutput", "preserve the output before a reboot", `${first.length - next.length} less`);
-    },
+    }),
   },
   {
     code: "console-of-absent",
-    section: "8.14",
     rule: "getConsoleOutput of a missing guest throws InstanceNotFound",
     needs: ["getConsoleOutput"],
     run: async (harness) => {
@@ -281,21 +266,17 @@ export const REPORT_CASES: readonly ContractCase[] = [
   },
   {
     code: "diagnostics-count",
-    section: "8.14",
     rule: "getInstanceDiagnostics has an entry for each of the guest's CPUs",
     needs: ["getInstanceDiagnostics"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       const { cpuDetails } = await on.host.getInstanceDiagnostics(instance);
       const rule = "have an entry for each of the guest's CPUs";
       const { length } = cpuDetails;
       must(length === instance.vcpus, "getInstanceDiagnostics", rule, `there are ${length}, not ${instance.vcpus}`);
-    },
+    }),
   },
   {
     code: "diagnostics-of-absent",
-    section: "8.14",
     rule: "getDiagnostics of a missing guest throws InstanceNotFound",
     needs: ["getDiagnostics"],
     run: async (harness) => {
@@ -304,4 +285,4 @@ export const REPORT_CASES: readonly ContractCase[] = [
       await failsWith(work, ["InstanceNotFound"], "getDiagnostics", "for a missing guest");
     },
   },
-];
+]);

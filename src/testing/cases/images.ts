@@ -1,4 +1,4 @@
-import { type ContractCase, failsWith, must, mustBe, succeeds, textOf } from "../contract-case.js";
+import { type ContractCase, failsWith, inSection, must, mustBe, onGuest, succeeds, textOf } from "../contract-case.js";
 import { frozen } from "../harness-fixtures.js";
 
 const SNAPSHOT = "77777777-7777-4777-8777-777777777777";
@@ -11,15 +11,12 @@ const BYTES = "an image\n".repeat(1000);
 const ignoredStages = { updateTaskState: async () => {} };
 
 /** Section 8.13: the content of images. */
-export const IMAGE_CASES: readonly ContractCase[] = [
+export const IMAGE_CASES: readonly ContractCase[] = inSection("8.13", [
   {
     code: "snapshot-uploads",
-    section: "8.13",
     rule: "snapshot sends the image to the Image service, after image_uploading",
     needs: ["snapshot"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       const early: string[] = [];
       const updateTaskState = async (stage: string) => {
         if (harness.images.uploaded > 0) {
@@ -35,27 +32,23 @@ export const IMAGE_CASES: readonly ContractCase[] = [
         "the Image service has received nothing",
       );
       must(early.length === 0, "snapshot", "call upload after image_uploading", `${early.join()} came after it`);
-    },
+    }),
   },
   {
     code: "snapshot-broken-off",
-    section: "8.13",
     rule: "snapshot fails with the Image service's error when the upload breaks off, and leaves the guest as it was",
     needs: ["snapshot"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       harness.images.breaks = true;
       const broken = on.host.snapshot(instance, SNAPSHOT, ignoredStages);
       await failsWith(broken, ["GlanceConnectionFailed"], "snapshot", "when the Image service breaks off");
       await mustBe(on, instance, "running", "snapshot", "that ran before");
       harness.images.breaks = false;
       await succeeds(on.host.snapshot(instance, SNAPSHOT, ignoredStages), "snapshot", "succeed when it is repeated");
-    },
+    }),
   },
   {
     code: "spawn-broken-off",
-    section: "8.13",
     rule: "spawn fails when the download of its image breaks off, and leaves nothing",
     run: async (harness) => {
       await harness.images.put(IMAGE, BYTES);
@@ -79,20 +72,17 @@ export const IMAGE_CASES: readonly ContractCase[] = [
       await succeeds(harness.spawn(on, next), "spawn", "succeed with another server");
     },
   },
-];
+]);
 
 const SNAPSHOT_IMAGE = "55555555-5555-4555-8555-555555555555";
 
 /** Section 8.2: snapshots of guests' disks. */
-export const SNAPSHOT_CASES: readonly ContractCase[] = [
+export const SNAPSHOT_CASES: readonly ContractCase[] = inSection("8.2", [
   {
     code: "snapshot-stages",
-    section: "8.2",
     rule: "snapshot goes through image_pending_upload, then image_uploading, and leaves the guest as it was",
     needs: ["snapshot"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       const stages: string[] = [];
       const updateTaskState = async (stage: string) => void stages.push(stage);
       await on.host.snapshot(instance, SNAPSHOT_IMAGE, { updateTaskState });
@@ -104,16 +94,13 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
         `found ${stages.join() || "no call"}`,
       );
       await mustBe(on, instance, "running", "snapshot", "that ran before");
-    },
+    }),
   },
   {
     code: "snapshot-stops",
-    section: "8.2",
     rule: "snapshot ends with the error of updateTaskState when another request has changed the task state",
     needs: ["snapshot"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       const rejection = new Error("UnexpectedDeletingTaskState");
       const updateTaskState = () => Promise.reject(rejection);
       const outcome = await on.host.snapshot(instance, SNAPSHOT_IMAGE, { updateTaskState }).then(
@@ -121,11 +108,10 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
         (error: unknown) => (error === rejection ? null : `it threw ${textOf(error)}`),
       );
       must(outcome === null, "snapshot", "let the error of updateTaskState propagate", outcome ?? "");
-    },
+    }),
   },
   {
     code: "snapshot-absent",
-    section: "8.2",
     rule: "snapshot of a missing guest throws InstanceNotRunning",
     needs: ["snapshot"],
     run: async (harness) => {
@@ -136,4 +122,4 @@ export const SNAPSHOT_CASES: readonly ContractCase[] = [
       await failsWith(work, ["InstanceNotRunning"], "snapshot", "for a missing guest");
     },
   },
-];
+]);

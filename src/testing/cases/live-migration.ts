@@ -5,14 +5,16 @@ import {
   type ContractCase,
   failsWith,
   guestOn,
+  inSection,
   type KilledWork,
   must,
   mustBe,
+  onGuest,
   succeeds,
   textOf,
 } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
-import { DEVICES } from "../harness-fixtures.js";
+import { DESTROY, DEVICES } from "../harness-fixtures.js";
 
 export const LIVE_NEEDS: readonly DriverMethod[] = [
   "checkCanLiveMigrateDestination",
@@ -142,10 +144,9 @@ const MIGRATE: KilledWork = {
 };
 
 /** Section 8.3: live migration. */
-export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
+export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
   {
     code: "live-moves",
-    section: "8.3",
     rule: "liveMigration calls postMethod once, when the guest runs on the destination and no longer on the source",
     needs: LIVE_NEEDS,
     run: async (harness) => {
@@ -159,16 +160,11 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
       await finished(hosts, instance, data);
       await mustBe(source, instance, "absent", "cleanup", "on the source");
       await mustBe(destination, instance, "running", "liveMigration", "on the destination");
-      await succeeds(
-        source.host.moves.cleanup(instance, { ...DEVICES, destroyDisks: true }),
-        "cleanup",
-        "succeed when nothing is left",
-      );
+      await succeeds(source.host.moves.cleanup(instance, DESTROY), "cleanup", "succeed when nothing is left");
     },
   },
   {
     code: "live-abort",
-    section: "8.3",
     rule: "liveMigrationAbort ends the migration with recoverMethod(cancelled), or comes too late; the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
     run: async (harness) => {
@@ -190,7 +186,6 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-abort-back",
-    section: "8.3",
     rule: "after a live migration, the guest runs on one host when its migration back is aborted, however early",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
     run: async (harness) => {
@@ -211,7 +206,6 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-force-complete",
-    section: "8.3",
     rule: "a liveMigration that is forced to complete calls back exactly once; the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationForceComplete"],
     run: async (harness) => {
@@ -233,7 +227,6 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-fails",
-    section: "8.3",
     rule: "a liveMigration that fails anywhere calls back exactly once, or throws without a callback",
     needs: LIVE_NEEDS,
     run: async (harness) => {
@@ -256,19 +249,15 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-abort-nothing",
-    section: "8.3",
     rule: "liveMigrationAbort with nothing to stop is success",
     needs: ["liveMigrationAbort"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await succeeds(on.host.moves.liveMigrationAbort(instance), "liveMigrationAbort", "succeed with nothing to stop");
       await mustBe(on, instance, "running", "liveMigrationAbort", "with nothing to stop");
-    },
+    }),
   },
   {
     code: "live-killed",
-    section: "8.3",
     rule: "after a liveMigration was killed anywhere and aborted by the next driver, the guest runs on one host",
     needs: [...LIVE_NEEDS, "liveMigrationAbort"],
     run: (harness) => brokenOffEverywhere(harness, MIGRATE),
@@ -276,7 +265,6 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-rollback",
-    section: "8.3",
     rule: "rollbackLiveMigrationAtDestination removes what preLiveMigration created, and can be repeated",
     needs: LIVE_NEEDS,
     run: async (harness) => {
@@ -301,7 +289,6 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-check-absent",
-    section: "8.3",
     rule: "checkCanLiveMigrateSource rejects a missing guest",
     needs: LIVE_NEEDS,
     run: async (harness) => {
@@ -318,15 +305,12 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   },
   {
     code: "live-cleanup-running",
-    section: "8.3",
     rule: "cleanup of a guest that runs here throws InstanceExists and removes nothing",
     needs: [...LIVE_NEEDS, "cleanup"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
-      const work = on.host.moves.cleanup(instance, { ...DEVICES, destroyDisks: true });
+    run: onGuest(async (on, instance) => {
+      const work = on.host.moves.cleanup(instance, DESTROY);
       await failsWith(work, ["InstanceExists"], "cleanup", "for a guest that runs here");
       await mustBe(on, instance, "running", "cleanup", "that runs here");
-    },
+    }),
   },
-];
+]);

@@ -1,7 +1,7 @@
 import type { DriverHost } from "../../virt/driver-host.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance, POWER_STATES } from "../../virt/index.js";
-import { type ContractCase, failsWith, mustBe, succeeds } from "../contract-case.js";
+import { type ContractCase, failsWith, inSection, mustBe, onGuest, succeeds } from "../contract-case.js";
 import { DEVICES, frozen, imageOf } from "../harness-fixtures.js";
 
 type Change = (host: DriverHost, instance: Instance) => Promise<void>;
@@ -21,13 +21,11 @@ function changes(
       section: "8.2",
       rule: `${method} leaves ${first?.label ?? "a running guest"} ${to}`,
       needs,
-      run: async (harness) => {
-        const on = await harness.connect();
-        const instance = await harness.spawned(on);
+      run: onGuest(async (on, instance) => {
         await first?.change(on.host, instance);
         await succeeds(change(on.host, instance), method, `work on ${first?.label ?? "a running guest"}`);
         await mustBe(on, instance, to, method, "when it is done");
-      },
+      }),
     },
     {
       code: `${kebab(method)}-absent`,
@@ -49,13 +47,11 @@ function again(method: DriverMethod, change: Change, to: State): ContractCase {
     section: "8.2",
     rule: `${method} can be repeated`,
     needs: [method],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await change(on.host, instance);
       await succeeds(change(on.host, instance), method, "succeed when it is repeated");
       await mustBe(on, instance, to, method, "that was in that state already");
-    },
+    }),
   };
 }
 
@@ -66,7 +62,7 @@ const start: Change = (host, instance) => host.powerOn(instance);
 const rescue: Change = (host, instance) => host.rescue(instance, { ...DEVICES, image: frozen(imageOf()) });
 
 /** Section 8.2: changes of existing guests. */
-export const POWER_CASES: readonly ContractCase[] = [
+export const POWER_CASES: readonly ContractCase[] = inSection("8.2", [
   ...changes("powerOff", off, "shutdown"),
   again("powerOff", off, "shutdown"),
   ...changes("powerOn", start, "running", { change: off, label: "a guest that is shut down" }),
@@ -74,27 +70,21 @@ export const POWER_CASES: readonly ContractCase[] = [
   ...changes("reboot", (host, instance) => host.reboot(instance, "SOFT"), "running"),
   {
     code: "reboot-hard",
-    section: "8.2",
     rule: "reboot HARD starts a guest that was shut down",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await on.host.powerOff(instance);
       await succeeds(on.host.reboot(instance, "HARD"), "reboot", "work on a guest that is shut down, with HARD");
       await mustBe(on, instance, "running", "reboot", "with HARD");
-    },
+    }),
   },
   {
     code: "reboot-hard-absent",
-    section: "8.2",
     rule: "reboot HARD recreates a missing guest",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
       await succeeds(on.host.reboot(instance, "HARD"), "reboot", "recreate a missing guest, with HARD");
       await mustBe(on, instance, "running", "reboot", "that was missing, with HARD");
-    },
+    }),
   },
   ...changes("powerUpdateEvent", (host, instance) => host.powerUpdateEvent(instance, "POWER_OFF"), "shutdown", {
     change: off,
@@ -120,41 +110,32 @@ export const POWER_CASES: readonly ContractCase[] = [
   }),
   {
     code: "unrescue-not-rescued",
-    section: "8.2",
     rule: "unrescue of a guest that was not rescued is success",
     needs: ["unrescue"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await succeeds(on.host.unrescue(instance), "unrescue", "succeed for a guest that was not rescued");
       await mustBe(on, instance, "running", "unrescue", "that was not rescued");
-    },
+    }),
   },
   {
     code: "resume-on-host-boot",
-    section: "8.2",
     rule: "resumeStateOnHostBoot starts a guest that the host's boot stopped, and leaves a running one running",
     needs: ["resumeStateOnHostBoot"],
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance) => {
       await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "leave a running guest running");
       await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that ran already");
       await on.host.powerOff(instance);
       await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "start a stopped guest");
       await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that was stopped");
-    },
+    }),
   },
   {
     code: "power-off-keeps-others",
-    section: "8.2",
     rule: "powerOff stops only the requested guest, and the next driver finds it stopped",
-    run: async (harness) => {
-      const on = await harness.connect();
-      const instance = await harness.spawned(on);
+    run: onGuest(async (on, instance, harness) => {
       await on.host.powerOff(instance);
       await on.host.cleanupHost();
       await mustBe(await harness.connect(), instance, "shutdown", "powerOff", "for the next driver too");
-    },
+    }),
   },
-];
+]);

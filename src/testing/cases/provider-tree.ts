@@ -1,5 +1,5 @@
 import type { InventoryRecord, ProviderData, ProviderTree, ReshapeAllocations } from "../../virt/index.js";
-import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
+import { type ContractCase, failsWith, inSection, must, succeeds } from "../contract-case.js";
 import type { CheckedHost, DriverHarness } from "../driver-harness.js";
 
 const METHOD = "updateProviderTree";
@@ -66,10 +66,9 @@ const SHARING = "77777777-7777-4777-8777-777777777777";
 const AGGREGATE = "88888888-8888-4888-8888-888888888888";
 
 /** Section 8.7: a driver's duties for the provider tree. */
-export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
+export const PROVIDER_TREE_CASES: readonly ContractCase[] = inSection("8.7", [
   {
     code: "tree-inventory",
-    section: "8.7",
     rule: "updateProviderTree sets complete and valid inventories, and omits classes with a total of 0",
     run: async (harness) => {
       const tree = await updated(harness, await harness.connect());
@@ -86,7 +85,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-idempotent",
-    section: "8.7",
     rule: "updateProviderTree changes nothing when it is called again",
     run: async (harness) => {
       const on = await harness.connect();
@@ -105,7 +103,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-after-restart",
-    section: "8.7",
     rule: "updateProviderTree of a restarted driver finds its child providers again, by name",
     run: async (harness) => {
       const first = await harness.connect();
@@ -126,7 +123,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-while-used",
-    section: "8.7",
     rule: "updateProviderTree does not change totals while guests come and go: allocations count the usage",
     run: async (harness) => {
       const on = await harness.connect();
@@ -145,7 +141,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-foreign",
-    section: "8.7",
     rule: "updateProviderTree does not change sharing providers, and traits and aggregates that others have set",
     run: async (harness) => {
       const on = await harness.connect();
@@ -176,7 +171,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-children",
-    section: "8.7",
     rule: "child providers have a name that begins with the node's, a parent in the node's tree, and the trait OWNER_NOVA",
     run: async (harness) => {
       const on = await harness.connect();
@@ -195,7 +189,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-unknown-node",
-    section: "8.7",
     rule: "updateProviderTree of an unknown node throws, and edits nothing",
     run: async (harness) => {
       const on = await harness.connect();
@@ -212,7 +205,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-root-stays",
-    section: "8.7",
     rule: "updateProviderTree never removes or renames the provider of a node",
     run: async (harness) => {
       const on = await harness.connect();
@@ -228,7 +220,6 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
   },
   {
     code: "tree-two-hosts",
-    section: "8.7",
     rule: "child providers of two hosts have neither a name nor a uuid in common",
     run: async (harness) => {
       const [one, other] = await harness.connectBoth();
@@ -240,9 +231,7 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
       }
     },
   },
-];
-
-const RESHAPE_METHOD = "updateProviderTree";
+]);
 
 /** Section 8.7: inventory that moves to other providers. */
 export const RESHAPE_CASES: readonly ContractCase[] = [
@@ -262,28 +251,18 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
       const on = await harness.connect("check-host-1", reshape.after);
       const [node = ""] = await on.host.getAvailableNodes();
       const before = pictureOf(tree);
-      await failsWith(
-        on.host.updateProviderTree(tree, node),
-        ["ReshapeNeeded"],
-        RESHAPE_METHOD,
-        "when inventory must move",
-      );
-      must(
-        pictureOf(tree) === before,
-        RESHAPE_METHOD,
-        "edit nothing before it throws ReshapeNeeded",
-        "it edited the tree",
-      );
+      await failsWith(on.host.updateProviderTree(tree, node), ["ReshapeNeeded"], METHOD, "when inventory must move");
+      must(pictureOf(tree) === before, METHOD, "edit nothing before it throws ReshapeNeeded", "it edited the tree");
       const allocations = heldOn(tree, node);
       const sums = sumsOf(allocations);
       await succeeds(
         on.host.updateProviderTree(tree, node, { allocations }),
-        RESHAPE_METHOD,
+        METHOD,
         "reshape when it gets allocations",
       );
       must(
         sumsOf(allocations) === sums,
-        RESHAPE_METHOD,
+        METHOD,
         "preserve each consumer's sums",
         `found ${sumsOf(allocations)} after ${sums}`,
       );
@@ -292,11 +271,11 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
         .find(([uuid, amounts]) => !has(tree, uuid, amounts));
       must(
         astray === undefined,
-        RESHAPE_METHOD,
+        METHOD,
         "move allocations where the inventory is",
         `${astray?.[0]} lacks a class that is allocated there`,
       );
-      await succeeds(on.host.updateProviderTree(tree, node), RESHAPE_METHOD, "need no second reshape");
+      await succeeds(on.host.updateProviderTree(tree, node), METHOD, "need no second reshape");
     },
   },
 ];

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Unroutable } from "../../../src/runtime/message-broker.js";
 import { eventually } from "../../process/support/cloud.js";
 import { connectToRabbitmq, RABBITMQ } from "./broker-connection.js";
 import { hasPeer } from "./control-plane.js";
@@ -22,7 +21,7 @@ describe.skipIf(!hasPeer)("RabbitMQ without its exchanges", () => {
     });
     await broker.connected();
     await broker.declare(EXCHANGE);
-    await expect(broker.publish(MESSAGE)).rejects.toThrow(Unroutable);
+    await expect(broker.publish(MESSAGE)).rejects.toMatchObject({ code: "unroutable" });
 
     await relay.close();
     await eventually(
@@ -34,6 +33,6 @@ describe.skipIf(!hasPeer)("RabbitMQ without its exchanges", () => {
     await relay.open();
     await broker.connected();
     // The rejection means that the exchange exists but has no queue.
-    await expect(broker.publish(MESSAGE)).rejects.toThrow(Unroutable);
+    await expect(broker.publish(MESSAGE)).rejects.toMatchObject({ code: "unroutable" });
   });
 });

@@ -351,21 +351,3 @@ test("a state directory with a percent sign is found again", () => {
     "fake-libvirt:///tmp/%2541$$x/hypervisors/$host",
   );
 });
-
-test("overriding one option equals compiling everything again, and sections that do not refer to it remain the same objects", async () => {
-  const driver = optionsOf(fakeLibvirt);
-  const rest = "state_path = /srv/$host\nmy_ip = 192.0.2.1\n[glance]\nnum_retries = 7\n[fake_libvirt]\nvcpus = 3";
-  const first = await compile({ "/nova.conf": `[DEFAULT]\nhost = a\n${rest}` }, {}, driver);
-  for (const host of ["b", "c"]) {
-    const anew = await compile({ "/nova.conf": `[DEFAULT]\nhost = ${host}\n${rest}` }, {}, driver);
-    const changed = first.withText("DEFAULT", "host", host);
-    expect(changed.config).toEqual(anew.config);
-    expect(changed.config.defaults).toMatchObject({ host, statePath: `/srv/${host}` });
-    expect(changed.section("fake_libvirt")).toEqual(anew.section("fake_libvirt"));
-    expect(changed.values).toEqual(anew.values);
-    expect([changed.config.glance, changed.config.placement]).toEqual([first.config.glance, first.config.placement]);
-    expect(changed.config.glance).toBe(first.config.glance);
-    expect(changed.withText("DEFAULT", "host", "a").config).toEqual(first.config);
-  }
-  expect(() => first.withText("DEFAULT", "host", "not a name/")).toThrow(ConfigError);
-});

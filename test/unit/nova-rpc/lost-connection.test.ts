@@ -4,7 +4,7 @@ import { connectToNova } from "../../../src/nova-rpc/connect-to-nova.js";
 import { adminContext } from "../../../src/nova-rpc/messages/oslo-message.js";
 import { Rpc } from "../../../src/nova-rpc/messages/rpc.js";
 import { OLDEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
-import { Unroutable, Unsent } from "../../../src/runtime/message-broker.js";
+import { DeliveryError } from "../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { UUID } from "../../fixtures/nova-session-harness.js";
@@ -28,7 +28,7 @@ async function cuttable(handler: Parameters<typeof scriptConductor>[1]) {
       connected: () => inner.connected(),
       declare: (exchange) => inner.declare(exchange),
       publish: (publication) =>
-        cut ? Promise.reject(new Unsent("not connected to the broker")) : inner.publish(publication),
+        cut ? Promise.reject(new DeliveryError("unsent", "not connected to the broker")) : inner.publish(publication),
       consume: async (subscription, events) => {
         const consumer = await inner.consume(subscription, events);
         active.push(() => events.active?.());
@@ -97,7 +97,7 @@ describe("a connection that is lost and restored", () => {
     const sentAt = runtime.clock.monotonic() + 8_000;
     broker.publish = async () => {
       if (runtime.clock.monotonic() < sentAt) {
-        throw new Unsent("not connected to the broker");
+        throw new DeliveryError("unsent", "not connected to the broker");
       }
     };
     const options = { topology: TOPOLOGY, runtime, lookOnly: false, observer: NO_OBSERVER };
@@ -110,10 +110,10 @@ describe("a connection that is lost and restored", () => {
   });
 
   it.each([
-    ["it is connected", new Unsent("not connected to the broker")],
+    ["it is connected", new DeliveryError("unsent", "not connected to the broker")],
     [
       "the other host is back at its queue, which a broker that was restarted does not have",
-      new Unroutable("no queue"),
+      new DeliveryError("unroutable", "no queue"),
     ],
   ])("sends a cast once %s, and fails it after a minute", async (_when, publishError) => {
     const runtime = createVirtualRuntime();

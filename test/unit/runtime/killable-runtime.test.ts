@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createKillableRuntime } from "../../../src/runtime/killable-runtime.js";
-import { Life } from "../../../src/runtime/lifetime.js";
+import { Lifetime } from "../../../src/runtime/lifetime.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 function begin() {
   const runtime = createVirtualRuntime({ interleave: 20 });
-  const life = new Life();
-  return { runtime, life, killableRuntime: createKillableRuntime(runtime, life) };
+  const lifetime = new Lifetime();
+  return { runtime, lifetime, killableRuntime: createKillableRuntime(runtime, lifetime) };
 }
 
 /** Records whether a promise settles. */
@@ -44,7 +44,7 @@ describe("a killable runtime", () => {
   });
 
   test("lets nothing in or out after the kill: no timer, no response, no log line", async () => {
-    const { runtime, life, killableRuntime } = begin();
+    const { runtime, lifetime, killableRuntime } = begin();
     await runtime.runUntil(killableRuntime.files.write("/folder/a", "text"));
     let fired = 0;
     const count = () => {
@@ -58,7 +58,7 @@ describe("a killable runtime", () => {
       killableRuntime.http.request({ method: "GET", url: "http://127.0.0.1:1/" }),
       killableRuntime.http.request({ method: "GET", url: "http://127.0.0.1:1/", signal: new AbortController().signal }),
     ].map(watched);
-    life.kill();
+    lifetime.kill();
     const after = [
       killableRuntime.timers.sleep(1),
       killableRuntime.files.write("/folder/late", "text"),
@@ -76,23 +76,23 @@ describe("a killable runtime", () => {
   });
 
   test("completes a file that is being written, and allows waiting for that", async () => {
-    const { runtime, life, killableRuntime } = begin();
+    const { runtime, lifetime, killableRuntime } = begin();
     const written = watched(killableRuntime.files.write("/a", "text"));
-    life.kill();
-    await runtime.runUntil(life.quiet());
+    lifetime.kill();
+    await runtime.runUntil(lifetime.quiet());
     expect(await runtime.runUntil(runtime.files.read("/a"))).toBe("text");
     expect(written.settled).toBe(false);
   });
 
   test("cuts off a stream of bytes, of which nothing is stored", async () => {
-    const { runtime, life, killableRuntime } = begin();
+    const { runtime, lifetime, killableRuntime } = begin();
     async function* parts() {
       yield new Uint8Array([1]);
-      life.kill();
+      lifetime.kill();
       yield new Uint8Array([2]);
     }
     const written = watched(killableRuntime.files.writeBytes("/image", parts()));
-    await runtime.runUntil(life.quiet());
+    await runtime.runUntil(lifetime.quiet());
     await runtime.advance(1_000);
     expect(await runtime.runUntil(runtime.files.stat("/image"))).toBeUndefined();
     expect(written.settled).toBe(false);

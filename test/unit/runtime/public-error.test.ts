@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { messageOf, PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
+import { errorMessage, PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
 
 test("the message of an error, and the text of anything else that was thrown", () => {
-  expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
+  expect([errorMessage("a text"), errorMessage(new Error("an error"))]).toEqual(["a text", "an error"]);
 });
 
 class Ours extends PublicError {

@@ -2,7 +2,7 @@ import { createIronic } from "../../../src/control-plane/bare-metal/ironic.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { HttpClient } from "../../../src/runtime/http.js";
 import type { ServiceHandler } from "../../../src/runtime/http-server.js";
-import { VirtualLogger } from "../../../src/simulation/virtual-logger.js";
+import { createVirtualLogger } from "../../../src/simulation/virtual-logger.js";
 import type { DriverCheckOptions } from "../../../src/testing/index.js";
 import { emptyStore } from "../../fixtures/empty-store.js";
 import { ADMINISTRATOR } from "../../fixtures/world/administrator.js";
@@ -40,7 +40,7 @@ export const IRONIC: DriverCheckOptions = {
     },
   },
   setUp: async (deps) => {
-    const logger = new VirtualLogger(() => {});
+    const logger = createVirtualLogger(() => {});
     const store = emptyStore({ runtime: { ...deps, logger } });
     const faults = new FaultSet(deps);
     const service = createIronic({ ...deps, logger, sql: store.database, validate: () => ADMINISTRATOR, faults });

@@ -12,6 +12,7 @@ import {
   leaseQueue,
   Topology,
 } from "../../../nova-rpc/transport/topology.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import { type BrokerAddress, BrokerRejectedError, type MessageBroker } from "../../../runtime/message-broker.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/time.js";
@@ -154,7 +155,7 @@ class NovaLook {
       const isOther = error instanceof BrokerRejectedError && error.code === "PRECONDITION_FAILED";
       const hint = isOther ? HOW_TO_AGREE : "";
       const where = probes.length === 1 ? "" : ` (${probes.length} hosts)`;
-      return { ...failedPart("broker", error, hint), found: `${text(error)}${where}` };
+      return { ...failedPart("broker", error, hint), found: `${errorMessage(error)}${where}` };
     }
   }
 
@@ -251,8 +252,6 @@ class NovaLook {
   }
 }
 
-const text = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Logs in at one host of the broker and disconnects. */
 async function probeHost(
   address: BrokerAddress,
@@ -272,7 +271,7 @@ async function probeHost(
     return { place, reason: null, rejection: null };
   } catch (error) {
     signal.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return { place, reason, rejection: error instanceof BrokerRejectedError ? error.code : null };
   } finally {
     void broker.close().catch(() => {});

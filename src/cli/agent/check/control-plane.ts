@@ -4,6 +4,7 @@ import { isConductorError } from "../../../conductor-client/errors.js";
 import type { ConductorConnection, HostSession } from "../../../conductor-client/port.js";
 import type { NovaConfig } from "../../../config/nova-config.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { within } from "../../../runtime/time.js";
 import { version } from "../../ui/command-line.js";
@@ -62,7 +63,7 @@ export async function checkCluster(
     const isFinal = isConductorError(error, "JoinTokenRefused", "UnsupportedProtocol");
     return isFinal
       ? { ...absent(""), parts: [failedPart("conductor", error)] }
-      : absent(`${place.url}: ${text(error)}`);
+      : absent(`${place.url}: ${errorMessage(error)}`);
   }
   const session = connection.host(host, { lease: false });
   const met = { session, serviceVersion: undefined, newHost: "", lease: () => lease(session) };
@@ -97,5 +98,3 @@ async function lease(session: HostSession) {
         `it ends by itself in ${Math.ceil(freeIn / 1000)} s`,
       );
 }
-
-const text = (error: unknown): string => (error instanceof Error ? error.message : String(error));

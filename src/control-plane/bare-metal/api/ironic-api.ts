@@ -1,5 +1,5 @@
 import type { FaultAction, Faults } from "../../../faults/faults.js";
-import { messageOf } from "../../../runtime/error-messages.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Timers } from "../../../runtime/time.js";
@@ -92,7 +92,7 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
     render: renderError,
     toHttpError: (error, { request: { method, path } }) => {
       options.logger.error("a request failed unexpectedly", { err: error, method, path });
-      return new HttpError(500, messageOf(error));
+      return new HttpError(500, errorMessage(error));
     },
   });
   return gate(options, handler);

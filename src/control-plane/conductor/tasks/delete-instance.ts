@@ -1,7 +1,7 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import { PlacementError } from "../../../placement-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type Migration } from "../../../records/index.js";
-import { messageOf } from "../../../runtime/error-messages.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
@@ -118,7 +118,7 @@ async function confirmOnSource(deps: TaskDeps, task: DeleteResizedTask, migratio
     logger.warn("the source could not confirm the resize of a deleted instance; continuing with the delete", {
       instance: instanceUuid,
       request_id: requestId,
-      reason: messageOf(error),
+      reason: errorMessage(error),
     });
   }
   if (store.migrations.get(migration.id)?.status === "confirmed") {

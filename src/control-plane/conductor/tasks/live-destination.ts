@@ -1,7 +1,7 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
-import { messageOf } from "../../../runtime/error-messages.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
 import {
@@ -61,7 +61,7 @@ export async function findLiveDestination(
         instance: instance.uuid,
         host,
         request_id: task.requestId,
-        reason: messageOf(error),
+        reason: errorMessage(error),
       });
       const { requestId } = task;
       const options = { retry: true, requestId };

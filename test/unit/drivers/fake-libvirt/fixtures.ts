@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
+import { createVirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
@@ -38,7 +38,7 @@ export interface Harness {
 
 function createHarness(folder: string, context: HostContext, close: () => Promise<void>): Harness {
   const logs: { level: string; message: string }[] = [];
-  const logger = new VirtualLogger((level, message) => void logs.push({ level, message }));
+  const logger = createVirtualLogger((level, message) => void logs.push({ level, message }));
   const hosts: DriverHost[] = [];
   return {
     folder,
@@ -71,7 +71,7 @@ export async function createVirtualHarness(): Promise<Harness> {
 
 export async function createRealHarness(): Promise<Harness> {
   const folder = await mkdtemp(join(tmpdir(), "fake-libvirt-"));
-  const runtime = createNodeRuntime({ logger: new VirtualLogger(() => {}) });
+  const runtime = createNodeRuntime({ logger: createVirtualLogger(() => {}) });
   return createHarness(folder, contextOf(runtime), async () => {
     await runtime.http.close();
     await rm(folder, { recursive: true, force: true });

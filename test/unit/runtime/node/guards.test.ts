@@ -3,7 +3,7 @@ import type { Listener, ListenOptions } from "../../../../src/runtime/http-serve
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../../src/runtime/runtime.js";
 import { type Socket, UpgradeRejectedError } from "../../../../src/runtime/sockets.js";
-import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
+import { createVirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 
 const open: { readonly runtime: Runtime; readonly listener: Listener }[] = [];
 
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 async function listen(options: Partial<ListenOptions>) {
   const errors: unknown[] = [];
-  const logger = new VirtualLogger((level, _message, { err }) => {
+  const logger = createVirtualLogger((level, _message, { err }) => {
     if (level === "error") {
       errors.push(err);
     }

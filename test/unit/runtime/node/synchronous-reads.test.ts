@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
 import { inTemporaryFolder } from "../../../../src/runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
-import { SyncFileReader, SyncTimeBudget } from "../../../../src/runtime/node/synchronous-files.js";
+import { SynchronousReads } from "../../../../src/runtime/node/synchronous-reads.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
 const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
@@ -18,7 +18,7 @@ it("reads a small file synchronously, and leaves large ones, folders and pipes t
     await files.write(join(folder, "small"), "running\n");
     await files.write(join(folder, "large"), "x".repeat(65 * 1024));
     execFileSync("mkfifo", [join(folder, "pipe")]);
-    const reader = new SyncFileReader(new SyncTimeBudget());
+    const reader = new SynchronousReads();
     expect(reader.read(join(folder, "small"))).toEqual({ found: "running\n" });
     expect(reader.read(join(folder, "absent"))).toEqual({ found: undefined });
     expect(reader.list(join(folder, "absent"))).toEqual({ found: undefined });
@@ -35,7 +35,7 @@ it("reads for one time slice per tick, however slow the disk is", async () => {
     now += 6;
     return now;
   });
-  const reader = new SyncFileReader(new SyncTimeBudget());
+  const reader = new SynchronousReads();
   expect(reader.stat("/")).toBeDefined();
   expect(reader.stat("/")).toBeDefined();
   expect(reader.stat("/")).toBeUndefined();

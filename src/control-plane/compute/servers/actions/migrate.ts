@@ -1,4 +1,4 @@
-import { messageOf } from "../../../../runtime/error-messages.js";
+import { errorMessage } from "../../../../runtime/error-messages.js";
 import { InstanceInvalidState, isUnsuitableHost } from "../../../conductor/tasks/faults.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import { schemas } from "../../../http/schemas.js";
@@ -147,5 +147,5 @@ function toResponse({ task }: StoredTask, failure: unknown): ComputeResponse {
       `Cannot 'os-migrateLive' instance ${task.instanceUuid} while it is in power_state ${failure.powerState}`,
     );
   }
-  throw isUnsuitableHost(failure) ? badRequest(messageOf(failure)) : failure;
+  throw isUnsuitableHost(failure) ? badRequest(errorMessage(failure)) : failure;
 }

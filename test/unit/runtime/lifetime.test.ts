@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { Life } from "../../../src/runtime/lifetime.js";
+import { Lifetime } from "../../../src/runtime/lifetime.js";
 
 it("lets any number of operations listen for its end, without Node's warning", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error) => warnings.push(warning);
   process.on("warning", note);
-  const life = new Life();
+  const lifetime = new Lifetime();
   let heeded = 0;
   for (let count = 0; count < 20; count += 1) {
-    void life.bounded(undefined, async (signal) => {
+    void lifetime.bounded(undefined, async (signal) => {
       signal.addEventListener("abort", () => {
         heeded += 1;
       });
@@ -18,6 +18,6 @@ it("lets any number of operations listen for its end, without Node's warning", a
   await new Promise(setImmediate);
   process.off("warning", note);
   expect(warnings).toEqual([]);
-  life.kill();
+  lifetime.kill();
   expect(heeded).toBe(20);
 });

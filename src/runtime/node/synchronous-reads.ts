@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+
+/** Max milliseconds of synchronous reads per event-loop tick. */
+const SLICE_MS = 10;
+
+/** Max bytes of a file that is read synchronously. */
+const MAX_SYNC_READ_BYTES = 64 * 1024;
+
+/** The result of a lookup; `found` is undefined if nothing exists at the path. */
+interface Found<T> {
+  readonly found: T | undefined;
+}
+
+/**
+ * Reads small files and folders synchronously. A read of cached data takes 13 µs, in a thread 52 µs, and a starting host
+ * makes 30: a fifth of the agents' processor time of a start. A slow disk must not block the event loop, so each tick has
+ * one slice of time.
+ *
+ * Each method returns undefined when the slice is used up or the path is not a small regular file. The caller must then
+ * read in a thread.
+ */
+export class SynchronousReads {
+  #spent = 0;
+  #isCounting = false;
+
+  stat(path: string): Found<Stats> | undefined {
+    return this.#within(() => ({ found: statSync(path, { throwIfNoEntry: false }) }));
+  }
+
+  read(path: string): Found<string> | undefined {
+    return this.#within(() => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      if (stat === undefined) {
+        return { found: undefined };
+      }
+      // Reading a pipe would block.
+      return stat.isFile() && stat.size <= MAX_SYNC_READ_BYTES ? { found: readFileSync(path, "utf8") } : undefined;
+    });
+  }
+
+  list(path: string): Found<string[]> | undefined {
+    return this.#within(() => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      // The size of a folder is that of its list of names.
+      return stat !== undefined && stat.size > MAX_SYNC_READ_BYTES ? undefined : { found: stat && readdirSync(path) };
+    });
+  }
+
+  #within<T>(look: () => T | undefined): T | undefined {
+    if (this.#spent >= SLICE_MS) {
+      return undefined;
+    }
+    if (!this.#isCounting) {
+      this.#isCounting = true;
+      setImmediate(() => {
+        this.#isCounting = false;
+        this.#spent = 0;
+      });
+    }
+    const began = performance.now();
+    try {
+      return look();
+    } catch {
+      // It was removed meanwhile or is not readable. The call in a thread reports the error.
+      return undefined;
+    } finally {
+      this.#spent += performance.now() - began;
+    }
+  }
+}
+
+/** Returns the code of a file system error: `ENOENT`, `EEXIST`, … */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "EUNKNOWN";
+}
