@@ -108,7 +108,7 @@ function referenceOf(
       return "";
     }
     const changes = rule.changesGuests ? "yes" : "";
-    return `| [\`${name}\`](#${name.toLowerCase()}) | ${rule.required ? "yes" : ""} | ${changes} | ${minutes(rule.timeout)} | ${calledBy} |`;
+    return `| [\`${name}\`](#${name.toLowerCase()}) | ${rule.without === undefined ? "yes" : ""} | ${changes} | ${minutes(rule.timeout)} | ${calledBy} |`;
   };
   return [
     "# Reference of the virt driver contract",

@@ -112,7 +112,7 @@ async function recoverMigration(
     if (copying) {
       await attempt(services.context, instance.uuid, "stop the live migration", async () => {
         try {
-          await driver.moves.liveMigrationAbort(instance);
+          await driver.liveMigrationAbort(instance);
         } catch (error) {
           if (!(error instanceof NotImplemented)) {
             throw error;

@@ -10,7 +10,7 @@ import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.j
 /** The steps that may fail. */
 const STEPS = stepList<MoveProgress>("confirm_resize", {
   confirm_migration: async ({ services, move }) => {
-    await services.context.driver.moves.confirmMigration(move.migration, move.instance, { network: [] });
+    await services.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   drop_claim: async (progress) => {
     const { move } = progress;
@@ -103,7 +103,7 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
     return STOP;
   },
   confirm_migration: async ({ services, move }) => {
-    await services.context.driver.moves.confirmMigration(move.migration, move.instance, { network: [] });
+    await services.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   recount: async ({ services, move }) => {
     await services.tracker.updateAvailableResourceForNode(move.migration.sourceNode ?? "");

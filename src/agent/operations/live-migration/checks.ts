@@ -25,7 +25,7 @@ interface DestinationCheck {
 const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_destination: async (check) => {
     const { services, instance, blockMigration, diskOverCommit } = check;
-    check.made = await services.context.driver.moves.checkCanLiveMigrateDestination(instance, {
+    check.made = await services.context.driver.checkCanLiveMigrateDestination(instance, {
       blockMigration,
       diskOverCommit,
     });
@@ -76,7 +76,7 @@ async function checkSource(call: Call<"check_can_live_migrate_source">): Promise
   return withActionEvent(services.context, event, () =>
     preCheck(services, async () => {
       const { instance } = await demand(services.context, call, request);
-      return services.context.driver.moves.checkCanLiveMigrateSource(instance, driverData(request.data));
+      return services.context.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
     }),
   );
 }
@@ -87,7 +87,7 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
     return;
   }
   await attempt(services.context, instance.uuid, "clean up after the checks of a live migration", () =>
-    services.context.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
+    services.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
 }
 

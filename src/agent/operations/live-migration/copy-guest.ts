@@ -115,7 +115,7 @@ async function copy(flow: Flow): Promise<void> {
   flow.copying = true;
   entry.phase = "running";
   try {
-    await driver.moves.liveMigration(instance, dest, {
+    await driver.liveMigration(instance, dest, {
       blockMigration: data.blockMigration,
       data,
       onProgress: (news) => {
@@ -126,7 +126,7 @@ async function copy(flow: Flow): Promise<void> {
         // The abort was requested before the driver had begun, when there was nothing to stop.
         stopped = true;
         void attempt(services.context, instance.uuid, "stop the live migration", () =>
-          driver.moves.liveMigrationAbort(instance),
+          driver.liveMigrationAbort(instance),
         );
       },
       postMethod: async () => {

@@ -27,12 +27,12 @@ import {
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
   let_go: async ({ services: { context }, instance, data }) => {
     await attempt(context, instance.uuid, "release the guest's resources here", () =>
-      context.driver.moves.postLiveMigration(instance, moveOptions(data)),
+      context.driver.postLiveMigration(instance, moveOptions(data)),
     );
   },
   unplug: async ({ services: { context }, instance, data }) => {
     await attempt(context, instance.uuid, "unplug the guest's networks here", () =>
-      context.driver.moves.postLiveMigrationAtSource(instance, moveOptions(data)),
+      context.driver.postLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
   finish_destination: async (flow) => {
@@ -94,7 +94,7 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   const { driver, runtime } = services.context;
   const why = await reasonToKeep(services, migration, instance);
   if (why === null) {
-    await driver.moves.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
+    await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
     return;
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };
