@@ -12,7 +12,7 @@ export interface StartClusterOptions {
    * new one, or those of `file`.
    */
   readonly hosts?: number;
-  /** Path of a cluster file (docs/cluster-file.md): hosts in groups, flavors, images, users, faults. */
+  /** Path of a cluster file (docs/how-to/cluster-file.md): hosts in groups, flavors, images, users, faults. */
   readonly file?: string;
   /** Options of nova.conf, by section, for agents and control plane: `{ DEFAULT: { resize_confirm_window: 60 } }`. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>;
@@ -77,7 +77,7 @@ export interface HostControl {
   kill(): Promise<void>;
 }
 
-/** Faults, as `compute-cluster fault` sets them (docs/faults.md). */
+/** Faults, as `compute-cluster fault` sets them (docs/how-to/inject-faults.md). */
 export interface Faults {
   /**
    * Sets faults. Resolves when the host's agent has read them, immediately if it does not run.
@@ -111,7 +111,7 @@ export interface ObservedRequest {
   readonly requestId: string | undefined;
 }
 
-/** An accounting error (docs/audit.md). */
+/** An accounting error (docs/how-to/audit-and-repair.md). */
 export interface AuditFinding {
   readonly code: string;
   readonly subject: { readonly kind: string; readonly uuid: string; readonly name: string };
@@ -172,7 +172,7 @@ export interface Cluster {
    */
   reset(options?: RestoreStateOptions): Promise<void>;
   /**
-   * Saves the current state under a name, even while operations are in progress (docs/testing.md). The state includes
+   * Saves the current state under a name, even while operations are in progress (docs/tutorials/test-in-ci.md). The state includes
    * which hosts are killed or stopped.
    * @throws {Error} when a host's driver stores its state elsewhere
    */

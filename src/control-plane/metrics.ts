@@ -31,7 +31,7 @@ const PREFIX = "compute_cluster_";
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
 
 /**
- * `GET /metrics` in Prometheus' text format; docs/metrics.md lists the metrics. Requests are counted from the first
+ * `GET /metrics` in Prometheus' text format; docs/reference/metrics.md lists the metrics. Requests are counted from the first
  * scrape.
  */
 export function metricsService(sources: MetricsSources): ServiceHandler {

@@ -114,7 +114,7 @@ function referenceOf(
     "# Reference of the virt driver contract",
     "",
     "Made from the contract itself (`src/virt`) by `npx vitest run test/unit/driver-reference.test.ts -u`; a test keeps it true.",
-    "[first-driver.md](first-driver.md) tells how to begin. Numbers are sections of the [specification](specification/README.md); a driver's duties are its page [8 Drivers](specification/8-drivers.md).",
+    "[first-driver.md](../tutorials/first-driver.md) tells how to begin. Numbers are sections of the [specification](specification/README.md); a driver's duties are its page [8 Drivers](specification/8-drivers.md).",
     "",
     "## Which method is called when",
     "",
@@ -210,8 +210,8 @@ async function reference(): Promise<string> {
   return referenceOf(members, edits, types, capabilities);
 }
 
-test("docs/driver-reference.md says what the contract says", async () => {
-  await expect(await reference()).toMatchFileSnapshot(`${ROOT}docs/driver-reference.md`);
+test("docs/reference/driver-contract.md says what the contract says", async () => {
+  await expect(await reference()).toMatchFileSnapshot(`${ROOT}docs/reference/driver-contract.md`);
 });
 
 test("every type that a method or another type names has a chapter in the reference", async () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PAGES = "docs/specification";
+const PAGES = "docs/reference/specification";
 
 async function readFilesIn(folder: string, endings: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });

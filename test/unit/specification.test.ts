@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PAGES = "docs/specification";
+const PAGES = "docs/reference/specification";
 
 interface Row {
   readonly ids: readonly string[];

@@ -19,7 +19,7 @@ export interface MetricsSources {
   readonly conductorConnected: () => boolean;
 }
 
-/** The metrics of one agent process, in Prometheus' text format; docs/metrics.md lists them. */
+/** The metrics of one agent process, in Prometheus' text format; docs/reference/metrics.md lists them. */
 export interface MetricsRegistry {
   /** Returns the metrics of one host; every sample has the label `host`. */
   forHost(host: string): AgentMetrics;

@@ -6,7 +6,7 @@ import type { CheckCommandOptions } from "./rule-process.js";
 /** Creates `compute-agent driver …`, the commands for authors of virt drivers. */
 export function driverCommand(): Command {
   const command = new Command("compute-agent driver")
-    .description("For authors of virt drivers; docs/first-driver.md tells how to begin.")
+    .description("For authors of virt drivers; docs/tutorials/first-driver.md tells how to begin.")
     .showHelpAfterError()
     .exitOverride();
   const add = (name: string) => command.command(name).copyInheritedSettings(command);

@@ -34,10 +34,11 @@ interface Block {
   readonly comments: readonly string[];
 }
 
-/** Returns the names of README and of the pages of `docs`, without those of its folders. */
+/** Returns the paths of README and of the pages of `docs`, without the specification, which has no commands. */
 export async function pageNames(root: string): Promise<readonly string[]> {
-  const names = await readdir(join(root, "docs"));
-  return ["README.md", ...names.filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+  const paths = await readdir(join(root, "docs"), { recursive: true });
+  const pages = paths.filter((path) => path.endsWith(".md") && !path.startsWith("reference/specification/"));
+  return ["README.md", ...pages.sort().map((path) => `docs/${path}`)];
 }
 
 export async function readCommandBlocks(root: string, page: string): Promise<readonly CommandBlock[]> {

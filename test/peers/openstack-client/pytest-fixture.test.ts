@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
-const PAGE = fileURLToPath(new URL("../../../docs/testing.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../../docs/tutorials/test-in-ci.md", import.meta.url));
 
 const TEST = `
 def test_server(cloud):

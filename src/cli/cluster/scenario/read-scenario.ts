@@ -193,7 +193,7 @@ function formatStep({ run, ask, body }: ScenarioStep): string {
   return run ?? `${ask}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
-/** Returns the chapter of docs/scenarios.md about a scenario. */
+/** Returns the chapter of docs/tutorials/incidents.md about a scenario. */
 export function scenarioChapter(scenario: Scenario): string {
   const { name, title, about, steps, finds } = scenario;
   const commands = PARTS.flatMap(([key, heading]) => [

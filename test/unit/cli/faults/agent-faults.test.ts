@@ -24,7 +24,7 @@ describe("the fault points of an agent", () => {
   });
 
   test("include the examples of the documentation", async () => {
-    const text = await readFile(new URL("../../../../docs/faults.md", import.meta.url), "utf8");
+    const text = await readFile(new URL("../../../../docs/how-to/inject-faults.md", import.meta.url), "utf8");
     const faultRules = [...text.matchAll(/(?<=\s)(?:driver|placement|conductor|agent)[\w.]*=\S+/g)].map(
       ([faultRule]) => faultRule,
     );

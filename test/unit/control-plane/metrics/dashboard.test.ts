@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 
-/** Returns the metrics in the tables of docs/metrics.md, with the prefix that precedes each table. */
+/** Returns the metrics in the tables of docs/reference/metrics.md, with the prefix that precedes each table. */
 async function documented(): Promise<ReadonlySet<string>> {
   const text = await readFile(new URL("../../../../docs/metrics.md", import.meta.url), "utf8");
   const [agents = "", controlPlane = ""] = text.split("## The control plane's");

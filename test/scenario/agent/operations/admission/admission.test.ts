@@ -21,7 +21,7 @@ interface Due {
 
 /**
  * Changes of the instance between the sending of the message and its arrival on h1, by the columns of
- * docs/two-at-once.md.
+ * docs/explanation/two-at-once.md.
  */
 const SITUATIONS: Readonly<Record<string, (due: Due) => void>> = {
   "as it was": () => {},
@@ -119,7 +119,7 @@ function placeOf(world: TrackerWorld, host: string) {
 
 /** Reads the table of the page: message → situation → effect. */
 function readPage(): ReadonlyMap<string, ReadonlyMap<string, string>> {
-  const [head = [], , ...rows] = readFileSync("docs/two-at-once.md", "utf8")
+  const [head = [], , ...rows] = readFileSync("docs/explanation/two-at-once.md", "utf8")
     .split("\n")
     .filter((line) => line.startsWith("|"))
     .map((line) => line.split("|").slice(1, -1))
@@ -156,7 +156,7 @@ function deliver({ operations }: TestAgent, method: OperationName, { message, vm
   });
 }
 
-describe("docs/two-at-once.md: every message in every situation", () => {
+describe("docs/explanation/two-at-once.md: every message in every situation", () => {
   const page = readPage();
 
   test("the page has a row for each message, and a cell for each situation", () => {

@@ -22,20 +22,20 @@ commands are run, and mend what they say they mend.
 \`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints what to look at. \`scenario run NAME --into CLUSTER\`
 (or \`--state-dir\`) brings it about in a cluster that runs. It changes nothing, and ends with 3, where a host that it names does not serve, or a
 server that it creates is there already. With \`--name\` the commands below take it, too;
-\`scenario show NAME --state-dir DIR\` and \`up\` print them so. \`openstack\` is OpenStack's client with osc-placement ([clients.md](clients.md)).
+\`scenario show NAME --state-dir DIR\` and \`up\` print them so. \`openstack\` is OpenStack's client with osc-placement ([client compatibility](../reference/clients.md)).
 
 The audit gives every server a minute after its last move before it judges it: it may be on its way still. Where nothing moves any more,
-\`--settled-for 0\` has it judge at once ([audit.md](audit.md)).
+\`--settled-for 0\` has it judge at once ([Audit](../how-to/audit-and-repair.md)).
 
 ## Your own
 
-A scenario is a YAML file: \`up --scenario ./mine.yaml\`. [config/scenario.schema.json](../config/scenario.schema.json) describes it, also to editors
+A scenario is a YAML file: \`up --scenario ./mine.yaml\`. [config/scenario.schema.json](../../config/scenario.schema.json) describes it, also to editors
 (\`# yaml-language-server: $schema=...\`). What is wrong with one is said with line and column before anything is started.
 
 | key | |
 |---|---|
 | \`title\`, \`about\` | what is wrong, how it comes to this, and why it matters |
-| \`cluster\` | the cluster it needs, as in a [cluster file](cluster-file.md); 3 hosts unless it says so |
+| \`cluster\` | the cluster it needs, as in a [cluster file](../how-to/cluster-file.md); 3 hosts unless it says so |
 | \`steps\` | each says what happens (\`say\`), and is a command (\`run: compute-cluster host kill devstack1\`; also \`fault\`, \`wait\`, \`manage\`, \`audit\`, \`apply\`, \`virsh\`) or a request of the administrator (\`ask: POST compute /servers\` with \`body\` and \`version\`). \`expect\` is the exit code or status if it is to fail; \`within\` the seconds for which it is tried again |
 | \`finds\` | the codes of what the audit finds then |
 | \`look\`, \`mend\`, \`mended\` | commands for the operator, with what they show |
@@ -47,11 +47,11 @@ Quirks of upstream, releases and faults from the start go into \`cluster\`: \`op
 
 <!-- not run from here: test/peers/scenarios.test.ts runs the commands of each chapter -->`;
 
-it("docs/scenarios.md is generated from the files", async () => {
+it("docs/tutorials/incidents.md is generated from the files", async () => {
   const names = await scenarioNames(DEPS.files);
   const chapters = await Promise.all(names.map(async (name) => scenarioChapter(await readScenario(name, DEPS))));
   await expect(`${[INTRODUCTION, ...chapters].join("\n\n")}\n`).toMatchFileSnapshot(
-    new URL("docs/scenarios.md", ROOT).pathname,
+    new URL("docs/tutorials/incidents.md", ROOT).pathname,
   );
 });
 
