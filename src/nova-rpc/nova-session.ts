@@ -4,7 +4,7 @@ import type { ConductorMethod, ConductorMethods } from "../conductor-client/meth
 import type { ParamsOf, ResultOf } from "../conductor-client/methods/method.js";
 import type { AgentHandlers, CallOptions, KillableSession, MessageObserver } from "../conductor-client/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
-import { Life } from "../runtime/lifetime.js";
+import { Lifetime } from "../runtime/lifetime.js";
 import {
   BrokerRejectedError,
   type Consumer,
@@ -80,7 +80,7 @@ export class NovaSession implements KillableSession {
   readonly #lease: HostLease | null;
   /** Consumers by topic; empty if the host is not served. */
   #consumers: ReadonlyMap<string, TopicConsumers> = new Map();
-  readonly #life = new Life();
+  readonly #lifetime = new Lifetime();
   #lost = false;
   #closed = false;
 
@@ -97,7 +97,7 @@ export class NovaSession implements KillableSession {
 
   get leaseHeld(): boolean {
     const owns = [...this.#consumers.values()].every(({ own }) => own.active);
-    return this.#life.alive && (this.#lease === null || (this.#lease.held && owns));
+    return this.#lifetime.alive && (this.#lease === null || (this.#lease.held && owns));
   }
 
   async leaseSettled(): Promise<void> {
@@ -121,7 +121,7 @@ export class NovaSession implements KillableSession {
     options: CallOptions = {},
   ): Promise<ResultOf<ConductorMethods, M>> {
     // A call that waits for the connection must not be sent after its agent was killed.
-    return this.#life.bounded(options.signal, async (signal) => {
+    return this.#lifetime.bounded(options.signal, async (signal) => {
       await this.#parts.ready();
       signal.throwIfAborted();
       return CONDUCTOR_CALLS[method](params, this.#tools({ ...options, signal }));
@@ -134,7 +134,7 @@ export class NovaSession implements KillableSession {
     params: ParamsOf<AgentMethods, M>,
     options: CallOptions = {},
   ): Promise<ResultOf<AgentMethods, M>> {
-    return this.#life.bounded(options.signal, async (signal) => {
+    return this.#lifetime.bounded(options.signal, async (signal) => {
       const tools = this.#tools({ ...options, signal });
       const { args, long = false } = await peerMessage(method, params, tools);
       const limits = long ? LONG_CALL : {};
@@ -156,7 +156,7 @@ export class NovaSession implements KillableSession {
     params: ParamsOf<AgentMethods, M>,
     options: CallOptions = {},
   ): Promise<void> {
-    return this.#life.whileAlive(async () => {
+    return this.#lifetime.whileAlive(async () => {
       const tools = this.#tools(options);
       const { args } = await peerMessage(method, params, tools);
       await this.#parts.rpc.cast(await computeMessage(host, method, args, tools));
@@ -271,10 +271,10 @@ export class NovaSession implements KillableSession {
   }
 
   async kill(): Promise<void> {
-    if (!this.#life.alive) {
+    if (!this.#lifetime.alive) {
       return;
     }
-    this.#life.kill();
+    this.#lifetime.kill();
     // The broker would do the same when the connection ends.
     await this.close();
   }

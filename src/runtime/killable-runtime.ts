@@ -1,6 +1,6 @@
 import type { FileStat, Files } from "./files.js";
 import type { Bytes, HttpClient, HttpRequest, Transfer, TransferResponse, Transfers } from "./http.js";
-import type { Life } from "./lifetime.js";
+import type { Lifetime } from "./lifetime.js";
 import type { ProcessIdentity, ProgramSignal, Programs, RunOptions, StartOptions } from "./processes.js";
 import type { LogFields, Logger, Runtime } from "./runtime.js";
 import type { Socket, Sockets } from "./sockets.js";
@@ -12,59 +12,59 @@ import { type CancelTimer, sleepBy, type Timers } from "./time.js";
  * are not sent, streams are closed, and awaited promises never settle. A file write in progress is completed and
  * started programs continue to run, as after `kill -9` of a process.
  */
-export function createKillableRuntime(runtime: Runtime, life: Life): Runtime {
+export function createKillableRuntime(runtime: Runtime, lifetime: Lifetime): Runtime {
   return {
     ...runtime,
-    timers: new KillableTimers(runtime.timers, life),
-    http: new KillableHttp(runtime.http, life),
-    transfers: new KillableTransfers(runtime.transfers, life),
-    sockets: new KillableSockets(runtime.sockets, life),
-    streams: new KillableStreams(runtime.streams, life),
-    files: new KillableFiles(runtime.files, life),
-    programs: new KillablePrograms(runtime.programs, life),
-    logger: new KillableLogger(runtime.logger, life),
+    timers: new KillableTimers(runtime.timers, lifetime),
+    http: new KillableHttp(runtime.http, lifetime),
+    transfers: new KillableTransfers(runtime.transfers, lifetime),
+    sockets: new KillableSockets(runtime.sockets, lifetime),
+    streams: new KillableStreams(runtime.streams, lifetime),
+    files: new KillableFiles(runtime.files, lifetime),
+    programs: new KillablePrograms(runtime.programs, lifetime),
+    logger: new KillableLogger(runtime.logger, lifetime),
   };
 }
 
 /** Classes, since a process may have thousands of lifetimes: closures would take some kilobytes per host. */
 class KillableTimers implements Timers {
   readonly #timers: Timers;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(timers: Timers, life: Life) {
+  constructor(timers: Timers, lifetime: Lifetime) {
     this.#timers = timers;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   after(milliseconds: number, action: () => void): CancelTimer {
-    const life = this.#life;
-    if (!life.alive) {
+    const lifetime = this.#lifetime;
+    if (!lifetime.alive) {
       return () => {};
     }
     const cancel = this.#timers.after(milliseconds, () => {
-      life.forget(cancel);
+      lifetime.forget(cancel);
       action();
     });
-    return life.untilKill(cancel);
+    return lifetime.untilKill(cancel);
   }
 
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-    return this.#life.whileAlive(() => sleepBy((...timed) => this.after(...timed), milliseconds, signal));
+    return this.#lifetime.whileAlive(() => sleepBy((...timed) => this.after(...timed), milliseconds, signal));
   }
 }
 
 class KillableHttp implements HttpClient {
   readonly #http: HttpClient;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(http: HttpClient, life: Life) {
+  constructor(http: HttpClient, lifetime: Lifetime) {
     this.#http = http;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   /** A request that waits for a connection must not be sent after the end. */
   request(request: HttpRequest) {
-    return this.#life.bounded(request.signal, (signal) => this.#http.request({ ...request, signal }));
+    return this.#lifetime.bounded(request.signal, (signal) => this.#http.request({ ...request, signal }));
   }
 
   close() {
@@ -74,52 +74,52 @@ class KillableHttp implements HttpClient {
 
 class KillableTransfers implements Transfers {
   readonly #transfers: Transfers;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(transfers: Transfers, life: Life) {
+  constructor(transfers: Transfers, lifetime: Lifetime) {
     this.#transfers = transfers;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   send(transfer: Transfer): Promise<TransferResponse> {
-    const life = this.#life;
-    return life.whileAlive(async () => {
+    const lifetime = this.#lifetime;
+    return lifetime.whileAlive(async () => {
       const { body } = transfer;
       // The signal also applies to the response body, so it must outlive this call.
       const response = await this.#transfers.send({
         ...transfer,
-        signal: transfer.signal === undefined ? life.signal : AbortSignal.any([transfer.signal, life.signal]),
-        ...(body === undefined ? {} : { body: partsWhile(body, life) }),
+        signal: transfer.signal === undefined ? lifetime.signal : AbortSignal.any([transfer.signal, lifetime.signal]),
+        ...(body === undefined ? {} : { body: partsWhile(body, lifetime) }),
       });
-      return { ...response, body: partsWhile(response.body, life) };
+      return { ...response, body: partsWhile(response.body, lifetime) };
     });
   }
 }
 
 /** Throws once the lifetime has ended, so that the reader ends as well and releases the parts. */
-async function* partsWhile(bytes: Bytes, life: Life): AsyncGenerator<Uint8Array> {
+async function* partsWhile(bytes: Bytes, lifetime: Lifetime): AsyncGenerator<Uint8Array> {
   for await (const part of bytes) {
-    life.signal.throwIfAborted();
+    lifetime.signal.throwIfAborted();
     yield part;
   }
-  life.signal.throwIfAborted();
+  lifetime.signal.throwIfAborted();
 }
 
 class KillableSockets implements Sockets {
   readonly #sockets: Sockets;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(sockets: Sockets, life: Life) {
+  constructor(sockets: Sockets, lifetime: Lifetime) {
     this.#sockets = sockets;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   connect(...[url, options = {}]: Parameters<Sockets["connect"]>) {
-    return this.#life.bounded(options.signal, async (signal) => {
+    return this.#lifetime.bounded(options.signal, async (signal) => {
       const socket: Socket = await this.#sockets.connect(url, { ...options, signal });
       const terminate = () => socket.terminate();
-      this.#life.onKill(terminate);
-      socket.onClose(() => this.#life.forget(terminate));
+      this.#lifetime.onKill(terminate);
+      socket.onClose(() => this.#lifetime.forget(terminate));
       return socket;
     });
   }
@@ -127,141 +127,141 @@ class KillableSockets implements Sockets {
 
 class KillableStreams implements Streams {
   readonly #streams: Streams;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(streams: Streams, life: Life) {
+  constructor(streams: Streams, lifetime: Lifetime) {
     this.#streams = streams;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   connect(...[address, options = {}]: Parameters<Streams["connect"]>) {
-    return this.#life.bounded(options.signal, async (signal) => {
+    return this.#lifetime.bounded(options.signal, async (signal) => {
       const stream = await this.#streams.connect(address, { signal });
-      if (!this.#life.alive) {
+      if (!this.#lifetime.alive) {
         stream.close();
       }
-      return createKillableStream(stream, this.#life);
+      return createKillableStream(stream, this.#lifetime);
     });
   }
 }
 
-function createKillableStream(stream: Stream, life: Life): Stream {
-  const close = life.untilKill(() => stream.close());
+function createKillableStream(stream: Stream, lifetime: Lifetime): Stream {
+  const close = lifetime.untilKill(() => stream.close());
   return {
-    write: (data) => life.whileAlive(() => stream.write(data)),
-    read: (signal) => life.whileAlive(() => stream.read(signal)),
-    readLine: (signal) => life.whileAlive(() => stream.readLine(signal)),
+    write: (data) => lifetime.whileAlive(() => stream.write(data)),
+    read: (signal) => lifetime.whileAlive(() => stream.read(signal)),
+    readLine: (signal) => lifetime.whileAlive(() => stream.readLine(signal)),
     close,
   };
 }
 
 class KillableFiles implements Files {
   readonly #files: Files;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(files: Files, life: Life) {
+  constructor(files: Files, lifetime: Lifetime) {
     this.#files = files;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   read(path: string) {
-    return this.#life.whileAlive(() => this.#files.read(path));
+    return this.#lifetime.whileAlive(() => this.#files.read(path));
   }
 
   readIfPresent(path: string) {
-    return this.#life.whileAlive(() => this.#files.readIfPresent(path));
+    return this.#lifetime.whileAlive(() => this.#files.readIfPresent(path));
   }
 
   readBytes(path: string) {
-    return this.#life.whileAlive(async () => partsWhile(await this.#files.readBytes(path), this.#life));
+    return this.#lifetime.whileAlive(async () => partsWhile(await this.#files.readBytes(path), this.#lifetime));
   }
 
   list(path: string) {
-    return this.#life.whileAlive(() => this.#files.list(path));
+    return this.#lifetime.whileAlive(() => this.#files.list(path));
   }
 
   stat(path: string): Promise<FileStat | undefined> {
-    return this.#life.whileAlive(() => this.#files.stat(path));
+    return this.#lifetime.whileAlive(() => this.#files.stat(path));
   }
 
   write(...written: Parameters<Files["write"]>) {
-    return this.#life.finished(() => this.#files.write(...written));
+    return this.#lifetime.finished(() => this.#files.write(...written));
   }
 
   create(...created: Parameters<Files["create"]>) {
-    return this.#life.finished(() => this.#files.create(...created));
+    return this.#lifetime.finished(() => this.#files.create(...created));
   }
 
   writeBytes(...[path, bytes, options]: Parameters<Files["writeBytes"]>) {
-    return this.#life.finished(() => this.#files.writeBytes(path, partsWhile(bytes, this.#life), options));
+    return this.#lifetime.finished(() => this.#files.writeBytes(path, partsWhile(bytes, this.#lifetime), options));
   }
 
   append(path: string, text: string) {
-    return this.#life.finished(() => this.#files.append(path, text));
+    return this.#lifetime.finished(() => this.#files.append(path, text));
   }
 
   truncate(path: string, bytes: number) {
-    return this.#life.finished(() => this.#files.truncate(path, bytes));
+    return this.#lifetime.finished(() => this.#files.truncate(path, bytes));
   }
 
   rename(from: string, to: string) {
-    return this.#life.finished(() => this.#files.rename(from, to));
+    return this.#lifetime.finished(() => this.#files.rename(from, to));
   }
 
   remove(path: string) {
-    return this.#life.finished(() => this.#files.remove(path));
+    return this.#lifetime.finished(() => this.#files.remove(path));
   }
 
   makeFolder(...made: Parameters<Files["makeFolder"]>) {
-    return this.#life.finished(() => this.#files.makeFolder(...made));
+    return this.#lifetime.finished(() => this.#files.makeFolder(...made));
   }
 
   watch(...watched: Parameters<Files["watch"]>) {
-    if (!this.#life.alive) {
+    if (!this.#lifetime.alive) {
       return () => {};
     }
-    return this.#life.untilKill(this.#files.watch(...watched));
+    return this.#lifetime.untilKill(this.#files.watch(...watched));
   }
 }
 
 class KillablePrograms implements Programs {
   readonly #programs: Programs;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(programs: Programs, life: Life) {
+  constructor(programs: Programs, lifetime: Lifetime) {
     this.#programs = programs;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   start(options: StartOptions) {
-    return this.#life.finished(() => this.#programs.start(options));
+    return this.#lifetime.finished(() => this.#programs.start(options));
   }
 
   run(options: RunOptions) {
-    return this.#life.whileAlive(() => this.#programs.run(options));
+    return this.#lifetime.whileAlive(() => this.#programs.run(options));
   }
 
   look(pid: number) {
-    return this.#life.whileAlive(() => this.#programs.look(pid));
+    return this.#lifetime.whileAlive(() => this.#programs.look(pid));
   }
 
   signal(process: ProcessIdentity, signal: ProgramSignal) {
-    return this.#life.finished(() => this.#programs.signal(process, signal));
+    return this.#lifetime.finished(() => this.#programs.signal(process, signal));
   }
 
   ended(process: ProcessIdentity, signal?: AbortSignal) {
-    return this.#life.bounded(signal, (either) => this.#programs.ended(process, either));
+    return this.#lifetime.bounded(signal, (either) => this.#programs.ended(process, either));
   }
 }
 
 /** Logs nothing once the lifetime has ended. */
 class KillableLogger implements Logger {
   readonly #logger: Logger;
-  readonly #life: Life;
+  readonly #lifetime: Lifetime;
 
-  constructor(logger: Logger, life: Life) {
+  constructor(logger: Logger, lifetime: Lifetime) {
     this.#logger = logger;
-    this.#life = life;
+    this.#lifetime = lifetime;
   }
 
   trace(message: string, fields?: LogFields): void {
@@ -289,11 +289,11 @@ class KillableLogger implements Logger {
   }
 
   child(fields: LogFields): Logger {
-    return new KillableLogger(this.#logger.child(fields), this.#life);
+    return new KillableLogger(this.#logger.child(fields), this.#lifetime);
   }
 
   #say(level: Exclude<keyof Logger, "child">, message: string, fields: LogFields | undefined): void {
-    if (this.#life.alive) {
+    if (this.#lifetime.alive) {
       this.#logger[level](message, fields);
     }
   }

@@ -9,7 +9,7 @@ export function never<T>(): Promise<T> {
  * The lifetime of an object that shares its process with others. After {@link kill}, nothing that the object awaits
  * settles any more, as if its process had died. Writes that have begun are completed.
  */
-export class Life {
+export class Lifetime {
   #alive = true;
   /** Created on first use: most of the thousands of lifetimes of a process never need a signal. */
   #end: AbortController | undefined;

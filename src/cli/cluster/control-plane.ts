@@ -13,7 +13,7 @@ import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plan
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
-import { Life } from "../../runtime/lifetime.js";
+import { Lifetime } from "../../runtime/lifetime.js";
 import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { Batcher } from "../../runtime/task-queue.js";
@@ -91,9 +91,9 @@ async function serveOnce(
   rest: AbortSignal,
   before: RetainedTokens | undefined,
 ): Promise<RetainedTokens | undefined> {
-  const life = new Life();
+  const lifetime = new Lifetime();
   const nodeRuntime = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
-  const runtime = createKillableRuntime(nodeRuntime, life);
+  const runtime = createKillableRuntime(nodeRuntime, lifetime);
   const directory = stateDir(options.stateDir, process.cwd());
   await finishInterruptedRestore(directory, runtime.files);
   const info = await readClusterInfo(runtime.files, directory);
@@ -140,9 +140,9 @@ async function serveOnce(
   await stopRequested;
   const tokens = rest.aborted ? tokensOf(store.database) : undefined;
   if (rest.aborted) {
-    life.kill();
+    lifetime.kill();
     await controlPlane.cut();
-    await life.quiet();
+    await lifetime.quiet();
   } else {
     await controlPlane.stop();
   }

@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/cryptography.js";
 import type { HttpClient, HttpRequest, Transfers } from "../../runtime/http.js";
 import type { Listener, ListenOptions, Servers } from "../../runtime/http-server.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
-import { Life } from "../../runtime/lifetime.js";
+import { Lifetime } from "../../runtime/lifetime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
@@ -70,19 +70,19 @@ export class LocalWorld {
    * @param options `isVisible`: the process uses the real pid, for external observers
    */
   spawn(name: string, { isVisible = false }: { readonly isVisible?: boolean } = {}): LocalProcess {
-    const life = new Life();
+    const lifetime = new Lifetime();
     const process = this.#processOf(name, this.time);
     const { skippable } = this.time;
     const skipping = this.#processOf(name, skippable);
     const runtime = this.#runtimeOf(process, this.#randomOf(name), isVisible);
     return {
-      runtime: createKillableRuntime(runtime, life),
-      skippable: createKillableRuntime({ ...runtime, clock: skippable.clock, timers: skipping }, life),
+      runtime: createKillableRuntime(runtime, lifetime),
+      skippable: createKillableRuntime({ ...runtime, clock: skippable.clock, timers: skipping }, lifetime),
       kill: async () => {
         process.kill();
         skipping.kill();
-        life.kill();
-        await life.quiet();
+        lifetime.kill();
+        await lifetime.quiet();
       },
     };
   }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createKillableRuntime } from "../../../src/runtime/killable-runtime.js";
-import { Life } from "../../../src/runtime/lifetime.js";
+import { Lifetime } from "../../../src/runtime/lifetime.js";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
 
 function begin() {
   const runtime = createVirtualRuntime({ interleave: 20 });
-  const life = new Life();
+  const life = new Lifetime();
   return { runtime, life, killableRuntime: createKillableRuntime(runtime, life) };
 }
 
