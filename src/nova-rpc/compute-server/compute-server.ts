@@ -9,7 +9,7 @@ import {
 import { isObject } from "../../runtime/collections.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
-import { UnsupportedRequest } from "../messages/failures.js";
+import { NovaRpcError } from "../errors.js";
 import { type MessageScopes, RowsInHand } from "../messages/message-scope.js";
 import { type OsloRequest, openMessage, type ReplyAddress, requestIdOf } from "../messages/oslo-message.js";
 import type { Rpc } from "../messages/rpc.js";
@@ -224,7 +224,7 @@ export class ComputeServer {
     }
     const translate = Object.hasOwn(SERVED, method) ? SERVED[method] : undefined;
     if (translate === undefined) {
-      throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
+      throw new NovaRpcError("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
     }
     const inbound = await translate(args, { ...records, host, requestId: requestIdOf(context) });
     let reply: unknown = null;
@@ -238,7 +238,7 @@ export class ComputeServer {
     const { handlers, result } = this.#options;
     const handler: AnyHandler | undefined = handlers[inbound.method];
     if (handler === undefined) {
-      throw new UnsupportedRequest("NoSuchMethod", `${request.method} is not served now`);
+      throw new NovaRpcError("NoSuchMethod", `${request.method} is not served now`);
     }
     const value = await Reflect.apply(handler, handlers, [inbound.params, this.#contextOf(request)]);
     return result(inbound.method, value, request);
@@ -248,7 +248,7 @@ export class ComputeServer {
     const [major, minor] = version.split(".").map(Number);
     const { computeRpcMinor } = this.#options.profile();
     if (namespace !== null || major !== 6 || minor === undefined || minor > computeRpcMinor) {
-      throw new UnsupportedRequest(
+      throw new NovaRpcError(
         "UnsupportedVersion",
         `Endpoint does not support RPC version ${version}. Attempted method: ${method}`,
       );
@@ -311,7 +311,7 @@ function baseApi({ method, args }: OsloRequest): unknown {
   if (method === "get_backdoor_port") {
     return null;
   }
-  throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
+  throw new NovaRpcError("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
 }
 
 function unsavedOf({ instance }: Readonly<Record<string, unknown>>): Map<string, ObjectData> {

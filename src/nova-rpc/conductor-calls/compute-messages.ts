@@ -2,7 +2,7 @@ import { ConductorError } from "../../conductor-client/errors.js";
 import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
-import { NotImplementedHere } from "../messages/failures.js";
+import { NovaRpcError } from "../errors.js";
 import { readLiveMigrateData, readSourceCheck, writeLiveMigrateData } from "../objects/compute-rpc-objects.js";
 import { type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
@@ -201,7 +201,7 @@ export function peerMessage<M extends AgentMethod>(
 ): Promise<PeerMessage> {
   const write = PEER_MESSAGES[method] as Write<M> | undefined;
   if (write === undefined) {
-    throw new NotImplementedHere(`agents do not send ${method} to each other`);
+    throw new NovaRpcError("NotImplementedHere", `agents do not send ${method} to each other`);
   }
   return write(params, tools);
 }

@@ -1,6 +1,7 @@
 import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode } from "../../records/index.js";
-import { listedObjects, MalformedObject, type NovaObject, objectOf } from "../objects/primitive.js";
+import { NovaRpcError } from "../errors.js";
+import { listedObjects, type NovaObject, objectOf } from "../objects/primitive.js";
 import {
   builtObject,
   deletedId,
@@ -27,7 +28,7 @@ const hypervisorSpecs: FieldCodec<ComputeNode["supportedHvSpecs"]> = {
       return [];
     }
     if (!Array.isArray(value)) {
-      throw new MalformedObject("expected a list of HVSpec");
+      throw new NovaRpcError("MalformedObject", "expected a list of HVSpec");
     }
     return value.map((item) => {
       const { arch, hv_type, vm_mode } = objectOf(item, "HVSpec")["nova_object.data"];
