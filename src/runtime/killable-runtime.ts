@@ -1,5 +1,6 @@
 import type { FileStat, Files } from "./files.js";
 import type { Bytes, HttpClient, HttpRequest, Transfer, TransferResponse, Transfers } from "./http.js";
+import { LevelLogger, type LogLevel } from "./level-logger.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ProcessIdentity, ProgramSignal, Programs, RunOptions, StartOptions } from "./processes.js";
 import type { LogFields, Logger, Runtime } from "./runtime.js";
@@ -255,44 +256,21 @@ class KillablePrograms implements Programs {
 }
 
 /** Logs nothing once the lifetime has ended. */
-class KillableLogger implements Logger {
+class KillableLogger extends LevelLogger {
   readonly #logger: Logger;
   readonly #lifetime: Lifetime;
 
   constructor(logger: Logger, lifetime: Lifetime) {
+    super();
     this.#logger = logger;
     this.#lifetime = lifetime;
-  }
-
-  trace(message: string, fields?: LogFields): void {
-    this.#say("trace", message, fields);
-  }
-
-  debug(message: string, fields?: LogFields): void {
-    this.#say("debug", message, fields);
-  }
-
-  info(message: string, fields?: LogFields): void {
-    this.#say("info", message, fields);
-  }
-
-  warn(message: string, fields?: LogFields): void {
-    this.#say("warn", message, fields);
-  }
-
-  error(message: string, fields?: LogFields): void {
-    this.#say("error", message, fields);
-  }
-
-  fatal(message: string, fields?: LogFields): void {
-    this.#say("fatal", message, fields);
   }
 
   child(fields: LogFields): Logger {
     return new KillableLogger(this.#logger.child(fields), this.#lifetime);
   }
 
-  #say(level: Exclude<keyof Logger, "child">, message: string, fields: LogFields | undefined): void {
+  log(level: LogLevel, message: string, fields?: LogFields): void {
     if (this.#lifetime.alive) {
       this.#logger[level](message, fields);
     }

@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers";
 import { setTimeout as realSleep } from "node:timers/promises";
+import type { LogLevel } from "../runtime/level-logger.js";
 import type { LogFields, Modules, Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/time.js";
 import { Interleaving, Timeline } from "./timeline.js";
 import { VirtualFiles } from "./virtual-files.js";
 import { VirtualHttp, VirtualTransfers } from "./virtual-http.js";
-import { type LogLevel, type LogRecord, VirtualLogger } from "./virtual-logger.js";
+import { type LogRecord, VirtualLogger } from "./virtual-logger.js";
 import { VirtualMachine } from "./virtual-machine.js";
 import { VirtualNetwork } from "./virtual-network.js";
 import { VirtualProcess } from "./virtual-process.js";

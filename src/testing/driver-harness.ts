@@ -1,4 +1,5 @@
-import { type LogLevel, VirtualLogger } from "../simulation/virtual-logger.js";
+import type { LogLevel } from "../runtime/level-logger.js";
+import { VirtualLogger } from "../simulation/virtual-logger.js";
 import { createDriverHost } from "../virt/create-driver-host.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import {

@@ -6,7 +6,7 @@ import type { DriverDefinition, VirtDriver } from "./driver.js";
 import { DEFAULT_GRACE } from "./driver-call.js";
 import { placeOf, textOf } from "./driver-error.js";
 import { membersOf, subjectOf } from "./driver-methods.js";
-import { driverLogger } from "./driver-output.js";
+import { DriverLogger } from "./driver-output.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { CallOptions } from "./types.js";
 
@@ -201,7 +201,7 @@ export class Containment {
     const fields = () => fieldsOf(this.#scope.current ?? { driver });
     return Object.freeze({
       ...context,
-      logger: driverLogger(context.logger, { driver, clock, timers, fields }),
+      logger: new DriverLogger(context.logger, { driver, clock, timers, fields }),
       timers: { after, sleep: (milliseconds: number, signal?: AbortSignal) => timers.sleep(milliseconds, signal) },
       localNodeUuid: this.#leaving(() => context.localNodeUuid()),
       emitEvent: this.#leaving((event: Parameters<DriverContext["emitEvent"]>[0]) => context.emitEvent(event)),

@@ -1,3 +1,4 @@
+import { LevelLogger, type LogLevel } from "../runtime/level-logger.js";
 import type { LogFields, Logger } from "../runtime/runtime.js";
 import type { Clock, Timers } from "../runtime/time.js";
 import { LIFECYCLE_TRANSITIONS, type LifecycleEvent } from "./context.js";
@@ -22,39 +23,43 @@ export interface DriverLoggerOptions {
 }
 
 /**
- * Returns a driver's logger. Each line names the driver call that wrote it. The rate is limited, so that a driver that logs
- * without end neither fills the disk nor blocks the event loop; the number of dropped lines is logged.
- */
-export function driverLogger(logger: Logger, options: DriverLoggerOptions): Logger {
-  return limited(logger, { ...options, loud: new LineBudget(options, logger), quiet: new LineBudget(options, logger) });
-}
-
-/**
  * `quiet` is the budget of trace and debug lines, so that these, which are rarely written, do not use up the other budget.
  */
-interface Budgets extends Pick<DriverLoggerOptions, "fields"> {
+interface Budgets {
   readonly loud: LineBudget;
   readonly quiet: LineBudget;
 }
 
-function limited(logger: Logger, budgets: Budgets): Logger {
-  const line =
-    (level: Exclude<keyof Logger, "child">, budget: LineBudget) =>
-    (message: string, fields: LogFields = {}): void => {
-      if (budget.take()) {
-        logger[level](message, { ...budgets.fields(), ...fields });
-      }
-    };
-  const { loud, quiet } = budgets;
-  return {
-    trace: line("trace", quiet),
-    debug: line("debug", quiet),
-    info: line("info", loud),
-    warn: line("warn", loud),
-    error: line("error", loud),
-    fatal: line("fatal", loud),
-    child: (fields) => limited(logger.child(fields), budgets),
-  };
+/**
+ * A driver's logger. Each line names the driver call that wrote it. The rate is limited, so that a driver that logs
+ * without end neither fills the disk nor blocks the event loop; the number of dropped lines is logged.
+ */
+export class DriverLogger extends LevelLogger {
+  readonly #logger: Logger;
+  readonly #options: DriverLoggerOptions;
+  readonly #budgets: Budgets;
+
+  constructor(
+    logger: Logger,
+    options: DriverLoggerOptions,
+    budgets: Budgets = { loud: new LineBudget(options, logger), quiet: new LineBudget(options, logger) },
+  ) {
+    super();
+    this.#logger = logger;
+    this.#options = options;
+    this.#budgets = budgets;
+  }
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    const budget = level === "trace" || level === "debug" ? this.#budgets.quiet : this.#budgets.loud;
+    if (budget.take()) {
+      this.#logger[level](message, { ...this.#options.fields(), ...fields });
+    }
+  }
+
+  child(fields: LogFields): Logger {
+    return new DriverLogger(this.#logger.child(fields), this.#options, this.#budgets);
+  }
 }
 
 /** A token bucket for log lines. */

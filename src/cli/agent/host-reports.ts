@@ -3,6 +3,7 @@ import { toStartupRejection } from "../../agent/rejections.js";
 import type { HostState } from "../../conductor-client/methods/session.js";
 import type { HostChange } from "../../control-plane/local/reports.js";
 import { foldHosts } from "../../records/host-names.js";
+import { LevelLogger, type LogLevel } from "../../runtime/level-logger.js";
 import type { LogFields, Logger, Runtime } from "../../runtime/runtime.js";
 import { Batcher } from "../../runtime/task-queue.js";
 import { ExitCode } from "../ui/exit-code.js";
@@ -253,39 +254,22 @@ type Warned = () => ((message: string) => void) | null;
  * Logs the messages of a starting agent at debug level, since a thousand agents may start at once. Its warnings go to the
  * listener that `warned` returns meanwhile, so that those of many hosts become one line.
  */
-export class StartLogger implements Logger {
+export class StartLogger extends LevelLogger {
   readonly #logger: Logger;
   readonly #warned: Warned;
 
   constructor(logger: Logger, warned: Warned) {
+    super();
     this.#logger = logger;
     this.#warned = warned;
   }
 
-  trace(message: string, fields?: LogFields): void {
-    this.#logger.trace(message, fields);
-  }
-
-  debug(message: string, fields?: LogFields): void {
-    this.#logger.debug(message, fields);
-  }
-
-  info(message: string, fields?: LogFields): void {
-    this.#logger[this.#warned() === null ? "info" : "debug"](message, fields);
-  }
-
-  warn(message: string, fields?: LogFields): void {
-    const onWarning = this.#warned();
-    onWarning?.(message);
-    this.#logger[onWarning === null ? "warn" : "debug"](message, fields);
-  }
-
-  error(message: string, fields?: LogFields): void {
-    this.#logger.error(message, fields);
-  }
-
-  fatal(message: string, fields?: LogFields): void {
-    this.#logger.fatal(message, fields);
+  log(level: LogLevel, message: string, fields?: LogFields): void {
+    const onWarning = level === "info" || level === "warn" ? this.#warned() : null;
+    if (level === "warn") {
+      onWarning?.(message);
+    }
+    this.#logger[onWarning === null ? level : "debug"](message, fields);
   }
 
   child(fields: LogFields): Logger {

@@ -13,8 +13,9 @@ import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/sn
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-names.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import type { LogFields, Logger, Runtime } from "../../runtime/runtime.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
+import { VirtualLogger } from "../../simulation/virtual-logger.js";
 import type {
   AuditFinding,
   Cluster,
@@ -29,8 +30,6 @@ import { auditCluster, clusterFaults, onlyOf, SETTLE_TIMEOUT, workOf } from "../
 import { assertServing, ClusterParts, whatToStart } from "./cluster-parts.js";
 import type { LocalAgents } from "./local-agents.js";
 import { PassingTime } from "./passing-time.js";
-
-const nothing = (): void => undefined;
 
 /** Max number of recorded requests. */
 const MAX_REQUESTS = 10_000;
@@ -323,18 +322,10 @@ export class InProcessCluster implements Cluster {
 }
 
 /** Forwards log lines from level `warn` on. */
-function loggerTo(hear: (line: LogLine) => void, bound: LogFields = {}): Logger {
-  const at =
-    (level: LogLine["level"]) =>
-    (message: string, fields: LogFields = {}): void =>
-      hear({ level, message, fields: { ...bound, ...fields } });
-  return {
-    trace: nothing,
-    debug: nothing,
-    info: nothing,
-    warn: at("warn"),
-    error: at("error"),
-    fatal: at("fatal"),
-    child: (fields) => loggerTo(hear, { ...bound, ...fields }),
-  };
+function loggerTo(listener: (line: LogLine) => void): Logger {
+  return new VirtualLogger((level, message, fields) => {
+    if (level === "warn" || level === "error" || level === "fatal") {
+      listener({ level, message, fields });
+    }
+  });
 }

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { LevelLogger, type LogLevel } from "../level-logger.js";
 import type { LogFields, Logger } from "../runtime.js";
 
 export interface NodeLoggerOptions {
@@ -73,35 +74,16 @@ function standardError(): { write(line: string): void } {
   return destination;
 }
 
-class NodeLogger implements Logger {
+class NodeLogger extends LevelLogger {
   readonly #pino: pino.Logger;
 
   constructor(logger: pino.Logger) {
+    super();
     this.#pino = logger;
   }
 
-  trace(message: string, fields: LogFields = {}): void {
-    this.#pino.trace(fields, message);
-  }
-
-  debug(message: string, fields: LogFields = {}): void {
-    this.#pino.debug(fields, message);
-  }
-
-  info(message: string, fields: LogFields = {}): void {
-    this.#pino.info(fields, message);
-  }
-
-  warn(message: string, fields: LogFields = {}): void {
-    this.#pino.warn(fields, message);
-  }
-
-  error(message: string, fields: LogFields = {}): void {
-    this.#pino.error(fields, message);
-  }
-
-  fatal(message: string, fields: LogFields = {}): void {
-    this.#pino.fatal(fields, message);
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    this.#pino[level](fields, message);
   }
 
   child(fields: LogFields): Logger {

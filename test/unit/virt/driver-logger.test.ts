@@ -1,11 +1,16 @@
 import { expect, test } from "vitest";
 import { createVirtualRuntime } from "../../../src/simulation/virtual-world.js";
-import { driverLogger } from "../../../src/virt/driver-output.js";
+import { DriverLogger } from "../../../src/virt/driver-output.js";
 
 function world() {
   const runtime = createVirtualRuntime();
   const { clock, timers } = runtime;
-  const logger = driverLogger(runtime.logger, { driver: "loud", clock, timers, fields: () => ({ driver: "loud" }) });
+  const logger = new DriverLogger(runtime.logger, {
+    driver: "loud",
+    clock,
+    timers,
+    fields: () => ({ driver: "loud" }),
+  });
   const messages = () => runtime.logs.map(({ message }) => message);
   return { runtime, logger, messages };
 }
