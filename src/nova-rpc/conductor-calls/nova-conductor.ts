@@ -307,9 +307,9 @@ export interface CallTools {
 }
 
 /** Implementations of the port's methods with calls to a real Nova. */
-export type ConductorCalls<M extends ConductorMethod> = {
-  readonly [N in M]: (
-    params: ParamsOf<ConductorMethods, N>,
+export type ConductorCalls = {
+  readonly [M in ConductorMethod]: (
+    params: ParamsOf<ConductorMethods, M>,
     tools: CallTools,
-  ) => Promise<ResultOf<ConductorMethods, N>>;
+  ) => Promise<ResultOf<ConductorMethods, M>>;
 };
