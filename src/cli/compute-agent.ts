@@ -1,5 +1,7 @@
-import type { Command } from "commander";
+import { Command } from "commander";
 import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
+import { addCommands, commandName } from "./commands.js";
+import { version } from "./ui/command-line.js";
 import { endProcess, runProgram } from "./ui/run-program.js";
 
 async function run(options: AgentCommandOptions): Promise<number> {
@@ -18,40 +20,41 @@ async function run(options: AgentCommandOptions): Promise<number> {
   return (await import("./agent/serve.js")).serve(options);
 }
 
-/** Modules for driver authors are loaded only for their commands. */
 async function parse(): Promise<void> {
-  const [, , first, , line = ""] = process.argv;
-  if (first === "up") {
-    // The package has the name of this program, so newcomers try `npx compute-agent up`.
-    await import("./compute-cluster.js");
+  const [, , first = "", second = "", line = ""] = process.argv;
+  if (first === "complete") {
+    const { printCompletion } = await import("./completion/completion-command.js");
+    await printCompletion(line, (word) => (isCommandWord(word) ? createProgram(word) : createFullProgram()));
     return;
   }
-  if (first === "completion" || first === "complete") {
-    const { completionCommand, printCompletion } = await import("./completion/completion-command.js");
-    if (first === "complete") {
-      await printCompletion(line, createFullProgram);
-    } else {
-      await completionCommand("compute-agent").exitOverride().parseAsync(process.argv.slice(3), { from: "user" });
-    }
-    return;
+  if (isHelp(first) && second === "") {
+    await (await createFullProgram()).parseAsync(["--help"], { from: "user" });
+  } else if (isCommandWord(first)) {
+    await (await createProgram(first)).parseAsync();
+  } else {
+    await createAgentCommand().parseAsync();
   }
-  if (process.argv[2] === "driver") {
-    const { driverCommand } = await import("./driver/command.js");
-    await driverCommand().parseAsync(process.argv.slice(3), { from: "user" });
-    return;
-  }
-  await agentCommand(async (options) => {
-    endProcess(await run(options), "compute-agent");
-  }).parseAsync();
 }
 
-/** Returns the program with all commands, including those that parse() delegates. */
-async function createFullProgram(): Promise<Command> {
-  const { completionCommand } = await import("./completion/completion-command.js");
-  const { driverCommand } = await import("./driver/command.js");
-  return agentCommand(async () => undefined)
-    .addCommand(driverCommand().name("driver"))
-    .addCommand(completionCommand("compute-agent"));
+const isCommandWord = (word: string): boolean => word !== "" && !word.startsWith("-");
+
+const isHelp = (word: string): boolean => ["-h", "--help", "help"].includes(word);
+
+const createAgentCommand = (): Command =>
+  agentCommand(async (options) => {
+    endProcess(await run(options), "compute-agent");
+  });
+
+/** Creates the program with the options of the agent and all commands, for the help and the completion. */
+const createFullProgram = (): Promise<Command> => addCommands(createAgentCommand(), undefined);
+
+/** @param first the word after the program's name; if it is not a command, all commands are loaded */
+function createProgram(first: string): Promise<Command> {
+  const program = new Command("compute-agent")
+    .version(version())
+    .showHelpAfterError("(--help lists the commands and options)")
+    .exitOverride();
+  return addCommands(program, commandName(first));
 }
 
 void runProgram("compute-agent", parse);

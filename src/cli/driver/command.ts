@@ -6,7 +6,8 @@ import type { CheckCommandOptions } from "./rule-process.js";
 /** Creates `compute-agent driver …`, the commands for authors of virt drivers. */
 export function driverCommand(): Command {
   const command = new Command("compute-agent driver")
-    .description("For authors of virt drivers; docs/tutorials/first-driver.md tells how to begin.")
+    .summary("write, check and configure a virt driver")
+    .description("Commands for authors of virt drivers. docs/tutorials/first-driver.md is the tutorial.")
     .showHelpAfterError()
     .exitOverride();
   const add = (name: string) => command.command(name).copyInheritedSettings(command);

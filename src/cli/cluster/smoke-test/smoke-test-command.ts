@@ -32,7 +32,6 @@ interface SmokeTestCommandOptions {
 
 export function smokeTestCommand(): Command {
   return new Command("smoke-test")
-    .alias("drill")
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
       "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
