@@ -6,7 +6,7 @@ import type { BrokerAddress, BrokerTls } from "../../runtime/message-broker.js";
 import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
-import { notifyParent } from "../ui/process-lifecycle.js";
+import { createWaitingReport } from "./host-reports.js";
 
 /**
  * Returns the broker that nova.conf names, with the credentials.
@@ -44,17 +44,12 @@ export async function connectNova(
     ignoreNetworks: config.computeAgent.ignoreNetworks,
     ...options,
   });
-  let isReported = false;
+  const report = createWaitingReport(runtime.logger, onAgain);
   connection.onState((state, detail) => {
-    if (state === "waiting" && !isReported) {
-      isReported = true;
-      runtime.logger.warn(`no control plane: ${detail}. Retrying until it responds; Ctrl-C stops`);
-      notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${detail}` });
-    }
-    if (state === "connected" && isReported) {
-      isReported = false;
-      runtime.logger.info(`connected to the control plane at ${place}`);
-      onAgain?.();
+    if (state === "waiting") {
+      report.waiting(detail);
+    } else if (state === "connected") {
+      report.connected(place);
     }
   });
   const abort = () => void connection.close();

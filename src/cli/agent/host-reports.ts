@@ -68,6 +68,31 @@ export class HostReport implements Report {
   }
 }
 
+/**
+ * Creates a report of a control plane that does not respond, once until it responds again.
+ * @param onAgain called when a reported control plane responds again
+ */
+export function createWaitingReport(logger: Logger, onAgain: () => void = () => {}) {
+  let isReported = false;
+  return {
+    /** @param hint what the user can do, with a space at its end */
+    waiting: (reason: string, hint = ""): void => {
+      if (!isReported) {
+        isReported = true;
+        logger.warn(`no control plane: ${reason}. ${hint}Retrying until it responds; Ctrl-C stops`);
+        notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
+      }
+    },
+    connected: (place: string): void => {
+      if (isReported) {
+        isReported = false;
+        logger.info(`connected to the control plane at ${place}`);
+        onAgain();
+      }
+    },
+  };
+}
+
 /** Milliseconds between two progress lines while hosts start. */
 const EVERY = 5_000;
 

@@ -1,7 +1,7 @@
-import { ConductorError } from "../../conductor-client/errors.js";
 import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
 import {
   type AgentHandlers,
+  createRequestContext,
   type MessageObserver,
   type RequestContext,
   RPC_RESPONSE_TIMEOUT,
@@ -256,20 +256,10 @@ export class ComputeServer {
   }
 
   #contextOf({ context, method, reply }: OsloRequest): RequestContext {
-    const { clock } = this.#options.runtime;
     // A caller that receives signs of life keeps waiting.
     const waitsOn = reply === null || reply.monitorTimeout !== null;
-    const deadline = waitsOn ? Number.POSITIVE_INFINITY : clock.monotonic() + RPC_RESPONSE_TIMEOUT;
-    return {
-      requestId: requestIdOf(context),
-      assertCallerWaiting: () => {
-        if (clock.monotonic() >= deadline) {
-          throw new ConductorError("MessagingTimeout", `${method}: its caller has stopped waiting; nothing was done`, {
-            method,
-          });
-        }
-      },
-    };
+    const timeout = waitsOn ? Number.POSITIVE_INFINITY : RPC_RESPONSE_TIMEOUT;
+    return createRequestContext(method, requestIdOf(context), timeout, this.#options.runtime.clock);
   }
 
   /** Sends signs of life while a call is pending, twice per interval of the caller's timeout. */
