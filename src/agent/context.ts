@@ -7,17 +7,20 @@ import type { DriverHost } from "../virt/driver-host.js";
 import type { GlanceClient } from "./glance-client.js";
 import type { HostPorts } from "./host-ports.js";
 import type { DriverRecord, IdentityFile } from "./identity-file.js";
+import type { AgentMetrics } from "./metrics/metrics.js";
 
 /** The services that every part of one host's agent uses. Created once, when the agent starts. */
 export interface AgentContext {
   readonly host: string;
   readonly config: NovaConfig;
   readonly runtime: Runtime;
+  readonly logger: Logger;
   readonly conductor: HostSession;
   readonly driver: DriverHost;
   readonly placement: ReportClient;
   readonly images: Pick<GlanceClient, "remove" | "removeUnfinished">;
   readonly ports: HostPorts;
+  readonly metrics: AgentMetrics;
   /** Reads or creates the host's stable uuid (spec 2.3). */
   readonly localNodeUuid: () => Promise<string>;
 }
@@ -28,7 +31,6 @@ export interface AgentView extends AgentContext {
   readonly driverRecord: DriverRecord;
   /** `--change-driver` (spec 2.4 g). */
   readonly changesDriver: boolean;
-  readonly logger: Logger;
 }
 
 /** The phases of an agent's lifetime (spec 2.1, 2.8). */

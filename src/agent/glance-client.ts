@@ -21,6 +21,7 @@ import {
   ImageUnacceptable,
 } from "../virt/errors.js";
 import type { ImageData, ImageService, UploadOptions } from "../virt/types.js";
+import { ignore } from "./ignore-errors.js";
 
 /** The fields of an image record that the agent reads. */
 interface ImageRecord {
@@ -142,13 +143,8 @@ export class GlanceClient implements ImageService {
 
   /** Removes an image unless its upload has completed. */
   async removeUnfinished(id: string): Promise<void> {
-    const image = await this.#get(id).catch((error: unknown) => {
-      if (error instanceof ImageNotFound) {
-        return null;
-      }
-      throw error;
-    });
-    if (image !== null && image.status !== "active") {
+    const image = await this.#get(id).catch(ignore(ImageNotFound));
+    if (image && image.status !== "active") {
       await this.remove(id);
     }
   }

@@ -45,7 +45,7 @@ interface AuditScope {
 
 /**
  * Reads the cloud twice and reports the problems found both times, with the edits that would fix them. Changes nothing.
- * @throws {CloudError}
+ * @throws {AuditError}
  */
 export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit> {
   const first = await readSnapshot(cloud, options);

@@ -40,10 +40,11 @@ const isCommandWord = (word: string): boolean => word !== "" && !word.startsWith
 
 const isHelp = (word: string): boolean => ["-h", "--help", "help"].includes(word);
 
-const createAgentCommand = (): Command =>
-  agentCommand(async (options) => {
+function createAgentCommand(): Command {
+  return agentCommand(async (options) => {
     endProcess(await run(options), "compute-agent");
   });
+}
 
 /** Creates the program with the options of the agent and all commands, for the help and the completion. */
 const createFullProgram = (): Promise<Command> => addCommands(createAgentCommand(), undefined);

@@ -1,4 +1,4 @@
-import { ConfigFileValueError, type ConfigSources, type ValueProblem } from "./config-sources.js";
+import { ConfigError, type ConfigSources, invalidValues, type ValueProblem } from "./config-sources.js";
 import {
   type Compiled,
   camel,
@@ -10,11 +10,6 @@ import {
   sectionKey,
 } from "./option.js";
 import { type ConfigWarning, RawValues } from "./raw-values.js";
-
-/** A `$name` refers to an option that does not exist. */
-class UnknownReference extends Error {
-  override readonly name = "UnknownReference";
-}
 
 /** Matches `$$`, `$name`, `${name}`; a name may be `group.name`. Any other `$` is literal. */
 const REFERENCE = /\$(?:(\$)|([_a-z][._a-z0-9]*)|\{([_a-z][._a-z0-9]*)\})/gi;
@@ -41,7 +36,7 @@ export interface CompiledConfig<S extends SectionTable> {
   /**
    * Returns the configuration with one option overridden. Only options that refer to it are recompiled; sections
    * without such options remain the same objects. For a process whose hosts have almost the same options.
-   * @throws {ConfigFileValueError} with all invalid values.
+   * @throws {ConfigError} with all invalid values.
    */
   withText(section: string, option: string, text: string): CompiledConfig<S>;
 }
@@ -50,7 +45,7 @@ const DEFAULT_ORIGIN = "default";
 
 /**
  * Compiles raw strings to typed values.
- * @throws {ConfigFileValueError} with all invalid values.
+ * @throws {ConfigError} with all invalid values.
  */
 export function compileConfig<S extends SectionTable>(
   table: S,
@@ -150,7 +145,7 @@ class Compiler {
   ): CompiledConfig<SectionTable> {
     if (this.#problems.length > 0) {
       const numeric = new Intl.Collator("en", { numeric: true });
-      throw new ConfigFileValueError(this.#problems.sort((a, b) => numeric.compare(a.origin, b.origin)));
+      throw invalidValues(this.#problems.sort((a, b) => numeric.compare(a.origin, b.origin)));
     }
     const result: CompiledConfig<SectionTable> = {
       config: Object.freeze(sections),
@@ -203,10 +198,10 @@ class Compiler {
     }
     const definition = this.#definition(section, option);
     if (!definition) {
-      throw new UnknownReference(`there is no option ${option} in section [${section}]`);
+      throw unknownReference(`there is no option ${option} in section [${section}]`);
     }
     if (this.#open.has(key)) {
-      throw new UnknownReference(`[${section}] ${option} refers to itself`);
+      throw unknownReference(`[${section}] ${option} refers to itself`);
     }
     this.#open.add(key);
     const effective = this.#evaluate(section, option, definition);
@@ -235,7 +230,7 @@ class Compiler {
       }
       this.#problem(section, option, definition, origin, substituted, `expected ${type.expected}`);
     } catch (error) {
-      if (!(error instanceof UnknownReference)) {
+      if (!(error instanceof ConfigError && error.code === "UnknownReference")) {
         throw error;
       }
       this.#problem(section, option, definition, origin, effective, error.message);
@@ -249,7 +244,7 @@ class Compiler {
     if (dot > 0) {
       const [group, option] = [name.slice(0, dot), name.slice(dot + 1)];
       if (group === "DEFAULT") {
-        throw new UnknownReference(`options of [DEFAULT] are referred to without their section, as $${option}`);
+        throw unknownReference(`options of [DEFAULT] are referred to without their section, as $${option}`);
       }
       return this.#textOf(group, option);
     }
@@ -259,7 +254,7 @@ class Compiler {
   #textOf(section: string, option: string): string {
     const { value, definition } = this.#resolve(section, option);
     if (value === undefined) {
-      throw new UnknownReference(`[${section}] ${option}, which it refers to, has a wrong value`);
+      throw unknownReference(`[${section}] ${option}, which it refers to, has a wrong value`);
     }
     return definition.type.format(value);
   }
@@ -286,13 +281,17 @@ class Compiler {
   }
 }
 
+function unknownReference(message: string): ConfigError {
+  return new ConfigError("UnknownReference", message);
+}
+
 function keyOf(section: string, option: string): string {
   return `${section}/${option}`;
 }
 
 /**
  * Replaces references by the values of other options.
- * @param lookUp returns the text for a name; throws {@link UnknownReference} for an unknown one.
+ * @param lookUp returns the text for a name; throws {@link ConfigError} for an unknown one.
  */
 function substitute(text: string, lookUp: (name: string) => string): string {
   // oslo.config treats a backslash before a dollar sign like a second dollar sign.

@@ -1,5 +1,5 @@
 import { FileFailure, type Files } from "../runtime/files.js";
-import { type IniFile, parseIni, type SyntaxProblem } from "./ini-file.js";
+import { type IniFile, parseIni } from "./ini-file.js";
 
 /** An option with an invalid value. */
 export interface ValueProblem {
@@ -13,52 +13,40 @@ export interface ValueProblem {
   readonly reason: string;
 }
 
-/** Options have invalid values. The message lists all of them. */
-export class ConfigFileValueError extends Error {
-  override readonly name = "ConfigFileValueError";
+export type ConfigErrorCode =
+  /** Options have invalid values. The message lists all of them. */
+  | "ConfigFileValueError"
+  /** Files are not in the format of nova.conf. The message lists all errors. */
+  | "ConfigFileParseError"
+  /** A file of `--config-file` cannot be opened. */
+  | "ConfigFilesNotFoundError"
+  /** A folder of `--config-dir` does not exist. */
+  | "ConfigDirNotFoundError"
+  /** A `$name` cannot be replaced. It is reported as an invalid value. */
+  | "UnknownReference";
+
+/** The configuration cannot be used. The codes are oslo.config's names. */
+export class ConfigError extends Error {
+  readonly code: ConfigErrorCode;
+  override readonly name: ConfigErrorCode;
+  /** The invalid values of a ConfigFileValueError. */
   readonly problems: readonly ValueProblem[];
 
-  constructor(problems: readonly ValueProblem[]) {
-    const lines = problems.map(
-      ({ origin, section, option, found, reason }) => `${origin}: [${section}] ${option} = ${found}: ${reason}`,
-    );
-    super(listed("the configuration has a wrong value", "the configuration has {n} wrong values", lines));
+  constructor(code: ConfigErrorCode, message: string, problems: readonly ValueProblem[] = []) {
+    super(message);
+    this.code = code;
+    this.name = code;
     this.problems = problems;
   }
 }
 
-/** Files are not in the format of nova.conf. The message lists all errors. */
-class ConfigFileParseError extends Error {
-  override readonly name = "ConfigFileParseError";
-  readonly problems: readonly SyntaxProblem[];
-
-  constructor(problems: readonly SyntaxProblem[]) {
-    const lines = problems.map(
-      ({ path, line, message, text }) => `${path}:${line}: ${message}: ${JSON.stringify(text)}`,
-    );
-    super(listed("a configuration file cannot be read", "configuration files cannot be read in {n} places", lines));
-    this.problems = problems;
-  }
-}
-
-/** A file of `--config-file` cannot be opened. */
-class ConfigFilesNotFoundError extends Error {
-  override readonly name = "ConfigFilesNotFoundError";
-
-  constructor(path: string, code: string) {
-    super(
-      `cannot open configuration file ${path} (${code}); correct --config-file, or leave it out to use the defaults`,
-    );
-  }
-}
-
-/** A folder of `--config-dir` does not exist. */
-class ConfigDirNotFoundError extends Error {
-  override readonly name = "ConfigDirNotFoundError";
-
-  constructor(path: string) {
-    super(`cannot find configuration folder ${path}; correct --config-dir, or leave it out to use the defaults`);
-  }
+/** Creates the error about invalid values. */
+export function invalidValues(problems: readonly ValueProblem[]): ConfigError {
+  const lines = problems.map(
+    ({ origin, section, option, found, reason }) => `${origin}: [${section}] ${option} = ${found}: ${reason}`,
+  );
+  const message = listed("the configuration has a wrong value", "the configuration has {n} wrong values", lines);
+  return new ConfigError("ConfigFileValueError", message, problems);
 }
 
 /** An option from the command line. */
@@ -88,8 +76,7 @@ export interface SourceLocations {
 
 /**
  * Reads the configuration files.
- * @throws {ConfigFilesNotFoundError | ConfigDirNotFoundError}
- * @throws {ConfigFileParseError}
+ * @throws {ConfigError}
  */
 export async function readConfigSources(files: Files, locations: SourceLocations): Promise<ConfigSources> {
   const paths = [...(locations.configFiles ?? [])];
@@ -99,14 +86,23 @@ export async function readConfigSources(files: Files, locations: SourceLocations
   const parsed = await Promise.all(paths.map(async (path) => parseIni(await readFile(files, path), path)));
   const problems = parsed.flatMap((file) => file.problems);
   if (problems.length > 0) {
-    throw new ConfigFileParseError(problems);
+    const lines = problems.map(
+      ({ path, line, message, text }) => `${path}:${line}: ${message}: ${JSON.stringify(text)}`,
+    );
+    throw new ConfigError(
+      "ConfigFileParseError",
+      listed("a configuration file cannot be read", "configuration files cannot be read in {n} places", lines),
+    );
   }
   return { files: parsed, environment: locations.environment ?? {}, commandLine: locations.commandLine ?? [] };
 }
 
 async function filesOf(files: Files, folder: string): Promise<string[]> {
   if ((await files.stat(folder))?.kind !== "folder") {
-    throw new ConfigDirNotFoundError(folder);
+    throw new ConfigError(
+      "ConfigDirNotFoundError",
+      `cannot find configuration folder ${folder}; correct --config-dir, or leave it out to use the defaults`,
+    );
   }
   const names = await files.list(folder);
   return names.filter((name) => name.endsWith(".conf")).map((name) => `${folder.replace(/\/+$/, "")}/${name}`);
@@ -116,7 +112,13 @@ async function readFile(files: Files, path: string): Promise<string> {
   try {
     return await files.read(path);
   } catch (error) {
-    throw error instanceof FileFailure ? new ConfigFilesNotFoundError(path, error.code) : error;
+    if (!(error instanceof FileFailure)) {
+      throw error;
+    }
+    throw new ConfigError(
+      "ConfigFilesNotFoundError",
+      `cannot open configuration file ${path} (${error.code}); correct --config-file, or leave it out to use the defaults`,
+    );
   }
 }
 

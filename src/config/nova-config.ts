@@ -1,7 +1,7 @@
 import { type CompiledConfig, compileConfig, type EffectiveValue } from "./compile-config.js";
 import type { CommandLineValue, ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
-import { type ConfigWarning, normalizeSection } from "./raw-values.js";
+import { AUTH_OPTIONS, type ConfigWarning, normalizeSection } from "./raw-values.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
 import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
 import {
@@ -18,29 +18,9 @@ import {
 } from "./sections/service-options.js";
 
 /** Options of `[placement]` for access to an external Placement; they have an effect only if `auth_type` is set. */
-const ACCESS: ReadonlySet<string> = new Set([
-  "endpoint",
-  "endpoint_override",
-  "token",
-  "auth_url",
-  "username",
-  "user_id",
-  "password",
-  "application_credential_id",
-  "application_credential_name",
-  "application_credential_secret",
-  "default_domain_id",
-  "default_domain_name",
-  "user_domain_id",
-  "user_domain_name",
-  "project_id",
-  "project_name",
-  "project_domain_id",
-  "project_domain_name",
-  "system_scope",
-  "valid_interfaces",
-  "region_name",
-]);
+const ACCESS: ReadonlySet<string> = new Set(
+  [...AUTH_OPTIONS, "endpoint_override", "valid_interfaces", "region_name"].filter((name) => name !== "auth_type"),
+);
 
 /** All options of the agent and its built-in drivers. */
 export const NOVA_OPTIONS = {
@@ -67,7 +47,7 @@ export type CompiledNovaConfig = CompiledConfig<typeof NOVA_OPTIONS>;
  * Compiles nova.conf.
  * @param driverSections options declared by a driver. In a section that the agent also has, only new options are added.
  * Read them with `section(name)`.
- * @throws {ConfigFileValueError} with all invalid values.
+ * @throws {ConfigError} with all invalid values.
  */
 export function compileNovaConfig(
   sources: ConfigSources,

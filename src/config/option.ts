@@ -15,8 +15,6 @@ export interface Option<T> {
   readonly default: T | Derived;
   /** One or two sentences, with units. */
   readonly help: string;
-  /** The section of Nova's documentation or of the specification. */
-  readonly source?: string;
   /** Printed as `****`. */
   readonly secret?: boolean;
   /** The only program that reads the option. Another program uses the default if it does not know the value. */
@@ -41,7 +39,7 @@ export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 /** Option tables by section. */
 export type SectionTable = Readonly<Record<string, OptionTable>>;
 
-type Extras = Pick<Option<unknown>, "source" | "secret" | "reader">;
+type Extras = Pick<Option<unknown>, "secret" | "reader">;
 
 export function option<T>(
   type: ValueType<T>,

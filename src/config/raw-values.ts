@@ -6,7 +6,7 @@ import type { OptionTable, SectionTable } from "./option.js";
  * The options that keystoneauth reads from the section in `auth_section`. A service's endpoint options remain in its
  * own section.
  */
-const AUTH: ReadonlySet<string> = new Set([
+export const AUTH_OPTIONS: ReadonlySet<string> = new Set([
   "auth_type",
   "auth_url",
   "username",
@@ -52,7 +52,7 @@ class AuthSections {
 
   /** Returns the section that contains this option. */
   placeOf(section: string, option: string): string {
-    return AUTH.has(option) ? (this.#named.get(section) ?? section) : section;
+    return AUTH_OPTIONS.has(option) ? (this.#named.get(section) ?? section) : section;
   }
 
   /** Returns whether a section belongs to another service. Its other options are neither read nor reported. */
@@ -64,7 +64,7 @@ class AuthSections {
   get tables(): SectionTable {
     const tables: Record<string, SectionTable[string]> = { ...this.#table };
     for (const [section, other] of this.#named) {
-      const taken = Object.entries(this.#table[section] ?? {}).filter(([option]) => AUTH.has(option));
+      const taken = Object.entries(this.#table[section] ?? {}).filter(([option]) => AUTH_OPTIONS.has(option));
       tables[other] = { ...Object.fromEntries(taken), ...tables[other] };
     }
     return tables;

@@ -16,38 +16,32 @@ export interface ValueType<T> {
 
 const last = (values: readonly string[]): string => values.at(-1) ?? "";
 
+const asWritten = (value: string): string => value;
+
 /** Any string. */
-export const text: ValueType<string> = {
-  expected: "a text",
-  parse: last,
-  format: (value) => value,
-};
+export const text: ValueType<string> = { expected: "a text", parse: last, format: asWritten };
+
+/** Creates the type of strings that pass a check. */
+function textIf(isValid: (text: string) => boolean, expected: string): ValueType<string> {
+  return { expected, parse: (values) => (isValid(last(values)) ? last(values) : undefined), format: asWritten };
+}
 
 /** A period of usage audits. */
-export const auditPeriod: ValueType<string> = {
-  expected: "hour, day, month or year, and @ with a number that is in it: day@6, month@28 at most",
-  parse: (values) => (isAuditPeriod(last(values)) ? last(values) : undefined),
-  format: (value) => value,
-};
+export const auditPeriod = textIf(
+  isAuditPeriod,
+  "hour, day, month or year, and @ with a number that is in it: day@6, month@28 at most",
+);
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 
 /** The URL of a control plane. */
-export const controlPlaneUrl: ValueType<string> = {
-  expected: "http://host:port, https://…, ws://… or wss://…",
-  parse: (values) => {
-    const url = URL.canParse(last(values)) ? new URL(last(values)) : undefined;
-    return url !== undefined && SCHEMES.includes(url.protocol) && url.host !== "" ? last(values) : undefined;
-  },
-  format: (value) => value,
-};
+export const controlPlaneUrl = textIf((value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  return url !== undefined && SCHEMES.includes(url.protocol) && url.host !== "";
+}, "http://host:port, https://…, ws://… or wss://…");
 
 /** The name of a compute host. */
-export const hostName: ValueType<string> = {
-  expected: HOST_NAME_RULE,
-  parse: (values) => (isHostName(last(values)) ? last(values) : undefined),
-  format: (value) => value,
-};
+export const hostName = textIf(isHostName, HOST_NAME_RULE);
 
 /** One of several words. */
 export function choice<const C extends string>(choices: readonly C[]): ValueType<C> {
@@ -81,26 +75,28 @@ export interface NumberRange {
 }
 
 export function integer(range: NumberRange = {}): ValueType<number> {
-  return {
-    expected: `an integer${rangeText(range)}`,
-    parse: (values) => {
-      const digits = strip(last(values));
-      const value = INTEGER.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
-      return Number.isSafeInteger(value) && isWithin(value, range) ? value : undefined;
-    },
-    format: String,
-  };
+  return number("an integer", INTEGER, Number.isSafeInteger, range);
 }
 
 export function float(range: NumberRange = {}): ValueType<number> {
+  const format = (value: number) => (Number.isInteger(value) ? value.toFixed(1) : String(value));
+  return { ...number("a number", FLOAT, Number.isFinite, range), format };
+}
+
+function number(
+  noun: string,
+  pattern: RegExp,
+  isValid: (value: number) => boolean,
+  range: NumberRange,
+): ValueType<number> {
   return {
-    expected: `a number${rangeText(range)}`,
+    expected: `${noun}${rangeText(range)}`,
     parse: (values) => {
       const digits = strip(last(values));
-      const value = FLOAT.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
-      return Number.isFinite(value) && isWithin(value, range) ? value : undefined;
+      const value = pattern.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
+      return isValid(value) && isWithin(value, range) ? value : undefined;
     },
-    format: (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value)),
+    format: String,
   };
 }
 

@@ -6,17 +6,15 @@ const LASTING = ["active", "stopped", "paused", "suspended", "rescued", "error",
 /** Returns true if an unused cluster would never change, apart from heartbeats. */
 export function isAtRest({ tasks, instances, migrations, messages, database }: Store): boolean {
   const states = LASTING.map(() => "?").join(", ");
-  const [changing] =
-    database.get(`SELECT count(*) FROM instances WHERE deleted = 0 AND vm_state NOT IN (${states})`, ...LASTING) ?? [];
-  const [nodes] = database.get("SELECT count(*) FROM ironic_nodes") ?? [];
+  const changing = `SELECT count(*) FROM instances WHERE deleted = 0 AND vm_state NOT IN (${states})`;
   return (
     tasks.count() === 0 &&
     instances.busy(1).length === 0 &&
     migrations.underWay(1).length === 0 &&
     [...messages.countsByHost()].length === 0 &&
-    changing === 0 &&
+    database.number(changing, ...LASTING) === 0 &&
     // Bare-metal nodes are polled constantly for power and provision state.
-    nodes === 0
+    database.number("SELECT count(*) FROM ironic_nodes") === 0
   );
 }
 

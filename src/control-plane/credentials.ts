@@ -18,12 +18,3 @@ export interface Credentials {
 
 /** Validates a token for an embedded service; returns undefined if it is unknown, forged, revoked or expired. */
 export type ValidateToken = (token: string) => Credentials | undefined;
-
-/** Compares strings in a time that depends only on their lengths, so that a token cannot be guessed character by character. */
-export function equalInConstantTime(one: string, other: string): boolean {
-  let difference = one.length ^ other.length;
-  for (let index = 0; index < one.length; index += 1) {
-    difference |= one.charCodeAt(index) ^ other.charCodeAt(index % (other.length || 1));
-  }
-  return difference === 0;
-}

@@ -134,7 +134,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
   gauge("messages_waiting", "Stored messages that agents have not acknowledged", () =>
     [...store.messages.countsByHost().values()].reduce((sum, count) => sum + count, 0),
   );
-  const pages = (pragma: string): number => Number(store.database.get(`PRAGMA ${pragma}`)?.[0] ?? 0);
+  const pages = (pragma: string): number => store.database.number(`PRAGMA ${pragma}`);
   gauge("database_bytes", "Size of the SQLite database", () => pages("page_count") * pages("page_size"));
   gauge(
     "database_free_bytes",

@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
-import { equalInConstantTime } from "../control-plane/credentials.js";
 import type { Inside } from "../control-plane/extension.js";
-import type { Digests } from "../runtime/cryptography.js";
+import { type Digests, equalInConstantTime } from "../runtime/cryptography.js";
 import type { Files } from "../runtime/files.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
 import type { Runtime } from "../runtime/runtime.js";

@@ -51,6 +51,10 @@ export const FINAL_MIGRATION_STATUSES: readonly MigrationStatus[] = [
   "done",
 ];
 
+export const UNFINISHED_MIGRATION_STATUSES: readonly MigrationStatus[] = MIGRATION_STATUSES.filter(
+  (status) => !FINAL_MIGRATION_STATUSES.includes(status),
+);
+
 const amountOrNull = withDefault(nullable(id), null);
 const nameOrNull = withDefault(nullable(name), null);
 const textOrNull = withDefault(nullable(text()), null);

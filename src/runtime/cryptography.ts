@@ -1,3 +1,5 @@
+import { timingSafeEqual } from "node:crypto";
+
 /** A source of randomness. The virtual implementation derives all of it from one seed. */
 export interface Random {
   /** Returns a number in [0, 1). */
@@ -56,4 +58,10 @@ export interface KeyMaker {
    * certificate.
    */
   certificateFingerprint(certificate: string): string | undefined;
+}
+
+/** Compares strings in a time that depends only on their lengths, so that a token cannot be guessed character by character. */
+export function equalInConstantTime(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -9,9 +9,19 @@ export class PublicError extends Error {
   }
 }
 
+/** Returns the message of an error, or the text of anything else that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Returns the message of a {@link PublicError}, or the class name of any other error. */
 export function publicMessageOf(error: unknown): string {
   return error instanceof PublicError ? error.publicMessage : classNameOf(error);
+}
+
+/** Returns the message of an error, or any other thrown value as text. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function classNameOf(error: unknown): string {

@@ -3,7 +3,7 @@ import { ACCEPTED_IN_CONTROL_PLANE } from "./accepted-control-plane.js";
 import type { Accepted, Mutation } from "./mutant.js";
 
 /** Files in which only the tracker's epoch is incremented by 1. */
-const EPOCHS = ["claims", "instance-saves", "move-claim"];
+const EPOCHS = ["claims", "resource-tracker"];
 
 export const ACCEPTED: readonly Accepted[] = [
   ...EPOCHS.map((name) => ({

@@ -38,7 +38,7 @@ function isDrivers(trait: string) {
   );
 }
 
-describe("the agent's binary and Debian's real Placement, beside a recorded nova-compute", () => {
+describe("the agent's binary at Debian's real Placement, compared with a recorded nova-compute", () => {
   const real = placementOfTests();
   let folder: string;
 

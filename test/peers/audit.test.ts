@@ -20,11 +20,11 @@ describe("the audit and Debian's real Placement", () => {
     await runtime.http.close();
   });
 
-  it("reports every planted fault and nothing else, mends them, and brings them back", async () => {
+  it("reports and fixes exactly the planted faults, and restores them", async () => {
     await holds({ faults: Object.keys(FAULTS), healthy: Object.keys(HEALTHY) }, placement);
   });
 
-  it("does so in any world", async () => {
+  it("does so in generated clouds", async () => {
     const property = fc.asyncProperty(planting, async (planted) => {
       await real().reset();
       await holds(planted, placement);

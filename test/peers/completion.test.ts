@@ -42,7 +42,7 @@ function createOutputWaiter(shell: ChildProcess): (pattern: RegExp) => Promise<v
   };
 }
 
-test.each(Object.entries(SHELLS))("%s completes what a person types", async (name, { start, load }) => {
+test.each(Object.entries(SHELLS))("%s completes a user's input", async (name, { start, load }) => {
   if (!existsSync(`/usr/bin/${name}`) || !existsSync("/usr/bin/script")) {
     throw new Error(`${name} and script are needed; on Debian: apt-get install ${name} bsdutils`);
   }

@@ -24,7 +24,7 @@ async function buildah(...args: string[]): Promise<string> {
   return (await execute("/usr/bin/buildah", [...places, ...args])).stdout.trim();
 }
 
-test("an image of nothing but Node and the package is built, and a cluster runs in it", async () => {
+test("an image with only Node and the package is built, and runs a cluster", async () => {
   await execute(join(PACKAGE_ROOT, "config/container/make-root.sh"), [folder]);
   await buildah(
     "build",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { compileConfig } from "../../src/config/compile-config.js";
-import { ConfigFileValueError } from "../../src/config/config-sources.js";
+import { ConfigError } from "../../src/config/config-sources.js";
 import { parseIni } from "../../src/config/ini-file.js";
 import { option, type SectionTable, unset } from "../../src/config/option.js";
 import { boolean, float, integer, list, repeated, text } from "../../src/config/value-type.js";
@@ -131,14 +131,14 @@ function ours(contents: readonly string[]): OsloResult {
     }
     return { values };
   } catch (error) {
-    if (error instanceof ConfigFileValueError) {
+    if (error instanceof ConfigError) {
       return { values: errorsOf(error) };
     }
     throw error;
   }
 }
 
-function errorsOf(error: ConfigFileValueError) {
+function errorsOf(error: ConfigError) {
   return Object.fromEntries(
     error.problems.map(({ section: group, option: each }) => [`${group}.${each}`, { error: true as const }]),
   );
@@ -181,7 +181,7 @@ function comparable(result: OsloResult): unknown {
 
 describe("Debian's oslo.config", () => {
   if (!isOsloInstalled()) {
-    it("is compared where it is installed", () => {
+    it("is compared if it is installed", () => {
       process.stderr.write("skipped: oslo.config is not installed; on Debian: apt-get install python3-oslo.config\n");
       expect(process.env.CI, "oslo.config must be installed in CI: apt-get install python3-oslo.config").not.toBe(
         "true",

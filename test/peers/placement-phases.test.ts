@@ -61,7 +61,7 @@ function responseOf(phase: Phase, end: string) {
 describe.each([
   ["requests as nova-compute sends them", false],
   ["lean_tracking", true],
-])("the agent at Debian's real Placement, %s, and a recorded nova-compute", (_, leanTracking) => {
+])("the agent at Debian's real Placement, %s, compared with a recorded nova-compute", (_, leanTracking) => {
   const real = placementOfTests();
   const http = new UndiciHttpClient();
   const config = {
@@ -85,7 +85,7 @@ describe.each([
     return { world, start, get };
   };
 
-  test("first start, restart, idle: provider, inventory, traits, generation; no request more", async () => {
+  test("first start, restart, idle: provider, inventory, traits, generation; no additional request", async () => {
     const { start, get } = await setUp();
     const hypervisor = new StubHypervisor("rec1");
     const first = await start("rec1", hypervisor);
@@ -146,7 +146,7 @@ describe.each([
     expect(await state()).toEqual(expected);
   });
 
-  test("boot and delete: allocations and generations; no request more", async () => {
+  test("boot and delete: allocations and generations; no additional request", async () => {
     const { world, start, get } = await setUp();
     const agent = await start("rec1", new StubHypervisor("rec1"));
     await agent.tracker.updateAvailableResource({ startup: true });
@@ -177,7 +177,7 @@ describe.each([
     expect(await get(`/allocations/${vm.uuid}`, "1.28")).toEqual({ allocations: {} });
   });
 
-  test("evacuate, refused on the destination as in the recording: only the destination's record goes", async () => {
+  test("an evacuation that fails on the destination as recorded deletes only the destination's record", async () => {
     const { world, start, get } = await setUp();
     const source = await start("rec1", new StubHypervisor("rec1"));
     const agent = await start("rec2", new StubHypervisor("rec2"));

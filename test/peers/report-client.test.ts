@@ -55,7 +55,7 @@ describe("report client and Debian's real Placement", () => {
       held: "double",
     });
 
-  it("5.2 first pass, steady pass and cold cache send no more than nova-compute was recorded to send", async () => {
+  it("5.2 first pass, steady pass and cold cache send no more requests than a recorded nova-compute", async () => {
     const uuid = runtime.random.uuid();
     const client = newClient();
     const tree = await report(client, uuid, "rec1");
@@ -79,7 +79,7 @@ describe("report client and Debian's real Placement", () => {
     ]);
   });
 
-  it("5.3, 5.2 conflict: a second client's trait survives the redriven pass", async () => {
+  it("5.3, 5.2 conflict: a second client's trait survives the repeated pass", async () => {
     const uuid = runtime.random.uuid();
     const client = newClient();
     await report(client, uuid, "rec1");
@@ -114,7 +114,7 @@ describe("report client and Debian's real Placement", () => {
     expect((await client.getProviderTraits(uuid)).traits).toEqual(expect.arrayContaining(TRAITS));
   });
 
-  it("5.4: evacuation's clean-up raises the generation of the destination only", async () => {
+  it("5.4: an evacuation's clean-up raises the generation of the destination only", async () => {
     const [source, destination, instance] = [runtime.random.uuid(), runtime.random.uuid(), runtime.random.uuid()];
     const client = newClient();
     await report(client, source, "rec1");
@@ -137,7 +137,7 @@ describe("report client and Debian's real Placement", () => {
     expect(consumerGeneration).toBe(3);
   });
 
-  it("lean tracking sees a new allocation by its generation, and nothing else is read", async () => {
+  it("lean tracking detects a new allocation by the generation, and reads nothing else", async () => {
     const [uuid, instance] = [runtime.random.uuid(), runtime.random.uuid()];
     const client = newClient();
     await report(client, uuid, "rec1");

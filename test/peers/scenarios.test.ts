@@ -64,7 +64,7 @@ async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayF
   }
 }
 
-test.each(NAMES)("scenario %s is what it says, and its text mends it", async (name) => {
+test.each(NAMES)("scenario %s has the described state, and the documented commands repair it", async (name) => {
   const scenario = await readScenario(name, DEPS);
   const up = await typed(`compute-cluster up --scenario ${name} --name ${name} --port 0 --detach`);
   expect(up.code, up.printed).toBe(0);

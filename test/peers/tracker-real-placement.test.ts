@@ -88,7 +88,7 @@ describe("tracker and Debian's real Placement", () => {
     });
   }
 
-  it("4.7, 9.4 a second client that writes all the while: no edit of either is lost", async () => {
+  it("4.7, 9.4 no edit is lost beside a second client that writes continuously", async () => {
     const { world, hypervisor, at, grow } = await setUp();
     const agent = await world.startedAgent("h1", hypervisor, at);
     const operator = (async () => {
@@ -108,7 +108,7 @@ describe("tracker and Debian's real Placement", () => {
     expect(traits.filter((trait) => trait.startsWith("CUSTOM_N"))).toHaveLength(15);
   });
 
-  it("4.6, 9.4 an allocation that somebody writes during the pass is neither lost nor cleaned up", async () => {
+  it("4.6, 9.4 an allocation that another client writes during the pass is neither lost nor cleaned up", async () => {
     const { world, hypervisor, at, grow } = await setUp();
     const agent = await world.startedAgent("h1", hypervisor, at);
     const vm = world.instance();
@@ -127,7 +127,7 @@ describe("tracker and Debian's real Placement", () => {
     expect(Object.keys(await world.held(vm.uuid))).toEqual([agent.nodeUuid]);
   });
 
-  it("V10, 9.4 a provider deleted between passes, or before any request of one, is there again after two", async () => {
+  it("V10, 9.4 a provider deleted between passes, or before any request of a pass, exists again after two", async () => {
     const { world, hypervisor, at, grow } = await setUp();
     const agent = await world.startedAgent("h1", hypervisor, at);
     for (let doomed = 0; doomed < 8; doomed += 1) {
@@ -147,7 +147,7 @@ describe("tracker and Debian's real Placement", () => {
     }
   });
 
-  it("5.3 row 1, 9.4 the node's name is taken: logged with the way out, and right once it is free", async () => {
+  it("5.3 row 1, 9.4 a duplicate node name is logged with its remedy, and resolved once the name is free", async () => {
     const { world, hypervisor, at } = await setUp();
     const squatter = world.runtime.random.uuid();
     await world.admin.getProviderTreeAndEnsureRoot(squatter, "n1");
@@ -162,7 +162,7 @@ describe("tracker and Debian's real Placement", () => {
     await expectRight(world, agent, FAKE_NODE.vcpus);
   });
 
-  it("9.4 Placement killed before any one request of a pass, and started again: the next passes put it right", async () => {
+  it("9.4 after Placement is killed before any request of a pass and restarted, the next passes are complete", async () => {
     for (let doomed = 0; ; doomed += 1) {
       await real().reset();
       const { world, hypervisor, at } = await setUp();

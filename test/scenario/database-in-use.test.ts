@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { DatabaseUnusable } from "../../src/control-plane/database/database-file.js";
 import { stateDir } from "../../src/control-plane/local/state-dir.js";
 import { withSeedStore } from "../../src/control-plane/seed/seed.js";
 import { nodeDigests } from "../../src/runtime/node/node-cryptography.js";
@@ -25,7 +24,7 @@ test.each(Object.entries(DATABASE_OPENERS))(
     const path = join(folder, "state.sqlite");
     const database = await open(path);
     const rejection = await open(path).catch((error: unknown) => error);
-    expect(rejection).toBeInstanceOf(DatabaseUnusable);
+    expect(rejection).toMatchObject({ code: "DatabaseUnusable" });
     expect((rejection as Error).message).toMatch(IN_USE);
     database.close();
   },

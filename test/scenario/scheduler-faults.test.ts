@@ -1,19 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { ConductorBench } from "../unit/control-plane/conductor/tasks/bench.js";
-import { errorResponse, type Fault } from "../unit/placement-client/bench.js";
+import { CONSUMER_CONFLICT, errorResponse, type Fault } from "../unit/placement-client/bench.js";
 import { OPERATIONS, prepared } from "./scheduler-operations.js";
 
 const RACE = errorResponse(409, "placement.concurrent_update", "Another thread concurrently updated the data");
-const CONSUMER = errorResponse(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
 
 const FAULTS: Readonly<Record<string, Pick<Fault, "does" | "times">>> = {
   "409 provider race, once": { does: RACE },
   "409 provider race, 4 times": { does: RACE, times: 4 },
-  "409 consumer conflict": { does: CONSUMER },
+  "409 consumer conflict": { does: CONSUMER_CONFLICT },
   "409 for ever": { does: RACE, times: 1000 },
   "500": { does: errorResponse(500, "", "database is locked") },
   "connection refused": { does: "refuse" },

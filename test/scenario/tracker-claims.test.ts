@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AgentMetrics } from "../../src/agent/metrics/metrics.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkPersistedUsage, checkUsage, countChecks } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
@@ -348,6 +349,21 @@ describe("4.2 rebuild_claim", () => {
     expect(world.stored(instance.uuid).host).toBe("h0");
     expect(world.store.migrations.get(migration.id)?.status).toBe("pre-migrating");
   });
+});
+
+test("claims, rejections and aborts are counted by kind; other errors are not", async () => {
+  const { world, agent } = await setUp();
+  const { instance, migration } = await evacuation(world, agent);
+  const { tracker } = agent;
+  const counted: string[] = [];
+  const claim: AgentMetrics["claim"] = (kind, outcome) => counted.push(`${kind} ${outcome}`);
+  Object.assign(agent.context.metrics, { claim });
+  const claimed = await tracker.instanceClaim(world.instance(), "n1", {});
+  await claimed.abort();
+  await expect(tracker.instanceClaim(world.instance(), "unknown", {})).rejects.toThrow(ComputeResourcesUnavailable);
+  await tracker.rebuildClaim(instance, "n1", migration, {});
+  await expect(tracker.rebuildClaim(instance, "n1", { ...migration, id: 99 }, {})).rejects.toThrow();
+  expect(counted).toEqual(["instance succeeded", "instance aborted", "instance refused", "move succeeded"]);
 });
 
 describe("failed builds", () => {

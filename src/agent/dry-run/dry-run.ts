@@ -96,8 +96,7 @@ async function previewEvacuations(view: AgentView, plan: EvacuationPlan, preview
   }
   for (const { migration, action, node, reason } of plan.records) {
     if (action === "strip" && node) {
-      const edit = await previewStrip(view, migration.instanceUuid, node, reason);
-      preview.allocations.push(...(edit ? [edit] : []));
+      preview.allocations.push(...(await previewStrip(view, migration.instanceUuid, node, reason)));
     }
     preview.migrations.push({
       migration: migration.id,
@@ -132,8 +131,7 @@ async function previewInterruptedEvacuations(
         disksReason: "they may be the source's, on shared storage",
       });
     }
-    const edit = await previewStrip(view, uuid, node, reason);
-    preview.allocations.push(...(edit ? [edit] : []));
+    preview.allocations.push(...(await previewStrip(view, uuid, node, reason)));
     preview.migrations.push({ migration: migration.id, instance: uuid, from: migration.status, to: "failed", reason });
     preview.instances.push({
       instance: uuid,

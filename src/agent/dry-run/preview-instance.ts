@@ -1,14 +1,9 @@
+import type { Allocations } from "../../placement-client/types.js";
 import { type ComputeNode, type Instance, type InstanceChanges, POWER_STATES } from "../../records/index.js";
 import { type AgentView, requestId } from "../context.js";
 import { planInit } from "../startup/init-instance.js";
 import type { InitStep } from "../startup/init-rows.js";
-import {
-  type MoveRecovery,
-  planFailResize,
-  planLiveMigrationRecovery,
-  planRevertResize,
-  planUndoResizePrep,
-} from "../startup/plan-move-recovery.js";
+import { MOVE_RECOVERIES, type MoveRecovery } from "../startup/plan-move-recovery.js";
 import type { AllocationEdit, GuestPlan, InstancePlan, MigrationPlan } from "./report.js";
 
 export interface Preview {
@@ -55,21 +50,15 @@ export async function previewInit(view: AgentView, instance: Instance, preview: 
       case "reboot":
         plan(`reboot ${action.type}`);
         break;
-      case "undo-resize-prep":
-        await previewRecovery(view, instance, row, await planUndoResizePrep(view, instance), preview);
-        break;
       case "change-state":
         plan(`${action.change} again`);
         break;
+      case "undo-resize-prep":
       case "revert-resize":
-        await previewRecovery(view, instance, row, await planRevertResize(view, instance), preview);
-        break;
       case "fail-resize":
-        await previewRecovery(view, instance, row, await planFailResize(view, instance), preview);
-        break;
       case "recover-live-migration": {
-        const here = power !== POWER_STATES.nostate;
-        await previewRecovery(view, instance, row, await planLiveMigrationRecovery(view, instance, here), preview);
+        const recovery = await MOVE_RECOVERIES[action.kind](view, instance, power !== POWER_STATES.nostate);
+        await previewRecovery(view, instance, row, recovery, preview);
         break;
       }
       case "complete-partial-deletion":
@@ -100,10 +89,7 @@ async function previewTermination(
       disksReason: "the instance is being deleted",
     });
   }
-  const edit = await previewDelete(view, instance.uuid, "instance", reason);
-  if (edit) {
-    preview.allocations.push(edit);
-  }
+  preview.allocations.push(...(await previewDelete(view, instance.uuid, "instance", reason)));
 }
 
 async function previewRecovery(
@@ -122,8 +108,7 @@ async function previewRecovery(
   if (allocations === "give-back") {
     preview.allocations.push(...(await previewMove(view, migration.uuid, instance.uuid, reason)));
   } else if (allocations === "drop-migration") {
-    const edit = await previewDelete(view, migration.uuid, "migration", reason);
-    preview.allocations.push(...(edit ? [edit] : []));
+    preview.allocations.push(...(await previewDelete(view, migration.uuid, "migration", reason)));
   }
   if (recovery.failsMigration) {
     preview.migrations.push({
@@ -136,44 +121,38 @@ async function previewRecovery(
   }
 }
 
-/** Returns the consumer's allocations before and after a node's tree is removed; null: nothing would change. */
+/** Returns the edit that removes a node's tree from the consumer's allocations; empty: nothing would change. */
 export async function previewStrip(
   view: AgentView,
   consumer: string,
   node: ComputeNode,
   reason: string,
-): Promise<AllocationEdit | null> {
-  const request = { requestId: requestId(view) };
-  const before = (await view.placement.getAllocationsForConsumer(consumer, request)).allocations;
-  const members = (await view.placement.beginPass([node.uuid], request)).members(node.uuid) ?? [];
+): Promise<readonly AllocationEdit[]> {
+  const before = await allocationsOf(view, consumer);
+  const pass = await view.placement.beginPass([node.uuid], { requestId: requestId(view) });
   const names = new Map([
     [node.uuid, node.hypervisorHostname],
-    ...members.map(({ uuid, name }) => [uuid, name] as const),
+    ...(pass.members(node.uuid) ?? []).map(({ uuid, name }) => [uuid, name] as const),
   ]);
   const after = Object.fromEntries(Object.entries(before).filter(([provider]) => !names.has(provider)));
   const stripped = Object.keys(before).filter((provider) => names.has(provider));
-  return stripped.length === 0
-    ? null
-    : {
-        consumer,
-        consumerType: "instance",
-        reason,
-        before,
-        after,
-        providers: Object.fromEntries(stripped.map((provider) => [provider, names.get(provider) ?? provider])),
-      };
+  const providers = Object.fromEntries(stripped.map((provider) => [provider, names.get(provider) ?? provider]));
+  return stripped.length === 0 ? [] : [{ consumer, consumerType: "instance", reason, before, after, providers }];
 }
 
-/** Returns the removal of all allocations of the consumer; null: it has none. */
+async function allocationsOf(view: AgentView, consumer: string): Promise<Allocations> {
+  return (await view.placement.getAllocationsForConsumer(consumer, { requestId: requestId(view) })).allocations;
+}
+
+/** Returns the removal of all allocations of the consumer; empty: it has none. */
 async function previewDelete(
   view: AgentView,
   consumer: string,
   consumerType: AllocationEdit["consumerType"],
   reason: string,
-): Promise<AllocationEdit | null> {
-  const request = { requestId: requestId(view) };
-  const before = (await view.placement.getAllocationsForConsumer(consumer, request)).allocations;
-  return Object.keys(before).length === 0 ? null : { consumer, consumerType, reason, before, after: {}, providers: {} };
+): Promise<readonly AllocationEdit[]> {
+  const before = await allocationsOf(view, consumer);
+  return Object.keys(before).length === 0 ? [] : [{ consumer, consumerType, reason, before, after: {}, providers: {} }];
 }
 
 /** Returns the edits that move a migration's allocations to its instance (spec 5.6); empty: the migration has none. */
@@ -183,14 +162,11 @@ async function previewMove(
   instance: string,
   reason: string,
 ): Promise<readonly AllocationEdit[]> {
-  const request = { requestId: requestId(view) };
-  const held = (await view.placement.getAllocationsForConsumer(migration, request)).allocations;
-  if (Object.keys(held).length === 0) {
+  const [emptied] = await previewDelete(view, migration, "migration", reason);
+  if (!emptied) {
     return [];
   }
-  const before = (await view.placement.getAllocationsForConsumer(instance, request)).allocations;
-  return [
-    { consumer: migration, consumerType: "migration", reason, before: held, after: {}, providers: {} },
-    { consumer: instance, consumerType: "instance", reason, before, after: held, providers: {} },
-  ];
+  const before = await allocationsOf(view, instance);
+  const after = emptied.before;
+  return [emptied, { consumer: instance, consumerType: "instance", reason, before, after, providers: {} }];
 }

@@ -1,10 +1,9 @@
-import { isConductorError } from "../../conductor-client/errors.js";
 import { POWER_STATES } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
-import type { AgentServices } from "../operations/flow/contract.js";
-import { storageShared } from "../operations/flow/guest-options.js";
+import { ignore } from "../ignore-errors.js";
+import { destroyOptions, storageShared } from "../operations/flow/guest-options.js";
+import type { AgentServices } from "../services.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 
 /** The guests that the cleanup has dealt with, over all attempts. */
@@ -56,11 +55,7 @@ async function destroyGuest(services: AgentServices, guest: EvacuatedGuest, requ
       request_id: request,
     },
   );
-  await services.driver.destroy(instance, {
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    destroyDisks,
-  });
+  await services.driver.destroy(instance, destroyOptions(destroyDisks));
   services.metrics.evacuatedGuest("destroyed");
 }
 
@@ -93,21 +88,15 @@ async function settleRecord(services: AgentServices, record: EvacuationRecord, r
     return;
   }
   requireHostLease(services, `complete migration ${migration.id}`);
-  try {
-    await services.conductor.call(
-      "migration_save",
-      { id: migration.id, changes: { status: "completed" }, expectedStatus: [...UNCLEANED] },
-      { requestId: request },
-    );
-  } catch (error) {
-    if (!isConductorError(error, "InvalidMigrationState")) {
-      throw error;
-    }
-    services.logger.warn("the evacuation's status changed during the cleanup; its record is left", {
-      ...fields,
-      err: error,
-    });
-  }
+  const write = { id: migration.id, changes: { status: "completed" }, expectedStatus: [...UNCLEANED] } as const;
+  await services.conductor.call("migration_save", write, { requestId: request }).catch(
+    ignore("InvalidMigrationState", (err) =>
+      services.logger.warn("the evacuation's status changed during the cleanup; its record is left", {
+        ...fields,
+        err,
+      }),
+    ),
+  );
 }
 
 /**

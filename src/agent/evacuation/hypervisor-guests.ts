@@ -1,8 +1,9 @@
 import type { InstanceFilters } from "../../conductor-client/methods/records.js";
-import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES } from "../../records/index.js";
+import { type Instance, UNFINISHED_MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import { ignore } from "../ignore-errors.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
@@ -16,8 +17,8 @@ export async function countForeignGuests(
   evacuated: ReadonlySet<string>,
   loaded: readonly Instance[] = [],
 ): Promise<readonly Instance[]> {
-  const uuids = await listGuests(services);
-  if (uuids === null) {
+  const uuids = await services.driver.listInstanceUuids().catch(ignore(VirtDriverNotReady));
+  if (!uuids) {
     return [];
   }
   const own = new Set(
@@ -45,22 +46,9 @@ export async function countForeignGuests(
   return instances;
 }
 
-async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
-  try {
-    return await services.driver.listInstanceUuids();
-  } catch (error) {
-    if (!(error instanceof VirtDriverNotReady)) {
-      throw error;
-    }
-    return null;
-  }
-}
-
 async function movingInstances(services: AgentServices): Promise<ReadonlySet<string>> {
-  const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-  const migrations = await services.conductor.call("migrations_by_filters", {
-    filters: { host: services.host, statuses },
-  });
+  const filters = { host: services.host, statuses: UNFINISHED_MIGRATION_STATUSES };
+  const migrations = await services.conductor.call("migrations_by_filters", { filters });
   return new Set(migrations.map(({ instanceUuid }) => instanceUuid));
 }
 

@@ -1,10 +1,9 @@
 import {
   type ComputeNode,
-  FINAL_MIGRATION_STATUSES,
   type Instance,
-  MIGRATION_STATUSES,
   type Migration,
   type MigrationStatus,
+  UNFINISHED_MIGRATION_STATUSES,
 } from "../../records/index.js";
 import { type AgentView, hasQuirk } from "../context.js";
 import { type DiskPlan, planDisks } from "../operations/flow/guest-options.js";
@@ -134,8 +133,6 @@ async function checkEvacuation(
   return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may run nowhere else` };
 }
 
-const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-
 /**
  * Finds a later move from here, of an instance that had come back or whose evacuation had no effect. Only that move may
  * remove its source allocations: it may need them for a revert.
@@ -158,7 +155,7 @@ async function incomingAfter(
   { conductor, host }: AgentView,
   { id, instanceUuid }: Migration,
 ): Promise<Migration | null> {
-  const filters = { instanceUuid, destCompute: host, statuses: UNFINISHED };
+  const filters = { instanceUuid, destCompute: host, statuses: UNFINISHED_MIGRATION_STATUSES };
   const moves = await conductor.call("migrations_by_filters", { filters });
   return moves.find((move) => move.id > id) ?? null;
 }

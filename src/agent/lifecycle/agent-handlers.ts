@@ -3,15 +3,9 @@ import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conduc
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import type { AgentHandlers } from "../../conductor-client/port.js";
 import { SparseSet } from "../../runtime/collections.js";
-import type {
-  AgentServices,
-  Caller,
-  HostMethod,
-  InstanceMethod,
-  PowerUpdate,
-  RequestOf,
-} from "../operations/flow/contract.js";
+import type { Caller, HostMethod, InstanceMethod, PowerUpdate, RequestOf } from "../operations/flow/contract.js";
 import { OPERATIONS } from "../operations/table.js";
+import type { AgentServices } from "../services.js";
 import { consoleOutput, diagnostics, hostUptime, instanceDiagnostics, listGuests } from "./guest-reports.js";
 
 /** Tracks running requests, so that a shutdown can wait for them (spec 2.8). */

@@ -2,10 +2,9 @@ import type { Service } from "../../records/index.js";
 import { SparseSet } from "../../runtime/collections.js";
 import type { AgentState } from "../context.js";
 import { HostLeaseLost } from "../host-lease.js";
-import { NO_METRICS } from "../metrics/metrics.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { PeriodicLoop } from "../periodic/loop.js";
 import { PERIODIC_TASKS, type PeriodicSubject } from "../periodic/tasks.js";
+import type { AgentServices } from "../services.js";
 import { initHost } from "../startup/init-host.js";
 import { PendingEvacuations } from "../startup/pending-evacuations.js";
 import { lookUpService, registerService } from "../startup/register-service.js";
@@ -173,7 +172,7 @@ export class Agent {
   }
 
   async #createServices(): Promise<AgentServices> {
-    this.#services = await createServices({ metrics: NO_METRICS, ...this.#options });
+    this.#services = await createServices(this.#options);
     return this.#services;
   }
 

@@ -1,5 +1,6 @@
 import type { HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
+import { driverFaults } from "../../faults/fault-injection.js";
 import type { ChangingFaults } from "../../faults/faults.js";
 import { imageAccess } from "../../placement-client/access/configured-access.js";
 import type { SharedAccess } from "../../placement-client/access/placement-access.js";
@@ -7,16 +8,20 @@ import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";
+import type { DriverCallOptions } from "../../virt/driver-call.js";
+import type { DriverHostOptions } from "../../virt/driver-host.js";
+import { DRIVER_METHODS, type DriverMethod } from "../../virt/driver-methods.js";
 import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../glance-client.js";
+import { requireHostLease } from "../host-lease.js";
 import { HostPorts } from "../host-ports.js";
 import { DriverRecord, IdentityFile } from "../identity-file.js";
-import { type AgentMetrics, meteredTracker } from "../metrics/metrics.js";
-import type { AgentServices, Operations, StepFaults } from "../operations/flow/contract.js";
-import { createOperations } from "../operations/operations.js";
-import type { ResourceTracker } from "../tracker/contract.js";
-import { createResourceTracker } from "../tracker/resource-tracker.js";
-import { DriverRules, driverContext } from "./driver-context.js";
+import { type AgentMetrics, NO_METRICS } from "../metrics/metrics.js";
+import type { StepFaults } from "../operations/flow/contract.js";
+import { createOperations, type Operations } from "../operations/operations.js";
+import type { AgentServices } from "../services.js";
+import { createResourceTracker, type ResourceTracker } from "../tracker/resource-tracker.js";
+import { driverContext } from "./driver-context.js";
 
 export interface ViewOptions {
   /** `--host` */
@@ -52,70 +57,95 @@ export interface ServiceFactories {
 export async function createView(options: ViewOptions): Promise<AgentView> {
   const { host, config, runtime, session, placement } = options;
   const logger = runtime.logger.child({ host });
-  const deps = { ...runtime, logger };
-  const identity = new IdentityFile({
-    files: runtime.files,
-    random: runtime.random,
-    configFiles: options.configFiles,
-    statePath: config.defaults.statePath,
-  });
-  const driverRecord = new DriverRecord({
-    files: runtime.files,
-    logger,
-    host,
-    statePath: config.defaults.statePath,
-    driver: { name: options.driver.name, computeDriver: config.defaults.computeDriver },
-  });
-  const localNodeUuid = () => identity.localNodeUuid();
+  const { statePath, computeDriver, vifPluggingTimeout: timeout, vifPluggingIsFatal: fatal } = config.defaults;
+  const { files, random, timers, transfers } = runtime;
+  const identity = new IdentityFile({ files, random, configFiles: options.configFiles, statePath });
   const images = new GlanceClient({
-    transfers: runtime.transfers,
-    timers: runtime.timers,
+    transfers,
+    timers,
     access: imageAccess(config, runtime, session, options.sharedImages),
     retries: config.glance.numRetries,
   });
-  const { vifPluggingTimeout: timeout, vifPluggingIsFatal: fatal } = config.defaults;
-  const { timers } = runtime;
-  const ports = new HostPorts({ host, conductor: session, timers, logger, timeout, fatal, faults: options.faults });
-  const driver = await createDriverHost(
-    options.driver,
-    driverContext({
-      host,
-      config,
-      driverConfig: options.driverConfig,
-      runtime: deps,
-      conductor: session,
-      images,
-      localNodeUuid,
-      ports,
-    }),
-    new DriverRules(options),
-  );
-  return {
+  const parts = {
     host,
     config,
-    runtime: deps,
+    runtime: { ...runtime, logger },
+    logger,
     conductor: session,
-    driver,
     placement,
     images,
-    ports,
-    localNodeUuid,
+    ports: new HostPorts({ host, conductor: session, timers, logger, timeout, fatal, faults: options.faults }),
+    metrics: options.metrics ?? NO_METRICS,
+    localNodeUuid: () => identity.localNodeUuid(),
     identity,
-    driverRecord,
+    driverRecord: new DriverRecord({
+      files,
+      logger,
+      host,
+      statePath,
+      driver: { name: options.driver.name, computeDriver },
+    }),
     changesDriver: options.changeDriver ?? false,
-    logger,
   };
+  const context = driverContext(parts, options.driverConfig);
+  const driver = await createDriverHost(options.driver, context, new DriverRules(options));
+  return { driver, ...parts };
 }
 
 /** Spec 2.1 row 1. */
 export async function createServices(
-  options: ViewOptions & { readonly metrics: AgentMetrics; readonly factories?: Partial<ServiceFactories> },
+  options: ViewOptions & { readonly factories?: Partial<ServiceFactories> },
 ): Promise<AgentServices> {
   const view = await createView(options);
   const { tracker: makeTracker = createResourceTracker, operations: makeOperations = createOperations } =
     options.factories ?? {};
-  const tracker = meteredTracker(await makeTracker(view), options.metrics);
+  const tracker = await makeTracker(view);
   const operations = makeOperations(view, tracker, options.faults);
   // The view comes last: Node 20 creates a hidden class of 500 bytes for each record that spreads another one first.
-  return { tracker, operations, metrics: options.metrics, ...view };
+  return { tracker, operations, ...view };
+}
+
+/** The checks, timeouts and metrics that apply to each driver call. */
+class DriverRules implements DriverHostOptions {
+  readonly timeouts: NonNullable<DriverCallOptions["timeouts"]>;
+  readonly createTimeout: number;
+  readonly point?: NonNullable<DriverCallOptions["point"]>;
+  readonly #host: string;
+  readonly #session: HostSession;
+  readonly #permit: ViewOptions["permit"];
+  readonly #metrics: AgentMetrics | undefined;
+
+  constructor({ host, config, session, permit, metrics, faults }: ViewOptions) {
+    const { driverInitTimeout, driverCreateTimeout } = config.computeAgent;
+    this.#host = host;
+    this.#session = session;
+    this.#permit = permit;
+    this.#metrics = metrics;
+    this.timeouts = { initHost: driverInitTimeout * 1000 };
+    this.createTimeout = driverCreateTimeout * 1000;
+    if (faults) {
+      this.point = driverFaults(faults);
+    }
+  }
+
+  async permit(method: DriverMethod, instance: string | undefined): Promise<void> {
+    const purpose = instance ? `${method} the guest of instance ${instance}` : method;
+    if (this.#permit !== undefined) {
+      await this.#permit(purpose);
+      return;
+    }
+    await this.#session.leaseSettled();
+    requireHostLease({ host: this.#host, conductor: this.#session }, purpose);
+  }
+
+  epoch(): number | null {
+    return this.#session.leaseEpoch;
+  }
+
+  observe(...[method, ...call]: Parameters<NonNullable<DriverCallOptions["observe"]>>): void {
+    this.#metrics?.driverCall(method, ...call);
+    if (DRIVER_METHODS[method].changesGuests) {
+      this.#session.guestsChanged?.();
+    }
+  }
 }

@@ -3,7 +3,7 @@ import type { AgentMethods, InstanceParams } from "../../conductor-client/method
 import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { type HypervisorGuest, type Instance, POWER_STATES, type PowerState } from "../../records/index.js";
 import { GuestNotFound, NotImplemented } from "../../virt/errors.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 
 type Services = Pick<AgentServices, "driver" | "conductor" | "host">;
 

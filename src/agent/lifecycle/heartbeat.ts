@@ -2,14 +2,13 @@ import { isConductorError } from "../../conductor-client/errors.js";
 import type { Service } from "../../records/index.js";
 import { within } from "../../runtime/time.js";
 import type { AgentContext } from "../context.js";
-import type { AgentMetrics } from "../metrics/metrics.js";
 
 /** Delay between joining the service group and the first heartbeat, in milliseconds (spec 2.1 row 7). */
 const FIRST_HEARTBEAT_DELAY = 5_000;
 
 /** Spec 2.5: reports the service as up every `report_interval` seconds. Never fails, never recreates the service record. */
 export class Heartbeat {
-  readonly #context: AgentContext & { readonly metrics: AgentMetrics };
+  readonly #context: AgentContext;
   readonly #service: Service;
   #stopped = false;
   /** Cancels the current wait or call. */
@@ -18,7 +17,7 @@ export class Heartbeat {
   /** True if the missing conductor was already logged, and no call has succeeded since. */
   #unanswered = false;
 
-  constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
+  constructor(context: AgentContext, service: Service) {
     this.#context = context;
     this.#service = service;
   }
@@ -53,7 +52,7 @@ export class Heartbeat {
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { conductor, config, runtime, metrics } = this.#context;
+    const { conductor, config, logger, runtime, metrics } = this.#context;
     const interval = config.defaults.reportInterval * 1000;
     try {
       // Once a host counts as up, messages to it must arrive: the broker drops messages to a queue without a consumer.
@@ -68,7 +67,7 @@ export class Heartbeat {
         { timeout: interval, signal, lowPriority: true },
       );
       if (!this.#connected) {
-        runtime.logger.info("heartbeats succeed again", { host: this.#context.host });
+        logger.info("heartbeats succeed again", { host: this.#context.host });
       }
       this.#connected = true;
       this.#unanswered = false;
@@ -88,13 +87,13 @@ export class Heartbeat {
    * the log.
    */
   #logFailure(error: unknown): void {
-    const { runtime, host } = this.#context;
+    const { logger, host } = this.#context;
     const isUnanswered = isConductorError(error, "MessagingTimeout", "ConductorUnreachable");
     if (!(isUnanswered && this.#unanswered)) {
       const what = isConductorError(error, "ServiceNotFound")
         ? "the service record of this host is gone; it is not created again while the agent runs"
         : "could not report the heartbeat";
-      runtime.logger.error(what, { host, err: error });
+      logger.error(what, { host, err: error });
     }
     this.#unanswered = isUnanswered;
   }

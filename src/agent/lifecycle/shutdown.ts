@@ -1,7 +1,7 @@
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
 import type { CancelTimer, Timers } from "../../runtime/time.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import type { PeriodicLoop } from "../periodic/loop.js";
+import type { AgentServices } from "../services.js";
 import { drainingHandlers, type TaskTracker } from "./agent-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
 

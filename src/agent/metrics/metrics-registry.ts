@@ -29,8 +29,21 @@ export interface MetricsRegistry {
 
 /** Loads prom-client here only: an agent without `--metrics-port` does not need it. */
 export async function createMetricsRegistry(sources: MetricsSources): Promise<MetricsRegistry> {
-  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
-  const registry = new Registry();
+  const client = await import("prom-client");
+  const registry = new client.Registry();
+  const instruments = createInstruments(client, registry, sources);
+  return {
+    forHost: (host) => hostMetrics(host, instruments),
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  };
+}
+
+function createInstruments(
+  { Counter, Gauge, Histogram }: typeof import("prom-client"),
+  registry: Registry,
+  sources: MetricsSources,
+) {
   const registers = [registry];
   const counter = (name: string, help: string, ...labels: string[]): Counter =>
     new Counter({ name: PREFIX + name, help, labelNames: ["host", ...labels], registers });
@@ -58,7 +71,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
       this.set(sources.conductorConnected() ? 1 : 0);
     },
   });
-  return view(registry, {
+  return {
     guests: gauge("guests", "Guests on the hypervisor"),
     foreignGuests: gauge("foreign_guests", "Guests whose instance belongs to another host, with no move to explain it"),
     orphanGuests: gauge("orphan_guests", "Guests without a known instance"),
@@ -88,37 +101,10 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
     heartbeats: counter("heartbeats_total", "Heartbeats of the service", "outcome"),
     messages: counter("rpc_messages_total", "Messages over a real Nova's RabbitMQ", "event", "method"),
     waiting: gauge("rpc_calls_waiting", "Calls over a real Nova's RabbitMQ that wait for a reply", "method"),
-  });
-}
-
-interface Instruments {
-  readonly guests: Gauge;
-  readonly foreignGuests: Gauge;
-  readonly orphanGuests: Gauge;
-  readonly evacuatedGuests: Counter;
-  readonly leakedAllocations: Gauge;
-  readonly taskDuration: Histogram;
-  readonly taskFailures: Counter;
-  readonly requests: Counter;
-  readonly requestDuration: Histogram;
-  readonly conflicts: Counter;
-  readonly claims: Counter;
-  readonly claimAborts: Counter;
-  readonly driverCalls: Counter;
-  readonly driverDuration: Histogram;
-  readonly driverUnhandledErrors: Counter;
-  readonly heartbeats: Counter;
-  readonly messages: Counter;
-  readonly waiting: Gauge;
-}
-
-function view(registry: Registry, instruments: Instruments): MetricsRegistry {
-  return {
-    forHost: (host) => hostMetrics(host, instruments),
-    contentType: registry.contentType,
-    text: () => registry.metrics(),
   };
 }
+
+type Instruments = ReturnType<typeof createInstruments>;
 
 function hostMetrics(host: string, to: Instruments): AgentMetrics {
   return {

@@ -3,7 +3,7 @@ import { KeyedLock } from "../../runtime/locks.js";
 import { TaskQueue } from "../../runtime/task-queue.js";
 import { type AgentContext, requestId as newRequestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
-import type { ResourceTracker } from "../tracker/contract.js";
+import type { ResourceTracker } from "../tracker/resource-tracker.js";
 import { type AdmissionRejection, admit } from "./flow/admission.js";
 import type {
   AdmittedFlow,
@@ -14,7 +14,6 @@ import type {
   Operation,
   OperationName,
   OperationServices,
-  Operations,
   PowerUpdate,
   ReplyOf,
   RequestOf,
@@ -32,7 +31,6 @@ import { callOf, forRequest, OPERATIONS, operationOf } from "./table.js";
 
 export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
   return new InstanceOperations({
-    context,
     tracker,
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
@@ -42,20 +40,29 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
     locks: new KeyedLock<string>(),
     groups: new KeyedLock<string>(),
     ...(faults ? { faults } : {}),
+    ...context,
   });
 }
 
-/** Runs the flows of spec 6: one at a time per instance, and `max_concurrent_builds` builds at a time in total. */
-class InstanceOperations implements Operations {
+/** {@link InstanceOperations} without its private parts, which a test cannot replace. */
+export type Operations = Pick<InstanceOperations, keyof InstanceOperations>;
+
+/**
+ * Runs the flows of spec 6: one at a time per instance, and `max_concurrent_builds` builds at a time in total. An
+ * operation begins only if the instance is on the right host and its task_state belongs to the request (table.ts);
+ * otherwise nothing happens.
+ */
+class InstanceOperations {
   readonly #services: OperationServices;
   readonly #builds: TaskQueue;
   #active = 0;
 
   constructor(services: OperationServices) {
     this.#services = services;
-    this.#builds = new TaskQueue(services.context.config.defaults.maxConcurrentBuilds);
+    this.#builds = new TaskQueue(services.config.defaults.maxConcurrentBuilds);
   }
 
+  /** The number of messages that are being processed or queued. */
   get active(): number {
     return this.#active;
   }
@@ -64,6 +71,7 @@ class InstanceOperations implements Operations {
     return this.#services.interrupted;
   }
 
+  /** A shutdown waits for them. */
   get incoming(): IncomingMoves {
     return this.#services.incoming;
   }
@@ -72,6 +80,7 @@ class InstanceOperations implements Operations {
     return this.#services.outgoing;
   }
 
+  /** @throws any error of the flow */
   async run<M extends InstanceMethod>(method: M, request: RequestOf<M>, caller?: Caller): Promise<ReplyOf<M>> {
     this.#active += 1;
     try {
@@ -87,11 +96,10 @@ class InstanceOperations implements Operations {
     const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
     const { instanceUuid, requestId } = request;
     let left = false;
-    const { context } = this.#services;
-    const conductor = watchConductor(context.conductor, () => {
+    const conductor = watchConductor(this.#services.conductor, () => {
       left = true;
     });
-    const call = callOf(name, { ...this.#services, context: { ...context, conductor } }, request, caller);
+    const call = callOf(name, { ...this.#services, conductor }, request, caller);
     if (stopsLiveMigration) {
       await this.outgoing.settle(instanceUuid);
     }
@@ -120,17 +128,20 @@ class InstanceOperations implements Operations {
     }
   }
 
+  /** Completes a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
   async completePartialDeletion(instance: Instance): Promise<void> {
-    const requestId = newRequestId(this.#services.context);
+    const requestId = newRequestId(this.#services);
     await this.#services.locks.run(instance.uuid, () =>
       completePartialDeletion(forRequest(this.#services, requestId), instance, requestId),
     );
   }
 
+  /** Spec 4.10 `_sync_power_states` for one instance. */
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#services.locks.run(uuid, () => syncInstancePowerState(this.#services, uuid));
   }
 
+  /** Spec 6.6: updates an instance of this host after its guest's power was changed outside Nova. */
   async updatePower(update: PowerUpdate): Promise<void> {
     const { instanceUuid, requestId } = update;
     this.#active += 1;
@@ -141,40 +152,48 @@ class InstanceOperations implements Operations {
     }
   }
 
+  /** True if a recovery of cold moves failed, so that the move is still abandoned: the next call tries again. */
   get recoversAgain(): boolean {
     return this.#services.unsettled.any;
   }
 
-  async recoverColdMoves(options: StuckMoveOptions): Promise<void> {
-    await recoverColdMoves(this.#services, options);
+  /** Spec 2.6 OPT: continues or ends abandoned cold moves of this host. */
+  recoverColdMoves(options: StuckMoveOptions): Promise<void> {
+    return recoverColdMoves(this.#services, options);
   }
 
+  /** Runs work on an instance while no operation runs on it. */
   exclusively(uuid: string, work: () => Promise<void>): Promise<void> {
     return this.#services.locks.run(uuid, work);
   }
 
-  async recoverLiveMigrations(): Promise<void> {
-    await recoverLiveMigrations(this.#services);
+  /** Spec 2.6 OPT: ends live migrations from here that were interrupted by a killed process or an unreachable conductor. */
+  recoverLiveMigrations(): Promise<void> {
+    return recoverLiveMigrations(this.#services);
   }
 
-  async findLeftGuests(others: readonly Instance[]): Promise<void> {
-    await findLeftGuests(this.#services, others);
+  /**
+   * Spec 6.5 OPT: records leftovers of an earlier process; {@link removeLeftGuests} removes them.
+   * @param others instances of guests on this hypervisor, without those that are known to be this host's
+   */
+  findLeftGuests(others: readonly Instance[]): Promise<void> {
+    return findLeftGuests(this.#services, others);
   }
 
+  /** Spec 6.1 OPT: removes guests that failed operations left here; a failed removal is repeated later. */
   async removeLeftGuests(): Promise<void> {
-    const { context, left, locks } = this.#services;
+    const { left, locks, logger } = this.#services;
     for (const guest of left.all) {
-      const fields = { instance: guest.instanceUuid };
       try {
-        requireHostLease(context, `remove the leftover guest of instance ${guest.instanceUuid}`);
+        requireHostLease(this.#services, `remove the leftover guest of instance ${guest.instanceUuid}`);
         await locks.run(guest.instanceUuid, () => guest.remove());
         left.forget(guest);
       } catch (err) {
         if (isLeaseLost(err)) {
           throw err;
         }
-        context.runtime.logger.error("could not remove the leftover guest of a failed operation; retrying later", {
-          ...fields,
+        logger.error("could not remove the leftover guest of a failed operation; retrying later", {
+          instance: guest.instanceUuid,
           err,
         });
       }
@@ -184,7 +203,7 @@ class InstanceOperations implements Operations {
 
 /** The entry point of every message that is subject to admission checks; runs under the instance's lock. */
 async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
-  const result = await admit(call.services.context, call, call.request);
+  const result = await admit(call.services, call, call.request);
   if ("rejected" in result) {
     await rejectMessage(flow, call, result.rejected);
   } else {
@@ -201,7 +220,7 @@ async function rejectMessage<M extends OperationName>(
 ): Promise<void> {
   const { services, method, request, event } = call;
   const { kind, found, error } = rejection;
-  const { logger } = services.context.runtime;
+  const { logger } = services.runtime;
   const fields = { instance: request.instanceUuid, reason: kind };
   const host = found?.instance.host ?? null;
   if (kind === "moved" && host !== null && flow.handOn) {
@@ -215,7 +234,7 @@ async function rejectMessage<M extends OperationName>(
     return;
   }
   try {
-    await withActionEvent(services.context, event, async () => {
+    await withActionEvent(services, event, async () => {
       await flow.onRejected?.(call, rejection);
       throw error;
     });

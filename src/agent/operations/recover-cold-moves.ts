@@ -67,8 +67,8 @@ interface StuckMove {
 
 /** Spec 2.6 OPT. @throws the error that ended the host's lease; others are logged, and the recovery is repeated later */
 export async function recoverColdMoves(services: OperationServices, options: StuckMoveOptions): Promise<void> {
-  const { context, locks, unsettled } = services;
-  const { clock, logger } = context.runtime;
+  const { locks, unsettled } = services;
+  const { clock, logger } = services.runtime;
   const searchOptions = { ...options, confirmed: options.confirmed || unsettled.since !== null };
   const { found, waits } = await findStuckMoves(services, searchOptions);
   unsettled.lookedAt(options.before);
@@ -78,7 +78,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
   unsettled.stillStuck(new Set(found.map(({ migrationId }) => migrationId)));
   for (const move of found) {
     const { instanceUuid, migrationId } = move;
-    const requestId = move.requestId ?? newRequestId(context);
+    const requestId = move.requestId ?? newRequestId(services);
     const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
     logger.info("continuing an interrupted move", fields);
     try {
@@ -100,13 +100,13 @@ async function findStuckMoves(
   services: OperationServices,
   { before, confirmed, listed: provided }: StuckMoveOptions,
 ): Promise<{ readonly found: readonly StuckMove[]; readonly waits: boolean }> {
-  const { context, unsettled } = services;
-  const filters = { host: context.host, ...coldMovesToList(confirmed) };
-  const migrations = provided ?? (await context.conductor.call("migrations_by_filters", { filters }));
+  const { unsettled } = services;
+  const filters = { host: services.host, ...coldMovesToList(confirmed) };
+  const migrations = provided ?? (await services.conductor.call("migrations_by_filters", { filters }));
   const listed = migrations.filter(({ migrationType }) => COLD.includes(migrationType));
   const open = listed.filter(({ status }) => status !== "confirmed");
-  const ended = listed.filter(({ status, sourceCompute }) => status === "confirmed" && sourceCompute === context.host);
-  const instances = await instancesOf(context, open);
+  const ended = listed.filter(({ status, sourceCompute }) => status === "confirmed" && sourceCompute === services.host);
+  const instances = await instancesOf(services, open);
   const moves: {
     readonly migration: Migration;
     readonly task: TaskState | null;
@@ -116,7 +116,7 @@ async function findStuckMoves(
     .filter((migration) => migration.status === "confirming" || hasEnded(migration, instances))
     .map((migration) => ({ migration, task: null, requestId: null, written: writtenAt(migration) }));
   for (const instance of instances.values()) {
-    const migration = TASKS.some((task) => task === instance.taskState) && (await latestMove(context, instance));
+    const migration = TASKS.some((task) => task === instance.taskState) && (await latestMove(services, instance));
     if (!migration) {
       continue;
     }
@@ -130,7 +130,7 @@ async function findStuckMoves(
   const found = moves
     .filter(({ written, migration }) => written <= before || unsettled.hasFailed(migration.id))
     .flatMap(({ migration, task, requestId: owner }) => {
-      const found = resumeOf(context, migration, task);
+      const found = resumeOf(services, migration, task);
       if (!found) {
         return [];
       }
@@ -139,7 +139,7 @@ async function findStuckMoves(
         const request = { instanceUuid, migrationId, requestId };
         // Read again under the instance's lock: an operation here may just have ended.
         const now = await lookUpMove(services, request);
-        if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) {
+        if (now.instance.deleted !== 0 || resumeOf(services, now.migration, now.instance.taskState) !== found) {
           return;
         }
         await found.run({ services, request, move: now });
@@ -202,7 +202,7 @@ const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => up
  * the move.
  */
 async function undoPrep({ services, request, move }: MoveProgress): Promise<void> {
-  const { conductor } = services.context;
+  const { conductor } = services;
   const { instance, migration } = move;
   try {
     await conductor.call("migration_save", {
@@ -221,7 +221,7 @@ async function undoPrep({ services, request, move }: MoveProgress): Promise<void
     if (!isConductorError(error, "InvalidMigrationState", "UnexpectedTaskState")) {
       throw error;
     }
-    services.context.runtime.logger.info("the move has continued meanwhile", { instance: instance.uuid, err: error });
+    services.logger.info("the move has continued meanwhile", { instance: instance.uuid, err: error });
   }
 }
 
@@ -246,7 +246,7 @@ async function afterFlip(progress: MoveProgress): Promise<MoveProgress> {
   if (move.migration.status !== "migrating") {
     return progress;
   }
-  const migration = await services.context.conductor.call("migration_save", {
+  const migration = await services.conductor.call("migration_save", {
     id: move.migration.id,
     changes: { status: "post-migrating" },
     expectedStatus: ["migrating"],
@@ -267,14 +267,14 @@ async function failFinish(progress: MoveProgress): Promise<void> {
 async function castFinish(progress: MoveProgress): Promise<void> {
   const { services, request, move } = await afterFlip(progress);
   const message = { ...request, diskInfo: diskInfoOf(move) };
-  await services.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
+  await services.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
 }
 
 async function noteEnd({ services, move }: MoveProgress): Promise<void> {
   const { id, status: expected } = move.migration;
   const status = endOf(move);
   if (status !== undefined) {
-    await services.context.conductor.call("migration_save", { id, changes: { status }, expectedStatus: [expected] });
+    await services.conductor.call("migration_save", { id, changes: { status }, expectedStatus: [expected] });
   }
 }
 
@@ -294,5 +294,5 @@ function endOf({ instance: { vmState, taskState }, migration }: Move): Migration
 }
 
 async function castFinishRevert({ services, request, move }: MoveProgress): Promise<void> {
-  await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", request);
+  await services.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", request);
 }

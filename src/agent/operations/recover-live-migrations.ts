@@ -2,15 +2,16 @@ import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../r
 import { InstanceExists, NotImplemented } from "../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
+import { ignore } from "../ignore-errors.js";
 import type { OperationServices } from "./flow/contract.js";
 import { attempt } from "./flow/error-wrappers.js";
-import { destroyOptions } from "./flow/guest-options.js";
-import type { OutgoingMigration } from "./flow/outgoing-migrations.js";
+import { destroyOptions, storageShared } from "./flow/guest-options.js";
 import { runSteps } from "./flow/step-list.js";
 import { removeArrived } from "./live-migration/destination.js";
 import { POST_STEPS } from "./live-migration/finish-migration.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./live-migration/live-migration.js";
 import {
+  createFlow,
   DestinationFailed,
   driverData,
   type Flow,
@@ -22,7 +23,7 @@ import { forRequest } from "./table.js";
 
 /** Spec 2.6 OPT. If a live migration cannot be ended now, the next call tries again. */
 export async function recoverLiveMigrations(services: OperationServices): Promise<void> {
-  if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
+  if (hasQuirk(services, "leave-interrupted-live-migration-allocations")) {
     return;
   }
   const left = await services.outgoing.leftOf(await unfinishedMigrations(services));
@@ -30,7 +31,7 @@ export async function recoverLiveMigrations(services: OperationServices): Promis
 }
 
 async function recover(all: OperationServices, migration: Migration): Promise<void> {
-  const requestId = newRequestId(all.context);
+  const requestId = newRequestId(all);
   const services = forRequest(all, requestId);
   try {
     await services.outgoing.working(migration.instanceUuid, migration.id, (entry) =>
@@ -39,7 +40,7 @@ async function recover(all: OperationServices, migration: Migration): Promise<vo
     services.outgoing.noteDestination(migration.id, { silent: false });
   } catch (err) {
     services.outgoing.noteDestination(migration.id, { silent: err instanceof DestinationFailed && err.silent });
-    services.context.runtime.logger.warn("could not end an interrupted live migration; retrying later", {
+    services.logger.warn("could not end an interrupted live migration; retrying later", {
       instance: migration.instanceUuid,
       migration: migration.id,
       err,
@@ -48,10 +49,10 @@ async function recover(all: OperationServices, migration: Migration): Promise<vo
 }
 
 /** Returns the unfinished live migrations from this host, including those of deleted instances. */
-function unfinishedMigrations({ context }: OperationServices): Promise<Migration[]> {
-  return context.conductor.call("migrations_by_filters", {
+function unfinishedMigrations(services: OperationServices): Promise<Migration[]> {
+  return services.conductor.call("migrations_by_filters", {
     filters: {
-      sourceCompute: context.host,
+      sourceCompute: services.host,
       migrationTypes: ["live-migration"],
       statuses: UNFINISHED_LIVE_MIGRATION,
       readDeleted: true,
@@ -65,42 +66,25 @@ function unfinishedMigrations({ context }: OperationServices): Promise<Migration
  */
 async function recoverMigration(
   services: OperationServices,
-  {
-    entry,
-    migration,
-    requestId,
-  }: {
-    readonly entry: OutgoingMigration;
-    readonly migration: Migration;
-    readonly requestId: string;
-  },
+  { entry, migration, requestId }: Pick<Flow, "entry" | "migration" | "requestId">,
 ): Promise<void> {
-  const { conductor, driver, host } = services.context;
+  const { conductor, driver, host } = services;
   entry.phase = "ending";
   const instance = await conductor.call("instance_get", { uuid: migration.instanceUuid, readDeleted: true });
   if (!instance) {
     return;
   }
   const copying = migration.status === "running" || migration.status === "running (post-copy)";
-  const dest = migration.destCompute ?? "";
+  const dest = migration.destCompute;
+  const sharedInstanceFiles = await filesAreShared(services, instance, dest, requestId);
+  const data = driverData({ sharedInstanceFiles });
   const flow: Flow = {
-    services,
-    requestId,
-    entry,
-    dest,
-    instance,
-    migration,
-    data: driverData({ sharedInstanceFiles: await filesAreShared(services, instance, dest, requestId) }),
-    prepared: dest !== "",
+    ...createFlow({ services, requestId, entry, dest: dest ?? "", instance, migration, data }),
+    prepared: dest !== null,
     copying,
-    outcome: null,
-    progress: {},
-    end: { status: "error" },
     isRecovery: true,
-    arrived: false,
-    error: undefined,
   };
-  services.context.runtime.logger.info("ending an interrupted live migration", fieldsOf(flow));
+  services.logger.info("ending an interrupted live migration", fieldsOf(flow));
   await endOrAbandon(flow, async () => {
     if (instance.deleted !== 0 || (instance.host !== host && !copying)) {
       return abandon(flow);
@@ -110,55 +94,17 @@ async function recoverMigration(
       return;
     }
     if (copying) {
-      await attempt(services.context, instance.uuid, "stop the live migration", async () => {
-        try {
-          await driver.liveMigrationAbort(instance);
-        } catch (error) {
-          if (!(error instanceof NotImplemented)) {
-            throw error;
-          }
-        }
-      });
+      await attempt(services, instance.uuid, "stop the live migration", () =>
+        driver.liveMigrationAbort(instance).catch(ignore(NotImplemented)),
+      );
     }
     await endWhereGuestIs(flow);
   });
 }
 
-/**
- * Probes the storage, since the drivers' data is lost. Returns true also if the result is unknown: files then stay
- * (spec 3.3).
- */
-async function filesAreShared(
-  { context }: OperationServices,
-  instance: Parameters<OperationServices["context"]["driver"]["checkInstanceSharedStorageLocal"]>[0],
-  dest: string,
-  requestId: string,
-): Promise<boolean> {
-  const { driver, conductor, runtime } = context;
-  if (dest === "") {
-    return true;
-  }
-  try {
-    const token = await driver.checkInstanceSharedStorageLocal(instance);
-    if (token === null) {
-      return true;
-    }
-    try {
-      const request = { instanceUuid: instance.uuid, token };
-      return await conductor.callAgent(dest, "check_instance_shared_storage", request, { requestId });
-    } finally {
-      await driver.checkInstanceSharedStorageCleanup(token);
-    }
-  } catch (err) {
-    if (err instanceof NotImplemented) {
-      return false;
-    }
-    runtime.logger.warn("could not find out whether the storage is shared; files are kept", {
-      instance: instance.uuid,
-      err,
-    });
-    return true;
-  }
+/** Probes the storage, since the drivers' data is lost. Returns true also without a host: files then stay. */
+async function filesAreShared(services: OperationServices, instance: Instance, host: string | null, requestId: string) {
+  return host === null || (await storageShared(services, instance, host, requestId));
 }
 
 /**
@@ -168,7 +114,7 @@ async function filesAreShared(
  * @param others instances of guests on this hypervisor, without those that are known to be this host's
  */
 export async function findLeftGuests(services: OperationServices, others: readonly Instance[]): Promise<void> {
-  const { driver, host } = services.context;
+  const { driver, host } = services;
   for (const instance of others) {
     if (instance.deleted !== 0 || instance.host === host) {
       continue;
@@ -189,7 +135,7 @@ export async function findLeftGuests(services: OperationServices, others: readon
 }
 
 async function movesHere(
-  { context: { conductor, host } }: OperationServices,
+  { conductor, host }: OperationServices,
   { uuid: instanceUuid }: Instance,
 ): Promise<readonly Migration[]> {
   const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid, host } });
@@ -215,7 +161,7 @@ function isLost({ migrationType, status, destCompute }: Migration, host: string)
  * one meanwhile.
  */
 async function removeEvacuated(services: OperationServices, { id, instanceUuid: uuid }: Migration): Promise<void> {
-  const { conductor, driver, host, runtime } = services.context;
+  const { conductor, driver, host, logger } = services;
   const instance = await conductor.call("instance_get", { uuid });
   if (instance?.deleted !== 0 || instance.host === host) {
     return;
@@ -225,33 +171,32 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
       !(FINAL_MIGRATION_STATUSES.includes(status) || (migrationType === "evacuation" && destCompute === host)),
   );
   if (!comes && (await driver.instanceExists(instance))) {
-    const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(services.context));
+    const shared = await filesAreShared(services, instance, instance.host, newRequestId(services));
     // The call to the other host may have taken long.
-    requireHostLease(services.context, `remove the leftover guest of evacuation ${id} of instance ${uuid}`);
+    requireHostLease(services, `remove the leftover guest of evacuation ${id} of instance ${uuid}`);
     await driver.destroy(instance, destroyOptions(!shared));
     const fields = { instance: uuid, migration: id };
-    runtime.logger.warn("removed the leftover guest of an evacuation from before this agent started", fields);
+    logger.warn("removed the leftover guest of an evacuation from before this agent started", fields);
   }
 }
 
 /** Removes leftovers, but never a running guest; guests of deleted instances are reaped (spec 3.5). */
 async function removeLeft(services: OperationServices, migration: Migration): Promise<void> {
-  const { context } = services;
   const { instanceUuid: uuid } = migration;
-  const instance = await context.conductor.call("instance_get", { uuid });
+  const instance = await services.conductor.call("instance_get", { uuid });
   if (instance === null || (await reasonToKeep(services, migration, instance)) !== null) {
     return;
   }
   const fields = { instance: uuid, migration: migration.id };
-  const shared = await filesAreShared(services, instance, instance.host ?? "", newRequestId(context));
+  const shared = await filesAreShared(services, instance, instance.host, newRequestId(services));
   const data = driverData({ sharedInstanceFiles: shared });
   try {
     await removeArrived(services, { instance, migration, data, destroyDisks: !shared });
-    context.runtime.logger.warn("removed the leftovers of a live migration from before this agent started", fields);
+    services.logger.warn("removed the leftovers of a live migration from before this agent started", fields);
   } catch (error) {
     if (!(error instanceof InstanceExists)) {
       throw error;
     }
-    context.runtime.logger.warn("a leftover guest of a live migration is running: it is left alone", fields);
+    services.logger.warn("a leftover guest of a live migration is running: it is left alone", fields);
   }
 }

@@ -254,7 +254,6 @@ export function callOf<M extends OperationName>(
 
 /** Adds the request's id to all log records of the services. */
 export function forRequest(services: OperationServices, requestId: string): OperationServices {
-  const { context } = services;
-  const logger = context.runtime.logger.child({ request_id: requestId });
-  return { ...services, context: { ...context, runtime: { ...context.runtime, logger } } };
+  const logger = services.logger.child({ request_id: requestId });
+  return { ...services, logger };
 }

@@ -1,10 +1,11 @@
 import type { Instance } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
 import { type AgentView, hasQuirk, requestId } from "../context.js";
 import { instancesOnDriver } from "../evacuation/hypervisor-guests.js";
 import { requireHostLease } from "../host-lease.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import { ignore } from "../ignore-errors.js";
+import { destroyOptions } from "../operations/flow/guest-options.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Spec 3.7 `_run_pending_deletes`: deletes files of deleted instances, in `maximum_instance_delete_attempts` attempts
@@ -124,7 +125,12 @@ export async function cleanUpRunningDeleted(services: AgentServices): Promise<vo
   if (action === "noop") {
     return;
   }
-  for (const instance of await candidates(services)) {
+  const candidates = await findRunningDeleted(services).catch(
+    ignore(VirtDriverNotReady, () =>
+      services.logger.debug("the hypervisor is not ready; skipping the check for deleted guests"),
+    ),
+  );
+  for (const instance of candidates ?? []) {
     services.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
       instance: instance.uuid,
     });
@@ -143,38 +149,16 @@ export async function cleanUpRunningDeleted(services: AgentServices): Promise<vo
   }
 }
 
-async function candidates(services: AgentServices): Promise<readonly Instance[]> {
-  try {
-    return await findRunningDeleted(services);
-  } catch (error) {
-    if (!(error instanceof VirtDriverNotReady)) {
-      throw error;
-    }
-    services.logger.debug("the hypervisor is not ready; skipping the check for deleted guests");
-    return [];
-  }
-}
-
 async function shutDown(services: AgentServices, instance: Instance): Promise<void> {
   // Upstream calls the driver with wrong arguments and swallows the error, so that the guest keeps running.
   if (hasQuirk(services, "broken-running-deleted-shutdown")) {
     return;
   }
   requireHostLease(services, `stop the guest of the deleted instance ${instance.uuid}`);
-  try {
-    await services.driver.powerOff(instance);
-  } catch (error) {
-    if (!(error instanceof GuestNotFound)) {
-      throw error;
-    }
-  }
+  await services.driver.powerOff(instance).catch(ignore(GuestNotFound));
 }
 
 async function reap(services: AgentServices, instance: Instance): Promise<void> {
   requireHostLease(services, `destroy the guest of the deleted instance ${instance.uuid}`);
-  await services.driver.destroy(instance, {
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    destroyDisks: true,
-  });
+  await services.driver.destroy(instance, destroyOptions(true));
 }

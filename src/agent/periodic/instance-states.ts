@@ -1,7 +1,8 @@
 import type { Instance } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import { requestId } from "../context.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import { ignore } from "../ignore-errors.js";
+import type { AgentServices } from "../services.js";
 import { takeGuestsBack } from "../startup/init-instance.js";
 
 /**
@@ -11,8 +12,14 @@ import { takeGuestsBack } from "../startup/init-instance.js";
  */
 export async function syncPowerStates(services: AgentServices, stopped: ReadonlySet<string>): Promise<void> {
   const instances = await services.conductor.call("instances_by_host", { host: services.host });
-  const guests = await listGuests(services);
-  if (guests === null) {
+  const guests = await services.driver
+    .listInstanceUuids()
+    .catch(
+      ignore(VirtDriverNotReady, () =>
+        services.logger.debug("the hypervisor is not ready; power states are not synchronised"),
+      ),
+    );
+  if (!guests) {
     return;
   }
   if (guests.length !== instances.length) {
@@ -31,19 +38,6 @@ export async function syncPowerStates(services: AgentServices, stopped: Readonly
     } catch (error) {
       services.logger.error("the power state could not be synchronised", { instance: instance.uuid, err: error });
     }
-  }
-}
-
-/** Null while the hypervisor is not ready. */
-async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
-  try {
-    return await services.driver.listInstanceUuids();
-  } catch (error) {
-    if (!(error instanceof VirtDriverNotReady)) {
-      throw error;
-    }
-    services.logger.debug("the hypervisor is not ready; power states are not synchronised");
-    return null;
   }
 }
 

@@ -2,7 +2,8 @@ import { isConductorError } from "../../conductor-client/errors.js";
 import { effectiveDownTime, isUp } from "../../conductor-client/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import { ignore } from "../ignore-errors.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Spec 4.10 `_poll_unconfirmed_resizes`: confirms resizes that have been finished here for `resize_confirm_window`
@@ -111,16 +112,16 @@ export async function checkInstanceBuildTime(services: AgentServices): Promise<v
   for (const { uuid, taskState } of late) {
     const changes = { vmState: "error" } as const;
     const expected = { expectedHost: host, expectedTaskState: [taskState], expectedVmState: ["building" as const] };
-    try {
-      await conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(services) });
+    const options = { requestId: requestId(services) };
+    const saved = await conductor
+      .call("instance_save", { uuid, changes, ...expected }, options)
+      .catch(
+        ignore(["InstanceNotFound", "ObjectActionError", "UnexpectedTaskState", "UnexpectedVmState"], (err) =>
+          logger.debug("the instance took long to build; it has progressed meanwhile", { instance: uuid, err }),
+        ),
+      );
+    if (saved) {
       logger.warn("the instance took too long to build; it is set to error", { instance: uuid });
-    } catch (err) {
-      if (!isConductorError(err, ...TAKEN)) {
-        throw err;
-      }
-      logger.debug("the instance took long to build; it has progressed meanwhile", { instance: uuid, err });
     }
   }
 }
-
-const TAKEN = ["InstanceNotFound", "ObjectActionError", "UnexpectedTaskState", "UnexpectedVmState"] as const;

@@ -1,7 +1,7 @@
 import type { Instance, Migration } from "../../records/index.js";
 import { requireHostLease } from "../host-lease.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import type { InterruptedRequest } from "../operations/flow/unfinished-work.js";
+import type { AgentServices } from "../services.js";
 import { initInstance } from "../startup/init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";

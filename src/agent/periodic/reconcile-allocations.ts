@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { isConductorError } from "../../conductor-client/errors.js";
 import { isPlacementError } from "../../placement-client/errors.js";
 import type { Allocations, ConsumerAllocations } from "../../placement-client/types.js";
 import {
@@ -11,9 +10,10 @@ import {
 } from "../../records/index.js";
 import { requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
+import { ignore } from "../ignore-errors.js";
 import type { LeakKind } from "../metrics/metrics.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { revertToSource } from "../operations/flow/move-allocations.js";
+import type { AgentServices } from "../services.js";
 import { checkLeak, type LeakInputs, type LeakResult } from "./evaluate-leak.js";
 
 /** The tree of one node, and all consumers with allocations in it. */
@@ -150,20 +150,17 @@ async function endMove(
     return false;
   }
   const { id, status } = migration;
-  try {
-    const changes = { status: "error" } as const;
-    await conductor.call("migration_save", { id, changes, expectedStatus: [status] }, { requestId: request });
-    return true;
-  } catch (err) {
-    if (!isConductorError(err, "InvalidMigrationState")) {
-      throw err;
-    }
-    logger.info("the migration of a deleted instance has continued; checking again in the next run", {
-      migration: id,
-      err,
-    });
-    return false;
-  }
+  const write = { id, changes: { status: "error" }, expectedStatus: [status] } as const;
+  const saving = conductor.call("migration_save", write, { requestId: request });
+  const saved = await saving.catch(
+    ignore("InvalidMigrationState", (err) =>
+      logger.info("the migration of a deleted instance has continued; checking again in the next run", {
+        migration: id,
+        err,
+      }),
+    ),
+  );
+  return saved !== undefined;
 }
 
 /** Repeats the step at which the revert of spec 6.3 failed; returns false if it fails again. */
@@ -176,7 +173,7 @@ async function giveBack(
     return false;
   }
   try {
-    await revertToSource({ context: services }, { instance, migration }, { requestId: request });
+    await revertToSource(services, { instance, migration }, { requestId: request });
     return true;
   } catch (err) {
     services.logger.warn("could not return allocations to their instance", { instance: instance.uuid, err });

@@ -1,6 +1,6 @@
 import { lastCompletedPeriod } from "../../records/index.js";
 import { countForeignGuests } from "../evacuation/hypervisor-guests.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 import { syncSchedulerInfo } from "../startup/init-host.js";
 import type { PendingEvacuations } from "../startup/pending-evacuations.js";
 import { cleanUpRunningDeleted, reclaimQueuedDeletes, runPendingDeletes } from "./instance-deletes.js";

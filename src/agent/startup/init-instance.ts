@@ -8,16 +8,10 @@ import {
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../host-lease.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { mayBeSetAside } from "../operations/flow/other-moves.js";
-import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
-import {
-  planFailResize,
-  planLiveMigrationRecovery,
-  planRevertResize,
-  planTakeGuestBack,
-  planUndoResizePrep,
-} from "./plan-move-recovery.js";
+import type { AgentServices } from "../services.js";
+import { type InitAction, type InitStep, planInitInstance, REPEATED_OPERATIONS } from "./init-rows.js";
+import { MOVE_RECOVERIES, planTakeGuestBack } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
 import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
@@ -139,21 +133,14 @@ async function carryOut(
   const request = instance.taskRequestId ?? requestId(services);
   const { uuid } = instance;
   const message = { instanceUuid: uuid, requestId: request };
-  const toErrorUnless = async (work: Promise<unknown>, purpose: string): Promise<void> => {
+  const succeeds = async (purpose: string, work: Promise<unknown>): Promise<boolean> => {
     try {
       await work;
+      return true;
     } catch (error) {
       rethrowLostLease(error);
-      services.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
-      await toError(services, instance, request);
-    }
-  };
-  const loggedIfFails = async (work: Promise<unknown>, purpose: string): Promise<void> => {
-    try {
-      await work;
-    } catch (error) {
-      rethrowLostLease(error);
-      services.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
+      services.logger.error(`could not ${purpose}`, { instance: uuid, request_id: request, err: error });
+      return false;
     }
   };
   if (action.kind !== "leave") {
@@ -168,50 +155,49 @@ async function carryOut(
     case "fail-build":
       // Without fencing, the agent that built it may still be working on it.
       if (services.driver.capabilities.supportsFencing) {
-        await loggedIfFails(services.driver.failedSpawnCleanup(instance), "remove what an interrupted build left");
+        await succeeds("remove what an interrupted build left", services.driver.failedSpawnCleanup(instance));
       }
       await saveAsFound(services, instance, action.changes, request);
       return;
     case "complete-partial-deletion":
-      return loggedIfFails(operations.completePartialDeletion(instance), "complete a delete that was interrupted");
+      await succeeds("complete a delete that was interrupted", operations.completePartialDeletion(instance));
+      return;
     case "terminate":
-      return toErrorUnless(operations.run("terminate_instance", message), "complete a delete that was interrupted");
-    case "reboot": {
+      if (!(await succeeds("complete a delete that was interrupted", operations.run("terminate_instance", message)))) {
+        await toError(services, instance, request);
+      }
+      return;
+    case "reboot":
       if (action.pendingHard) {
         await saveAsFound(services, instance, { taskState: "reboot_pending_hard" }, request);
       }
-      return loggedIfFails(operations.run("reboot_instance", { ...message, type: action.type }), "reboot again");
+      await succeeds("reboot again", operations.run("reboot_instance", { ...message, type: action.type }));
+      return;
+    case "resume-on-host-boot": {
+      const resumes = () => services.driver.resumeStateOnHostBoot(instance);
+      if (
+        (await isAtRest(services, instance)) &&
+        !(await succeeds("restore the guest after the host's boot", resumes()))
+      ) {
+        await toError(services, instance, request);
+      }
+      return;
     }
     case "unpause":
-      return loggedIfFails(operations.run("unpause_instance", message), "unpause again");
     case "stop":
-      return loggedIfFails(operations.run("stop_instance", message), "stop again");
     case "start":
-      return loggedIfFails(operations.run("start_instance", message), "start again");
-    case "resume-on-host-boot":
-      if (!(await isAtRest(services, instance))) {
-        return;
-      }
-      return toErrorUnless(services.driver.resumeStateOnHostBoot(instance), "restore the guest after the host's boot");
     case "offload":
-      return loggedIfFails(operations.run("shelve_offload_instance", message), "offload again");
-    case "change-state":
-      return loggedIfFails(operations.run(STATE_CHANGES[action.change], message), `${action.change} again`);
+    case "change-state": {
+      const name = action.kind === "change-state" ? action.change : action.kind;
+      await succeeds(`${name} again`, operations.run(REPEATED_OPERATIONS[name], message));
+      return;
+    }
     case "take-guest-back":
       return takeGuestBack(services, uuid);
-    case "undo-resize-prep":
-      return recoverMove(services, instance, await planUndoResizePrep(services, instance), request);
-    case "revert-resize":
-      return recoverMove(services, instance, await planRevertResize(services, instance), request);
-    case "fail-resize":
-      return recoverMove(services, instance, await planFailResize(services, instance), request);
-    case "recover-live-migration":
-      return recoverMove(
-        services,
-        instance,
-        await planLiveMigrationRecovery(services, instance, power !== POWER_STATES.nostate),
-        request,
-      );
+    default: {
+      const recovery = await MOVE_RECOVERIES[action.kind](services, instance, power !== POWER_STATES.nostate);
+      await recoverMove(services, instance, recovery, request);
+    }
   }
 }
 
@@ -239,20 +225,14 @@ export async function takeGuestsBack(
 ): Promise<void> {
   for (const instance of instances) {
     if (instance.taskState === null && mayBeSetAside(instance) && !pending.has(instance.uuid)) {
-      await retriedLater(services, instance.uuid);
+      // An error with one instance does not affect the others.
+      await takeGuestBack(services, instance.uuid).catch((err: unknown) =>
+        services.logger.error("could not settle a move that an evacuation has ended; retrying later", {
+          instance: instance.uuid,
+          err,
+        }),
+      );
     }
-  }
-}
-
-/** An error with one instance does not affect the others. */
-async function retriedLater(services: AgentServices, uuid: string): Promise<void> {
-  try {
-    await takeGuestBack(services, uuid);
-  } catch (err) {
-    services.logger.error("could not settle a move that an evacuation has ended; retrying later", {
-      instance: uuid,
-      err,
-    });
   }
 }
 

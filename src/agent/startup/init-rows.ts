@@ -8,6 +8,7 @@ import {
 } from "../../records/index.js";
 import type { InstanceMethod } from "../operations/flow/contract.js";
 import { mayBeSetAside } from "../operations/flow/other-moves.js";
+import type { MOVE_RECOVERIES } from "./plan-move-recovery.js";
 
 /** The inputs of a row. */
 export interface InitInputs {
@@ -30,16 +31,10 @@ export type InitAction =
   | { readonly kind: "complete-partial-deletion" }
   | { readonly kind: "terminate" }
   | { readonly kind: "reboot"; readonly type: "SOFT" | "HARD"; readonly pendingHard: boolean }
-  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" | "offload" | "plug-vifs" }
+  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" | "offload" }
+  | { readonly kind: "plug-vifs" }
   | { readonly kind: "change-state"; readonly change: StateChangeName }
-  | {
-      readonly kind:
-        | "take-guest-back"
-        | "undo-resize-prep"
-        | "revert-resize"
-        | "fail-resize"
-        | "recover-live-migration";
-    };
+  | { readonly kind: "take-guest-back" | keyof typeof MOVE_RECOVERIES };
 
 /** One row of spec 2.6. */
 interface InitRow {
@@ -81,8 +76,12 @@ const TASKS_IN_ERROR: readonly TaskState[] = [
   "reboot_started_hard",
 ];
 
-/** Repeated state changes, and the operations that run them. An interrupted unpause has its own rows. */
-export const STATE_CHANGES = {
+/** Repeated operations. An interrupted unpause has its own rows. */
+export const REPEATED_OPERATIONS = {
+  unpause: "unpause_instance",
+  stop: "stop_instance",
+  start: "start_instance",
+  offload: "shelve_offload_instance",
   pause: "pause_instance",
   suspend: "suspend_instance",
   resume: "resume_instance",
@@ -91,7 +90,7 @@ export const STATE_CHANGES = {
   restore: "restore_instance",
 } as const satisfies Readonly<Record<string, InstanceMethod>>;
 
-type StateChangeName = keyof typeof STATE_CHANGES;
+type StateChangeName = Exclude<keyof typeof REPEATED_OPERATIONS, "unpause" | "stop" | "start" | "offload">;
 
 const CHANGES: Readonly<Partial<Record<TaskState, StateChangeName>>> = {
   pausing: "pause",
@@ -110,6 +109,11 @@ const toError: InitAction = { kind: "save", changes: ERROR };
 const clearTask: InitAction = { kind: "save", changes: { taskState: null } };
 function taskIn({ instance }: InitInputs, tasks: readonly TaskState[]): boolean {
   return instance.taskState !== null && tasks.includes(instance.taskState);
+}
+
+/** Creates the row of instances in one of these tasks. */
+function inTask(row: string, tasks: readonly TaskState[], action: InitAction, next: InitRow["next"]): InitRow {
+  return { row, when: (inputs) => taskIn(inputs, tasks), act: () => action, next };
 }
 
 function retriesReboot(inputs: InitInputs): boolean {
@@ -164,30 +168,10 @@ const INIT_ROWS: readonly InitRow[] = [
     act: ({ instance }) => (instance.vmState === "building" ? { kind: "fail-build", changes: ERROR } : toError),
     next: "stop",
   },
-  {
-    row: "interrupted rebuild",
-    when: (inputs) => taskIn(inputs, REBUILD_TASK_STATES),
-    act: () => toError,
-    next: "stop",
-  },
-  {
-    row: "interrupted snapshot",
-    when: (inputs) => inputs.instance.vmState !== "error" && taskIn(inputs, SNAPSHOT_TASKS),
-    act: () => clearTask,
-    next: "continue",
-  },
-  {
-    row: "interrupted resize_prep",
-    when: (inputs) => inputs.instance.vmState !== "error" && taskIn(inputs, ["resize_prep"]),
-    act: () => ({ kind: "undo-resize-prep" }),
-    next: "continue",
-  },
-  {
-    row: "interrupted delete",
-    when: (inputs) => taskIn(inputs, ["deleting"]),
-    act: () => ({ kind: "terminate" }),
-    next: "stop",
-  },
+  inTask("interrupted rebuild", REBUILD_TASK_STATES, toError, "stop"),
+  inTask("interrupted snapshot", SNAPSHOT_TASKS, clearTask, "continue"),
+  inTask("interrupted resize_prep", ["resize_prep"], { kind: "undo-resize-prep" }, "continue"),
+  inTask("interrupted delete", ["deleting"], { kind: "terminate" }, "stop"),
   { row: "reboot retry", when: retriesReboot, act: rebootAgain, next: "stop" },
   {
     row: "finished but not recorded",
@@ -196,81 +180,31 @@ const INIT_ROWS: readonly InitRow[] = [
     act: () => ({ kind: "save", changes: { taskState: null, vmState: "active" } }),
     next: "continue",
   },
-  {
-    row: "unpausing",
-    // Upstream leaves an instance whose guest has lost its power in this task forever: here the operation fails, and
-    // reports it.
-    when: (inputs) => taskIn(inputs, ["unpausing"]),
-    act: () => ({ kind: "unpause" }),
-    next: "stop",
-  },
-  {
-    row: "powering-off",
-    when: (inputs) => taskIn(inputs, ["powering-off"]),
-    act: () => ({ kind: "stop" }),
-    next: "stop",
-  },
-  {
-    row: "powering-on",
-    when: (inputs) => taskIn(inputs, ["powering-on"]),
-    act: () => ({ kind: "start" }),
-    next: "stop",
-  },
+  // Upstream leaves an instance whose guest has lost its power in this task forever: here the operation fails, and
+  // reports it.
+  inTask("unpausing", ["unpausing"], { kind: "unpause" }, "stop"),
+  inTask("powering-off", ["powering-off"], { kind: "stop" }, "stop"),
+  inTask("powering-on", ["powering-on"], { kind: "start" }, "stop"),
   // Upstream leaves these as they are (spec V31).
-  {
-    row: "interrupted shelve",
-    when: (inputs) => taskIn(inputs, SHELVE_TASKS),
-    act: () => clearTask,
-    next: "continue",
-  },
-  {
-    row: "interrupted offload",
-    when: (inputs) => taskIn(inputs, ["shelving_offloading"]),
-    act: () => ({ kind: "offload" }),
-    next: "stop",
-  },
+  inTask("interrupted shelve", SHELVE_TASKS, clearTask, "continue"),
+  inTask("interrupted offload", ["shelving_offloading"], { kind: "offload" }, "stop"),
   {
     row: "interrupted change of state",
     when: ({ instance }) => changeOf(instance) !== undefined,
     act: ({ instance }) => ({ kind: "change-state", change: changeOf(instance) ?? "resume" }),
     next: "stop",
   },
-  {
-    row: "interrupted rescue",
-    when: (inputs) => taskIn(inputs, ["rescuing"]),
-    act: () => clearTask,
-    next: "continue",
-  },
-  {
-    row: "interrupted change of the password",
-    when: (inputs) => taskIn(inputs, ["updating_password"]),
-    act: () => clearTask,
-    next: "continue",
-  },
+  inTask("interrupted rescue", ["rescuing"], clearTask, "continue"),
+  inTask("interrupted change of the password", ["updating_password"], clearTask, "continue"),
   {
     row: "plug VIFs",
     when: ({ plugsVifs }) => plugsVifs,
     act: () => ({ kind: "plug-vifs" }),
     next: "continue",
   },
-  {
-    row: "resize_migrating",
-    when: (inputs) => taskIn(inputs, ["resize_migrating"]),
-    act: () => ({ kind: "revert-resize" }),
-    next: "continue",
-  },
-  {
-    row: "resize_finish",
-    when: (inputs) => taskIn(inputs, ["resize_finish"]),
-    act: () => ({ kind: "fail-resize" }),
-    next: "stop",
-  },
-  {
-    row: "migrating",
-    when: (inputs) => taskIn(inputs, ["migrating"]),
-    act: () => ({ kind: "recover-live-migration" }),
-    next: "continue",
-  },
+  inTask("resize_migrating", ["resize_migrating"], { kind: "revert-resize" }, "continue"),
+  inTask("resize_finish", ["resize_finish"], { kind: "fail-resize" }, "stop"),
+  inTask("migrating", ["migrating"], { kind: "recover-live-migration" }, "continue"),
   {
     row: "resume on host boot",
     // Upstream does this in the middle of a move as well, when the guest has left or has not arrived: it creates a

@@ -2,8 +2,8 @@ import { isProviderMissing } from "../../placement-client/errors.js";
 import type { ComputeNode, Instance } from "../../records/index.js";
 import { PublicError } from "../../runtime/error-messages.js";
 import { type AgentView, requestId } from "../context.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { addFault } from "../operations/flow/error-wrappers.js";
+import type { AgentServices } from "../services.js";
 import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**

@@ -8,11 +8,11 @@ import {
   type Migration,
   REBUILD_TASK_STATES,
 } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import { UNENDED } from "../operations/build/evacuate-failure.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import { destroyOptions } from "../operations/flow/guest-options.js";
+import type { AgentServices } from "../services.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 
 /** An evacuation to this host that its agent had accepted and not finished when it died. */
@@ -137,7 +137,7 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
   services.logger.warn("an evacuation to this host was interrupted when the agent died; setting it to failed", fields);
   requireHostLease(services, `undo the evacuation of instance ${uuid}`);
   if (claimed) {
-    await services.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS, destroyDisks: false });
+    await services.driver.destroy(instance, destroyOptions(false));
   }
   const stripped = await services.placement.removeProviderTreeFromInstanceAllocation(uuid, node.uuid, {
     retry: true,

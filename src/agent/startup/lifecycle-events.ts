@@ -1,6 +1,6 @@
 import { POWER_STATES, type PowerState } from "../../records/index.js";
 import type { LifecycleEvent, LifecycleTransition } from "../../virt/context.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 
 /** The guest's power state after a transition (spec 8.5). */
 const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {

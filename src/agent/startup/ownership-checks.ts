@@ -1,6 +1,7 @@
 import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import { type AgentView, hasQuirk } from "../context.js";
+import { ignore } from "../ignore-errors.js";
 import { ConfigRejectedError } from "../rejections.js";
 
 /** Compute nodes of this hypervisor, by uuid, as recorded when the agent started. */
@@ -8,15 +9,14 @@ export type NodesByUuid = ReadonlyMap<string, ComputeNode>;
 
 /** Returns the nodes that the driver manages, uuid → name; null while the hypervisor is not ready (spec 2.4 a). */
 export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, string> | null> {
-  try {
-    return await view.driver.getNodenamesByUuid();
-  } catch (error) {
-    if (!(error instanceof VirtDriverNotReady)) {
-      throw error;
-    }
-    view.logger.warn("the hypervisor is not ready; its nodes cannot be compared with the records", { err: error });
-    return null;
-  }
+  const nodes = await view.driver
+    .getNodenamesByUuid()
+    .catch(
+      ignore(VirtDriverNotReady, (err) =>
+        view.logger.warn("the hypervisor is not ready; its nodes cannot be compared with the records", { err }),
+      ),
+    );
+  return nodes ?? null;
 }
 
 /**

@@ -3,7 +3,7 @@ import { SparseMap } from "../../runtime/collections.js";
 import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
 import { requireHostLease } from "../host-lease.js";
-import type { AgentServices } from "../operations/flow/contract.js";
+import type { AgentServices } from "../services.js";
 import { takeGuestBack } from "./init-instance.js";
 
 /**

@@ -1,3 +1,4 @@
+import type { MigrationFilters } from "../../conductor-client/methods/records.js";
 import {
   DISK_INFO,
   FINAL_MIGRATION_STATUSES,
@@ -39,21 +40,24 @@ export interface MoveRecovery {
   readonly unclear?: string;
 }
 
+async function latestMove(
+  { conductor }: AgentView,
+  { uuid: instanceUuid }: Instance,
+  filters: Omit<MigrationFilters, "instanceUuid">,
+): Promise<Migration | null> {
+  return (await conductor.call("migrations_by_filters", { filters: { instanceUuid, ...filters } })).at(-1) ?? null;
+}
+
 /**
  * Plans for the source of a resize that restarts before the move began. Upstream only makes the instance usable again
  * (`leave-resize-prep-allocations`).
  */
 export async function planUndoResizePrep(view: AgentView, instance: Instance): Promise<MoveRecovery> {
-  const [migration = null] = (
-    await view.conductor.call("migrations_by_filters", {
-      filters: {
-        instanceUuid: instance.uuid,
-        migrationTypes: ["resize", "migration"],
-        sourceCompute: view.host,
-        statuses: ["pre-migrating", "migrating"],
-      },
-    })
-  ).toReversed();
+  const migration = await latestMove(view, instance, {
+    migrationTypes: ["resize", "migration"],
+    sourceCompute: view.host,
+    statuses: ["pre-migrating", "migrating"],
+  });
   const leaves = hasQuirk(view, "leave-resize-prep-allocations") || migration === null;
   return {
     migration,
@@ -150,17 +154,12 @@ const STAYS: readonly MigrationStatus[] = [
 
 /** Plans for a destination that restarts while it finished a resize: as if finishing had failed (spec 6.3 row 7). */
 export async function planFailResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
-  const [migration = null] = (
-    await view.conductor.call("migrations_by_filters", {
-      filters: {
-        instanceUuid: instance.uuid,
-        migrationTypes: ["resize", "migration"],
-        destCompute: view.host,
-        // Under Nova the move is finished before its instance shows it.
-        statuses: ["post-migrating", "finished"],
-      },
-    })
-  ).toReversed();
+  const migration = await latestMove(view, instance, {
+    migrationTypes: ["resize", "migration"],
+    destCompute: view.host,
+    // Under Nova the move is finished before its instance shows it.
+    statuses: ["post-migrating", "finished"],
+  });
   const base = { migration, driver: "none", powerOn: false } as const;
   return migration === null || hasQuirk(view, "leave-interrupted-resizes")
     ? {
@@ -188,16 +187,11 @@ export async function planLiveMigrationRecovery(
   instance: Instance,
   guestIsHere: boolean,
 ): Promise<MoveRecovery> {
-  const [migration = null] = (
-    await view.conductor.call("migrations_by_filters", {
-      filters: {
-        instanceUuid: instance.uuid,
-        migrationTypes: ["live-migration"],
-        sourceCompute: view.host,
-        statuses: UNFINISHED_LIVE_MIGRATION,
-      },
-    })
-  ).toReversed();
+  const migration = await latestMove(view, instance, {
+    migrationTypes: ["live-migration"],
+    sourceCompute: view.host,
+    statuses: UNFINISHED_LIVE_MIGRATION,
+  });
   const running = migration?.status === "running";
   const base = { migration, driver: running ? "abort" : "none", powerOn: false, changes: { taskState: null } } as const;
   if (hasQuirk(view, "leave-interrupted-live-migration-allocations")) {
@@ -219,3 +213,13 @@ export async function planLiveMigrationRecovery(
   }
   return { ...base, allocations: "give-back", failsMigration: true, destination: migration.destCompute };
 }
+
+/** The plan of each recovery, by the action of the row in spec 2.6. */
+export const MOVE_RECOVERIES = {
+  "undo-resize-prep": planUndoResizePrep,
+  "revert-resize": planRevertResize,
+  "fail-resize": planFailResize,
+  "recover-live-migration": planLiveMigrationRecovery,
+} as const satisfies Readonly<
+  Record<string, (view: AgentView, instance: Instance, guestIsHere: boolean) => Promise<MoveRecovery>>
+>;

@@ -1,10 +1,10 @@
 import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/driver-host.js";
-import type { AgentServices } from "../operations/flow/contract.js";
 import { imageMeta, storageShared } from "../operations/flow/guest-options.js";
 import { finishSource, heldHere, revertToSource } from "../operations/flow/move-allocations.js";
 import { castSetAsideGoes } from "../operations/flow/other-moves.js";
 import { freedAsDeleted } from "../operations/flow/release-allocations.js";
+import type { AgentServices } from "../services.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
 
@@ -100,7 +100,7 @@ async function finishHere(
     return;
   }
   const node = await conductor.call("compute_node_get_by_host_and_node", { host, node: instance.node ?? "" });
-  const allocations = await heldHere({ context: services }, instance, node ?? undefined, { requestId });
+  const allocations = await heldHere(services, instance, node ?? undefined, { requestId });
   await driver.finishMigration(migration, instance, instance.systemMetadata[DISK_INFO] ?? "", {
     network: [],
     allocations,
@@ -149,7 +149,7 @@ async function inPlacement(
       return await claimDestination(services, instance, migration, requestId);
     }
     const settle = allocations === "drop-migration" ? finishSource : revertToSource;
-    await settle({ context: services }, { instance, migration }, { requestId });
+    await settle(services, { instance, migration }, { requestId });
     return true;
   } catch (error) {
     services.logger.error("Placement could not revert an interrupted move", {
@@ -189,6 +189,6 @@ async function claimDestination(
   const { projectId, userId } = instance;
   const write = { read: held, allocations, projectId, userId };
   const claimed = await placement.putAllocations(instance.uuid, write, { requestId });
-  await freedAsDeleted({ context: services }, { instance, migration }, { requestId });
+  await freedAsDeleted(services, { instance, migration }, { requestId });
   return claimed;
 }

@@ -1,8 +1,8 @@
-import { isConductorError } from "../../conductor-client/errors.js";
 import { isProviderMissing } from "../../placement-client/errors.js";
 import type { PlacementPass } from "../../placement-client/provider-requests.js";
 import type { ProviderAllocations, RequestContext } from "../../placement-client/types.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
+import { failMigration } from "./node-records.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import type { NodeName } from "./usage.js";
@@ -102,7 +102,7 @@ const LEFT_MOVE_TIMEOUT_MS = 60_000;
 
 /** Returns the consumers that are moves of instances deleted some time ago. */
 async function findLeftMoves(
-  { context: { conductor, runtime }, options }: TrackerState,
+  { conductor, runtime, options }: TrackerState,
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, Migration>> {
   if (uuids.length === 0 || options.keepLeftMoves) {
@@ -126,26 +126,13 @@ async function findLeftMoves(
 }
 
 /** Ends the migration's status before its allocations are removed (V13). Returns false if a process still works on it. */
-async function endLeftMove(
-  { context: { conductor, runtime } }: TrackerState,
-  { id, status, instanceUuid: instance }: Migration,
-): Promise<boolean> {
-  if (FINAL_MIGRATION_STATUSES.includes(status)) {
+async function endLeftMove(tracker: TrackerState, move: Migration): Promise<boolean> {
+  if (FINAL_MIGRATION_STATUSES.includes(move.status) || (await failMigration(tracker, move))) {
     return true;
   }
-  try {
-    await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
-    return true;
-  } catch (err) {
-    if (!isConductorError(err, "InvalidMigrationState")) {
-      throw err;
-    }
-    runtime.logger.debug("the move of a deleted instance has continued: checking again in the next pass", {
-      instance,
-      migration: id,
-    });
-    return false;
-  }
+  const fields = { instance: move.instanceUuid, migration: move.id };
+  tracker.logger.debug("the move of a deleted instance has continued: checking again in the next pass", fields);
+  return false;
 }
 
 interface CleanerOptions extends RequestContext {
@@ -194,7 +181,7 @@ async function consumersOf(
   node: TrackedNode,
   { pass, ...request }: CleanerOptions,
 ): Promise<ProviderAllocations | null> {
-  const { placement, runtime } = tracker.context;
+  const { placement, logger } = tracker;
   try {
     return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
@@ -203,13 +190,13 @@ async function consumersOf(
       if (!tracker.options.unguardedNodeDelete) {
         placement.invalidateResourceProvider(node.row.uuid);
       }
-      runtime.logger.info("the node has no provider in Placement: this pass creates one", {
+      logger.info("the node has no provider in Placement: this pass creates one", {
         node: node.row.hypervisorHostname,
         provider: node.row.uuid,
       });
       return null;
     }
-    runtime.logger.error("allocations of the node could not be read: none is cleaned up in this pass", {
+    logger.error("allocations of the node could not be read: none is cleaned up in this pass", {
       node: node.row.hypervisorHostname,
       err,
     });
@@ -221,7 +208,7 @@ async function lookUp(tracker: TrackerState, uuids: readonly string[]): Promise<
   if (uuids.length === 0) {
     return new Map();
   }
-  const found = await tracker.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  const found = await tracker.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map(found.map((instance) => [instance.uuid, instance]));
 }
 
@@ -232,7 +219,7 @@ async function carryOut(
   { row, action, log }: CleanupResult,
   { pass: _, ...request }: CleanerOptions,
 ): Promise<void> {
-  const { placement, runtime } = tracker.context;
+  const { placement, logger } = tracker;
   const instance = inputs.leftMove?.instanceUuid ?? inputs.uuid;
   const fields = { node: inputs.where.node, instance, row };
   if (action === "end-move" && !(inputs.leftMove && (await endLeftMove(tracker, inputs.leftMove)))) {
@@ -242,12 +229,12 @@ async function carryOut(
     await placement.deleteAllocation(inputs.uuid, { force: false, ...request });
   }
   if (action === "report-moved" && (await isHealable(tracker, inputs.instance))) {
-    runtime.logger.warn("instance is at rest on another host: its allocations here are removed", fields);
+    logger.warn("instance is at rest on another host: its allocations here are removed", fields);
     await placement.removeProviderTreeFromInstanceAllocation(inputs.uuid, node.row.uuid, { retry: true, ...request });
     return;
   }
   if (log) {
-    runtime.logger[log.level](log.message, fields);
+    logger[log.level](log.message, fields);
   }
 }
 
@@ -256,7 +243,7 @@ async function isHealable(tracker: TrackerState, instance: Instance | null): Pro
   if (!tracker.options.healMovedAllocations || !instance || instance.taskState !== null) {
     return false;
   }
-  const migrations = await tracker.context.conductor.call("migrations_by_filters", {
+  const migrations = await tracker.conductor.call("migrations_by_filters", {
     filters: { instanceUuid: instance.uuid },
   });
   // `finished` counts as running: the source allocations belong to an instance that waits for its confirmation.

@@ -31,9 +31,8 @@ export async function initComputeNode(
     copyResources(tracker, cached, resources);
     return { node: cached, isNew: false };
   }
-  const { context } = tracker;
   const listed = rows.find((row) => row.uuid === uuid);
-  const found = listed ?? (await context.conductor.call("compute_node_get_by_uuid", { uuid }));
+  const found = listed ?? (await tracker.conductor.call("compute_node_get_by_uuid", { uuid }));
   if (found && found.deleted !== 0 && tracker.options.noNodeUndelete) {
     throw new ConductorError(
       "DuplicateRecord",
@@ -52,11 +51,10 @@ export async function initComputeNode(
 
 /** Uses an existing row: undeletes it if necessary (bug 1839560), and takes it over from another host. */
 async function adopt(tracker: TrackerState, found: ComputeNode, resources: AvailableResource): Promise<TrackedNode> {
-  const { context } = tracker;
-  const { conductor, host, runtime } = context;
+  const { conductor, host, logger } = tracker;
   const moving = found.host !== host;
   if (moving) {
-    runtime.logger.info("compute node is moving to this host", {
+    logger.info("compute node is moving to this host", {
       node: found.hypervisorHostname,
       host,
       from: found.host,
@@ -82,8 +80,8 @@ async function create(
   uuid: string,
   resources: AvailableResource,
 ): Promise<ComputeNode> {
-  const { context, options } = tracker;
-  const { conductor, host, driver } = context;
+  const { options } = tracker;
+  const { conductor, host, driver } = tracker;
   const columns = driverColumns(resources, null, driver.getHostIpAddr(), options);
   const used = new NodeAccount().used(columns, options, 0, resources.stats);
   try {
@@ -119,7 +117,7 @@ function copyResources(tracker: TrackerState, node: TrackedNode, resources: Avai
   const { serviceId } = tracker.binding;
   node.driverStats = resources.stats ?? {};
   node.set({
-    ...driverColumns(resources, node.row, tracker.context.driver.getHostIpAddr(), tracker.options),
+    ...driverColumns(resources, node.row, tracker.driver.getHostIpAddr(), tracker.options),
     ...(serviceId === null ? {} : { serviceId }),
   });
 }
@@ -161,7 +159,7 @@ export async function removeOrphans(
       await removeOrphan(tracker, row, request);
     } catch (err) {
       // One node must not prevent the pass of the others (spec V22).
-      tracker.context.runtime.logger.error("could not check a compute node that the driver does not list", {
+      tracker.logger.error("could not check a compute node that the driver does not list", {
         node,
         err,
       });
@@ -170,36 +168,33 @@ export async function removeOrphans(
 }
 
 async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: RequestContext): Promise<void> {
-  const { driver, conductor, host, runtime } = tracker.context;
+  const { driver, conductor, host, logger } = tracker;
   const { hypervisorHostname: node } = row;
   if (!(await driver.isNodeDeleted(node))) {
-    runtime.logger.warn(
-      "compute node is not listed by the driver; it is kept, as the driver does not report it as deleted",
-      {
-        node,
-      },
-    );
+    logger.warn("compute node is not listed by the driver; it is kept, as the driver does not report it as deleted", {
+      node,
+    });
     return;
   }
-  runtime.logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
+  logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
   const guard = tracker.options.unguardedNodeDelete ? await hostNow(tracker, row) : host;
   const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host: guard });
   forgetNode(tracker, node);
   if (!destroyed) {
-    runtime.logger.info("compute node has another host now: its provider is left to that one", { node });
-    tracker.context.placement.invalidateResourceProvider(row.uuid);
+    logger.info("compute node has another host now: its provider is left to that one", { node });
+    tracker.placement.invalidateResourceProvider(row.uuid);
     return;
   }
   await deleteProvider(tracker, row, request);
 }
 
 /** Returns the node's current host, whichever it is, which makes the guard of the delete worthless. */
-async function hostNow({ context }: TrackerState, { uuid, host }: ComputeNode): Promise<string> {
-  return (await context.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
+async function hostNow(tracker: TrackerState, { uuid, host }: ComputeNode): Promise<string> {
+  return (await tracker.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }
 
 async function deleteProvider(tracker: TrackerState, row: ComputeNode, request: RequestContext): Promise<void> {
-  const { conductor, placement, runtime, host } = tracker.context;
+  const { conductor, placement, logger, host } = tracker;
   const node = row.hypervisorHostname;
   try {
     const instances = await conductor.call("instances_by_host_and_node", { host, node });
@@ -214,7 +209,7 @@ async function deleteProvider(tracker: TrackerState, row: ComputeNode, request: 
       },
     });
   } catch (err) {
-    runtime.logger.error("the provider of a deleted compute node could not be removed", { node, err });
+    logger.error("the provider of a deleted compute node could not be removed", { node, err });
   }
 }
 
@@ -224,5 +219,5 @@ function forgetNode(tracker: TrackerState, name: string): void {
     return;
   }
   tracker.nodes.delete(name);
-  tracker.context.placement.invalidateResourceProvider(node.row.uuid);
+  tracker.placement.invalidateResourceProvider(node.row.uuid);
 }

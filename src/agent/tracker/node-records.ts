@@ -1,12 +1,13 @@
-import { isConductorError } from "../../conductor-client/errors.js";
 import {
   type AssignedResource,
   FINAL_MIGRATION_STATUSES,
   type Instance,
   isVolumeBacked,
-  MIGRATION_STATUSES,
   type Migration,
+  UNFINISHED_MIGRATION_STATUSES,
 } from "../../records/index.js";
+import { ignore } from "../ignore-errors.js";
+import type { Moved } from "./contract.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, type NodeName } from "./usage.js";
@@ -18,98 +19,64 @@ interface NodeRecords {
   readonly migrations: readonly Migration[];
 }
 
-/** Reads instances and migrations of nodes during one pass (spec 4.4 step 4). */
-export interface RecordReader {
-  read(node: string): Promise<NodeRecords>;
-}
+/** Reads instances and migrations of a node during one pass (spec 4.4 step 4). */
+export type ReadRecords = (node: string) => Promise<NodeRecords>;
 
 /** Queries each node; suits an agent of one node. */
-export class SingleReader implements RecordReader {
-  readonly #tracker: TrackerState;
-
-  constructor(tracker: TrackerState) {
-    this.#tracker = tracker;
-  }
-
-  async read(node: string): Promise<NodeRecords> {
-    const { conductor, host } = this.#tracker.context;
+export function singleReader({ conductor, host }: TrackerState): ReadRecords {
+  return async (node) => {
     const [instances, migrations] = await Promise.all([
       conductor.call("instances_by_host_and_node", { host, node }),
       conductor.call("migrations_in_progress", { host, node, includeError: true }),
     ]);
     return { instances, migrations };
-  }
+  };
 }
 
 /**
  * Queries once for all nodes of the host, and again only after a write that changed the location of an instance, e.g. a
  * claim.
  */
-export class BatchReader implements RecordReader {
-  readonly #tracker: TrackerState;
-  #epoch = -1;
-  #loading: Promise<void> | null = null;
-  #instances = new Map<string, Instance[]>();
-  #migrations = new Map<string, Set<Migration>>();
-
-  constructor(tracker: TrackerState) {
-    this.#tracker = tracker;
-  }
-
-  async read(node: string): Promise<NodeRecords> {
-    if (this.#epoch !== this.#tracker.binding.epoch) {
-      this.#loading ??= this.#load().finally(() => {
-        this.#loading = null;
-      });
-      await this.#loading;
-    }
-    return { instances: this.#instances.get(node) ?? [], migrations: [...(this.#migrations.get(node) ?? [])] };
-  }
-
-  async #load(): Promise<void> {
-    const { conductor, host } = this.#tracker.context;
+export function batchReader({ conductor, host, binding }: TrackerState): ReadRecords {
+  let epoch = -1;
+  let loading: Promise<void> | null = null;
+  let byNode = new Map<string, { readonly instances: Instance[]; readonly migrations: Migration[] }>();
+  const recordsOf = (node: string) => {
+    const records = byNode.get(node) ?? { instances: [], migrations: [] };
+    byNode.set(node, records);
+    return records;
+  };
+  const load = async (): Promise<void> => {
     const [instances, migrations] = await Promise.all([
       conductor.call("instances_by_host", { host }),
       conductor.call("migrations_by_filters", { filters: { host, statuses: IN_PROGRESS_OR_ERROR } }),
     ]);
-    this.#instances = new Map();
-    this.#migrations = new Map();
+    byNode = new Map();
     for (const instance of instances) {
-      const name = instance.node ?? "";
-      const known = this.#instances.get(name);
-      if (known) {
-        known.push(instance);
-      } else {
-        this.#instances.set(name, [instance]);
-      }
+      recordsOf(instance.node ?? "").instances.push(instance);
     }
     for (const migration of migrations) {
-      if (migration.sourceCompute === host) {
-        this.#add(migration.sourceNode, migration);
+      const { sourceCompute, sourceNode, destCompute, destNode } = migration;
+      for (const node of new Set([sourceCompute === host && sourceNode, destCompute === host && destNode])) {
+        if (node) {
+          recordsOf(node).migrations.push(migration);
+        }
       }
-      if (migration.destCompute === host) {
-        this.#add(migration.destNode, migration);
-      }
     }
-    this.#epoch = this.#tracker.binding.epoch;
-  }
-
-  #add(node: string | null, migration: Migration): void {
-    if (node === null) {
-      return;
+    epoch = binding.epoch;
+  };
+  return async (node) => {
+    if (epoch !== binding.epoch) {
+      loading ??= load().finally(() => {
+        loading = null;
+      });
+      await loading;
     }
-    const known = this.#migrations.get(node);
-    if (known) {
-      known.add(migration);
-    } else {
-      this.#migrations.set(node, new Set([migration]));
-    }
-  }
+    return recordsOf(node);
+  };
 }
 
-const IN_PROGRESS_OR_ERROR = MIGRATION_STATUSES.filter(
-  (status) => status === "error" || !FINAL_MIGRATION_STATUSES.includes(status),
-);
+const IN_PROGRESS_OR_ERROR = [...UNFINISHED_MIGRATION_STATUSES, "error"] as const;
 
 /**
  * Recounts a node from its instances and migrations (spec 4.4 steps 5-8 and 10, 4.5): instances first, then the
@@ -148,18 +115,18 @@ async function withComputeId(tracker: TrackerState, instance: Instance, computeI
   if (instance.computeId === computeId || !tracker.binding.persistsComputeIds) {
     return instance;
   }
-  const write = { uuid, changes: { host, node, computeId }, expectedHost: host };
-  try {
-    const saved = await tracker.context.conductor.call("instance_save", write);
-    // Otherwise each pass would save each instance.
-    tracker.binding.persistsComputeIds = saved.computeId === computeId;
-    return saved;
-  } catch (error) {
-    if (isConductorError(error, "ObjectActionError", "InstanceNotFound")) {
-      return null;
-    }
-    throw error;
+  const saving = tracker.conductor.call("instance_save", {
+    uuid,
+    changes: { host, node, computeId },
+    expectedHost: host,
+  });
+  const saved = await saving.catch(ignore(["ObjectActionError", "InstanceNotFound"]));
+  if (!saved) {
+    return null;
   }
+  // Otherwise each pass would save each instance.
+  tracker.binding.persistsComputeIds = saved.computeId === computeId;
+  return saved;
 }
 
 /** Returns the instances, extended by those of migrations that are not on the node, even if deleted. */
@@ -172,7 +139,7 @@ async function withMissing(
   if (uuids.length === 0) {
     return instances;
   }
-  const others = await tracker.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  const others = await tracker.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map([...instances, ...others.map((instance) => [instance.uuid, instance] as const)]);
 }
 
@@ -188,9 +155,67 @@ async function countOne(
     await contradicted(tracker, migration);
     return;
   }
+  countMove(tracker, node, instance, migration);
+  node.account.assign(instance.uuid, contextResources(instance, migration, where));
+}
+
+/** Counts what the move adds to the node's instances. */
+export function countMove({ host }: TrackerState, node: TrackedNode, instance: Instance, migration: Migration): void {
+  const where = { host, node: node.row.hypervisorHostname };
   const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
   node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
-  node.account.assign(instance.uuid, contextResources(instance, migration, where));
+}
+
+/** Counts an instance that has changed, and its move. */
+export function count({ host, options }: TrackerState, instance: Instance, { account, row }: TrackedNode): void {
+  if (instance.host === host && instance.node === row.hypervisorHostname) {
+    account.countInstance(instance);
+  } else {
+    account.forgetInstance(instance.uuid);
+  }
+  const migration = account.migrationOf(instance.uuid);
+  if (!migration || !countsMigration(instance, migration, options.ignoreErroredEvacuations)) {
+    account.stopCountingMigration(instance.uuid);
+  }
+}
+
+/** Returns this host's nodes on which the instance was, is, or is counted by its migration. */
+export function touchedNodes(
+  { host, nodes }: TrackerState,
+  before: Instance,
+  { instance, migration }: Moved,
+): readonly TrackedNode[] {
+  const names = new Set([
+    before.host === host && before.node,
+    instance.host === host && instance.node,
+    migration.sourceCompute === host && migration.sourceNode,
+    migration.destCompute === host && migration.destNode,
+  ]);
+  return [...names].flatMap((name) => nodes.get(name || "") ?? []);
+}
+
+/** @param leaves this host no longer counts the instance, although the row still names it */
+export function recountMove(
+  tracker: TrackerState,
+  node: TrackedNode,
+  { instance, migration }: Moved,
+  leaves: boolean,
+): void {
+  const where = { host: tracker.host, node: node.row.hypervisorHostname };
+  const { account } = node;
+  account.forgetMigration(instance.uuid);
+  if (!leaves && instance.host === where.host && instance.node === where.node) {
+    account.countInstance(instance);
+  } else {
+    account.forgetInstance(instance.uuid);
+  }
+  const isCounted =
+    !FINAL_MIGRATION_STATUSES.includes(migration.status) &&
+    countsMigration(instance, migration, tracker.options.ignoreErroredEvacuations);
+  if (isCounted) {
+    countMove(tracker, node, instance, migration);
+    account.assign(instance.uuid, contextResources(instance, migration, where));
+  }
 }
 
 /**
@@ -203,17 +228,18 @@ async function contradicted(tracker: TrackerState, migration: Migration): Promis
   if (status === "error" || migrationType === "live-migration") {
     return;
   }
-  const { conductor, runtime } = tracker.context;
   const fields = { instance: instanceUuid, migration: id };
-  try {
-    await conductor.call("migration_save", { id, changes: { status: "error" }, expectedStatus: [status] });
-    runtime.logger.warn("the instance's context names another migration: this one is set to error", fields);
-  } catch (err) {
-    if (!isConductorError(err, "InvalidMigrationState")) {
-      throw err;
-    }
-    runtime.logger.debug("the instance's context names another migration: this one has ended by now", fields);
+  if (await failMigration(tracker, migration)) {
+    tracker.logger.warn("the instance's context names another migration: this one is set to error", fields);
+  } else {
+    tracker.logger.debug("the instance's context names another migration: this one has ended by now", fields);
   }
+}
+
+/** Sets the migration to error. Returns false if it has another status by now. */
+export async function failMigration({ conductor }: TrackerState, { id, status }: Migration): Promise<boolean> {
+  const write = { id, changes: { status: "error" }, expectedStatus: [status] } as const;
+  return (await conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"))) !== undefined;
 }
 
 /** Returns the discrete resources of a move on this side; none until the claim has saved its context (bug 1849165). */

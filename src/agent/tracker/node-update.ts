@@ -10,12 +10,12 @@ import { renamedProvider } from "./provider-names.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 
-export const DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED";
+const DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED";
 
 /** The traits that the tracker always sets on a root (spec 4.7); OWNER_NOVA since service version 73. */
 const ALWAYS = ["COMPUTE_NODE", "OWNER_NOVA"] as const;
 
-export interface UpdateOptions {
+interface UpdateOptions {
   /** Reshapes are done at start-up only. */
   readonly startup: boolean;
   readonly pass?: PlacementPass | undefined;
@@ -43,7 +43,23 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
   if (changes === null || (options.statistics === "later" && !hasNonStatistics(changes))) {
     return;
   }
-  node.persisted(await tracker.context.conductor.call("compute_node_save", { id: node.row.id, changes }));
+  node.persisted(await tracker.conductor.call("compute_node_save", { id: node.row.id, changes }));
+}
+
+/** Updates the node for changes that must not fail because of Placement: the next pass repeats a failed update. */
+export async function updateQuietly(
+  tracker: TrackerState,
+  node: TrackedNode,
+  options: Pick<UpdateOptions, "statistics"> = {},
+): Promise<void> {
+  try {
+    await updateNode(tracker, node, { startup: false, ...options });
+  } catch (err) {
+    tracker.logger.warn("the node could not be updated; retrying in the next pass", {
+      node: node.row.hypervisorHostname,
+      err,
+    });
+  }
 }
 
 /** Columns that change with each step of a guest, and that the scheduler does not use. */
@@ -55,10 +71,10 @@ function hasNonStatistics(changes: object): boolean {
 
 /** Reads the Service row's `disabled`, which determines the status trait (spec 2.5). */
 export async function readDisabled(tracker: TrackerState): Promise<void> {
-  const { conductor, host, runtime } = tracker.context;
+  const { conductor, host, logger } = tracker;
   const service = await conductor.call("service_get_by_host", { host, binary: "nova-compute" });
   if (!service) {
-    runtime.logger.error("the compute service has no row: COMPUTE_STATUS_DISABLED stays as it is", { host });
+    logger.error("the compute service has no row: COMPUTE_STATUS_DISABLED stays as it is", { host });
   }
   tracker.binding.disabled = service?.disabled ?? null;
 }
@@ -69,7 +85,7 @@ export async function readDisabled(tracker: TrackerState): Promise<void> {
  * client
  */
 async function updateToPlacement(tracker: TrackerState, node: TrackedNode, options: UpdateOptions): Promise<void> {
-  const { timers, logger } = tracker.context.runtime;
+  const { timers, logger } = tracker.runtime;
   await retry(timers, () => updateOnce(tracker, node, options), {
     attempts: ATTEMPTS,
     retryOn: (error) => isPlacementError(error, "ResourceProviderUpdateConflict", "PlacementReshapeConflict"),
@@ -87,9 +103,9 @@ async function updateOnce(
   node: TrackedNode,
   { startup, pass, requestId }: UpdateOptions,
 ): Promise<void> {
-  const { placement } = tracker.context;
+  const { placement } = tracker;
   const { uuid, hypervisorHostname: name } = node.row;
-  const request: RequestContext = { requestId: requestId ?? newRequestId(tracker.context) };
+  const request: RequestContext = { requestId: requestId ?? newRequestId(tracker) };
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
   assertProviderName(tracker, tree, node);
   const reshape = await fillTree(tracker, tree, node, { startup, request });
@@ -107,10 +123,10 @@ async function updateOnce(
  * Rejects a provider that an operator renamed: drivers know the node's provider by the node's name. The cache forgets
  * the provider, so that the next pass reads its name again.
  */
-function assertProviderName({ context }: TrackerState, tree: ProviderTree, { row }: TrackedNode): void {
+function assertProviderName(tracker: TrackerState, tree: ProviderTree, { row }: TrackedNode): void {
   const provider = tree.data(row.uuid);
   if (provider.name !== row.hypervisorHostname) {
-    context.placement.invalidateResourceProvider(row.uuid);
+    tracker.placement.invalidateResourceProvider(row.uuid);
     const { found, hint } = renamedProvider(provider, row.hypervisorHostname, tree.find(row.hypervisorHostname));
     throw new Error(`${found}. To fix it: ${hint}`);
   }
@@ -123,7 +139,7 @@ async function fillTree(
   node: TrackedNode,
   { startup, request }: { readonly startup: boolean; readonly request: RequestContext },
 ): Promise<ReadonlyMap<string, ConsumerAllocations> | null> {
-  const { driver, placement, runtime } = tracker.context;
+  const { driver, placement, logger } = tracker;
   const { uuid, hypervisorHostname: name } = node.row;
   try {
     await driver.updateProviderTree(tree, name);
@@ -132,7 +148,7 @@ async function fillTree(
     if (!(error instanceof ReshapeNeeded) || !startup) {
       throw error;
     }
-    runtime.logger.info("the driver moves inventory between providers of the node", { node: name });
+    logger.info("the driver moves inventory between providers of the node", { node: name });
     const consumers = await placement.getAllocationsForProviderTree(uuid, request);
     const allocations = reshapeAllocations(consumers);
     await driver.updateProviderTree(tree, name, { allocations });
@@ -175,5 +191,34 @@ function syncRootTraits(
   }
   if (after !== null) {
     tree.updateTraits(root, after);
+  }
+}
+
+/** Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5); logs failures. */
+export async function setDisabledTrait(
+  { placement, logger, host, binding, nodes }: TrackerState,
+  enabled: boolean,
+  request: RequestContext,
+): Promise<void> {
+  // Writes between passes must not undo it.
+  binding.disabled = !enabled;
+  if (nodes.size === 0) {
+    logger.warn("the host has no compute node: nothing to enable or disable", { host });
+  }
+  for (const [name, { row }] of nodes) {
+    try {
+      const { traits, generation } = await placement.getProviderTraits(row.uuid, request);
+      if (traits.includes(DISABLED_TRAIT) === !enabled) {
+        continue;
+      }
+      const desiredTraits = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
+      await placement.setTraitsForProvider(row.uuid, { traits: desiredTraits, generation }, request);
+    } catch (err) {
+      logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
+        node: name,
+        request_id: request.requestId,
+        err,
+      });
+    }
   }
 }

@@ -30,8 +30,7 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
 }
 
 /** The state that the functions of one tracker share. */
-export interface TrackerState {
-  readonly context: AgentContext;
+export interface TrackerState extends AgentContext {
   readonly options: TrackerOptions;
   /** `compute_resources` (spec 4.1). */
   readonly lock: FairLock;

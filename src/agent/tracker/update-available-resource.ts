@@ -4,10 +4,11 @@ import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { requestId } from "../context.js";
+import { ignore } from "../ignore-errors.js";
 import { removeDeletedInstancesAllocations } from "./allocation-cleanup.js";
 import { checkAssignedResources } from "./claims.js";
 import { forgetNodesWithoutRow, initComputeNode, removeOrphans } from "./compute-nodes.js";
-import { BatchReader, countRecords, type RecordReader, SingleReader } from "./node-records.js";
+import { batchReader, countRecords, type ReadRecords, singleReader } from "./node-records.js";
 import { readDisabled, updateNode } from "./node-update.js";
 import type { TrackerState } from "./tracker-state.js";
 
@@ -33,7 +34,7 @@ const ANYTHING_ELSE: NodeErrorRow = { names: [], startup: "log", periodic: "log"
 
 interface NodePassOptions {
   readonly startup: boolean;
-  readonly reader: RecordReader;
+  readonly read: ReadRecords;
   /** Whether the driver lists the node. */
   readonly available: boolean;
   /** The host's rows when the pass began; default: not listed. */
@@ -54,17 +55,23 @@ export async function updateAvailableResource(
   tracker: TrackerState,
   { startup }: { readonly startup: boolean },
 ): Promise<void> {
-  const { context } = tracker;
-  const request = { requestId: requestId(context) };
+  const request = { requestId: requestId(tracker) };
   const providers = listProviders(tracker, request);
-  const listed = await listedNodes(tracker); // 1
-  if (!listed) {
+  const names = await tracker.driver
+    .getAvailableNodes({ refresh: true })
+    .catch(
+      ignore(VirtDriverNotReady, (err) =>
+        tracker.logger.warn("the hypervisor is not ready: this pass is skipped", { err }),
+      ),
+    ); // 1
+  if (!names) {
     return;
   }
-  const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
+  const listed = new Set(names);
+  const rows = await tracker.conductor.call("compute_nodes_by_host", { host: tracker.host }); // 2
   if (rows.length === 0 && listed.size > 0) {
     // A start has already logged this when it read the nodes.
-    context.runtime.logger[startup ? "debug" : "error"]("the host has no compute node yet", { host: context.host });
+    tracker.logger[startup ? "debug" : "error"]("the host has no compute node yet", { host: tracker.host });
   }
   await readDisabled(tracker);
   await tracker.lock.run(async () => {
@@ -72,8 +79,8 @@ export async function updateAvailableResource(
     await removeOrphans(tracker, rows, listed, request); // 4
   });
   const pass = await beginPass(tracker, rows, listed, providers, request);
-  const reader = listed.size > 1 ? new BatchReader(tracker) : new SingleReader(tracker);
-  const failures = await runNodePasses(tracker, [...listed], { startup, reader, available: true, rows, pass, request }); // 5
+  const read = listed.size > 1 ? batchReader(tracker) : singleReader(tracker);
+  const failures = await runNodePasses(tracker, [...listed], { startup, read, available: true, rows, pass, request }); // 5
   if (failures === 0) {
     tracker.merge.endPass();
   }
@@ -82,25 +89,10 @@ export async function updateAvailableResource(
 /** Updates one node, e.g. after a live migration. */
 export async function updateAvailableResourceForNode(tracker: TrackerState, node: string): Promise<void> {
   await readDisabled(tracker);
-  const available = await tracker.context.driver.nodeIsAvailable(node);
-  const request = { requestId: requestId(tracker.context) };
-  const reader = new SingleReader(tracker);
-  await guardNode(tracker, node, false, () =>
-    runNodePass(tracker, node, { startup: false, reader, available, request }),
-  );
-}
-
-async function listedNodes(tracker: TrackerState): Promise<ReadonlySet<string> | null> {
-  const { driver, runtime } = tracker.context;
-  try {
-    return new Set(await driver.getAvailableNodes({ refresh: true }));
-  } catch (err) {
-    if (!(err instanceof VirtDriverNotReady)) {
-      throw err;
-    }
-    runtime.logger.warn("the hypervisor is not ready: this pass is skipped", { err });
-    return null;
-  }
+  const available = await tracker.driver.nodeIsAvailable(node);
+  const request = { requestId: requestId(tracker) };
+  const read = singleReader(tracker);
+  await guardNode(tracker, node, false, () => runNodePass(tracker, node, { startup: false, read, available, request }));
 }
 
 /** Lists the providers of many nodes while the hypervisor lists its nodes. Undefined: the pass lists them itself. */
@@ -108,11 +100,11 @@ async function listProviders(
   tracker: TrackerState,
   request: RequestContext,
 ): Promise<readonly ProviderListing[] | undefined> {
-  const { options, nodes, context } = tracker;
+  const { options, nodes } = tracker;
   if (!options.leanTracking || nodes.size < 2) {
     return undefined;
   }
-  return context.placement.listProviders(request).catch(() => undefined);
+  return tracker.placement.listProviders(request).catch(() => undefined);
 }
 
 /** `lean_tracking`: one listing instead of reading every provider. Without it the nodes are read one by one. */
@@ -123,7 +115,7 @@ async function beginPass(
   providers: Promise<readonly ProviderListing[] | undefined>,
   request: RequestContext,
 ): Promise<PlacementPass | undefined> {
-  const { options, context } = tracker;
+  const { options } = tracker;
   if (!options.leanTracking) {
     return undefined;
   }
@@ -132,9 +124,9 @@ async function beginPass(
     if (roots.length === 0) {
       return undefined;
     }
-    return await context.placement.beginPass(roots, { ...request, listed: await providers });
+    return await tracker.placement.beginPass(roots, { ...request, listed: await providers });
   } catch (err) {
-    context.runtime.logger.warn("the providers of the host could not be listed", { err });
+    tracker.logger.warn("the providers of the host could not be listed", { err });
     return undefined;
   }
 }
@@ -145,8 +137,8 @@ async function rootsOf(
   rows: readonly ComputeNode[],
   listed: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { context, options } = tracker;
-  const { driver } = context;
+  const { options } = tracker;
+  const { driver } = tracker;
   const known = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
   // Without the guard, nodes whose row was deleted externally are not handled (bug 1853009).
   const all = known.length === listed.size || options.unguardedNodeDelete;
@@ -181,7 +173,7 @@ async function updateNodesInBatch(
   const observed: (readonly [string, AvailableResource])[] = [];
   for (const name of names) {
     const failed = await guardNode(tracker, name, startup, async () => {
-      observed.push([name, await tracker.context.driver.getAvailableResource(name)]);
+      observed.push([name, await tracker.driver.getAvailableResource(name)]);
     });
     if (failed) {
       failures += 1;
@@ -222,7 +214,7 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
   if (effect === "propagate") {
     throw err;
   }
-  tracker.context.runtime.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
+  tracker.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
     node,
     err,
   });
@@ -230,7 +222,7 @@ function report(tracker: TrackerState, node: string, startup: boolean, err: unkn
 
 /** Spec 4.4, step by step. The driver is called outside of the lock; everything else is one lock section. */
 async function runNodePass(tracker: TrackerState, name: string, options: NodePassOptions): Promise<void> {
-  const { driver } = tracker.context;
+  const { driver } = tracker;
   const resources = await driver.getAvailableResource(name); // 1
   await tracker.lock.run(() => countAndUpdate(tracker, name, resources, options));
 }
@@ -240,15 +232,15 @@ async function countAndUpdate(
   tracker: TrackerState,
   name: string,
   resources: AvailableResource,
-  { startup, reader, available, rows = [], pass, request }: NodePassOptions,
+  { startup, read, available, rows = [], pass, request }: NodePassOptions,
 ): Promise<void> {
-  const uuid = resources.uuid ?? (await tracker.context.localNodeUuid());
-  const where = { host: tracker.context.host, node: name };
+  const uuid = resources.uuid ?? (await tracker.localNodeUuid());
+  const where = { host: tracker.host, node: name };
   const { node, isNew } = await initComputeNode(tracker, name, uuid, resources, rows); // 2
   if (!available) {
     return; // 3
   }
-  const records = await reader.read(name); // 4
+  const records = await read(name); // 4
   await countRecords(tracker, node, where, records); // 5-8, 10
   if (!isNew) {
     const migrations = new Set(records.migrations.map((migration) => migration.uuid));

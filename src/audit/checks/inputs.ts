@@ -1,3 +1,4 @@
+import { append } from "../../runtime/collections.js";
 import {
   type Consumer,
   type ConsumerRecord,
@@ -29,7 +30,7 @@ export class SnapshotIndex {
   readonly moveTimeouts: MoveTimeouts;
   readonly #nodes: ReadonlyMap<string, Hypervisor>;
   readonly #nodesByHost: ReadonlyMap<string, Hypervisor>;
-  readonly #trees = new Map<string, Set<string>>();
+  readonly #trees = new Map<string, string[]>();
   readonly #sharing: readonly Provider[];
   readonly #sharers = new Map<string, readonly string[]>();
   readonly #migrations = new Map<string, Migration>();
@@ -42,7 +43,7 @@ export class SnapshotIndex {
     this.#nodes = new Map(snapshot.hypervisors.map((node) => [node.uuid, node]));
     this.#nodesByHost = new Map(snapshot.hypervisors.map((node) => [`${node.host} ${node.name}`, node]));
     for (const { uuid, root } of snapshot.providers.values()) {
-      add(this.#trees, root, uuid);
+      append(this.#trees, root, uuid);
     }
     this.#sharing = [...snapshot.providers.values()].filter(({ sharedWith }) => sharedWith !== undefined);
     for (const migration of snapshot.migrations) {
@@ -87,9 +88,9 @@ export class SnapshotIndex {
     return this.provider(uuid)?.root ?? uuid;
   }
 
-  /** Returns the providers of a tree including its root, or an empty set if there is no such tree. */
-  treeOf(root: string): ReadonlySet<string> {
-    return this.#trees.get(root) ?? NONE;
+  /** Returns the providers of a tree including its root, or none if there is no such tree. */
+  treeOf(root: string): readonly string[] {
+    return this.#trees.get(root) ?? [];
   }
 
   /** Returns the providers that share resources with a member of the tree. */
@@ -100,7 +101,7 @@ export class SnapshotIndex {
     }
     const tree = this.treeOf(root);
     const found = this.#sharing
-      .filter(({ uuid, sharedWith }) => !tree.has(uuid) && [...tree].some((member) => sharedWith?.has(member)))
+      .filter(({ uuid, sharedWith }) => !tree.includes(uuid) && tree.some((member) => sharedWith?.has(member)))
       .map(({ uuid }) => uuid);
     this.#sharers.set(root, found);
     return found;
@@ -126,7 +127,7 @@ export class SnapshotIndex {
 
   /** Returns each consumer with allocations in the tree once. */
   holdersIn(root: string): readonly Consumer[] {
-    return [...new Set([...this.treeOf(root)].flatMap((uuid) => this.holders(uuid)))];
+    return [...new Set(this.treeOf(root).flatMap((uuid) => this.holders(uuid)))];
   }
 
   heldBy(consumer: string): Held {
@@ -174,25 +175,5 @@ export class SnapshotIndex {
         (hasEnded(move) || move === resting || this.isAbandoned(move, server)) &&
         this.snapshot.now - move.changedAt > this.moveTimeouts.settles,
     );
-  }
-}
-
-const NONE: ReadonlySet<string> = new Set();
-
-function add<K, V>(groups: Map<K, Set<V>>, key: K, value: V): void {
-  const group = groups.get(key);
-  if (group) {
-    group.add(value);
-  } else {
-    groups.set(key, new Set([value]));
-  }
-}
-
-function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
-  const group = groups.get(key);
-  if (group) {
-    group.push(value);
-  } else {
-    groups.set(key, [value]);
   }
 }

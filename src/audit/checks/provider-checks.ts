@@ -1,4 +1,4 @@
-import type { Hypervisor } from "../read/records.js";
+import { groupBy } from "../../runtime/collections.js";
 import { type Finding, providerSubject, reference } from "./finding.js";
 import type { SnapshotIndex } from "./inputs.js";
 
@@ -48,7 +48,7 @@ function mistaken(index: SnapshotIndex): Finding[] {
       return [];
     }
     const used = index.holdersIn(index.rootOf(uuid)).length;
-    const alone = index.treeOf(uuid).size === 1 && index.node(uuid) === undefined;
+    const alone = index.treeOf(uuid).length === 1 && index.node(uuid) === undefined;
     return {
       code: "identity-clash" as const,
       subject: { kind: "node" as const, uuid: node.uuid, name: node.name },
@@ -70,11 +70,7 @@ function mistaken(index: SnapshotIndex): Finding[] {
 
 /** Reports compute nodes of different hosts that seem to belong to one hypervisor. */
 function sameNames(index: SnapshotIndex): Finding[] {
-  const groups = new Map<string, Hypervisor[]>();
-  for (const node of index.snapshot.hypervisors) {
-    groups.set(node.name, [...(groups.get(node.name) ?? []), node]);
-  }
-  return [...groups.values()]
+  return [...groupBy(index.snapshot.hypervisors, ({ name }) => name).values()]
     .filter((nodes) => nodes.length > 1)
     .flatMap(([first, ...others]) =>
       others.map((other) => ({
@@ -146,5 +142,5 @@ function leavesFirst(index: SnapshotIndex, root: string): readonly string[] {
     const parent = index.provider(uuid)?.parent;
     return parent ? depth(parent) + 1 : 0;
   };
-  return [...index.treeOf(root)].toSorted((a, b) => depth(b) - depth(a) || a.localeCompare(b));
+  return index.treeOf(root).toSorted((a, b) => depth(b) - depth(a) || a.localeCompare(b));
 }

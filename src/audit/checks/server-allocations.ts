@@ -189,7 +189,7 @@ export function offering(index: SnapshotIndex, root: string, resourceClass: stri
   if (offers(root)) {
     return root;
   }
-  const below = [...index.treeOf(root)].filter(offers);
+  const below = index.treeOf(root).filter(offers);
   const candidates = below.length > 0 ? below : index.sharersOf(root).filter(offers);
   return candidates.length === 1 ? candidates[0] : undefined;
 }

@@ -1,7 +1,7 @@
 import { isMap, LineCounter, type Pair, parseDocument, type YAMLMap } from "yaml";
 import type { Files } from "../../runtime/files.js";
+import { AuditError, isAuditError } from "../errors.js";
 import { type CloudConfig, readCloudConfig, type Settings } from "./cloud-config.js";
-import { CloudConfigInvalid, NoLocalCloud } from "./errors.js";
 
 /** A parsed clouds.yaml or secure.yaml, with line numbers for messages. */
 interface Parsed {
@@ -40,7 +40,7 @@ const NO_CLOUD =
 /**
  * Selects a cloud in this order: a named cloud of clouds.yaml, the local cluster if it was requested, the OS_*
  * variables, the local cluster.
- * @throws {CloudConfigInvalid} @throws {NoLocalCloud}
+ * @throws {AuditError} @throws {AuditError}
  */
 export async function chooseCloud(files: Files, choice: CloudChoice): Promise<CloudConfig> {
   const config = readCloudConfig(await chooseSettings(files, choice));
@@ -56,7 +56,7 @@ export async function localCloud(files: Files, local: CloudChoice["local"]): Pro
   try {
     return readCloudConfig(await localSettings(files, local));
   } catch (error) {
-    if (error instanceof CloudConfigInvalid || error instanceof NoLocalCloud) {
+    if (isAuditError(error, "CloudConfigInvalid", "NoLocalCloud")) {
       return undefined;
     }
     throw error;
@@ -89,7 +89,8 @@ async function localSettings(files: Files, { file, cloud, requested }: CloudChoi
   if ((await files.readIfPresent(file)) !== undefined) {
     return readCloudsFile(files, [file], cloud);
   }
-  throw new NoLocalCloud(
+  throw new AuditError(
+    "NoLocalCloud",
     requested === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
   );
 }
@@ -104,25 +105,31 @@ function searchPath(cwd: string, home: string | undefined): readonly string[] {
 /**
  * Returns the settings of one cloud of clouds.yaml, merged with the secrets in secure.yaml.
  * @param name absent: the only cloud of the file
- * @throws {CloudConfigInvalid}
+ * @throws {AuditError}
  */
 async function readCloudsFile(files: Files, paths: readonly string[], name: string | undefined): Promise<Settings> {
   const main = await firstPresent(files, paths);
   if (main === undefined) {
-    throw new CloudConfigInvalid(`no clouds.yaml was found; searched ${paths.join(", ")}`);
+    throw new AuditError("CloudConfigInvalid", `no clouds.yaml was found; searched ${paths.join(", ")}`);
   }
   const { path, clouds, lineOf } = main;
   if (clouds === undefined) {
-    throw new CloudConfigInvalid(`${path}:1: expected a mapping "clouds:" with named clouds`);
+    throw new AuditError("CloudConfigInvalid", `${path}:1: expected a mapping "clouds:" with named clouds`);
   }
   const names = clouds.items.map(({ key }) => String(key));
   const cloudName = name ?? (names.length === 1 ? names[0] : undefined);
   if (cloudName === undefined) {
-    throw new CloudConfigInvalid(`${path}: contains the clouds ${names.join(", ")}; name one with --os-cloud`);
+    throw new AuditError(
+      "CloudConfigInvalid",
+      `${path}: contains the clouds ${names.join(", ")}; name one with --os-cloud`,
+    );
   }
   const pair = clouds.items.find(({ key }) => String(key) === cloudName);
   if (!pair) {
-    throw new CloudConfigInvalid(`${path}: expected a cloud ${cloudName}, found ${names.join(", ") || "none"}`);
+    throw new AuditError(
+      "CloudConfigInvalid",
+      `${path}: expected a cloud ${cloudName}, found ${names.join(", ") || "none"}`,
+    );
   }
   const secure = await firstPresent(files, paths.map(securePath));
   const values = new Map([...settingsIn(main, pair), ...settingsOf(secure, cloudName)]);
@@ -152,7 +159,7 @@ function parse(path: string, text: string): Parsed {
   const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line);
   const [error] = document.errors;
   if (error) {
-    throw new CloudConfigInvalid(`${path}:${lineOf(error.pos[0])}: not YAML (${error.code})`);
+    throw new AuditError("CloudConfigInvalid", `${path}:${lineOf(error.pos[0])}: not YAML (${error.code})`);
   }
   const clouds: unknown = isMap(document.contents) ? document.contents.get("clouds") : undefined;
   return { path, clouds: isMap(clouds) ? (clouds as YAMLMap) : undefined, lineOf };
@@ -167,7 +174,10 @@ function settingsOf(parsed: Parsed | undefined, name: string): ReadonlyMap<strin
 function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
   const { path, lineOf } = parsed;
   if (!isMap(pair.value)) {
-    throw new CloudConfigInvalid(`${path}:${lineOf(rangeOf(pair))}: expected settings of cloud ${String(pair.key)}`);
+    throw new AuditError(
+      "CloudConfigInvalid",
+      `${path}:${lineOf(rangeOf(pair))}: expected settings of cloud ${String(pair.key)}`,
+    );
   }
   const found = new Map<string, Setting>();
   for (const item of pair.value.items) {
@@ -181,13 +191,13 @@ function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
       continue;
     }
     if (!isMap(item.value)) {
-      throw new CloudConfigInvalid(`${place}: expected a mapping below auth`);
+      throw new AuditError("CloudConfigInvalid", `${place}: expected a mapping below auth`);
     }
     for (const inner of item.value.items) {
       const at = `${path}:${lineOf(rangeOf(inner))}`;
       const value = scalar(inner);
       if (value === undefined) {
-        throw new CloudConfigInvalid(`${at}: expected text as auth.${String(inner.key)}`);
+        throw new AuditError("CloudConfigInvalid", `${at}: expected text as auth.${String(inner.key)}`);
       }
       found.set(String(inner.key), { value, place: at });
     }
@@ -216,6 +226,6 @@ function rangeOf({ key }: Pair): number | undefined {
 /** Rejects settings that would otherwise be ignored and would change which cloud is used or trusted. */
 function assertSupported(values: ReadonlyMap<string, Setting>, place: string): void {
   if (values.has("profile") && !values.has("auth_url")) {
-    throw new CloudConfigInvalid(`${place}: profiles are not supported; put auth_url below auth`);
+    throw new AuditError("CloudConfigInvalid", `${place}: profiles are not supported; put auth_url below auth`);
   }
 }

@@ -4,7 +4,7 @@ import type {
   Scope,
   UserReference,
 } from "../../placement-client/access/keystone-access.js";
-import { CloudConfigInvalid } from "./errors.js";
+import { AuditError } from "../errors.js";
 
 /** A cloud's Identity endpoint, the credentials, and the endpoints to use. */
 export interface CloudConfig {
@@ -54,11 +54,14 @@ const KINDS: Readonly<Record<string, Credentials["kind"]>> = {
   v3applicationcredential: "application_credential",
 };
 
-/** @throws {CloudConfigInvalid} */
+/** @throws {AuditError} */
 export function readCloudConfig(settings: Settings): CloudConfig {
   const authUrl = required(settings, "auth_url");
   if (!/^https?:\/\/[^\s]+$/.test(authUrl)) {
-    throw new CloudConfigInvalid(`${settings.place("auth_url")}: expected http://... or https://..., found ${authUrl}`);
+    throw new AuditError(
+      "CloudConfigInvalid",
+      `${settings.place("auth_url")}: expected http://... or https://..., found ${authUrl}`,
+    );
   }
   const kind = credentialsKind(settings);
   const scope = kind === "application_credential" ? undefined : readScope(settings);
@@ -84,14 +87,17 @@ function readTls(settings: Settings): { readonly tls?: CloudTls } {
   return verify && paths.length === 0 ? {} : { tls: { verify, ...Object.fromEntries(paths) } };
 }
 
-/** @throws {CloudConfigInvalid} */
+/** @throws {AuditError} */
 function flag(settings: Settings, key: string): boolean | undefined {
   const text = settings.get(key)?.toLowerCase();
   if (text === undefined) {
     return undefined;
   }
   if (!/^(true|yes|on|1|false|no|off|0)$/.test(text)) {
-    throw new CloudConfigInvalid(`${settings.place(key)}: expected true or false as ${key}, found ${text}`);
+    throw new AuditError(
+      "CloudConfigInvalid",
+      `${settings.place(key)}: expected true or false as ${key}, found ${text}`,
+    );
   }
   return /^(true|yes|on|1)$/.test(text);
 }
@@ -104,7 +110,7 @@ function override(settings: Settings, service: ServiceType): CloudConfig["endpoi
 function required(settings: Settings, key: string): string {
   const value = settings.get(key);
   if (value === undefined || value === "") {
-    throw new CloudConfigInvalid(`${settings.place(key)}: ${key} is missing`);
+    throw new AuditError("CloudConfigInvalid", `${settings.place(key)}: ${key} is missing`);
   }
   return value;
 }
@@ -116,7 +122,10 @@ function credentialsKind(settings: Settings): Credentials["kind"] {
     const kind = KINDS[type];
     if (kind === undefined) {
       const known = Object.keys(KINDS).join(", ");
-      throw new CloudConfigInvalid(`${settings.place("auth_type")}: expected one of ${known}, found ${type}`);
+      throw new AuditError(
+        "CloudConfigInvalid",
+        `${settings.place("auth_type")}: expected one of ${known}, found ${type}`,
+      );
     }
     return kind;
   }
@@ -140,7 +149,8 @@ function readCredentials(settings: Settings, kind: Credentials["kind"]): Credent
   }
   const name = settings.get("application_credential_name");
   if (name === undefined) {
-    throw new CloudConfigInvalid(
+    throw new AuditError(
+      "CloudConfigInvalid",
       `${settings.place("application_credential_id")}: application_credential_id is missing; ` +
         "application_credential_name with username and user_domain_name is an alternative",
     );
@@ -170,7 +180,7 @@ function readScope(settings: Settings): Scope | undefined {
   const system = settings.get("system_scope");
   if (system !== undefined) {
     if (system !== "all") {
-      throw new CloudConfigInvalid(`${settings.place("system_scope")}: expected all, found ${system}`);
+      throw new AuditError("CloudConfigInvalid", `${settings.place("system_scope")}: expected all, found ${system}`);
     }
     return { kind: "system" };
   }

@@ -7,8 +7,8 @@ import {
 import { withoutTrailingSlash } from "../../placement-client/access/placement-access.js";
 import { asArray, asRecord, asString, parseJson } from "../../placement-client/json.js";
 import type { HttpClient, HttpResponse } from "../../runtime/http.js";
+import { AuditError, isAuditError, reachable } from "../errors.js";
 import type { CloudConfig, ServiceType } from "./cloud-config.js";
-import { CloudRejectedError, EndpointNotFound, reachable, UnexpectedResponseError } from "./errors.js";
 import { type Send, ServiceClient, type ServiceRequest } from "./service-client.js";
 
 /** The range of a service's microversions. The major is fixed, so only minors are compared. */
@@ -57,7 +57,7 @@ const COMPUTE: Knows = { least: 53, most: 87, because: "uuids of compute nodes" 
 /** 1.39 changes queries only. */
 const PLACEMENT: Knows = { least: 28, most: 38, because: "generations of consumers" };
 
-/** Gets a token and negotiates microversions. @throws {CloudError} */
+/** Gets a token and negotiates microversions. @throws {AuditError} */
 export async function openCloud(http: HttpClient, config: CloudConfig): Promise<Cloud> {
   const session = new Session(http, config);
   const [compute, placement] = await Promise.all([
@@ -75,7 +75,8 @@ async function versionOf(session: Session, service: ServiceType, major: number, 
   const response = await session.send(service, { method: "GET", path: "/" });
   const range = rangeIn(response);
   if (!range) {
-    throw new UnexpectedResponseError(
+    throw new AuditError(
+      "UnexpectedAnswer",
       `the ${service} endpoint responded ${response.status}, expected its microversions; check the catalog's URL`,
     );
   }
@@ -118,9 +119,10 @@ class Session {
     if (again.status !== 401) {
       return again;
     }
-    throw new CloudRejectedError(
-      401,
+    throw new AuditError(
+      "CloudRefused",
       `the ${service} service rejected the token of cloud ${this.#config.name} (401), though Identity issued it`,
+      { status: 401 },
     );
   };
 
@@ -152,30 +154,24 @@ class Session {
   }
 }
 
-/** Logs in with Identity v3. @throws {CloudError} */
+/** Logs in with Identity v3. @throws {AuditError} */
 async function logIn(http: HttpClient, config: CloudConfig): Promise<Login> {
   const { credentials, scope } = config;
   const { url, status, token, body } = await reachable(
     requestToken(http, config.authUrl, credentials, scope),
     `Identity of cloud ${config.name}; check auth_url`,
   );
-  if (status === 401) {
-    throw new CloudRejectedError(401, `Identity at ${url} ${REJECTION_HINTS[credentials.kind]}`);
-  }
-  if (status === 404) {
-    throw new CloudRejectedError(
-      404,
-      `${url} responded 404: there is no Identity v3; check auth_url of cloud ${config.name}`,
-    );
-  }
-  if (status === 403) {
-    throw new CloudRejectedError(
-      403,
-      `Identity at ${url} issued no token for these credentials (403); ask its operator`,
-    );
+  const rejections: Readonly<Record<number, string>> = {
+    401: `Identity at ${url} ${REJECTION_HINTS[credentials.kind]}`,
+    403: `Identity at ${url} issued no token for these credentials (403); ask its operator`,
+    404: `${url} responded 404: there is no Identity v3; check auth_url of cloud ${config.name}`,
+  };
+  const rejection = rejections[status];
+  if (rejection !== undefined) {
+    throw new AuditError("CloudRefused", rejection, { status });
   }
   if (token === undefined) {
-    throw new UnexpectedResponseError(`Identity at ${url} responded ${status}, expected 201 with a token`);
+    throw new AuditError("UnexpectedAnswer", `Identity at ${url} responded ${status}, expected 201 with a token`);
   }
   return { token, endpoints: endpointsIn(body, config, url) };
 }
@@ -186,10 +182,10 @@ function endpointsIn(body: string, config: CloudConfig, url: string): Login["end
     const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
     return { compute: compute ?? "", placement: placement ?? "" };
   } catch (error) {
-    if (error instanceof EndpointNotFound) {
+    if (isAuditError(error, "EndpointNotFound")) {
       throw error;
     }
-    throw new UnexpectedResponseError(`Identity at ${url} responded without a readable token`, { cause: error });
+    throw new AuditError("UnexpectedAnswer", `Identity at ${url} responded without a readable token`, { cause: error });
   }
 }
 
@@ -199,7 +195,8 @@ function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig)
     return withoutTrailingSlash(configuredUrl);
   }
   if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
-    throw new EndpointNotFound(
+    throw new AuditError(
+      "EndpointNotFound",
       `cloud ${config.name}: the token has no catalog, since it is unscoped; set project_name, or system_scope to all`,
     );
   }
@@ -210,20 +207,22 @@ function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig)
     return withoutTrailingSlash(asString(found.url));
   }
   const offered = endpoints.map((each) => `${String(each.interface)} in ${String(each.region ?? each.region_id)}`);
-  throw new EndpointNotFound(
+  throw new AuditError(
+    "EndpointNotFound",
     `cloud ${config.name}: the catalog has no ${service} endpoint with interface ${config.interface}` +
       `${config.region === undefined ? "" : ` in region ${config.region}`}; it has ${offered.join(", ") || "none"}. ` +
       `Choose with --os-interface and --os-region-name, or set ${service}_endpoint_override`,
   );
 }
 
-/** @throws {UnexpectedResponseError} the service is too old */
+/** @throws {AuditError} the service is too old */
 function negotiate(service: string, major: number, range: Range, knows: Knows): number {
   const agreed = Math.min(range.maximum, knows.most);
   if (agreed >= knows.least && range.minimum <= agreed) {
     return agreed;
   }
-  throw new UnexpectedResponseError(
+  throw new AuditError(
+    "UnexpectedAnswer",
     `${service} offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
       `at least ${major}.${knows.least} is needed (${knows.because})`,
   );

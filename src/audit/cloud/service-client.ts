@@ -1,9 +1,9 @@
 import { asArray, asRecord, parseJson } from "../../placement-client/json.js";
 import type { HttpMethod, HttpResponse } from "../../runtime/http.js";
+import { AuditError } from "../errors.js";
 import type { ServiceType } from "./cloud-config.js";
-import { CloudRejectedError, UnexpectedResponseError } from "./errors.js";
 
-/** Sends an authenticated request to a service of the cloud. @throws {CloudError} there is no response, or 401 twice */
+/** Sends an authenticated request to a service of the cloud. @throws {AuditError} there is no response, or 401 twice */
 export type Send = (service: ServiceType, request: ServiceRequest) => Promise<HttpResponse>;
 
 export interface ServiceRequest {
@@ -38,46 +38,31 @@ export class ServiceClient {
     return this.#send(this.type, { method, path, version, ...(body === undefined ? {} : { body }) });
   }
 
-  /** Returns the body of a successful response. @throws {CloudError} */
+  /** Returns the body of a successful response. @throws {AuditError} */
   async get(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>>> {
-    const response = await this.request("GET", path, options);
-    if (response.status >= 300) {
-      throw toRejectedError(this.type, "GET", path, response);
-    }
-    return bodyOf(this.type, path, response);
+    return bodyOf(this.type, path, await this.request("GET", path, options));
   }
 
   /** Like {@link get}, but returns undefined for 404. */
   async find(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>> | undefined> {
     const response = await this.request("GET", path, options);
-    if (response.status === 404) {
-      return undefined;
-    }
-    if (response.status >= 300) {
-      throw toRejectedError(this.type, "GET", path, response);
-    }
-    return bodyOf(this.type, path, response);
+    return response.status === 404 ? undefined : bodyOf(this.type, path, response);
   }
 }
 
-function bodyOf(service: string, path: string, { body }: HttpResponse): Readonly<Record<string, unknown>> {
+function bodyOf(service: string, path: string, { status, body }: HttpResponse): Readonly<Record<string, unknown>> {
+  if (status >= 300) {
+    const advice = status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";
+    const message = `GET ${path} at the ${service} service responded ${status}${detail(body)}${advice}`;
+    throw new AuditError("CloudRefused", message, { status });
+  }
   try {
     return asRecord(parseJson(body));
   } catch (error) {
-    throw new UnexpectedResponseError(`the response to GET ${path} is not from a ${service} service`, { cause: error });
+    throw new AuditError("UnexpectedAnswer", `the response to GET ${path} is not from a ${service} service`, {
+      cause: error,
+    });
   }
-}
-
-function toRejectedError(
-  service: ServiceType,
-  method: string,
-  path: string,
-  response: HttpResponse,
-): CloudRejectedError {
-  const message = `${method} ${path} at the ${service} service responded ${response.status}${detail(response.body)}`;
-  const advice =
-    response.status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";
-  return new CloudRejectedError(response.status, message + advice);
 }
 
 /** Returns the error message in the body, on one line. */

@@ -52,7 +52,7 @@ export interface Line {
 /**
  * Applies a plan line by line. With `undo`, reverts it from the last line to the first. A rejected line does not stop
  * the others. Each line is atomic, so a plan can be applied again after a crash.
- * @throws {CloudError} Placement no longer responds, or rejects the token
+ * @throws {AuditError} Placement no longer responds, or rejects the token
  */
 export async function applyPlan(
   placement: ServiceClient,
@@ -73,7 +73,7 @@ export async function applyPlan(
   return lines;
 }
 
-/** Changes a provider if its state is still the one that the plan assumes. @throws {CloudError} */
+/** Changes a provider if its state is still the one that the plan assumes. @throws {AuditError} */
 async function changeProvider(placement: ServiceClient, action: ProviderAction): Promise<Outcome> {
   if (action.kind === "create-provider") {
     return createProvider(placement, action.provider);
@@ -124,7 +124,7 @@ async function write(placement: ServiceClient, method: HttpMethod, path: string,
 }
 
 /**
- * Writes the consumers' allocations if the state of each is still the one that the plan assumes. @throws {CloudError}
+ * Writes the consumers' allocations if the state of each is still the one that the plan assumes. @throws {AuditError}
  */
 async function changeAllocations(placement: ServiceClient, { consumers }: AllocationsAction): Promise<Outcome> {
   const found = await Promise.all(consumers.map(({ uuid }) => readConsumer(placement, uuid)));
@@ -200,7 +200,7 @@ function bodyOf({ generation, before, after }: ConsumerChange, found: ConsumerRe
   };
 }
 
-/** Creates a provider with all of its data. Completes one that was created partially. @throws {CloudError} */
+/** Creates a provider with all of its data. Completes one that was created partially. @throws {AuditError} */
 async function createProvider(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
   const { uuid, name, parent } = provider;
   const found = await placement.find(`/resource_providers/${uuid}`);
@@ -245,12 +245,12 @@ async function fill(placement: ServiceClient, provider: ProviderState): Promise<
   return missing.length === 0 ? ALREADY : DONE;
 }
 
-/** @throws {CloudError} */
+/** @throws {AuditError} */
 async function readInventories(placement: ServiceClient, uuid: string): Promise<Inventories> {
   return inventoriesIn(await placement.get(`/resource_providers/${uuid}/inventories`));
 }
 
-/** Returns sorted traits and aggregates. @throws {CloudError} */
+/** Returns sorted traits and aggregates. @throws {AuditError} */
 export async function readDetails(placement: ServiceClient, uuid: string): Promise<ProviderDetails> {
   const [{ traits }, { aggregates }] = await Promise.all([
     placement.get(`/resource_providers/${uuid}/traits`),

@@ -1,5 +1,7 @@
 import { Ajv, type ErrorObject } from "ajv";
+import { errorMessage } from "../../runtime/error-messages.js";
 import type { Files } from "../../runtime/files.js";
+import { AuditError } from "../errors.js";
 import type { Plan } from "./plan.js";
 
 const UUID = { type: "string", pattern: "^[0-9A-Za-z-]{32,36}$" } as const;
@@ -78,35 +80,31 @@ const PLAN_SCHEMA = object({
 /** Compiles the schema at first use and caches it. */
 const ajv = new Ajv({ allowUnionTypes: true, discriminator: true });
 
-/** The plan is unreadable. The message names the file, the location and what was expected. */
-export class PlanUnreadable extends Error {
-  override readonly name = "PlanUnreadable";
-}
-
 /** Writes the plan atomically to a file that only its owner can read, since it names projects and users. */
 export function writePlan(files: Files, path: string, plan: Plan): Promise<void> {
   return files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** @param cloud name of the target cloud, which must equal the audited one's @throws {PlanUnreadable} */
+/** @param cloud name of the target cloud, which must equal the audited one's @throws {AuditError} */
 export async function readPlan(files: Files, path: string, cloud: string): Promise<Plan> {
   const text = await files.readIfPresent(path);
   if (text === undefined) {
-    throw new PlanUnreadable(`${path}: there is no such file; write one with audit --plan`);
+    throw new AuditError("PlanUnreadable", `${path}: there is no such file; write one with audit --plan`);
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new PlanUnreadable(`${path}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new AuditError("PlanUnreadable", `${path}: not JSON: ${errorMessage(error)}`);
   }
   const validate = ajv.compile<Plan>(PLAN_SCHEMA);
   if (!validate(value)) {
-    throw new PlanUnreadable(`${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
+    throw new AuditError("PlanUnreadable", `${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
   }
   // Creations have no generation by which another cloud would be detected.
   if (value.cloud !== cloud) {
-    throw new PlanUnreadable(
+    throw new AuditError(
+      "PlanUnreadable",
       `${path}: the plan was made for cloud ${value.cloud}, and this is ${cloud}; choose with --os-cloud`,
     );
   }

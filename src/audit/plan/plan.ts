@@ -1,3 +1,4 @@
+import { AuditError } from "../errors.js";
 import type { Held, Inventory } from "../read/records.js";
 
 /** The plan that `audit --plan` writes and `apply` applies. */
@@ -94,7 +95,7 @@ export function subjectsOf(action: Action): readonly string[] {
 }
 
 /**
- * Returns the plan reduced to the edits of these consumers and providers. @throws {NotInPlan} no edit changes one of
+ * Returns the plan reduced to the edits of these consumers and providers. @throws {AuditError} no edit changes one of
  * them
  */
 export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
@@ -102,16 +103,12 @@ export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   const changed = new Set(edits.flatMap(({ action }) => subjectsOf(action)));
   const strange = uuids.filter((uuid) => !changed.has(uuid));
   if (strange.length > 0) {
-    throw new NotInPlan(
+    throw new AuditError(
+      "NotInPlan",
       `the plan changes no consumer and no provider ${strange.join(", ")}; write a current plan with audit --plan`,
     );
   }
   return { ...plan, edits };
-}
-
-/** The plan contains no edit of a selected object. */
-export class NotInPlan extends Error {
-  override readonly name = "NotInPlan";
 }
 
 /** Describes the action on one line for an operator. */

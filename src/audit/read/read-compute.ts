@@ -1,7 +1,7 @@
 import { sizesFromApi } from "../../records/flavor.js";
 import type { FlavorNeed } from "../../records/resource-request.js";
-import { UnexpectedResponseError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
+import { AuditError } from "../errors.js";
 import type { ComputeService, Hypervisor, Migration, OnProgress, Server } from "./records.js";
 import {
   asArray,
@@ -20,7 +20,7 @@ type Entry = Readonly<Record<string, unknown>>;
 /** The first microversion with uuids of migrations. */
 export const MIGRATION_UUIDS = 59;
 
-/** Reads the servers of all projects except deleted ones. @throws {CloudError} */
+/** Reads the servers of all projects except deleted ones. @throws {AuditError} */
 export async function readServers(compute: ServiceClient, onProgress: OnProgress): Promise<Server[]> {
   const list = { path: "/servers/detail?all_tenants=True&deleted=False", key: "servers", what: "servers" };
   const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
@@ -28,8 +28,7 @@ export async function readServers(compute: ServiceClient, onProgress: OnProgress
 }
 
 /**
- * Reads one server, which may be soft-deleted; lists omit those. Returns undefined if there is none. @throws
- * {CloudError}
+ * Reads one server, which may be soft-deleted; lists omit those. Returns undefined if there is none. @throws * {AuditError}
  */
 export async function findServer(compute: ServiceClient, uuid: string): Promise<Server | undefined> {
   const body = await compute.find(`/servers/${encodeURIComponent(uuid)}`);
@@ -42,7 +41,8 @@ function serverOf(entry: Entry): Server {
   const status = asString(entry.status);
   // A server in an unresponsive cell has little more than its id (2.69).
   if (status !== "UNKNOWN" && !(HOST in entry)) {
-    throw new UnexpectedResponseError(
+    throw new AuditError(
+      "UnexpectedAnswer",
       `server ${String(entry.id)} has no ${HOST}: these credentials lack the admin role`,
     );
   }
@@ -68,7 +68,7 @@ function flavorOf(flavor: Entry): FlavorNeed {
   };
 }
 
-/** @throws {CloudError} */
+/** @throws {AuditError} */
 export async function readMigrations(compute: ServiceClient, onProgress: OnProgress): Promise<Migration[]> {
   const list = { path: "/os-migrations", key: "migrations", what: "migrations" };
   const entries =
@@ -89,7 +89,7 @@ export async function readMigrations(compute: ServiceClient, onProgress: OnProgr
   }));
 }
 
-/** @throws {CloudError} */
+/** @throws {AuditError} */
 export async function readHypervisors(compute: ServiceClient, onProgress: OnProgress): Promise<Hypervisor[]> {
   const list = { path: "/os-hypervisors/detail", key: "hypervisors", what: "compute nodes" };
   const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
@@ -106,7 +106,7 @@ export async function readHypervisors(compute: ServiceClient, onProgress: OnProg
   }));
 }
 
-/** @throws {CloudError} */
+/** @throws {AuditError} */
 export async function readServices(compute: ServiceClient): Promise<ComputeService[]> {
   return asArray((await compute.get("/os-services?binary=nova-compute")).services)
     .map(asRecord)

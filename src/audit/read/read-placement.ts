@@ -1,6 +1,6 @@
 import { mapConcurrently } from "../../runtime/task-queue.js";
-import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
+import { isAuditError } from "../errors.js";
 import type { Consumer, ConsumerRecord, Held, Inventory, OnProgress, Provider } from "./records.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./response-fields.js";
 
@@ -11,8 +11,7 @@ export const CONCURRENCY = 24;
 export type BareProvider = Omit<Provider, "inventories">;
 
 /**
- * Lists all providers with their names and trees, and the members with which sharing providers share. @throws
- * {CloudError}
+ * Lists all providers with their names and trees, and the members with which sharing providers share. @throws * {AuditError}
  */
 export async function listProviders(placement: ServiceClient): Promise<Map<string, BareProvider>> {
   const [all, sharing, ...novas] = await Promise.all([
@@ -52,7 +51,7 @@ async function withTrait(placement: ServiceClient, trait: string): Promise<reado
   try {
     return uuidsIn(await placement.get(`/resource_providers?required=${trait}`));
   } catch (error) {
-    if (error instanceof CloudRejectedError && error.status === 400) {
+    if (isAuditError(error, "CloudRefused") && error.status === 400) {
       return [];
     }
     throw error;
@@ -74,8 +73,7 @@ async function usersOf(placement: ServiceClient, uuid: string): Promise<Readonly
 }
 
 /**
- * Reads a provider's inventories and its consumers' allocations. Returns undefined if it no longer exists. @throws
- * {CloudError}
+ * Reads a provider's inventories and its consumers' allocations. Returns undefined if it no longer exists. @throws * {AuditError}
  */
 export async function readProvider(
   placement: ServiceClient,
@@ -129,7 +127,7 @@ function joinConsumers(parts: readonly Consumer[]): Map<string, Consumer> {
   return joined;
 }
 
-/** Reads one consumer. If Placement does not know it, `held` is empty and the generation null. @throws {CloudError} */
+/** Reads one consumer. If Placement does not know it, `held` is empty and the generation null. @throws {AuditError} */
 export async function readConsumer(placement: ServiceClient, uuid: string): Promise<ConsumerRecord> {
   const body = await placement.get(`/allocations/${encodeURIComponent(uuid)}`);
   const held: Held = mapRecord(body.allocations, (entry) => mapRecord(asRecord(entry).resources, asNumber));
@@ -144,7 +142,7 @@ export async function readConsumer(placement: ServiceClient, uuid: string): Prom
   };
 }
 
-/** Reads all providers, skipping those that disappear in the meantime. @throws {CloudError} */
+/** Reads all providers, skipping those that disappear in the meantime. @throws {AuditError} */
 export async function readProviders(
   placement: ServiceClient,
   bare: Iterable<BareProvider>,

@@ -55,8 +55,7 @@ async function readGuests(
 }
 
 /**
- * Reads everything that is checked: two requests per provider, and one per page of everything else. @throws
- * {CloudError}
+ * Reads everything that is checked: two requests per provider, and one per page of everything else. @throws * {AuditError}
  */
 export async function readSnapshot({ compute, placement }: Cloud, options: ReadOptions): Promise<Snapshot> {
   const { onProgress } = options;
@@ -178,7 +177,7 @@ interface Suspects {
 
 /**
  * Reads everything about the suspects again, so that a build or move that was in progress is seen in a later state.
- * Rereads the lists of moves and hosts completely. @throws {CloudError}
+ * Rereads the lists of moves and hosts completely. @throws {AuditError}
  */
 export async function lookAgain(
   { compute, placement }: Cloud,

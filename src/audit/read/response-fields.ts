@@ -1,6 +1,6 @@
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "../../placement-client/json.js";
-import { CloudRejectedError } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
+import { isAuditError } from "../errors.js";
 import type { OnProgress } from "./records.js";
 
 /** Readers of JSON from the cloud. Each throws `DiscoveryFailure` if the value has another type than its name says. */
@@ -41,13 +41,13 @@ const PAGE = 1000;
  */
 const ATTEMPTS = 4;
 
-/** Reads all pages of a list. @throws {CloudError} */
+/** Reads all pages of a list. @throws {AuditError} */
 export async function listAll(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readPages(client, list, onProgress);
     } catch (error) {
-      const markerGone = error instanceof CloudRejectedError && error.status === 400 && /marker/i.test(error.message);
+      const markerGone = isAuditError(error, "CloudRefused") && error.status === 400 && /marker/i.test(error.message);
       if (!markerGone || attempt === ATTEMPTS) {
         throw error;
       }

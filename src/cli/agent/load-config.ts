@@ -26,7 +26,7 @@ export interface LoadedHosts {
   readonly names: readonly string[];
   readonly first: LoadedConfig;
   /**
-   * Compiles a host's configuration. It is compiled again at each call, to save memory. @throws {ConfigFileValueError}
+   * Compiles a host's configuration. It is compiled again at each call, to save memory. @throws {ConfigError}
    * {CommandError}
    */
   of(host: string): LoadedConfig;

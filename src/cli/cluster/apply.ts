@@ -3,9 +3,10 @@ import { Command } from "commander";
 import { applyPlan, type Line } from "../../audit/plan/apply-plan.js";
 import { describeAction, onlyOf } from "../../audit/plan/plan.js";
 import { readPlan } from "../../audit/plan/plan-file.js";
+import { collect } from "../ui/command-line.js";
 import { type Column, renderTable } from "../ui/table.js";
-import { createTerminal, ProgressBar } from "../ui/terminal.js";
-import { auditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+import { ProgressBar } from "../ui/terminal.js";
+import { auditExitCode, type CloudContext, type CloudOptions, cloudOptions, inCloud } from "./audit-cloud.js";
 
 interface ApplyOptions extends CloudOptions {
   readonly only: readonly string[];
@@ -22,39 +23,29 @@ export function applyCommand(): Command {
         "1 (an edit was refused, or the cloud failed), 2 (options, clouds.yaml, the plan) or 4 (no control plane responds).",
     )
     .argument("<plan>", "the file")
-    .option(
-      "--only <uuid>",
-      "the edits alone that change this consumer or provider; repeatable",
-      (uuid: string, before: readonly string[]) => [...before, uuid],
-      [],
-    )
+    .option("--only <uuid>", "the edits alone that change this consumer or provider; repeatable", collect, [])
     .option("--undo", "take the edits back: every allocation as it was")
     .option("--json", "the outcome of each edit as JSON");
   for (const option of cloudOptions()) {
     command.addOption(option);
   }
-  return command.action(async (plan: string, options: ApplyOptions) => {
-    process.exitCode = await run(plan, options);
-  });
+  return command.action(inCloud("apply", apply));
 }
 
-function run(file: string, options: ApplyOptions): Promise<number> {
-  return withCloud("compute-cluster apply", options, async ({ name, placement }, { files }) => {
-    const terminal = createTerminal();
-    const bar = new ProgressBar();
-    const fullPlan = await readPlan(files, resolve(file), name);
-    const plan = options.only.length === 0 ? fullPlan : onlyOf(fullPlan, options.only);
-    let done = 0;
-    const lines = await applyPlan(placement, plan, {
-      undo: options.undo === true,
-      onLine: () => bar.update("edits", ++done, plan.edits.length),
-    }).finally(() => bar.clear());
-    terminal.print(options.json === true ? asJson(lines) : asText(lines, terminal.columns));
-    if (lines.some(({ outcome }) => outcome.state === "refused")) {
-      return auditExitCode("failed", options);
-    }
-    return auditExitCode(lines.some(({ outcome }) => outcome.state === "done") ? "applied" : "none", options);
-  });
+async function apply({ cloud, runtime, terminal }: CloudContext, file: string, options: ApplyOptions): Promise<number> {
+  const bar = new ProgressBar();
+  const fullPlan = await readPlan(runtime.files, resolve(file), cloud.name);
+  const plan = options.only.length === 0 ? fullPlan : onlyOf(fullPlan, options.only);
+  let done = 0;
+  const lines = await applyPlan(cloud.placement, plan, {
+    undo: options.undo === true,
+    onLine: () => bar.update("edits", ++done, plan.edits.length),
+  }).finally(() => bar.clear());
+  terminal.print(options.json === true ? asJson(lines) : asText(lines, terminal.columns));
+  if (lines.some(({ outcome }) => outcome.state === "refused")) {
+    return auditExitCode("failed", options);
+  }
+  return auditExitCode(lines.some(({ outcome }) => outcome.state === "done") ? "applied" : "none", options);
 }
 
 function asJson(lines: readonly Line[]): string {

@@ -2,19 +2,13 @@ import { homedir } from "node:os";
 import { Option } from "commander";
 import { chooseCloud, localCloud } from "../../audit/cloud/choose-cloud.js";
 import type { CloudConfig } from "../../audit/cloud/cloud-config.js";
-import { CloudConfigInvalid, CloudError } from "../../audit/cloud/errors.js";
 import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
-import { NotInPlan } from "../../audit/plan/plan.js";
-import { PlanUnreadable } from "../../audit/plan/plan-file.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
-import { terminalText } from "../../runtime/error-messages.js";
+import { AuditError } from "../../audit/errors.js";
+import { DEFAULT_STATE_DIR, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
-import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { HttpTls } from "../../runtime/node/undici-http-client.js";
-import type { Runtime } from "../../runtime/runtime.js";
-import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
+import { CommandError, ExitCode, exitCodeOf } from "../ui/exit-code.js";
+import { type ClusterContext, inCluster, withRuntime } from "./cluster-command.js";
 
 export interface CloudOptions {
   readonly osCloud?: string;
@@ -58,50 +52,57 @@ export function auditExitCode(
   return result === "failed" ? ExitCode.failure : ExitCode.ok;
 }
 
-/**
- * Runs `work` with the cloud, and with its state directory if it is the local cluster. An error that the user can fix
- * becomes one line and an exit code.
- */
-export async function withCloud(
-  program: string,
-  options: CloudOptions,
-  work: (cloud: Cloud, runtime: Runtime, local: StateDir | null) => Promise<number>,
-): Promise<number> {
-  const files = new NodeFiles();
-  let runtime: Runtime | undefined;
-  try {
-    const directory = stateDir(options.stateDir ?? DEFAULT_STATE_DIR, process.cwd());
-    const local = { file: directory.cloudsFile, cloud: "devstack", requested: options.stateDir !== undefined };
-    const config = await chooseCloud(files, {
-      ...(options.osCloud === undefined ? {} : { cloud: options.osCloud }),
-      ...(options.osRegionName === undefined ? {} : { region: options.osRegionName }),
-      ...(options.osInterface === undefined ? {} : { interface: options.osInterface }),
-      environment: process.env,
-      cwd: process.cwd(),
-      home: homedir(),
-      local,
-    });
-    runtime = createNodeRuntime({ logger: quietLogger, tls: await readTls(config, files) });
-    const isLocal = (await localCloud(files, local))?.authUrl === config.authUrl;
-    return await work(await openCloud(runtime.http, config), runtime, isLocal ? directory : null);
-  } catch (error) {
-    if (!(error instanceof CloudError || error instanceof PlanUnreadable || error instanceof NotInPlan)) {
-      throw error;
-    }
-    process.stderr.write(`${terminalText(`${program}: ${error.message}`)}\n`);
-    const code = exitCodeOf(error);
-    return code === ExitCode.usage || options.novaManageExitCodes !== true ? code : auditExitCode("failed", options);
-  } finally {
-    await runtime?.http.close();
-  }
+export interface CloudContext extends Omit<ClusterContext, "directory"> {
+  readonly cloud: Cloud;
+  /** The state directory of the cloud, if it is the local cluster. */
+  readonly local: StateDir | null;
 }
 
-/** @throws {CloudConfigInvalid} */
+/** Returns an action that runs `work` with the selected cloud, and sets the exit code to its result. */
+export function inCloud<Arguments extends readonly unknown[]>(
+  command: string,
+  work: (context: CloudContext, ...args: Arguments) => Promise<number>,
+): ReturnType<typeof inCluster<Arguments>> {
+  return inCluster(async ({ directory, ...context }, ...args: Arguments) => {
+    const options = context.options as CloudOptions;
+    const { files } = context.runtime;
+    const local = { file: directory.cloudsFile, cloud: "devstack", requested: options.stateDir !== undefined };
+    try {
+      const config = await chooseCloud(files, {
+        ...(options.osCloud === undefined ? {} : { cloud: options.osCloud }),
+        ...(options.osRegionName === undefined ? {} : { region: options.osRegionName }),
+        ...(options.osInterface === undefined ? {} : { interface: options.osInterface }),
+        environment: process.env,
+        cwd: process.cwd(),
+        home: homedir(),
+        local,
+      });
+      const isLocal = (await localCloud(files, local))?.authUrl === config.authUrl;
+      const tls = await readTls(config, files);
+      return await withRuntime(
+        async (runtime) => {
+          const cloud = await openCloud(runtime.http, config);
+          return work({ ...context, runtime, cloud, local: isLocal ? directory : null }, ...args);
+        },
+        { tls },
+      );
+    } catch (error) {
+      if (!(error instanceof AuditError)) {
+        throw error;
+      }
+      const code = exitCodeOf(error);
+      const isOwnCode = code === ExitCode.usage || options.novaManageExitCodes !== true;
+      throw new CommandError(isOwnCode ? code : auditExitCode("failed", options), error.message, { command });
+    }
+  });
+}
+
+/** @throws {AuditError} */
 async function readTls({ name, tls = { verify: true } }: CloudConfig, files: Files): Promise<HttpTls> {
   const read = async (path: string | undefined) => {
     const text = path === undefined ? undefined : await files.readIfPresent(path);
     if (path !== undefined && text === undefined) {
-      throw new CloudConfigInvalid(`cloud ${name}: there is no file ${path} (cacert, cert or key)`);
+      throw new AuditError("CloudConfigInvalid", `cloud ${name}: there is no file ${path} (cacert, cert or key)`);
     }
     return text;
   };

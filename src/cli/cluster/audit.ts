@@ -6,8 +6,8 @@ import { DEFAULT_MOVE_TIMEOUTS, type MoveTimeouts } from "../../audit/checks/inp
 import { writePlan } from "../../audit/plan/plan-file.js";
 import { withFormerNames } from "../ui/former-names.js";
 import { type Column, renderTable } from "../ui/table.js";
-import { createTerminal, ProgressBar } from "../ui/terminal.js";
-import { auditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+import { ProgressBar } from "../ui/terminal.js";
+import { auditExitCode, type CloudContext, type CloudOptions, cloudOptions, inCloud } from "./audit-cloud.js";
 import { guestsByHost } from "./reported-guests.js";
 
 interface AuditCommandOptions extends CloudOptions {
@@ -41,9 +41,7 @@ export function auditCommand(): Command {
   for (const option of cloudOptions()) {
     command.addOption(option);
   }
-  return command.action(async (options: AuditCommandOptions) => {
-    process.exitCode = await run(options);
-  });
+  return command.action(inCloud("audit", printAudit));
 }
 
 function share(text: string): number {
@@ -67,27 +65,27 @@ function seconds(text: string): number {
   return Number(text) * 1_000;
 }
 
-function run(options: AuditCommandOptions): Promise<number> {
-  return withCloud("compute-cluster audit", options, async (cloud, runtime, local) => {
-    const { clock, files } = runtime;
-    const terminal = createTerminal();
-    const bar = new ProgressBar();
-    const result = await audit(cloud, {
-      clock,
-      maxShare: options.maxShare,
-      thorough: options.thorough === true,
-      ...(options.thorough === true && local !== null
-        ? { readGuests: (hosts) => guestsByHost(hosts, "audit", { runtime, directory: local }) }
-        : {}),
-      moveTimeouts: { settles: options.settledFor, stuck: options.stuckAfter },
-      onProgress: (what, done, total) => bar.update(what, done, total),
-    }).finally(() => bar.clear());
-    if (options.plan !== undefined) {
-      await writePlan(files, resolve(options.plan), result.plan);
-    }
-    terminal.print(options.json === true ? asJson(result) : asText(result, terminal.columns, options.plan));
-    return auditExitCode(result.findings.length === 0 ? "none" : "found", options);
-  });
+async function printAudit(
+  { cloud, local, runtime, terminal }: CloudContext,
+  options: AuditCommandOptions,
+): Promise<number> {
+  const { clock, files } = runtime;
+  const bar = new ProgressBar();
+  const result = await audit(cloud, {
+    clock,
+    maxShare: options.maxShare,
+    thorough: options.thorough === true,
+    ...(options.thorough === true && local !== null
+      ? { readGuests: (hosts) => guestsByHost(hosts, "audit", { runtime, directory: local }) }
+      : {}),
+    moveTimeouts: { settles: options.settledFor, stuck: options.stuckAfter },
+    onProgress: (what, done, total) => bar.update(what, done, total),
+  }).finally(() => bar.clear());
+  if (options.plan !== undefined) {
+    await writePlan(files, resolve(options.plan), result.plan);
+  }
+  terminal.print(options.json === true ? asJson(result) : asText(result, terminal.columns, options.plan));
+  return auditExitCode(result.findings.length === 0 ? "none" : "found", options);
 }
 
 function asJson({ findings, plan, scope }: Audit): string {

@@ -38,9 +38,7 @@ export type ControlPlaneConfig = Omit<
 /**
  * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used. Ignores
  * the options of agents and drivers, since the agents check them.
- * @throws {ConfigFilesNotFoundError
- * ConfigFileParseError
- * ConfigFileValueError}
+ * @throws {ConfigError}
  */
 export async function controlPlaneConfig(
   flags: ControlPlaneFlags,

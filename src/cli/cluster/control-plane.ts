@@ -17,7 +17,7 @@ import { Lifetime } from "../../runtime/lifetime.js";
 import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { Batcher } from "../../runtime/task-queue.js";
-import { parsedOptions, portNumber } from "../ui/command-line.js";
+import { collect, parsedOptions, portNumber } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
 import { leaveParent, notifyParent, onParentMessage, runWorkLoop, waitForShutdown } from "../ui/process-lifecycle.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -57,8 +57,6 @@ export function controlPlaneCommand(action: (options: ControlPlaneCommandOptions
     .addOption(logOptions.format("of the log on standard error").default("pretty"))
     .action(action);
 }
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 export interface ControlPlaneCommandOptions extends ControlPlaneFlags, ListenFlags {
   readonly stateDir: string;

@@ -1,12 +1,11 @@
 import { Command } from "commander";
 import { stateDir } from "../../control-plane/local/state-dir.js";
 import { ownStore } from "../../control-plane/store/open-store.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { destructive } from "../ui/command-line.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
 import { createTerminal } from "../ui/terminal.js";
+import { withRuntime } from "./cluster-command.js";
 import { clusterState } from "./cluster-state.js";
 import { clusterLosses, confirmLosses } from "./losses.js";
 import { clusterName, requireCluster, rootOf } from "./place.js";
@@ -20,12 +19,7 @@ export function deleteCommand(): Command {
     .argument("<name>", "as `up --name` had it", clusterName)
     .option("--yes", "agree to the loss of what the cluster has")
     .action(async (name: string, { yes }: { readonly yes?: true }) => {
-      const runtime = createNodeRuntime({ logger: quietLogger });
-      try {
-        process.exitCode = await deleteCluster(name, yes === true, runtime);
-      } finally {
-        await runtime.http.close();
-      }
+      process.exitCode = await withRuntime((runtime) => deleteCluster(name, yes === true, runtime));
     });
 }
 

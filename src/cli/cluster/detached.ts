@@ -3,11 +3,10 @@ import type { ComponentStatus } from "../../control-plane/local/component.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { nodeChildren } from "../../runtime/node/node-processes.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
+import { withRuntime } from "./cluster-command.js";
 import { clusterState } from "./cluster-state.js";
 import { programPath } from "./own-programs.js";
 
@@ -89,14 +88,9 @@ export async function detach(
   }
   child.release();
   if (json) {
-    const runtime = createNodeRuntime({ logger: quietLogger });
-    try {
-      const state = await clusterState(directory.root, runtime);
-      const missing = end.missing.map(({ host, state: is, reason }) => ({ host, state: is, reason }));
-      terminal.print(JSON.stringify({ ...state, missing }, null, 2));
-    } finally {
-      await runtime.http.close();
-    }
+    const state = await withRuntime((runtime) => clusterState(directory.root, runtime));
+    const missing = end.missing.map(({ host, state: is, reason }) => ({ host, state: is, reason }));
+    terminal.print(JSON.stringify({ ...state, missing }, null, 2));
   } else {
     terminal.print(end.text);
   }

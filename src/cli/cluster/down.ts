@@ -1,19 +1,16 @@
-import { Command } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Command } from "commander";
+import { stateDir } from "../../control-plane/local/state-dir.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { destructive } from "../ui/command-line.js";
 import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
-import { createTerminal } from "../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 import { clusterState } from "./cluster-state.js";
 import { confirmLosses } from "./losses.js";
 import { withOperatorSession } from "./operator-session.js";
 import { knownClusters, placeText } from "./place.js";
 
 interface DownOptions {
-  readonly stateDir: string;
-  readonly name?: string;
   readonly all?: true;
   readonly yes?: true;
 }
@@ -24,23 +21,26 @@ const STOP_TIMEOUT_MS = 60_000;
 const LOOK_EVERY = 50;
 
 export function downCommand(): Command {
-  return destructive(new Command("down"))
+  return destructive(clusterCommand("down"))
     .summary("stop a cluster, as Ctrl-C in its `up` does")
     .description(
       "Has `up` stop the agents, which finish what they do, and the control plane, and waits for its end. What the cluster knows stays: " +
         "`up` goes on from there. A cluster that does not run is left as it is.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--all", "every cluster that this user has started on this machine")
     .option("--yes", "with --all: agree to the stop of clusters outside this folder")
-    .action(async (options: DownOptions, command: Command) => {
-      if (options.all === true && command.getOptionValueSource("stateDir") === "cli") {
-        command.error("error: --all stops every cluster; remove --name and --state-dir");
-      }
-      const roots = options.all === true ? await knownClusters().roots() : [options.stateDir];
-      process.exitCode =
-        (options.all === true ? await confirmOthers(roots, options) : undefined) ?? (await down(roots));
-    });
+    .action(
+      inCluster(async (context, { all, yes }: DownOptions, command: Command) => {
+        if (all !== true) {
+          return down([context.directory.root], context);
+        }
+        if (command.getOptionValueSource("stateDir") === "cli") {
+          command.error("error: --all stops every cluster; remove --name and --state-dir");
+        }
+        const roots = await knownClusters().roots();
+        return (await confirmOthers(roots, yes === true, context)) ?? down(roots, context);
+      }),
+    );
 }
 
 /**
@@ -49,43 +49,30 @@ export function downCommand(): Command {
  */
 async function confirmOthers(
   roots: readonly string[],
-  { stateDir: stateDirOption, yes }: Pick<DownOptions, "stateDir" | "yes">,
+  yes: boolean,
+  { directory, runtime, terminal }: ClusterContext,
 ): Promise<number | undefined> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
-    const own = stateDir(stateDirOption, process.cwd()).root;
-    const others = roots.filter((root) => root !== own);
-    const states = await Promise.all(others.map((root) => clusterState(root, runtime)));
-    const losses = states
-      .filter(({ state }) => state === "running")
-      .map(({ name, stateDir: root }) => `cluster ${name === null ? root : `${name} (${root})`}`);
-    const question = { command: "compute-cluster down --all", verb: "stops", losses, yes: yes === true };
-    return await confirmLosses(question, createTerminal());
-  } finally {
-    await runtime.http.close();
-  }
+  const others = roots.filter((root) => root !== directory.root);
+  const states = await Promise.all(others.map((root) => clusterState(root, runtime)));
+  const losses = states
+    .filter(({ state }) => state === "running")
+    .map(({ name, stateDir: root }) => `cluster ${name === null ? root : `${name} (${root})`}`);
+  return confirmLosses({ command: "compute-cluster down --all", verb: "stops", losses, yes }, terminal);
 }
 
 /** @returns the exit code of the first cluster that could not be stopped */
-async function down(roots: readonly string[]): Promise<number> {
-  const terminal = createTerminal();
-  const runtime = createNodeRuntime({ logger: quietLogger });
+async function down(roots: readonly string[], { runtime, terminal }: ClusterContext): Promise<number> {
   let code: number = ExitCode.ok;
-  try {
-    await Promise.all(
-      roots.map(async (path) => {
-        const { root } = stateDir(path, process.cwd());
-        try {
-          terminal.print(`${root}: ${await stopOne(root, runtime)}`);
-        } catch (error) {
-          terminal.complain(`compute-cluster: ${root}: ${error instanceof Error ? error.message : String(error)}`);
-          code = code === ExitCode.ok ? exitCodeOf(error) : code;
-        }
-      }),
-    );
-  } finally {
-    await runtime.http.close();
-  }
+  await Promise.all(
+    roots.map(async (root) => {
+      try {
+        terminal.print(`${root}: ${await stopOne(root, runtime)}`);
+      } catch (error) {
+        terminal.complain(`compute-cluster: ${root}: ${errorMessage(error)}`);
+        code = code === ExitCode.ok ? exitCodeOf(error) : code;
+      }
+    }),
+  );
   return code;
 }
 

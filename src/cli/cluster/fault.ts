@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { driverRecordPath, readDriverRecord } from "../../agent/identity-file.js";
 import { IRONIC_FAULTS } from "../../control-plane/bare-metal/provision-states.js";
-import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
+import { hostsWithState } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import { isLive } from "../../faults/fault-set.js";
 import {
@@ -18,15 +18,16 @@ import {
   unknownPoint,
 } from "../../faults/faults.js";
 import { expandHosts, HostRangeError } from "../../records/host-names.js";
+import { groupBy } from "../../runtime/collections.js";
 import type { Files } from "../../runtime/files.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
 import { destructive } from "../ui/command-line.js";
-import { ExitCode } from "../ui/exit-code.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { withFormerNames } from "../ui/former-names.js";
-import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable } from "../ui/table.js";
-import { createTerminal } from "../ui/terminal.js";
+import type { Terminal } from "../ui/terminal.js";
+import { clusterCommand, inCluster } from "./cluster-command.js";
 import { CONTROL_PLANE, HostSettingsStore, unknownHost } from "./host-settings.js";
 
 /** Fault points whose names begin with the same word. */
@@ -41,12 +42,19 @@ interface PointGroup {
 /** The driver whose agents send requests to Ironic. */
 const IRONIC_DRIVER = "ironic";
 
-interface FaultOptions {
-  readonly stateDir: string;
-  readonly statePath?: string;
+interface FaultContext {
+  readonly runtime: Runtime;
+  readonly terminal: Terminal;
+  /** @param host of an agent, or {@link IRONIC} */
+  readonly target: (host: string) => Target;
+  /** Returns the hosts of the state directory, and the embedded Ironic. */
+  readonly hosts: () => Promise<readonly string[]>;
+  /**
+   * Expands a name or range to hosts.
+   * @throws {InvalidFault} a host never had an agent, and no `state_path` was named
+   */
+  readonly hostsIn: (text: string, beforeStart?: boolean) => Promise<readonly string[]>;
 }
-
-type Bench = ReturnType<typeof benchOf>;
 
 /** The file with the faults, and the points that can be set. */
 interface Target {
@@ -58,13 +66,19 @@ interface Target {
 /** Selects the embedded Ironic instead of a host. */
 const IRONIC = "ironic";
 
+const EMBEDDED_IRONIC = "embedded Ironic";
+
+interface JsonFlag {
+  readonly json?: true;
+}
+
 /** Milliseconds that a running agent has to read new faults. */
 const NOTICE_TIME = 2_000;
 
 const NOTICE_STEP = 25;
 
 export function faultCommand(): Command {
-  const command = new Command("fault")
+  const command = clusterCommand("fault")
     .summary(
       "make an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or be slow, while it runs",
     )
@@ -72,73 +86,48 @@ export function faultCommand(): Command {
       "Sets faults in a running agent, or one that is started later. They act until they have acted as often as was said, " +
         `or are cleared; they are kept across restarts. In the place of a host, ${IRONIC} is the embedded Ironic.`,
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--state-path <dir>", "the agent's own state_path, if nova.conf names another than the default");
-  const run =
-    <Arguments extends readonly unknown[]>(work: (bench: Bench, ...rest: Arguments) => Promise<number>) =>
-    async (...rest: unknown[]): Promise<void> => {
-      const bench = benchOf(command.opts<FaultOptions>());
-      try {
-        process.exitCode = await work(bench, ...(rest as unknown as Arguments));
-      } catch (error) {
-        if (!(error instanceof InvalidFault)) {
-          throw error;
-        }
-        bench.terminal.complain(`compute-cluster fault: ${error.message}`);
-        process.exitCode = ExitCode.usage;
-      } finally {
-        await bench.runtime.http.close();
-      }
-    };
   command
     .command("set <host> <rule...>")
     .option("--before-start", "also for hosts that there are not yet: their agents act on it from the first start")
     .description(
       `for example devstack2 driver.finishMigration=fail:once placement.put=409:4 conductor=partition:30s\n${FAULT_LANGUAGE}`,
     )
-    .action(run<[string, string[], { beforeStart?: true }]>(set));
+    .action(inFaults(set));
   command
     .command("list [host]")
     .description("what is set; without a host: of all hosts of the state directory")
     .option("--json", "as JSON")
-    .action(run<[string | undefined, { json?: true }]>(list));
+    .action(inFaults(list));
   destructive(command.command("clear <host> [point...]"))
     .description("takes away faults by their points; without one: all of the host")
-    .action(run<[string, string[]]>(clear));
+    .action(inFaults(clear));
   command
     .command("points [host]")
     .description(
       `what can be set: everything; of a host, in its agent; of ${IRONIC}, in the embedded Ironic. Works without a cluster`,
     )
     .option("--json", "as JSON")
-    .action(run<[string | undefined, { json?: true }]>(faultPoints));
+    .action(inFaults(faultPoints));
   return command;
 }
 
-function benchOf({ stateDir: stateDirOption, statePath }: FaultOptions) {
-  const directory = stateDir(stateDirOption, process.cwd());
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  /** Returns the hosts of the state directory, and the embedded Ironic. */
-  const hosts = async (): Promise<readonly string[]> => {
-    const { [CONTROL_PLANE]: _, ...savedSettings } = await new HostSettingsStore(runtime.files, directory).read();
-    return [...new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(savedSettings)])]
-      .toSorted()
-      .concat(IRONIC);
-  };
-  return {
-    runtime,
-    terminal: createTerminal(),
-    /** @param host of an agent, or {@link IRONIC} */
-    target: (host: string): Target =>
+/** Returns an action that runs `work` with the faults of a cluster. */
+function inFaults<Arguments extends readonly unknown[]>(
+  work: (context: FaultContext, ...args: Arguments) => Promise<void>,
+): ReturnType<typeof inCluster<Arguments>> {
+  return inCluster(async ({ directory, runtime, terminal, options }, ...args: Arguments) => {
+    const { statePath } = options as { readonly statePath?: string };
+    const hosts = async (): Promise<readonly string[]> => {
+      const { [CONTROL_PLANE]: _, ...savedSettings } = await new HostSettingsStore(runtime.files, directory).read();
+      const known = new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(savedSettings)]);
+      return [...[...known].toSorted(), IRONIC];
+    };
+    const target = (host: string): Target =>
       host === IRONIC && statePath === undefined
         ? { folder: directory.ironic, table: IRONIC_FAULTS }
-        : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS },
-    hosts,
-    /**
-     * Expands a name or range to hosts.
-     * @throws {InvalidFault} a host never had an agent, and no `state_path` was named
-     */
-    hostsIn: async (text: string, { beforeStart = false } = {}): Promise<readonly string[]> => {
+        : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS };
+    const hostsIn = async (text: string, beforeStart = false): Promise<readonly string[]> => {
       const named = expandNames(text);
       const known = await hosts();
       const unknown = named.find((host) => !known.includes(host));
@@ -146,8 +135,15 @@ function benchOf({ stateDir: stateDirOption, statePath }: FaultOptions) {
         throw new InvalidFault(unknownHost(unknown, directory.root, known));
       }
       return named;
-    },
-  };
+    };
+    try {
+      await work({ runtime, terminal, target, hosts, hostsIn }, ...args);
+    } catch (error) {
+      throw error instanceof InvalidFault
+        ? new CommandError(ExitCode.usage, error.message, { command: "fault", cause: error })
+        : error;
+    }
+  });
 }
 
 /** @throws {InvalidFault} The text is neither a host's name nor a range. */
@@ -160,21 +156,24 @@ function expandNames(text: string): readonly string[] {
 }
 
 async function set(
-  bench: Bench,
+  context: FaultContext,
   hosts: string,
   faultRules: readonly string[],
   { beforeStart }: { readonly beforeStart?: true },
-): Promise<number> {
-  const named = await bench.hostsIn(hosts, { beforeStart: beforeStart === true });
+): Promise<void> {
+  const named = await context.hostsIn(hosts, beforeStart);
   const parsed = named.map((host) =>
-    faultRules.map((faultRule) => parseFaultRule(faultRule, bench.target(host).table)),
+    faultRules.map((faultRule) => parseFaultRule(faultRule, context.target(host).table)),
   );
-  await Promise.all(named.map((host, index) => setOne(bench, host, parsed[index] ?? [])));
-  return ExitCode.ok;
+  await Promise.all(named.map((host, index) => setOne(context, host, parsed[index] ?? [])));
 }
 
 /** Sets the faults of a host, and waits briefly for its agent to read them. */
-async function setOne({ runtime, terminal, target }: Bench, host: string, parsed: readonly FaultRule[]): Promise<void> {
+async function setOne(
+  { runtime, terminal, target }: FaultContext,
+  host: string,
+  parsed: readonly FaultRule[],
+): Promise<void> {
   const { folder } = target(host);
   const ids = await setFaults(folder, parsed, runtime);
   for (const faultRule of parsed) {
@@ -208,11 +207,11 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: "Since", value: ({ since }) => since },
 ];
 
-async function list(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
-  const { runtime, terminal } = bench;
+async function list(context: FaultContext, host: string | undefined, { json }: JsonFlag): Promise<void> {
+  const { runtime, terminal } = context;
   const rows: Row[] = [];
-  for (const name of host === undefined ? await bench.hosts() : await bench.hostsIn(host)) {
-    const { folder, table } = bench.target(name);
+  for (const name of host === undefined ? await context.hosts() : await context.hostsIn(host)) {
+    const { folder, table } = context.target(name);
     for (const fault of await readFaults(folder, table, runtime)) {
       const { used, times, setAt } = fault;
       const left = isLive(fault, runtime.clock.now()) ? times && times - used : 0;
@@ -226,16 +225,15 @@ async function list(bench: Bench, host: string | undefined, options: { readonly 
     }
   }
   terminal.print(
-    options.json === true
+    json === true
       ? JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2)
       : renderTable(COLUMNS, rows, terminal.columns),
   );
-  return ExitCode.ok;
 }
 
-async function clear(bench: Bench, hosts: string, faultPoints: readonly string[]): Promise<number> {
-  const { runtime, terminal, target } = bench;
-  const named = await bench.hostsIn(hosts);
+async function clear(context: FaultContext, hosts: string, faultPoints: readonly string[]): Promise<void> {
+  const { runtime, terminal, target, hostsIn } = context;
+  const named = await hostsIn(hosts);
   for (const host of named) {
     const { table } = target(host);
     const wrong = faultPoints.find((point) => !table.has(point));
@@ -247,16 +245,14 @@ async function clear(bench: Bench, hosts: string, faultPoints: readonly string[]
     const cleared = await clearFaults(target(host).folder, faultPoints, runtime);
     terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   }
-  return ExitCode.ok;
 }
 
-async function faultPoints(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
-  const groups = await pointGroups(bench, host);
-  bench.terminal.print(options.json === true ? pointsJson(groups) : pointsText(groups));
-  return ExitCode.ok;
+async function faultPoints(context: FaultContext, host: string | undefined, { json }: JsonFlag): Promise<void> {
+  const groups = await pointGroups(context, host);
+  context.terminal.print(json === true ? pointsJson(groups) : pointsText(groups));
 }
 
-async function pointGroups({ runtime, target, hostsIn }: Bench, requestedHost: string | undefined) {
+async function pointGroups({ runtime, target, hostsIn }: FaultContext, requestedHost: string | undefined) {
   if (requestedHost === undefined) {
     return allPointGroups();
   }
@@ -265,17 +261,14 @@ async function pointGroups({ runtime, target, hostsIn }: Bench, requestedHost: s
     throw new InvalidFault(`expected one host, found ${others.length + 1} in "${requestedHost}"`);
   }
   const { folder, table } = target(host);
-  return table === IRONIC_FAULTS ? ironicPointGroups() : pointGroupsOfHost(runtime.files, folder, host);
+  return table === IRONIC_FAULTS
+    ? groupPoints(EMBEDDED_IRONIC, IRONIC_FAULTS)
+    : pointGroupsOfHost(runtime.files, folder, host);
 }
 
 /** Returns the points of agents and of the embedded Ironic, by program and first word. */
 export function allPointGroups(): readonly PointGroup[] {
-  return [...groupPoints("agent", AGENT_FAULTS), ...groupPoints("embedded Ironic", IRONIC_FAULTS)];
-}
-
-/** Returns the points of the embedded Ironic. */
-function ironicPointGroups(): readonly PointGroup[] {
-  return groupPoints("embedded Ironic", IRONIC_FAULTS);
+  return [...groupPoints("agent", AGENT_FAULTS), ...groupPoints(EMBEDDED_IRONIC, IRONIC_FAULTS)];
 }
 
 /**
@@ -313,10 +306,6 @@ export function pointsJson(groups: readonly PointGroup[]): string {
 }
 
 function groupPoints(program: string, table: FaultTable): readonly PointGroup[] {
-  const groups = new Map<string, FaultPoint[]>();
-  for (const point of table.values()) {
-    const [name = ""] = point.point.split(".");
-    groups.set(name, [...(groups.get(name) ?? []), point]);
-  }
+  const groups = groupBy(table.values(), ({ point }) => point.split(".")[0] ?? "");
   return [...groups].map(([name, points]) => ({ program, name, points }));
 }

@@ -4,7 +4,7 @@ import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { expandHosts, foldHosts } from "../../records/host-names.js";
 import { isRelease, type Release } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import { didYouMean } from "../../runtime/error-messages.js";
+import { didYouMean, errorMessage } from "../../runtime/error-messages.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 
 /** The control plane's key among the settings of the hosts. */
@@ -43,10 +43,10 @@ export class HostSettingsStore {
     this.path = join(root, "hosts.json");
   }
 
-  /** @throws {HostSettingsUnreadable} */
+  /** @throws {Error} the file is unreadable */
   async read(): Promise<HostSettings> {
     const text = await this.#files.readIfPresent(this.path).catch((error: unknown) => {
-      throw error instanceof FileFailure ? new HostSettingsUnreadable(this.path, error.message) : error;
+      throw error instanceof FileFailure ? unreadable(this.path, error.message) : error;
     });
     this.#settings = text === undefined ? {} : parse(text, this.path);
     return this.#settings;
@@ -105,15 +105,11 @@ export class HostSettingsStore {
   }
 }
 
-class HostSettingsUnreadable extends Error {
-  override readonly name = "KeptHostsUnreadable";
-
-  constructor(path: string, reason: string) {
-    super(
-      `${path}, which has the driver and configuration of each host, cannot be read: ${reason}; ` +
-        "remove it, and pass the former --driver and --config-file",
-    );
-  }
+function unreadable(path: string, reason: string): Error {
+  return new Error(
+    `${path}, which has the driver and configuration of each host, cannot be read: ${reason}; ` +
+      "remove it, and pass the former --driver and --config-file",
+  );
 }
 
 function parse(text: string, path: string): Record<string, HostSetting> {
@@ -123,12 +119,9 @@ function parse(text: string, path: string): Record<string, HostSetting> {
       return { ...(value as HostSettings) };
     }
   } catch (error) {
-    throw new HostSettingsUnreadable(path, error instanceof Error ? error.message : String(error));
+    throw unreadable(path, errorMessage(error));
   }
-  throw new HostSettingsUnreadable(
-    path,
-    `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`,
-  );
+  throw unreadable(path, `found ${text.slice(0, 40)}, expected {"HOST": {"driver"?, "configFiles": []}}`);
 }
 
 function isSetting(value: unknown): value is HostSetting {

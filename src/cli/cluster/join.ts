@@ -1,23 +1,13 @@
 import { isIP } from "node:net";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { quoted } from "../../control-plane/identity/openrc.js";
-import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
-import {
-  conductorUrl,
-  DEFAULT_STATE_DIR,
-  excludeFromGit,
-  readClusterInfo,
-  type StateDir,
-  stateDir,
-} from "../../control-plane/local/state-dir.js";
+import { conductorUrl, excludeFromGit, readClusterAccess, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Files } from "../../runtime/files.js";
-import { NodeFiles } from "../../runtime/node/node-files.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
-import { createTerminal } from "../ui/terminal.js";
+import { clusterCommand, inCluster } from "./cluster-command.js";
 import { covers, TlsFiles } from "./tls/tls-files.js";
 
 interface JoinOptions {
-  readonly stateDir: string;
   readonly address?: string;
   readonly json?: true;
 }
@@ -30,20 +20,20 @@ interface Joining {
 }
 
 export function joinCommand(): Command {
-  return new Command("join")
+  return clusterCommand("join")
     .summary("write the file with which agents on other machines join")
     .description(
       "Writes address, CA and join token into one nova.conf of mode 0600, and prints what to do with it. Whoever has the file can " +
         "join as any host, and read what agents read: it is a password.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--address <name>", "another name or address of its certificate, by which those machines reach it")
     .option("--json", "as JSON: url, file")
-    .action(async (options: JoinOptions) => {
-      const directory = stateDir(options.stateDir, process.cwd());
-      const joining = await writeJoinConfig(options.address, new NodeFiles(), directory);
-      createTerminal().print(options.json ? JSON.stringify(joining) : advice(joining));
-    });
+    .action(
+      inCluster(async ({ directory, runtime, terminal }, { address, json }: JoinOptions) => {
+        const joining = await writeJoinConfig(address, runtime.files, directory);
+        terminal.print(json ? JSON.stringify(joining) : advice(joining));
+      }),
+    );
 }
 
 function advice({ url, file }: Joining): string {
@@ -58,7 +48,7 @@ function advice({ url, file }: Joining): string {
 /**
  * Writes the configuration file for agents on other machines.
  * @param address instead of the address that the control plane announces
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {CommandError} the control plane has no external listener, or not with this name
  */
 export async function writeJoinConfig(
@@ -66,20 +56,17 @@ export async function writeJoinConfig(
   files: Files,
   directory: StateDir,
 ): Promise<Joining> {
-  const info = await readClusterInfo(files, directory);
-  const token = (await files.readIfPresent(directory.joinTokenFile))?.trim();
-  if (info === undefined || token === undefined || token === "") {
-    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
-  }
-  if (info.externalUrl === undefined) {
+  const { info, joinToken } = await readClusterAccess(files, directory);
+  const { url: ownUrl, externalUrl } = info;
+  if (externalUrl === undefined) {
     throw new CommandError(
       ExitCode.usage,
-      `the control plane of ${directory.root} listens on ${info.url} only, which other machines cannot reach: ` +
+      `the control plane of ${directory.root} listens on ${ownUrl} only, which other machines cannot reach: ` +
         'create a certificate with "compute-cluster tls", and start it with --listen ADDRESS',
     );
   }
   const tls = new TlsFiles(files, directory);
-  const isSecure = info.externalUrl.startsWith("https:");
+  const isSecure = externalUrl.startsWith("https:");
   if (address !== undefined && isSecure) {
     const server = await tls.server();
     if (server !== undefined && !covers(server.certificate, address)) {
@@ -89,10 +76,10 @@ export async function writeJoinConfig(
       );
     }
   }
-  const url = conductorUrl({ url: address === undefined ? info.externalUrl : withHost(info.externalUrl, address) });
+  const url = conductorUrl({ url: address === undefined ? externalUrl : withHost(externalUrl, address) });
   const ca = isSecure ? await tls.ca() : undefined;
   await excludeFromGit(files, directory.root);
-  await files.write(directory.joinConfig, joinConfig(url, token, ca), { mode: 0o600 });
+  await files.write(directory.joinConfig, joinConfig(url, joinToken, ca), { mode: 0o600 });
   return { url, file: directory.joinConfig };
 }
 

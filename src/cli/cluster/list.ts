@@ -1,9 +1,7 @@
 import { Command } from "commander";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
+import { withRuntime } from "./cluster-command.js";
 import { type ClusterState, clusterState } from "./cluster-state.js";
 import { knownClusters } from "./place.js";
 
@@ -13,20 +11,14 @@ export function listCommand(): Command {
     .option("--json", "as JSON, with what points a client at each")
     .action(async ({ json }: { readonly json?: true }) => {
       const terminal = createTerminal();
-      const runtime = createNodeRuntime({ logger: quietLogger });
-      try {
-        const roots = await knownClusters().roots();
-        const clusters = await Promise.all(roots.map((root) => clusterState(root, runtime)));
-        if (json === true) {
-          terminal.print(JSON.stringify(clusters, null, 2));
-        } else if (clusters.length === 0) {
-          terminal.print('No cluster was started yet: "compute-cluster up" starts one.');
-        } else {
-          terminal.print(renderTable(COLUMNS, clusters, terminal.columns));
-        }
-        process.exitCode = ExitCode.ok;
-      } finally {
-        await runtime.http.close();
+      const roots = await knownClusters().roots();
+      const clusters = await withRuntime((runtime) => Promise.all(roots.map((root) => clusterState(root, runtime))));
+      if (json === true) {
+        terminal.print(JSON.stringify(clusters, null, 2));
+      } else if (clusters.length === 0) {
+        terminal.print('No cluster was started yet: "compute-cluster up" starts one.');
+      } else {
+        terminal.print(renderTable(COLUMNS, clusters, terminal.columns));
       }
     });
 }

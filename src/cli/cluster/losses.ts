@@ -1,4 +1,4 @@
-import { DatabaseTooNew, DatabaseTooOld, DatabaseUnusable } from "../../control-plane/database/database-file.js";
+import { isClusterError } from "../../control-plane/cluster-error.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Snapshot } from "../../control-plane/snapshot/snapshot-file.js";
 import { Snapshots } from "../../control-plane/snapshot/snapshots.js";
@@ -63,13 +63,7 @@ interface LossQuestion {
 /** Returns everything that the deletion of a cluster destroys. */
 export async function clusterLosses(directory: StateDir, runtime: Runtime): Promise<readonly string[]> {
   const snapshots = await new Snapshots(directory, runtime.files).list();
-  return [
-    ...(await addedSince(0, directory, runtime)),
-    ...named(
-      "snapshot",
-      snapshots.map(({ name }) => name),
-    ),
-  ];
+  return [...(await addedSince(0, directory, runtime)), ...named("snapshot", snapshots)];
 }
 
 /** Returns the servers and hosts that a restore of the snapshot removes. */
@@ -89,7 +83,7 @@ async function addedSince(time: number, directory: StateDir, runtime: Runtime): 
       return [
         ...named(
           "server",
-          servers.map(({ displayName }) => displayName),
+          servers.map(({ displayName: name }) => ({ name })),
         ),
         ...(services.length === 0 ? [] : [`${services.length === 1 ? "host" : "hosts"} ${hosts}`]),
       ];
@@ -97,17 +91,17 @@ async function addedSince(time: number, directory: StateDir, runtime: Runtime): 
       store.close();
     }
   } catch (error) {
-    if (error instanceof DatabaseUnusable || error instanceof DatabaseTooOld || error instanceof DatabaseTooNew) {
+    if (isClusterError(error, "DatabaseUnusable", "DatabaseTooOld", "DatabaseTooNew")) {
       return [`servers and hosts that this program cannot read: ${error.message}`];
     }
     throw error;
   }
 }
 
-function named(kind: string, names: readonly string[]): readonly string[] {
-  const rest = names.length - MAX_NAMES;
-  const listedNames = names.slice(0, MAX_NAMES).join(", ");
-  return names.length === 0
+function named(kind: string, items: readonly { readonly name: string }[]): readonly string[] {
+  const rest = items.length - MAX_NAMES;
+  const listedNames = items.slice(0, MAX_NAMES).map(({ name }) => name);
+  return items.length === 0
     ? []
-    : [`${kind}${names.length === 1 ? "" : "s"} ${listedNames}${rest > 0 ? ` and ${rest} more` : ""}`];
+    : [`${kind}${items.length === 1 ? "" : "s"} ${listedNames.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`];
 }

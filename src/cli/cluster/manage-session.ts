@@ -4,21 +4,19 @@ import type { Command } from "commander";
 import type { Conductor } from "../../conductor-client/port.js";
 import { readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
+import type { StateDir } from "../../control-plane/local/state-dir.js";
 import { type ManageParts, runCommand } from "../../control-plane/manage/nova-manage.js";
 import { mirrorAggregates } from "../../control-plane/manage/sync-aggregates.js";
 import { placementAccess } from "../../placement-client/access/configured-access.js";
 import { PlacementHttp } from "../../placement-client/placement-http.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { quietLogger } from "../ui/logging.js";
-import { createTerminal } from "../ui/terminal.js";
+import { collect } from "../ui/command-line.js";
+import { inCluster, withRuntime, withStateDir } from "./cluster-command.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
 import { withOperatorSession } from "./operator-session.js";
 
 /** Flags of all `manage` commands. */
 export interface ManageFlags {
-  readonly stateDir: string;
   readonly configFile: readonly string[];
   readonly verbose?: true;
 }
@@ -35,32 +33,19 @@ export function commandWith<Flags extends ManageFlags>(
   ending: string,
   work: Work<Flags>,
 ): Command {
-  return parent
-    .command(name)
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+  return withStateDir(parent.command(name))
     .option("--config-file <file>", "nova.conf: [placement], [workarounds] upstream_quirks; repeatable", collect, [])
     .addHelpText("after", ending)
-    .action(async (flags: Flags) => {
-      process.exitCode = await run(flags, work);
-    });
-}
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-async function run<Flags extends ManageFlags>(flags: Flags, work: Work<Flags>): Promise<number> {
-  const terminal = createTerminal();
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  const directory = stateDir(flags.stateDir, process.cwd());
-  try {
-    // Without a control plane the exit code is that of compute-cluster's commands, not nova-manage's.
-    return await withOperatorSession("manage", { runtime, directory }, (conductor) =>
-      runCommand(terminal.print, async () =>
-        work(await partsOf(flags, { runtime, conductor, stateDir: directory.root, print: terminal.print }), flags),
+    .action(
+      inCluster(({ directory, runtime, terminal: { print } }, flags: Flags) =>
+        // Without a control plane the exit code is that of compute-cluster's commands, not nova-manage's.
+        withOperatorSession("manage", { runtime, directory }, (conductor) =>
+          runCommand(print, async () =>
+            work(await partsOf(flags, { runtime, conductor, stateDir: directory.root, print }), flags),
+          ),
+        ),
       ),
     );
-  } finally {
-    await runtime.http.close();
-  }
 }
 
 interface Place {
@@ -103,14 +88,10 @@ export async function mirrorInPlacement({ options }: ClusterDescription, directo
   if (named === undefined || named.size === 0) {
     return;
   }
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  const place = { runtime, stateDir: directory.root, print: () => undefined };
-  try {
-    await withOperatorSession("up", { runtime, directory }, async (conductor) => {
-      const parts = await partsOf({ configFile }, { ...place, conductor });
-      await mirrorAggregates(parts, new Set(named.keys()));
-    });
-  } finally {
-    await runtime.http.close();
-  }
+  await withRuntime((runtime) =>
+    withOperatorSession("up", { runtime, directory }, async (conductor) => {
+      const place = { runtime, conductor, stateDir: directory.root, print: () => undefined };
+      await mirrorAggregates(await partsOf({ configFile }, place), new Set(named.keys()));
+    }),
+  );
 }

@@ -1,7 +1,6 @@
 import { connectToConductor } from "../../conductor-client/connect-to-conductor.js";
 import type { HostSession } from "../../conductor-client/port.js";
-import { NoLocalCloud } from "../../control-plane/local/cloud-session.js";
-import { conductorUrl, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
+import { conductorUrl, readClusterAccess, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { version } from "../ui/command-line.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
@@ -12,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /**
  * Runs `work` with a conductor session of a running cluster, for an operator's command. The connection is closed afterwards.
  * @param command name of the command in the conductor's logs
- * @throws {NoLocalCloud}
+ * @throws {ClusterError} `NoLocalCloud`
  * @throws {CommandError} and the errors of connecting
  */
 export async function withOperatorSession<T>(
@@ -29,11 +28,7 @@ export async function withOperatorSession<T>(
   work: (session: HostSession) => Promise<T>,
 ): Promise<T> {
   const { runtime, directory, again } = place;
-  const info = await readClusterInfo(runtime.files, directory);
-  const joinToken = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
-  if (info === undefined || joinToken === undefined) {
-    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
-  }
+  const { info, joinToken } = await readClusterAccess(runtime.files, directory);
   const { processes } = runtime;
   if (info.machine === processes.machine && !processes.isAlive(info.pid)) {
     throw new CommandError(

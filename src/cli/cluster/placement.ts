@@ -7,7 +7,7 @@ import { nodeClock, nodeModules } from "../../runtime/node/node-builtins.js";
 import { nodeRandom } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
-import { portNumber } from "../ui/command-line.js";
+import { collect, portNumber } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
 import { waitForShutdown } from "../ui/process-lifecycle.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -52,8 +52,6 @@ export function placementCommand(): Command {
     .option("--config-file <file>", "placement.conf: [api], [cors], [oslo_policy], [placement], [placement_database]")
     .action(serve);
 }
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 async function serve({ host, port, database, configFile, ...options }: PlacementCommandOptions): Promise<void> {
   const shutdownRequested = waitForShutdown();

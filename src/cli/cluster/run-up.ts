@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
+import { ClusterError } from "../../control-plane/cluster-error.js";
 import type { ComponentStatus } from "../../control-plane/local/component.js";
 import { LastingChildren } from "../../control-plane/local/lasting-children.js";
 import { ensureUsable, stateDir } from "../../control-plane/local/state-dir.js";
 import { Supervisor } from "../../control-plane/local/supervisor.js";
-import { SeedRejectedError } from "../../control-plane/seed/change.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-state.js";
 import { nodeClock, nodeTimers } from "../../runtime/node/node-builtins.js";
@@ -227,7 +227,7 @@ async function upOnce(
  * Returns the description in the requested file or scenario; undefined if neither was requested.
  * @param mayBeThere whether a scenario's cluster may already exist.
  * @throws {CommandError}
- * @throws {SeedRejectedError}
+ * @throws {ClusterError} `SeedRefused`
  */
 async function describeCluster(
   { file, scenario }: Pick<FileFlags, "file" | "scenario">,
@@ -241,7 +241,8 @@ async function describeCluster(
   const { described } = await describeScenario(scenario, flags, deps);
   const { database, root } = stateDir(described.options.stateDir, deps.cwd);
   if (!mayBeThere && (await deps.files.stat(database)) !== undefined) {
-    throw new SeedRejectedError(
+    throw new ClusterError(
+      "SeedRefused",
       `${root} has a cluster, but a scenario needs a new one; choose another --name or --state-dir, ` +
         `or play it in a running cluster: compute-cluster scenario run ${scenario}`,
     );

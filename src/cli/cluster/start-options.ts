@@ -1,5 +1,6 @@
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import { SERVICE_DELETE_POLICIES } from "../../control-plane/conductor/service-delete.js";
+import { integerIn } from "../ui/command-line.js";
 
 /** Logging options of all programs that serve requests. */
 export const logOptions = {
@@ -8,16 +9,8 @@ export const logOptions = {
   format: (what: string) => new Option("--log-format <format>", what).choices(["pretty", "json"]),
 };
 
-const MAX_NODES = 100_000;
-
 /** Parses the value of `--ironic`. */
-export function nodeCount(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > MAX_NODES) {
-    throw new InvalidArgumentError(`expected 0 to ${MAX_NODES}.`);
-  }
-  return value;
-}
+export const nodeCount = integerIn(0, 100_000);
 
 /** Returns the option for all commands that start a control plane. */
 export function serviceDeletePolicy(): Option {

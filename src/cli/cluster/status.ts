@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { openCloudSession } from "../../control-plane/local/cloud-session.js";
 import {
   clusterStatus,
@@ -7,12 +7,8 @@ import {
   sumOfUsages,
 } from "../../control-plane/local/cluster-status.js";
 import { type ClusterSummary, clusterSummary } from "../../control-plane/local/cluster-summary.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
-import { createTerminal } from "../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 
 /** Maximum number of hosts that are named; further ones are only counted. */
@@ -34,46 +30,39 @@ const MAX_ROWS = 50;
 const MAX_FAULTS = 5;
 
 export function statusCommand(): Command {
-  return new Command("status")
+  return clusterCommand("status")
     .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
       "Asks the Compute API and Placement what they know of every host, looks at the fake-libvirt hypervisors in the state " +
         "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere, and moving when it has a move to or from here, as before a resize is confirmed. " +
         `Of more than ${MAX_ROWS} hosts it shows a summary. The faults of the last ${MAX_FAULTS} servers in ERROR follow.`,
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--all", `every host, also of more than ${MAX_ROWS}`)
     .option("--json", "every host, as JSON")
-    .action(async (options: { stateDir: string; all?: true; json?: true }) => {
-      const terminal = createTerminal();
-      const runtime = createNodeRuntime({ logger: quietLogger });
-      process.exitCode = ExitCode.ok;
-      try {
-        const directory = stateDir(options.stateDir, process.cwd());
-        const session = await openCloudSession(runtime.files, runtime.http, directory);
-        const isFullListing = options.all === true || options.json === true;
-        const summary = isFullListing ? null : await clusterSummary(session, MAX_ROWS, MAX_FAULTS);
-        if (summary) {
-          const { recentInError, serversInError } = summary;
-          const faults = faultText(recentInError, serversInError, terminal.columns);
-          terminal.print([summaryText(summary), ...faults].join("\n"));
-          return;
-        }
-        const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
-          reportedGuests(hosts, "status", { runtime, directory }),
-        );
-        const table = groupNodesByHost(rows);
-        terminal.print(
-          options.json === true
-            ? JSON.stringify(rows, null, 2)
-            : [renderTable(columnsFor(table), table, terminal.columns), ...faultLines(rows, terminal.columns)].join(
-                "\n",
-              ),
-        );
-      } finally {
-        await runtime.http.close();
-      }
-    });
+    .action(inCluster(printStatus));
+}
+
+async function printStatus(
+  { directory, runtime, terminal }: ClusterContext,
+  { all, json }: { readonly all?: true; readonly json?: true },
+): Promise<void> {
+  const session = await openCloudSession(runtime.files, runtime.http, directory);
+  const summary = all === true || json === true ? null : await clusterSummary(session, MAX_ROWS, MAX_FAULTS);
+  if (summary) {
+    const faults = faultText(summary.recentInError, summary.serversInError, terminal.columns);
+    terminal.print([summaryText(summary), ...faults].join("\n"));
+    return;
+  }
+  const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
+    reportedGuests(hosts, "status", { runtime, directory }),
+  );
+  if (json === true) {
+    terminal.print(JSON.stringify(rows, null, 2));
+    return;
+  }
+  const table = groupNodesByHost(rows);
+  const text = renderTable(columnsFor(table), table, terminal.columns);
+  terminal.print([text, ...faultLines(rows, terminal.columns)].join("\n"));
 }
 
 /** Returns the lines below the table: the latest faults of servers in ERROR, and the number of further servers in ERROR. */

@@ -2,6 +2,7 @@ import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor, SupervisorOptions } from "../../control-plane/local/supervisor.js";
 import { RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
+import { groupBy } from "../../runtime/collections.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettings } from "./host-settings.js";
 import { type ListenFlags, listenArguments } from "./listen.js";
 
@@ -298,15 +299,9 @@ function slices<T>(all: readonly T[], count: number): (readonly T[])[] {
 export function groupsOf(
   hosts: Iterable<readonly [host: string, start: Omit<HostGroup, "hosts">]>,
 ): readonly HostGroup[] {
-  const groups = new Map<string, { hosts: string[]; args: readonly string[]; driver: string | null }>();
-  for (const [host, { args, driver }] of hosts) {
-    const key = JSON.stringify(args);
-    const group = groups.get(key);
-    if (group === undefined) {
-      groups.set(key, { hosts: [host], args, driver });
-    } else {
-      group.hosts.push(host);
-    }
-  }
-  return [...groups.values()];
+  const groups = groupBy(hosts, ([, { args }]) => JSON.stringify(args));
+  return [...groups.values()].map((group) => {
+    const [[, start]] = group as [(typeof group)[number]];
+    return { ...start, hosts: group.map(([host]) => host) };
+  });
 }

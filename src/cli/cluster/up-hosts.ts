@@ -6,10 +6,9 @@ import { type HostCommand, isHostCommand, type OVER_THE_LINK } from "../../contr
 import type { StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import { foldHosts } from "../../records/host-names.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Runtime } from "../../runtime/runtime.js";
-import { quietLogger } from "../ui/logging.js";
-import { disableServices, enableServices, HostNotRemoved, NOT_STARTED, removeHost } from "./host/remove-host.js";
+import { errorMessage } from "../../runtime/error-messages.js";
+import { withRuntime } from "./cluster-command.js";
+import { disableServices, ENDED, enableServices, NOT_STARTED, removeHost } from "./host/remove-host.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
 
 export interface UpHostsOptions {
@@ -60,7 +59,7 @@ export class UpHosts {
     const { id, command } = message;
     const reply = await this.#carryOut(message).then(
       (result) => ({ result: result ?? null }),
-      (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => ({ error: errorMessage(error) }),
     );
     if (this.#isReplaced) {
       return;
@@ -156,7 +155,7 @@ export class UpHosts {
     const supervisor = this.#supervisor;
     const known = settingsStore.get(host);
     const process = supervisor.host(host);
-    const isDown = process === undefined || ["failed", "stopped", "killed"].includes(process.state);
+    const isDown = process === undefined || ENDED.includes(process.state);
     if (known !== undefined && JSON.stringify(plain(known)) !== JSON.stringify(plain(setting))) {
       throw new Error(
         `${host} exists already, with other settings; remove it first, or start it with compute-cluster host start ${host}`,
@@ -234,13 +233,13 @@ export async function leaveOut(
           session,
           timers: runtime.timers,
           process: async () => undefined,
-          control: () => Promise.reject(new HostNotRemoved(`no process serves ${host}`)),
+          control: () => Promise.reject(new Error(`no process serves ${host}`)),
           forget: (name) => place.settingsStore.forget(name),
           progress: () => undefined,
         });
         removed.push(host);
       } catch (error) {
-        reasons.push(error instanceof Error ? error.message : String(error));
+        reasons.push(errorMessage(error));
       }
     }
     const gone = new Set(removed);
@@ -259,15 +258,6 @@ export async function reopen(hosts: readonly string[], directory: StateDir): Pro
   await withRuntime(async (runtime) => {
     await enableServices(await openCloudSession(runtime.files, runtime.http, directory), hosts);
   });
-}
-
-async function withRuntime<T>(work: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
-    return await work(runtime);
-  } finally {
-    await runtime.http.close();
-  }
 }
 
 function leftText(hosts: readonly string[]): string {

@@ -7,12 +7,13 @@ import { hostsInShort } from "../../control-plane/local/host-summary.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, type StateDir } from "../../control-plane/local/state-dir.js";
 import type { Supervisor } from "../../control-plane/local/supervisor.js";
 import type { DownHosts } from "../../control-plane/snapshot/saved-state.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import { quietLogger } from "../ui/logging.js";
+import type { Runtime } from "../../runtime/runtime.js";
 import type { StatusLines } from "../ui/status-lines.js";
 import { wrapWords } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
+import { withRuntime } from "./cluster-command.js";
 import { reportToStarter } from "./detached.js";
 import type { ClusterDescription } from "./file/read-cluster-file.js";
 import { CONTROL_PLANE, type HostSetting, type HostSettingsStore } from "./host-settings.js";
@@ -146,9 +147,7 @@ export async function completeStartup(
   if (described !== undefined) {
     await mirrorInPlacement(described, directory).catch((error: unknown) => {
       if (!supervisor.isStopping) {
-        warn(
-          `the file's aggregates could not be added to Placement: ${error instanceof Error ? error.message : error}`,
-        );
+        warn(`the file's aggregates could not be added to Placement: ${errorMessage(error)}`);
       }
     });
   }
@@ -169,7 +168,6 @@ async function untilHeartbeats({
   readonly reportStep: (say: string) => void;
 }): Promise<ReadonlySet<string>> {
   const serving = supervisor.hosts.filter(({ state }) => state === "serving").map(({ host }) => host);
-  const runtime = createNodeRuntime({ logger: quietLogger });
   let isReported = false;
   const onProgress = (waiting: readonly string[]): void => {
     if (!isReported) {
@@ -182,20 +180,18 @@ async function untilHeartbeats({
   });
   try {
     return new Set(
-      await withOperatorSession("up", { runtime, directory }, (session) => {
-        const hostsToReport = () => session.call("hosts_to_report", {});
-        return Promise.race([untilReady(serving, { hostsToReport, runtime, onProgress }), end]);
-      }),
+      await withRuntime((runtime) =>
+        withOperatorSession("up", { runtime, directory }, (session) => {
+          const hostsToReport = () => session.call("hosts_to_report", {});
+          return Promise.race([untilReady(serving, { hostsToReport, runtime, onProgress }), end]);
+        }),
+      ),
     );
   } catch (error) {
     if (!ended.aborted) {
-      warn(
-        `could not check whether servers can be scheduled to the hosts: ${error instanceof Error ? error.message : error}`,
-      );
+      warn(`could not check whether servers can be scheduled to the hosts: ${errorMessage(error)}`);
     }
     return new Set();
-  } finally {
-    await runtime.http.close();
   }
 }
 
@@ -217,20 +213,16 @@ const USUAL = { flavor: "m1.tiny", image: /^cirros/ };
 
 /** Returns a flavor and image for a first server: devstack's, or else the smallest flavor that fits an existing image. */
 async function sampleServer(directory: StateDir): Promise<Welcome["sample"]> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
+  const read = async (runtime: Runtime) => {
     const session = await openCloudSession(runtime.files, runtime.http, directory);
     const [{ flavors }, { images }] = await Promise.all([
       session.request("compute", "GET", "/flavors/detail", "2.1") as Promise<{ flavors: readonly FlavorView[] }>,
       session.request("image", "GET", "/v2/images", "2.0") as Promise<{ images: readonly ImageView[] }>,
     ]);
     return chooseSample(flavors, images);
-  } catch {
-    // The message is useful without a sample server.
-    return undefined;
-  } finally {
-    await runtime.http.close();
-  }
+  };
+  // The message is useful without a sample server.
+  return withRuntime(read).catch(() => undefined);
 }
 
 /** @internal for tests */

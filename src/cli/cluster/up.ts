@@ -3,7 +3,7 @@ import { DEFAULT_STATE_DIR, stateDir } from "../../control-plane/local/state-dir
 import { MAX_HOSTS } from "../../records/host-names.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeTimers } from "../../runtime/node/node-builtins.js";
-import { portNumber } from "../ui/command-line.js";
+import { collect, integerIn, portNumber } from "../ui/command-line.js";
 import { interruptSignal } from "../ui/process-lifecycle.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -37,7 +37,7 @@ export function upCommand(): Command {
     .option(
       "--hosts <n>",
       `number of hosts (default: the hosts that the cluster has; of a new one ${DEFAULT_HOSTS})`,
-      count,
+      integerIn(0, MAX_HOSTS),
     )
     .addOption(
       new Option(
@@ -110,23 +110,7 @@ async function upDetached({ stateDir: stateDirOption }: UpOptions, json: boolean
   );
 }
 
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > MAX_HOSTS) {
-    throw new InvalidArgumentError(`expected 0 to ${MAX_HOSTS}.`);
-  }
-  return value;
-}
-
-function atLeastOne(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > MAX_HOSTS) {
-    throw new InvalidArgumentError(`expected 1 to ${MAX_HOSTS}.`);
-  }
-  return value;
-}
+const atLeastOne = integerIn(1, MAX_HOSTS);
 
 function releases(text: string): readonly Release[] {
   const names = text.split(",").map((name) => name.trim());

@@ -1,78 +1,82 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { connectionTo } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
-import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
-import { nodeClock } from "../../runtime/node/node-builtins.js";
-import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { hostsWithState } from "../../control-plane/local/state-dir.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
-import { quietLogger } from "../ui/logging.js";
 import { type Column, renderTable } from "../ui/table.js";
-import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 import { unknownHost } from "./host-settings.js";
 import { guestsReportedBy } from "./reported-guests.js";
 
 interface VirshOptions {
   readonly host: string;
   readonly connect?: string;
-  readonly stateDir: string;
+}
+
+interface VirshContext extends ClusterContext {
+  readonly host: string;
+  /** Null if the host has another driver. */
+  readonly virsh: Virsh | null;
 }
 
 export function virshCommand(): Command {
-  const command = new Command("virsh")
+  const command = clusterCommand("virsh")
     .summary("look at the guests of a host, and change those of a fake-libvirt hypervisor behind the agent's back")
     .option("--host <host>", "whose hypervisor", "devstack1")
-    .option("-c, --connect <uri>", "the hypervisor itself: fake-libvirt:///absolute/folder (default: that of --host)")
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
-  const complaining = async (work: (terminal: Terminal) => Promise<void>): Promise<void> => {
-    const terminal = createTerminal();
-    try {
-      await work(terminal);
-      process.exitCode = ExitCode.ok;
-    } catch (error) {
-      if (!(error instanceof VirshError)) {
-        throw error;
-      }
-      terminal.complain(`error: ${error.message}`);
-      process.exitCode = ExitCode.failure;
-    }
-  };
-  const run =
-    <Arguments extends readonly unknown[]>(
-      work: (virsh: Virsh, terminal: Terminal, ...rest: Arguments) => Promise<void>,
-    ) =>
-    (...rest: unknown[]): Promise<void> =>
-      complaining(async (terminal) => {
-        const options = command.opts<VirshOptions>();
-        const virsh = await open(options);
-        if (virsh === null) {
-          throw new VirshError(`${options.host} has another driver; use that driver's tools to change its guests`);
-        }
-        await work(virsh, terminal, ...(rest as unknown as Arguments));
-      });
+    .option("-c, --connect <uri>", "the hypervisor itself: fake-libvirt:///absolute/folder (default: that of --host)");
   command
     .command("list")
     .description("domains that run or are paused; of drivers other than fake-libvirt, as the host's agent says")
     .option("--all", "those that are shut off too")
     .option("--json", "as JSON")
-    .action((options: ListOptions) => complaining((terminal) => list(command.opts<VirshOptions>(), terminal, options)));
+    .action(inVirsh(list));
   for (const [name, done, description] of CHANGES) {
     command
       .command(`${name} <domain>`)
       .description(description)
       .action(
-        run<[string]>(async (virsh, terminal, domain) => {
-          await virsh[name](domain);
-          terminal.print(`Domain '${domain}' ${done}`);
+        inVirsh(async (context, domain: string) => {
+          await fakeLibvirt(context)[name](domain);
+          context.terminal.print(`Domain '${domain}' ${done}`);
         }),
       );
   }
   command
     .command("dumpxml <domain>")
     .description("the domain's XML")
-    .action(run<[string]>(async (virsh, terminal, domain) => terminal.print(await virsh.dumpxml(domain))));
+    .action(
+      inVirsh(async (context, domain: string) => context.terminal.print(await fakeLibvirt(context).dumpxml(domain))),
+    );
   return command;
+}
+
+/** Returns an action that runs `work` with the hypervisor of the selected host, and prints errors as virsh does. */
+function inVirsh<Arguments extends readonly unknown[]>(
+  work: (context: VirshContext, ...args: Arguments) => Promise<void>,
+): ReturnType<typeof inCluster<Arguments>> {
+  return inCluster(async (context, ...args: Arguments) => {
+    const options = context.options as unknown as VirshOptions;
+    try {
+      await work({ ...context, host: options.host, virsh: await open(options, context) }, ...args);
+      return ExitCode.ok;
+    } catch (error) {
+      if (!(error instanceof VirshError)) {
+        throw error;
+      }
+      context.terminal.complain(`error: ${error.message}`);
+      return ExitCode.failure;
+    }
+  });
+}
+
+/** @throws {VirshError} the host has another driver */
+function fakeLibvirt({ virsh, host }: VirshContext): Virsh {
+  if (virsh === null) {
+    throw new VirshError(`${host} has another driver; use that driver's tools to change its guests`);
+  }
+  return virsh;
 }
 
 const CHANGES = [
@@ -97,10 +101,9 @@ interface ListOptions {
 }
 
 /** Returns null if the host has another driver. @throws {VirshError} there is no such host */
-async function open({ connect, host, stateDir: stateDirOption }: VirshOptions): Promise<Virsh | null> {
-  const files = new NodeFiles();
-  const directory = stateDir(stateDirOption, process.cwd());
-  const deps = { files, clock: nodeClock(), logger: createLogger({ level: "warn" }) };
+async function open({ connect, host }: VirshOptions, { directory, runtime }: ClusterContext): Promise<Virsh | null> {
+  const { files, clock } = runtime;
+  const deps = { files, clock, logger: createLogger({ level: "warn" }) };
   if (connect !== undefined) {
     return new Virsh(connect, deps);
   }
@@ -116,9 +119,9 @@ async function open({ connect, host, stateDir: stateDirOption }: VirshOptions): 
   throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, known)}`);
 }
 
-async function list(place: VirshOptions, terminal: Terminal, options: ListOptions): Promise<void> {
-  const virsh = await open(place);
-  const rows = virsh === null ? await reportedRows(place, options) : await virsh.list(options);
+async function list(context: VirshContext, options: ListOptions): Promise<void> {
+  const { virsh, terminal } = context;
+  const rows = virsh === null ? await reportedRows(context, options) : await virsh.list(options);
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
 }
 
@@ -126,22 +129,16 @@ async function list(place: VirshOptions, terminal: Terminal, options: ListOption
 const INACTIVE: readonly string[] = ["shut off", "crashed", "suspended"];
 
 /** @throws {VirshError} The host's agent does not respond. */
-async function reportedRows(
-  { host, stateDir: stateDirOption }: VirshOptions,
-  { all }: ListOptions,
-): Promise<readonly VirshRow[]> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  const directory = stateDir(stateDirOption, process.cwd());
+async function reportedRows(context: VirshContext, { all }: ListOptions): Promise<readonly VirshRow[]> {
   try {
-    const guests = await guestsReportedBy(host, "virsh", { runtime, directory });
+    const guests = await guestsReportedBy(context.host, "virsh", context);
     return guests
       .filter(({ state }) => all || !INACTIVE.includes(state))
       .map(({ name, uuid, state }) => ({ id: null, name, uuid, state }))
       .toSorted((one, other) => one.name.localeCompare(other.name, "en"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new VirshError(`${NOT_CONNECTED}: the agent of ${host} did not report its guests: ${reason}`);
-  } finally {
-    await runtime.http.close();
+    throw new VirshError(
+      `${NOT_CONNECTED}: the agent of ${context.host} did not report its guests: ${errorMessage(error)}`,
+    );
   }
 }

@@ -154,36 +154,16 @@ function completionScript(shell: Shell, program: string): string {
   return SCRIPTS[shell].replaceAll("PROGRAM", program).replaceAll("FUNCTION", `_${program.replaceAll("-", "_")}`);
 }
 
+/** A word of a line: backslashes escape outside of quotes, and the last quote may be open. */
+const WORD = /(?:\\.?|"[^"]*"?|'[^']*'?|[^\s"'\\])+/gs;
+
 /** Splits an unfinished line into words as a shell does. The last word is incomplete, and may be empty. */
 export function lineWords(line: string): readonly string[] {
-  const words: string[] = [];
-  let word = "";
-  let begun = false;
-  let quote = "";
-  for (let at = 0; at < line.length; at += 1) {
-    const character = line[at] ?? "";
-    if (quote !== "") {
-      quote = character === quote ? "" : quote;
-      word += quote === "" ? "" : character;
-    } else if (character === "\\") {
-      at += 1;
-      word += line[at] ?? "";
-      begun = true;
-    } else if (character === '"' || character === "'") {
-      quote = character;
-      begun = true;
-    } else if (/\s/.test(character)) {
-      if (begun) {
-        words.push(word);
-      }
-      word = "";
-      begun = false;
-    } else {
-      word += character;
-      begun = true;
-    }
-  }
-  return [...words, word];
+  const words = [...line.matchAll(WORD)];
+  const last = words.at(-1);
+  const isInWord = last !== undefined && last.index + last[0].length === line.length;
+  const plain = words.map(([word]) => word.replaceAll(/\\(.?)|"([^"]*)"?|'([^']*)'?/gs, "$1$2$3"));
+  return isInWord ? plain : [...plain, ""];
 }
 
 /** Returns the existing names of a kind; none if they are unreadable. */
@@ -225,29 +205,33 @@ async function valuesOf(kind: ValueKind, options: ReadonlyMap<string, string>): 
  */
 export async function complete(program: Command, words: readonly string[], values: Values): Promise<Completion> {
   const last = words.at(-1) ?? "";
-  const { command, path, options, positional, awaited } = follow(program, words.slice(0, -1));
-  const begins = ({ value }: Candidate) => value.startsWith(last);
+  const { candidates, paths } = await possible(follow(program, words.slice(0, -1)), last, values);
+  return { candidates: candidates.filter(({ value }) => value.startsWith(last)), paths };
+}
+
+async function possible(
+  { command, path, options, positional, awaited }: ReturnType<typeof follow>,
+  last: string,
+  values: Values,
+): Promise<Completion> {
   if (awaited !== undefined) {
-    return ofValue(awaited.argChoices, OPTION_KINDS[awaited.long ?? ""], options, values).then(only(begins));
-  }
-  if (last.startsWith("-")) {
-    return { candidates: flagsOf(command, last).filter(begins), paths: false };
+    return ofValue(awaited.argChoices, OPTION_KINDS[awaited.long ?? ""], options, values);
   }
   const children = positional === 0 ? command.commands.filter((child) => !isHidden(child)) : [];
-  if (children.length > 0) {
+  const argument = argumentAt(command, positional);
+  if (last.startsWith("-") || (children.length === 0 && argument === undefined)) {
+    return { candidates: flagsOf(command, last), paths: false };
+  }
+  if (argument === undefined || children.length > 0) {
     const candidates = children.map((child) => ({
       value: child.name(),
       about: child.summary() || child.description(),
     }));
-    return { candidates: candidates.filter(begins), paths: false };
-  }
-  const argument = argumentAt(command, positional);
-  if (argument === undefined) {
-    return { candidates: flagsOf(command, last).filter(begins), paths: false };
+    return { candidates, paths: false };
   }
   const place = [...path, argument.name()].join(" ");
   const kind = ARGUMENT_KINDS.find(([pattern]) => pattern.test(place))?.[1];
-  return ofValue(argument.argChoices, kind, options, values).then(only(begins));
+  return ofValue(argument.argChoices, kind, options, values);
 }
 
 /** Returns the command, options and expected value after these words. */
@@ -314,8 +298,4 @@ async function ofValue(
   const found = choices ?? (kind === undefined ? [] : await values(kind, options));
   const paths = ["file", "folder", "driver", "scenario"].includes(kind ?? "");
   return { candidates: found.map((value) => ({ value, about: kind ?? "" })), paths };
-}
-
-function only(begins: (candidate: Candidate) => boolean) {
-  return ({ candidates, paths }: Completion): Completion => ({ candidates: candidates.filter(begins), paths });
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, InvalidArgumentError } from "commander";
+import { expandHosts, HostRangeError } from "../../records/host-names.js";
 import { didYouMean } from "../../runtime/error-messages.js";
 
 const DESTRUCTIVE = new WeakSet<Command>();
@@ -36,13 +37,30 @@ export async function parsedOptions<T>(
   return options;
 }
 
+/** Collects the values of a repeatable option. */
+export const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+/** Returns a parser for a whole number of this range. @param expected for the error message */
+export function integerIn(min: number, max: number, expected = `${min} to ${max}`): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`expected ${expected}.`);
+    }
+    return value;
+  };
+}
+
 /** Parses a TCP port; 0 is any free port. */
-export function portNumber(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65_535) {
-    throw new InvalidArgumentError("expected a port, 0 to 65535.");
+export const portNumber = integerIn(0, 65_535, "a port, 0 to 65535");
+
+/** Parses one argument to host names, for `Command.argument`. */
+export function collectHosts(text: string, before: readonly string[] = []): readonly string[] {
+  try {
+    return [...before, ...expandHosts(text)];
+  } catch (error) {
+    throw error instanceof HostRangeError ? new InvalidArgumentError(`${error.message}.`) : error;
   }
-  return value;
 }
 
 /** Returns the folder of this package: the nearest parent with a README, in the source or in the build. */

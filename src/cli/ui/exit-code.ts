@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { HOW_TO_AGREE } from "../../nova-rpc/transport/topology.js";
-import { terminalText } from "../../runtime/error-messages.js";
+import { errorMessage, terminalText } from "../../runtime/error-messages.js";
 import { HttpConnectFailure } from "../../runtime/http.js";
 import { BrokerRejectedError } from "../../runtime/message-broker.js";
 
@@ -23,21 +23,29 @@ export const ExitCode = {
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;
+  /** The subcommand that the message is printed for, after the program's name. */
+  readonly command: string | undefined;
 
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+  constructor(exitCode: number, message: string, { command, ...options }: CommandErrorOptions = {}) {
     super(message, options);
     this.exitCode = exitCode;
+    this.command = command;
   }
+}
+
+interface CommandErrorOptions extends ErrorOptions {
+  readonly command?: string;
 }
 
 /** Prints a program's failure: one line for errors that the user can fix; a stack only under DEBUG. */
 export function reportFailure(program: string, error: unknown): { readonly code: number; readonly message: string } {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   if (error instanceof CommanderError) {
     return { code: error.exitCode === 0 ? ExitCode.ok : ExitCode.usage, message };
   }
   const stack = process.env.DEBUG !== undefined && error instanceof Error ? `\n${error.stack ?? ""}` : "";
-  process.stderr.write(`${terminalText(`${program}: ${message}${hint(error)}${stack}`)}\n`);
+  const command = error instanceof CommandError && error.command !== undefined ? ` ${error.command}` : "";
+  process.stderr.write(`${terminalText(`${program}${command}: ${message}${hint(error)}${stack}`)}\n`);
   return { code: exitCodeOf(error), message };
 }
 

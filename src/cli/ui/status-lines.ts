@@ -1,5 +1,6 @@
 import type { ComponentState, ComponentStatus } from "../../control-plane/local/component.js";
 import { hostsInShort } from "../../control-plane/local/host-summary.js";
+import { groupBy } from "../../runtime/collections.js";
 import { terminalText } from "../../runtime/error-messages.js";
 import type { CancelTimer, Timers } from "../../runtime/time.js";
 import { wrapWords } from "./table.js";
@@ -103,12 +104,8 @@ export class StatusLines {
 
   /** Returns one line per state, with the number and names of its components, as far as the terminal has rows. */
   #short(): string {
-    const byState = new Map<ComponentState, ComponentStatus[]>();
     const [first, ...others] = this.#statuses.values();
-    for (const status of others) {
-      byState.set(status.state, [...(byState.get(status.state) ?? []), status]);
-    }
-    const groups = [...byState].map(([state, statuses]): ComponentStatus => {
+    const groups = [...groupBy(others, ({ state }) => state)].map(([state, statuses]): ComponentStatus => {
       const [only] = statuses as [ComponentStatus, ...ComponentStatus[]];
       const detail = hostsInShort(statuses.map(({ name }) => name));
       return statuses.length === 1 ? only : { ...only, state, name: `${statuses.length} processes`, detail };

@@ -58,7 +58,7 @@ export class LocalAgents {
 
   /**
    * Reads the configuration of the hosts and loads their driver.
-   * @throws {ConfigFileValueError} {@link InvalidDriver}
+   * @throws {ConfigError} {@link InvalidDriver}
    */
   static async load(plan: AgentPlan, place: AgentPlace): Promise<LocalAgents> {
     const { hosts, args } = plan;

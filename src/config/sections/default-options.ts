@@ -4,7 +4,7 @@ import { TRANSPORT_URL } from "./rabbit-options.js";
 
 const SPACING = "Seconds between two runs; 0 means the default of 60, a negative value switches the task off.";
 
-const spacing = (seconds: number, what: string) => option(integer(), seconds, `${what} ${SPACING}`, { source: "4.10" });
+const spacing = (seconds: number, what: string) => option(integer(), seconds, `${what} ${SPACING}`);
 
 /** `[DEFAULT]`: options of the agent itself. */
 const identity = {
@@ -12,14 +12,12 @@ const identity = {
     hostName,
     new Derived("<host name of the machine>", ({ hostname }) => literal(hostname)),
     "Name of this compute host in the control plane. Never change it while guests are on the hypervisor.",
-    { source: "2.4" },
   ),
   my_ip: option(text, "127.0.0.1", "Address of this host that other hosts and clients are told."),
   state_path: option(
     text,
     new Derived("<state-dir>/agents/$host", ({ stateDir }) => `${literal(stateDir)}/agents/$host`),
     "Folder of what the agent must keep between two starts; the compute_id file is in it.",
-    { source: "2.3" },
   ),
   compute_driver: option(
     text,
@@ -30,22 +28,18 @@ const identity = {
 
 const service = {
   transport_url: TRANSPORT_URL,
-  report_interval: option(integer({ min: 1 }), 10, "Seconds between two heartbeats.", { source: "2.5" }),
+  report_interval: option(integer({ min: 1 }), 10, "Seconds between two heartbeats."),
   service_down_time: option(
     integer({ min: 1 }),
     60,
     "Seconds after the last heartbeat until a service counts as down. Not more than report_interval: 2.5 times that.",
-    { source: "2.5" },
   ),
   enable_new_services: option(boolean, true, "Whether a host that joins for the first time may be scheduled to."),
-  graceful_shutdown_timeout: option(integer({ min: 0 }), 180, "Seconds that a stopping service takes at most.", {
-    source: "2.8",
-  }),
+  graceful_shutdown_timeout: option(integer({ min: 0 }), 180, "Seconds that a stopping service takes at most."),
   manager_shutdown_timeout: option(
     integer({ min: 0 }),
     160,
     "Seconds of these that operations under way are waited for.",
-    { source: "2.8" },
   ),
 };
 
@@ -62,83 +56,61 @@ const periodic = {
     choice(["reap", "shutdown", "log", "noop"]),
     "reap",
     "What is done with a guest whose instance is deleted.",
-    { source: "3.5" },
   ),
-  running_deleted_instance_timeout: option(integer({ min: 0 }), 0, "Seconds since the deletion before that is done.", {
-    source: "3.5",
-  }),
+  running_deleted_instance_timeout: option(integer({ min: 0 }), 0, "Seconds since the deletion before that is done."),
   sync_power_state_interval: spacing(600, "Power states are compared with the hypervisor's."),
   instance_delete_interval: spacing(300, "Files of deleted instances are removed once more where that failed."),
-  maximum_instance_delete_attempts: option(integer({ min: 1 }), 5, "How often that is tried for one instance.", {
-    source: "3.7",
-  }),
+  maximum_instance_delete_attempts: option(integer({ min: 1 }), 5, "How often that is tried for one instance."),
   shelved_poll_interval: spacing(3600, "Shelved instances are offloaded when they are old enough."),
   shelved_offload_time: option(
     integer({ min: -1 }),
     0,
     "Seconds after which a shelved instance is offloaded; 0 at once, -1 never.",
-    { source: "4.10" },
   ),
   scheduler_instance_sync_interval: spacing(120, "The scheduler is told which instances are on this host."),
   resize_confirm_window: option(
     integer({ min: 0 }),
     0,
     "Seconds after which a resize is confirmed without being asked; 0 never.",
-    { source: "4.10" },
   ),
   reclaim_instance_interval: option(
     integer({ min: 0 }),
     0,
     "Seconds that a deleted instance can be restored; 0 deletes at once.",
-    { source: "4.10" },
   ),
   vif_plugging_timeout: option(
     integer({ min: 0 }),
     300,
     "Seconds that a guest which is made waits for its ports to be connected; 0: it does not wait.",
-    { source: "8.6" },
   ),
-  vif_plugging_is_fatal: option(boolean, true, "A guest whose ports are not connected in that time is not made.", {
-    source: "8.6",
-  }),
+  vif_plugging_is_fatal: option(boolean, true, "A guest whose ports are not connected in that time is not made."),
   instance_build_timeout: option(
     integer({ min: 0 }),
     0,
     "Seconds after which a build that is not finished becomes an error; 0 never.",
-    { source: "4.10" },
   ),
   instance_usage_audit: option(
     boolean,
     false,
     "Note once for each period how many servers this host had in it: os-instance_usage_audit_log shows it.",
-    { source: "4.10" },
   ),
   instance_usage_audit_period: option(
     auditPeriod,
     "month",
     "The period: hour, day, month or year, each with @ and what it begins later by (minutes, hours, day of the month, month).",
-    { source: "4.10" },
   ),
 };
 
 const resources = {
-  reserved_host_disk_mb: option(integer({ min: 0 }), 0, "Disk in MB that guests do not get.", { source: "4.7" }),
-  reserved_host_memory_mb: option(integer({ min: 0 }), 512, "Memory in MB that guests do not get.", { source: "4.7" }),
-  reserved_host_cpus: option(integer({ min: 0 }), 0, "Processors that guests do not get.", { source: "4.7" }),
-  cpu_allocation_ratio: unset(float({ min: 0 }), "VCPUs per processor, always; unset leaves Placement's value.", {
-    source: "4.7",
-  }),
-  ram_allocation_ratio: unset(float({ min: 0 }), "As cpu_allocation_ratio, for memory.", { source: "4.7" }),
-  disk_allocation_ratio: unset(float({ min: 0 }), "As cpu_allocation_ratio, for disk.", { source: "4.7" }),
-  initial_cpu_allocation_ratio: option(float({ min: 0 }), 4, "The ratio that a new provider begins with.", {
-    source: "4.7",
-  }),
-  initial_ram_allocation_ratio: option(float({ min: 0 }), 1, "As initial_cpu_allocation_ratio, for memory.", {
-    source: "4.7",
-  }),
-  initial_disk_allocation_ratio: option(float({ min: 0 }), 1, "As initial_cpu_allocation_ratio, for disk.", {
-    source: "4.7",
-  }),
+  reserved_host_disk_mb: option(integer({ min: 0 }), 0, "Disk in MB that guests do not get."),
+  reserved_host_memory_mb: option(integer({ min: 0 }), 512, "Memory in MB that guests do not get."),
+  reserved_host_cpus: option(integer({ min: 0 }), 0, "Processors that guests do not get."),
+  cpu_allocation_ratio: unset(float({ min: 0 }), "VCPUs per processor, always; unset leaves Placement's value."),
+  ram_allocation_ratio: unset(float({ min: 0 }), "As cpu_allocation_ratio, for memory."),
+  disk_allocation_ratio: unset(float({ min: 0 }), "As cpu_allocation_ratio, for disk."),
+  initial_cpu_allocation_ratio: option(float({ min: 0 }), 4, "The ratio that a new provider begins with."),
+  initial_ram_allocation_ratio: option(float({ min: 0 }), 1, "As initial_cpu_allocation_ratio, for memory."),
+  initial_disk_allocation_ratio: option(float({ min: 0 }), 1, "As initial_cpu_allocation_ratio, for disk."),
 };
 
 const operations = {
@@ -146,9 +118,8 @@ const operations = {
     boolean,
     false,
     "Whether guests that ran before the host went down are started again.",
-    { source: "2.6" },
   ),
-  allow_resize_to_same_host: option(boolean, false, "Whether a resize may stay on its host.", { source: "6.4" }),
+  allow_resize_to_same_host: option(boolean, false, "Whether a resize may stay on its host."),
   force_config_drive: option(boolean, false, "Whether each guest that is built gets a config drive, also unrequested."),
   max_concurrent_builds: option(integer({ min: 0 }), 10, "Instances built at a time; 0 for any number."),
   max_concurrent_live_migrations: option(integer({ min: 0 }), 1, "Live migrations at a time; 0 for any number."),

@@ -7,30 +7,24 @@ export const COMPUTE_OPTIONS = {
     integer({ min: 0 }),
     300,
     "Seconds after which inventories, aggregates and traits are read again from Placement; 0 never.",
-    { source: "5.1" },
   ),
   sharing_providers_max_uuids_per_request: option(
     integer({ min: 1 }),
     200,
     "Aggregates named in one request for sharing providers.",
-    { source: "5.2" },
   ),
   provider_config_location: option(
     text,
     new Derived("<state_path>/provider_config", () => "$state_path/provider_config"),
     "Folder of provider.yaml files (*.yaml).",
-    { source: "4.9" },
   ),
   consecutive_build_service_disable_threshold: option(
     integer({ min: 0 }),
     10,
     "Failed builds in a row that put a host last in the scheduler's order; 0 does not count them.",
-    { source: "4.10" },
   ),
-  image_type_exclude_list: option(list, [], "Disk formats of images that this host does not take.", { source: "4.10" }),
-  max_disk_devices_to_attach: option(integer({ min: -1 }), -1, "Disks that a guest may have; -1 for any number.", {
-    source: "2.2",
-  }),
+  image_type_exclude_list: option(list, [], "Disk formats of images that this host does not take."),
+  max_disk_devices_to_attach: option(integer({ min: -1 }), -1, "Disks that a guest may have; -1 for any number."),
   lean_tracking: option(
     boolean,
     true,
@@ -40,15 +34,13 @@ export const COMPUTE_OPTIONS = {
     boolean,
     false,
     "Remove what an instance that rests on another host still holds on this host's provider.",
-    { source: "4.6 row 7" },
   ),
   reconcile_allocations: option(
     choice(["off", "report", "repair"]),
     "off",
     "Look for allocations that nobody will ever free, and report or remove them.",
-    { source: "9.3" },
   ),
-  reconcile_interval: option(integer({ min: 1 }), 3600, "Seconds between two such looks.", { source: "9.3" }),
+  reconcile_interval: option(integer({ min: 1 }), 3600, "Seconds between two such looks."),
 };
 
 export const PLACEMENT_OPTIONS = {
@@ -113,9 +105,7 @@ export const GLANCE_OPTIONS = {
   certfile: unset(text, "This agent's certificate for HTTPS, in PEM."),
   keyfile: unset(text, "Its key."),
   insecure: option(boolean, false, "Accept any certificate."),
-  num_retries: option(integer({ min: 0 }), 3, "How often a request is sent again that nothing answered.", {
-    source: "8.13",
-  }),
+  num_retries: option(integer({ min: 0 }), 3, "How often a request is sent again that nothing answered."),
 };
 
 export const AGENT_OPTIONS = {
@@ -128,14 +118,9 @@ export const AGENT_OPTIONS = {
     integer({ min: 0 }),
     60,
     "Seconds that the module of a driver that is not built in may take to load; 0: any time.",
-    { source: "8.10" },
   ),
-  driver_create_timeout: option(integer({ min: 0 }), 60, "Seconds that a driver's create may take; 0: any time.", {
-    source: "8.10",
-  }),
-  driver_init_timeout: option(integer({ min: 0 }), 300, "Seconds that a driver's initHost may take; 0: any time.", {
-    source: "8.10",
-  }),
+  driver_create_timeout: option(integer({ min: 0 }), 60, "Seconds that a driver's create may take; 0: any time."),
+  driver_init_timeout: option(integer({ min: 0 }), 300, "Seconds that a driver's initHost may take; 0: any time."),
 };
 
 export const CONDUCTOR_OPTIONS = {
@@ -161,20 +146,14 @@ export const WORKAROUND_OPTIONS = {
     boolean,
     false,
     "Start although other compute services are too old, for a fast-forward upgrade.",
-    { source: "2.1" },
   ),
   disable_group_policy_check_upcall: option(
     boolean,
     false,
     "Do not look again at the policy of a server group when one of its servers arrives on this host.",
-    { source: "6.9" },
   ),
-  handle_virt_lifecycle_events: option(boolean, true, "Follow guests that are started and stopped from outside.", {
-    source: "8.5",
-  }),
-  skip_reserve_in_use_ironic_nodes: option(boolean, false, "Do not reserve the inventory of Ironic nodes in use.", {
-    source: "4.10",
-  }),
+  handle_virt_lifecycle_events: option(boolean, true, "Follow guests that are started and stopped from outside."),
+  skip_reserve_in_use_ironic_nodes: option(boolean, false, "Do not reserve the inventory of Ironic nodes in use."),
   upstream_quirks: option(
     names(QUIRK_NAMES, { ...RELEASES, all: QUIRK_NAMES }),
     new Set<never>(),
@@ -184,8 +163,8 @@ export const WORKAROUND_OPTIONS = {
 };
 
 export const SCHEDULER_OPTIONS = forControlPlane({
-  max_attempts: option(integer({ min: 1 }), 3, "Hosts that a build tries.", { source: "6.1" }),
-  max_placement_results: option(integer({ min: 1 }), 1000, "Allocation candidates asked for.", { source: "5.5" }),
+  max_attempts: option(integer({ min: 1 }), 3, "Hosts that a build tries."),
+  max_placement_results: option(integer({ min: 1 }), 1000, "Allocation candidates asked for."),
   limit_tenants_to_placement_aggregate: option(
     boolean,
     false,
@@ -224,7 +203,7 @@ export const FILTER_SCHEDULER_OPTIONS = {
     names(SCHEDULER_FILTERS, {}),
     new Set(SCHEDULER_FILTERS.slice(0, 5)),
     "Filters by which hosts are chosen. SameHostFilter and DifferentHostFilter obey the hints same_host and different_host.",
-    { source: "6.1 row 2", reader: "control-plane" },
+    { reader: "control-plane" },
   ),
   track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
   ram_weight_multiplier: option(
@@ -232,34 +211,27 @@ export const FILTER_SCHEDULER_OPTIONS = {
     1,
     "How much free memory counts for a host; negative: against it. As all multipliers here, metadata of this name overrides it " +
       "for the hosts of an aggregate.",
-    { source: "6.1 row 2", reader: "control-plane" },
+    { reader: "control-plane" },
   ),
-  cpu_weight_multiplier: option(float(), 1, "How much free VCPUs count for a host; negative: against it.", {
-    source: "6.1 row 2",
-  }),
-  disk_weight_multiplier: option(float(), 1, "How much free disk counts for a host; negative: against it.", {
-    source: "6.1 row 2",
-  }),
+  cpu_weight_multiplier: option(float(), 1, "How much free VCPUs count for a host; negative: against it."),
+  disk_weight_multiplier: option(float(), 1, "How much free disk counts for a host; negative: against it."),
   io_ops_weight_multiplier: option(
     float(),
     -1,
     "How much guests that are built, moved, rebuilt, rescued or saved as images count for their host; negative: against it.",
-    { source: "6.1 row 2", reader: "control-plane" },
+    { reader: "control-plane" },
   ),
-  build_failure_weight_multiplier: option(float(), 1_000_000, "How much failed builds count against a host.", {
-    source: "4.10",
-  }),
+  build_failure_weight_multiplier: option(float(), 1_000_000, "How much failed builds count against a host."),
   soft_affinity_weight_multiplier: option(
     float({ min: 0 }),
     1,
     "How much a soft-affinity group counts for hosts with its members.",
-    { source: "6.9", reader: "control-plane" },
+    { reader: "control-plane" },
   ),
   soft_anti_affinity_weight_multiplier: option(
     float({ min: 0 }),
     1,
     "How much a soft-anti-affinity group counts against hosts with its members.",
-    { source: "6.9" },
   ),
 };
 
@@ -268,19 +240,17 @@ export const API_OPTIONS = forControlPlane({
     choice(["strict", "upstream", "cascade"]),
     "strict",
     "What deleting a compute service does about allocations that hold its providers.",
-    { source: "7.2" },
   ),
 });
 
 /** Nova's options are the limits of a project unless it or the class `default` has its own; -1 means no limit. */
-const limit = (most: number, help: string) => option(integer({ min: -1 }), most, help, { source: "6.11" });
+const limit = (most: number, help: string) => option(integer({ min: -1 }), most, help);
 
 export const QUOTA_OPTIONS = forControlPlane({
   driver: option(
     choice(["nova.quota.DbQuotaDriver", "nova.quota.NoopQuotaDriver"]),
     "nova.quota.DbQuotaDriver",
     "Whether there are quotas; NoopQuotaDriver limits nothing, and shows -1 for everything.",
-    { source: "6.11" },
   ),
   instances: limit(10, "Servers of a project; -1: any number, here and below."),
   cores: limit(20, "VCPUs that its servers have together."),

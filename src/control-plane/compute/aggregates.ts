@@ -2,13 +2,13 @@ import { isConductorError } from "../../conductor-client/errors.js";
 import { isPlacementError } from "../../placement-client/errors.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { type Schema, schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import { addAggregateHost, removeAggregateHost } from "../store/aggregate-hosts.js";
 import type { Aggregate } from "../store/aggregates.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { HOSTNAME, NAME, UUID_TEXT } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
 import { findServersZoneRejection, findZoneRejection } from "./availability-zones.js";
 
 interface HostBody {

@@ -4,21 +4,20 @@ import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import { jsonText } from "../http/json.js";
 import { atOnce } from "../http/request.js";
-import { authenticationRequired, json, withHeaders } from "../http/responses.js";
+import { authenticate, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { AGGREGATE_ROUTES } from "./aggregates.js";
 import { Call, type ComputeResponse, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { renderFault, storeFault } from "./api/fault.js";
 import { GONE_ROUTES } from "./api/gone.js";
-import { SchemaValidator } from "./api/validate.js";
 import {
   type ApiVersion,
   MAX_MICROVERSION,
   MIN_MICROVERSION,
-  type MicroversionRange,
-  negotiate,
+  negotiateCompute,
   versionDocument,
+  versionHeaders,
   versionList,
 } from "./api/versions.js";
 import { AVAILABILITY_ZONE_ROUTES } from "./availability-zones.js";
@@ -63,13 +62,6 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...GONE_ROUTES,
 ];
 
-const RANGE: MicroversionRange = {
-  service: "compute",
-  legacyHeader: "x-openstack-nova-api-version",
-  minimum: MIN_MICROVERSION,
-  maximum: MAX_MICROVERSION,
-};
-
 /** The result of authentication and version negotiation. */
 interface Caller {
   readonly path: string;
@@ -83,15 +75,14 @@ interface Caller {
 
 /** Creates Nova's API; mount it at `/compute`. */
 export function createComputeApi(deps: ComputeDeps): ServiceHandler {
-  const validator = new SchemaValidator();
   endPasswordTasks(deps);
   return serve<ComputeRoute, Caller>({
     routes: COMPUTE_ROUTES,
     random: deps.random,
     headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
     admit: (request) => admit(deps, request),
-    unrouted,
-    handle: (route, routed, { version, credentials, legacy, foreignProject }) => {
+    unrouted: () => UNROUTED,
+    check: (route, _request, { version, credentials, foreignProject }) => {
       if (foreignProject !== undefined) {
         throw badRequest(
           `Malformed request URL: URL's project_id '${foreignProject}' doesn't match Context's project_id '${credentials.projectId}'`,
@@ -100,14 +91,17 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
       if (version < (route.from ?? 0) || version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
       }
-      const { request, requestId, params, query } = routed;
-      const call = new Call({ request, requestId, params, query, version, credentials, legacy, validator });
+    },
+    handle: (route, routed, { version, credentials, legacy }) => {
+      const call = new Call(routed, { version, credentials, legacy });
       return atOnce(route.handle(deps, call), (response) =>
-        atOnce(request.method === "HEAD" ? "" : textOf(deps, response), (text) => toServiceResponse(response, text)),
+        atOnce(routed.request.method === "HEAD" ? "" : textOf(deps, response), (text) =>
+          toServiceResponse(response, text),
+        ),
       );
     },
-    render: renderFault,
-    toHttpError: (error, { request, requestId }, route) => {
+    render: (error) => (error === UNROUTED ? UNROUTED_PAGE : renderFault(error)),
+    toHttpError: (error, { request, requestId, route }) => {
       const fault = storeFault(error);
       if (fault) {
         return fault;
@@ -116,7 +110,7 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
         err: error,
         request_id: requestId,
         method: request.method,
-        route: route.path,
+        route: route?.path,
       });
       return new HttpError(
         500,
@@ -129,27 +123,27 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
 
 function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { readonly response: ServiceResponse } {
   const [api, path] = splitVersion(request.path.replaceAll(REPEATED_SLASHES, "/"));
-  const discovery = path === "" && request.method === "GET";
+  const isDiscovery = path === "" && request.method === "GET";
   if (api === undefined) {
-    return { response: discovery ? json(200, versionList(request.baseUrl)) : unrouted() };
+    if (isDiscovery) {
+      return { response: json(200, versionList(request.baseUrl)) };
+    }
+    throw UNROUTED;
   }
-  const credentials = validate(request.headers["x-auth-token"] ?? "");
-  if (!credentials && !discovery) {
-    return { response: authenticationRequired(request, "/compute") };
+  const credentials = isDiscovery ? undefined : authenticate(validate, request, "/compute");
+  if (credentials && "response" in credentials) {
+    return credentials;
   }
   const legacy = api === "v2.0";
-  const agreed = legacy ? ({ kind: "agreed", minor: MIN_MICROVERSION } as const) : negotiate(request.headers, RANGE);
-  if (agreed.kind !== "agreed") {
-    return { response: renderFault(versionFault(agreed.kind, agreed.version)) };
-  }
-  const headers = legacy ? {} : versionHeaders(agreed.minor);
-  if (discovery || !credentials) {
+  const version = legacy ? MIN_MICROVERSION : negotiateCompute(request);
+  const headers = legacy ? {} : versionHeaders(version);
+  if (!credentials) {
     return { response: withHeaders(json(200, versionDocument(request.baseUrl, api)), headers) };
   }
   if (path.endsWith("/")) {
-    return { response: withHeaders(unrouted(), headers) };
+    return { response: withHeaders(UNROUTED_PAGE, headers) };
   }
-  return { ...splitProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
+  return { ...splitProject(path, credentials.projectId), headers, version, credentials, legacy };
 }
 
 /** Nova's URL map collapses repeated slashes before it searches a route. */
@@ -177,23 +171,6 @@ function splitProject(path: string, own: string | null): Pick<Caller, "path" | "
   return prefix === undefined ? { path } : { path: path.slice(prefix.length), foreignProject };
 }
 
-function versionHeaders(minor: number): Record<string, string> {
-  return {
-    "openstack-api-version": `compute 2.${minor}`,
-    "x-openstack-nova-api-version": `2.${minor}`,
-    vary: "OpenStack-API-Version, X-OpenStack-Nova-API-Version",
-  };
-}
-
-function versionFault(kind: "malformed" | "unsupported", version: string): HttpError {
-  return kind === "malformed"
-    ? new HttpError(400, `API Version String ${version} is of invalid format. Must be of format MajorNum.MinorNum.`)
-    : new HttpError(
-        406,
-        `Version ${version} is not supported by the API. Minimum is 2.${MIN_MICROVERSION} and maximum is 2.${MAX_MICROVERSION}.`,
-      );
-}
-
 function toServiceResponse({ status = 200, headers = {} }: ComputeResponse, body: string): ServiceResponse {
   return { status, headers: { "content-type": "application/json", ...headers }, body };
 }
@@ -202,11 +179,14 @@ function textOf(deps: ComputeDeps, { body }: ComputeResponse): string | Promise<
   return body === undefined ? "" : jsonText(body, new EventLoopTicks(deps));
 }
 
+const UNROUTED = notFound();
+
 /**
- * Creates the exact response of Nova's web framework to a path without a route. It is also the response to a known path
- * with another method, and to a path that ends with a slash.
+ * The exact response of Nova's web framework to a path without a route. It is also the response to a known path with
+ * another method, and to a path that ends with a slash.
  */
-function unrouted(): ServiceResponse {
-  const message = "The resource could not be found.<br /><br />\n\n\n";
-  return json(404, { message, code: "404 Not Found", title: "Not Found" });
-}
+const UNROUTED_PAGE = json(404, {
+  message: "The resource could not be found.<br /><br />\n\n\n",
+  code: "404 Not Found",
+  title: "Not Found",
+});

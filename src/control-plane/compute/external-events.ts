@@ -1,9 +1,9 @@
 import type { Instance } from "../../records/index.js";
 import { sendInstanceEvents } from "../conductor/agent-messages.js";
+import { type Schema, schemas } from "../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { UUID_TEXT } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
 import { recordAction } from "./servers/actions/server-action.js";
 
 interface EventBody {

@@ -1,11 +1,11 @@
 import type { Instance } from "../../records/index.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { schemas } from "../http/schemas.js";
 import { allServices, askAgent, isUp, notSupported } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { MULTI } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 
 /** Last microversion with this API. Hypervisors and services replace it. */
 const LAST = 42;

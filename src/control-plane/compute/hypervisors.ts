@@ -2,11 +2,11 @@ import { ConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode, Service } from "../../records/index.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
+import { schemas } from "../http/schemas.js";
 import { askAgent, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { BOOLEAN, boolFromText, INTEGER_TEXT, isUuidLike, SINGLE } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 import { amounts, type Hypervisor, type HypervisorView, hypervisorView } from "./hypervisor-view.js";
 
 type CallContext = Pick<Call, "version" | "requestId">;

@@ -1,9 +1,9 @@
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { schemas } from "../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { boolFromText, METADATA } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 
 /** An image as the Image API returns it. */
 type ImageDocument = Readonly<Record<string, unknown>> & { readonly id: string };

@@ -1,12 +1,12 @@
 import type { Digests } from "../../runtime/cryptography.js";
 import { badRequest, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { type Schema, schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import type { KeyPair } from "../store/key-pairs.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, readPage, takePage } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { INTEGER_TEXT, MULTI, NAME } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
 import { assertKeyPairQuota } from "./quotas/quota-checks.js";
 
 interface CreateBody {

@@ -3,13 +3,13 @@ import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../recor
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { schemas } from "../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import type { Place } from "../store/conditions.js";
 import type { MigrationQuery } from "../store/migrations.js";
 import { type Call, type ComputeResponse, type ComputeRoute, type Links, readPage, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 import { SERVER_MIGRATION_ACTION_ROUTES } from "./server-migration-actions.js";
 import { findServer } from "./servers/find-server.js";
 

@@ -1,6 +1,7 @@
 import { SERVER_GROUP_POLICIES, type ServerGroup, type ServerGroupPolicy } from "../../records/index.js";
 import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { type Schema, schemas } from "../http/schemas.js";
 import {
   type Call,
   type ComputeResponse,
@@ -12,7 +13,6 @@ import {
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { INTEGER_TEXT, MULTI, NAME, POSITIVE_INTEGER } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
 import { assertServerGroupQuota } from "./quotas/quota-checks.js";
 
 /** `policies` before 2.64, `policy` and `rules` since. */

@@ -1,8 +1,8 @@
 import type { Instance, Migration, MigrationStatus } from "../../records/index.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
+import { schemas } from "../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
-import { schemas } from "./api/validate.js";
 import { recordAction, requireState } from "./servers/actions/server-action.js";
 import { assertNotLocked, findInstance } from "./servers/find-server.js";
 

@@ -1,12 +1,12 @@
 import type { Service } from "../../records/index.js";
 import { badRequest, conflict, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { type Schema, schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
 import { type ComputeDeps, ServiceDeleteRejectedError } from "./api/deps.js";
 import { BOOLEAN, boolFromText, HOSTNAME, isTrue, isUuidLike, MULTI } from "./api/schema-parts.js";
-import { type Schema, schemas } from "./api/validate.js";
 
 interface LegacyBody {
   readonly host: string;

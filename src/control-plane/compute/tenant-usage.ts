@@ -1,6 +1,7 @@
 import type { Instance } from "../../records/index.js";
 import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
+import { schemas } from "../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
 import {
   type Call,
@@ -14,7 +15,6 @@ import {
 } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { INTEGER_TEXT, MULTI } from "./api/schema-parts.js";
-import { schemas } from "./api/validate.js";
 
 /** A period in milliseconds since the epoch. */
 interface UsagePeriod {

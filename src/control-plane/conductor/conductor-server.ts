@@ -1,10 +1,10 @@
 import { ConductorError } from "../../conductor-client/errors.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor-client/wire.js";
+import { equalInConstantTime } from "../../runtime/cryptography.js";
 import type { SocketAcceptor } from "../../runtime/http-server.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Socket } from "../../runtime/sockets.js";
 import type { CancelTimer } from "../../runtime/time.js";
-import { equalInConstantTime } from "../credentials.js";
 import { EventLoopTicks } from "../event-loop.js";
 import type { StandIns } from "../identity/tokens/impersonation.js";
 import type { RequestRecorder } from "../request-log/request-recorder.js";

@@ -10,6 +10,7 @@ import type {
 import { SESSION_METHODS } from "../../conductor-client/methods/session.js";
 import { encodeError, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor-client/wire.js";
 import type { Random } from "../../runtime/cryptography.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Store } from "../store/store.js";
 import type { HostLeases } from "./host-leases.js";
@@ -276,6 +277,6 @@ export async function forwardErrorText<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof ConductorError) {
       throw error;
     }
-    throw new ConductorError("ConductorError", error instanceof Error ? error.message : String(error));
+    throw new ConductorError("ConductorError", messageOf(error));
   }
 }

@@ -7,6 +7,7 @@ import {
   type HostState,
   WATCH_GUESTS,
 } from "../../conductor-client/methods/session.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import type { OVER_THE_LINK } from "../local/reports.js";
 import type { Session } from "./session.js";
 
@@ -112,7 +113,7 @@ export class HostControls {
         return { host, state: "stopped", detail: "its process has ended" };
       }
     }
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ConductorError("HostNotControlled", `host ${host}: ${action} failed: ${reason}`, { host });
   }
 }

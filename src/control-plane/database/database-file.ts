@@ -1,42 +1,21 @@
 import Libsql from "libsql";
+import { ClusterError, isClusterError } from "../cluster-error.js";
 
 /** Describes how to select another database; part of several error messages. */
 const ELSEWHERE = "select another one with --state-dir (compute-cluster placement: --database)";
 
-/** The database file cannot be used by this process. Acknowledged writes are not lost. */
-export class DatabaseUnusable extends Error {
-  override readonly name = "DatabaseUnusable";
-  readonly path: string;
-
-  /** @param reason the problem and its solution */
-  constructor(path: string, reason: string, options?: ErrorOptions) {
-    super(`the database ${path} cannot be used: ${reason}`, options);
-    this.path = path;
-  }
+/** @param reason the problem and its solution */
+export function databaseUnusable(path: string, reason: string, options?: ErrorOptions): ClusterError {
+  return new ClusterError("DatabaseUnusable", `the database ${path} cannot be used: ${reason}`, options);
 }
 
-export class DatabaseTooNew extends Error {
-  override readonly name = "DatabaseTooNew";
-
-  /** @param component the owner of tables that have version `found`; this program supports versions up to `known` */
-  constructor(path: string, component: string, found: number, known: number) {
-    super(
-      `the database ${path} has version ${found} of the ${component} tables, but this program supports only versions up to ${known}: ` +
-        `start the newer program again, or ${ELSEWHERE}`,
-    );
-  }
-}
-
-/** The tables were created by an older version of this program, and the file is opened only for reading. */
-export class DatabaseTooOld extends Error {
-  override readonly name = "DatabaseTooOld";
-
-  constructor(path: string, component: string) {
-    super(
-      `the database ${path} has no ${component} tables, or those of an older program; start the cluster once to migrate ` +
-        "them",
-    );
-  }
+/** @param component the owner of tables that have version `found`; this program supports versions up to `known` */
+export function databaseTooNew(path: string, component: string, found: number, known: number): ClusterError {
+  return new ClusterError(
+    "DatabaseTooNew",
+    `the database ${path} has version ${found} of the ${component} tables, but this program supports only versions up to ${known}: ` +
+      `start the newer program again, or ${ELSEWHERE}`,
+  );
 }
 
 /** Explanations of SQLite's primary result codes that concern the file and not the statement. */
@@ -64,7 +43,7 @@ const BUSY_TIMEOUT = 500;
 
 /**
  * An open SQLite file, or `:memory:`. Errors that concern the file itself (full disk, damage, another owner) are thrown
- * as {@link DatabaseUnusable} by all methods; other errors unchanged.
+ * as `DatabaseUnusable` by all methods; other errors unchanged.
  */
 export class DatabaseFile {
   readonly path: string;
@@ -157,14 +136,14 @@ function guarded<T>(path: string, work: () => T): T {
   }
 }
 
-/** Converts an error that concerns the file to {@link DatabaseUnusable}; returns other errors unchanged. */
+/** Converts an error that concerns the file to `DatabaseUnusable`; returns other errors unchanged. */
 export function fileFailure(path: string, error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof DatabaseUnusable) {
+  if (!(error instanceof Error) || isClusterError(error, "DatabaseUnusable")) {
     return error;
   }
   const { rawCode } = error as { readonly rawCode?: unknown };
   const code = Number(rawCode ?? OPEN_FAILURE.exec(error.message)?.[1]);
   // An extended result code contains the primary one in its low byte.
   const meaning = FILE_CODES.get(code & 0xff);
-  return meaning === undefined ? error : new DatabaseUnusable(path, meaning, { cause: error });
+  return meaning === undefined ? error : databaseUnusable(path, meaning, { cause: error });
 }

@@ -1,4 +1,5 @@
-import { DatabaseTooNew, DatabaseTooOld } from "./database-file.js";
+import { ClusterError } from "../cluster-error.js";
+import { databaseTooNew } from "./database-file.js";
 import type { Sql } from "./sql.js";
 
 /** A migration of a schema. A released one never changes; further changes need a new one. */
@@ -39,7 +40,8 @@ export function applySchema(sql: Sql, component: string, steps: readonly SchemaS
 export function requireSchema(sql: Sql, component: string, steps: readonly SchemaStep[]): void {
   const table = sql.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_steps'");
   if (table === undefined || versionOf(sql, component, steps) < (steps.at(-1)?.version ?? 0)) {
-    throw new DatabaseTooOld(sql.file.path, component);
+    const message = `the database ${sql.file.path} has no ${component} tables, or those of an older program`;
+    throw new ClusterError("DatabaseTooOld", `${message}; start the cluster once to migrate them`);
   }
 }
 
@@ -49,7 +51,7 @@ function versionOf(sql: Sql, component: string, steps: readonly SchemaStep[]): n
   const current = Number(found ?? 0);
   const known = steps.at(-1)?.version ?? 0;
   if (current > known) {
-    throw new DatabaseTooNew(sql.file.path, component, current, known);
+    throw databaseTooNew(sql.file.path, component, current, known);
   }
   return current;
 }

@@ -48,6 +48,16 @@ export class Sql {
     return this.#reader(text).all(...values) as SqlRow[];
   }
 
+  /** Returns the number in the first column of the first row; 0 if there is no row. */
+  number(text: string, ...values: SqlValue[]): number {
+    return Number(this.get(text, ...values)?.[0] ?? 0);
+  }
+
+  /** Returns the first column of all rows as strings. */
+  strings(text: string, ...values: SqlValue[]): string[] {
+    return this.all(text, ...values).map(([value]) => String(value));
+  }
+
   /**
    * Runs a statement without rows; returns the number of changed rows and the id of the inserted row.
    * @throws {DuplicateRecord} for a violated unique index; `data.index` names its columns

@@ -6,8 +6,12 @@ import { excessOf, MESSAGE_LIMITS } from "./listener-limits.js";
 export class Query {
   readonly entries: readonly (readonly [name: string, value: string])[];
 
-  constructor(text: string) {
-    this.entries = text === "" ? [] : [...new URLSearchParams(text)];
+  constructor(entries: Query["entries"]) {
+    this.entries = entries;
+  }
+
+  has(name: string): boolean {
+    return this.entries.some(([key]) => key === name);
   }
 
   /** Returns the last value of a name, which OpenStack's services use for a parameter that may occur once. */
@@ -35,6 +39,39 @@ export class Query {
       }
     }
     return lists;
+  }
+}
+
+export const parseQuery = (text: string): Query["entries"] => (text === "" ? [] : [...new URLSearchParams(text)]);
+
+/**
+ * A request with its route's parameters. All services use this one shape, so that V8 optimizes the code that handles
+ * it.
+ */
+export interface RoutedRequest {
+  readonly request: ServiceRequest;
+  readonly requestId: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+}
+
+/** Base of the services' calls: one request to a route. */
+export class ServiceCall implements RoutedRequest {
+  readonly request: ServiceRequest;
+  readonly requestId: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+
+  constructor({ request, requestId, params, query }: RoutedRequest) {
+    this.request = request;
+    this.requestId = requestId;
+    this.params = params;
+    this.query = query;
+  }
+
+  /** Returns the value of a `:name` segment of the route's path. */
+  param(name: string): string {
+    return this.params[name] ?? "";
   }
 }
 

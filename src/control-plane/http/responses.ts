@@ -1,4 +1,5 @@
 import type { Rejection, ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import type { Credentials, ValidateToken } from "../credentials.js";
 
 export function json(status: number, body: unknown): ServiceResponse {
   return {
@@ -26,14 +27,26 @@ function copyHeaders(to: Record<string, string>, from: Readonly<Record<string, s
 }
 
 /**
- * Returns keystonemiddleware's response to a request without a valid token. @param mount path of the service:
- * `/compute`
+ * Returns the caller of a request, or the response to one without a valid token.
+ * @param mount path of the service: `/compute`
  */
+export function authenticate(
+  validate: ValidateToken,
+  request: ServiceRequest,
+  mount: string,
+): Credentials | { readonly response: ServiceResponse } {
+  return validate(request.headers["x-auth-token"] ?? "") ?? { response: authenticationRequired(request, mount) };
+}
+
 export function authenticationRequired({ baseUrl }: ServiceRequest, mount: string): ServiceResponse {
+  return tokenRequired(baseUrl.endsWith(mount) ? `${baseUrl.slice(0, -mount.length)}/identity` : baseUrl);
+}
+
+/** Returns keystonemiddleware's response to a request without a valid token. */
+export function tokenRequired(identityUri: string): ServiceResponse {
   const message = "The request you have made requires authentication.";
-  const root = baseUrl.endsWith(mount) ? `${baseUrl.slice(0, -mount.length)}/identity` : baseUrl;
   return withHeaders(json(401, { error: { code: 401, title: "Unauthorized", message } }), {
-    "www-authenticate": `Keystone uri="${root}"`,
+    "www-authenticate": `Keystone uri="${identityUri}"`,
   });
 }
 

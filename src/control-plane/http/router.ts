@@ -18,37 +18,38 @@ interface Node<R> {
   readonly routes: Map<string, { readonly route: R; readonly names: readonly string[] }>;
 }
 
-/** Finds the route of a request. A trailing slash in the path is ignored. */
+/** Finds the route of a request. */
 export class Router<R extends RoutePattern> {
   readonly #root: Node<R> = newNode();
+  readonly #isStrict: boolean;
 
-  constructor(routes: readonly R[]) {
+  /** @param isStrict an empty segment, as in `/servers/`, matches no `:name`. Otherwise it is ignored */
+  constructor(routes: readonly R[], isStrict = false) {
+    this.#isStrict = isStrict;
     for (const route of routes) {
       this.#add(route);
     }
   }
 
   match(method: ServiceRequest["method"], path: string): RouteMatch<R> {
-    const values = segments(path);
-    for (const [index, segment] of values.entries()) {
-      const value = decode(segment);
-      if (value === undefined) {
-        return { kind: "unknown" };
-      }
-      values[index] = value;
-    }
+    const segments = path.includes("%") ? decodeAll(this.#segments(path)) : this.#segments(path);
     const allowed = new Set<string>();
-    const found = find(this.#root, method, { values, at: 0, captured: [] }, allowed);
+    const found = segments && find(this.#root, method, { segments, at: 0, captured: [] }, allowed);
     if (found) {
       return found;
     }
     return allowed.size > 0 ? { kind: "wrong-method", allowed: [...allowed] } : { kind: "unknown" };
   }
 
+  #segments(path: string): readonly string[] {
+    const segments = path.split("/");
+    return this.#isStrict ? segments : segments.filter((segment) => segment !== "");
+  }
+
   #add(route: R): void {
     let node = this.#root;
     const names: string[] = [];
-    for (const segment of segments(route.path)) {
+    for (const segment of this.#segments(route.path)) {
       if (segment.startsWith(":")) {
         names.push(segment.slice(1));
         node.any ??= newNode();
@@ -68,14 +69,10 @@ export class Router<R extends RoutePattern> {
 
 const newNode = <R>(): Node<R> => ({ fixed: new Map(), any: undefined, routes: new Map() });
 
-const segments = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
-
-function decode(segment: string): string | undefined {
-  if (!segment.includes("%")) {
-    return segment;
-  }
+/** Returns undefined if a segment is not UTF-8. */
+function decodeAll(segments: readonly string[]): readonly string[] | undefined {
   try {
-    return decodeURIComponent(segment);
+    return segments.map(decodeURIComponent);
   } catch {
     return undefined;
   }
@@ -83,7 +80,7 @@ function decode(segment: string): string | undefined {
 
 /** The position of the search in a path. */
 interface Way {
-  readonly values: readonly string[];
+  readonly segments: readonly string[];
   /** Index of the next segment. */
   readonly at: number;
   /** Values of the `:name` segments so far. */
@@ -97,15 +94,17 @@ interface Way {
 function find<R>(
   node: Node<R>,
   method: string,
-  { values, at, captured }: Way,
+  { segments, at, captured }: Way,
   allowed: Set<string>,
 ): Extract<RouteMatch<R>, { readonly kind: "found" }> | undefined {
-  const segment = values[at];
+  const segment = segments[at];
   if (segment !== undefined) {
     const fixed = node.fixed.get(segment);
     return (
-      (fixed && find(fixed, method, { values, at: at + 1, captured }, allowed)) ??
-      (node.any && find(node.any, method, { values, at: at + 1, captured: [...captured, segment] }, allowed))
+      (fixed && find(fixed, method, { segments, at: at + 1, captured }, allowed)) ??
+      (node.any && segment !== ""
+        ? find(node.any, method, { segments, at: at + 1, captured: [...captured, segment] }, allowed)
+        : undefined)
     );
   }
   const found = node.routes.get(method) ?? (method === "HEAD" ? node.routes.get("GET") : undefined);

@@ -32,26 +32,39 @@ export function instancePathOf({ instancePath }: ErrorObject): string[] {
  * together
  */
 export function schemaWords(error: ErrorObject, errors: readonly ErrorObject[]): string {
-  const { data, params, schema } = error;
-  const found = pythonRepr(data);
-  switch (error.keyword) {
-    case "required":
-      return `${pythonRepr(params.missingProperty)} is a required property`;
-    case "additionalProperties": {
-      const same = errors.filter(
-        ({ keyword, instancePath }) => keyword === error.keyword && instancePath === error.instancePath,
-      );
-      const names = [...new Set(same.map((one) => pythonRepr(one.params.additionalProperty)))];
-      return `Additional properties are not allowed (${names.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
-    }
+  const { keyword, instancePath, data, params, schema } = error;
+  if (keyword === "required") {
+    return missingProperty(params.missingProperty);
+  }
+  if (keyword === "additionalProperties") {
+    const same = errors.filter((other) => other.keyword === keyword && other.instancePath === instancePath);
+    return unexpectedProperties([...new Set(same.map((one) => String(one.params.additionalProperty)))]);
+  }
+  return failureMessage(keyword, pythonRepr(data), schema);
+}
+
+export const missingProperty = (name: string): string => `${pythonRepr(name)} is a required property`;
+
+export function unexpectedProperties(names: readonly string[]): string {
+  const were = names.length === 1 ? "was" : "were";
+  return `Additional properties are not allowed (${names.map(pythonRepr).join(", ")} ${were} unexpected)`;
+}
+
+/**
+ * Returns the message of Python's jsonschema for a value that does not match a keyword.
+ * @param found the value in Python's notation
+ * @param limit the keyword's value in the schema
+ */
+export function failureMessage(keyword: string, found: string, limit: unknown): string {
+  switch (keyword) {
     case "type":
-      return `${found} is not of type ${[schema].flat().map(pythonRepr).join(", ")}`;
+      return `${found} is not of type ${[limit].flat().map(pythonRepr).join(", ")}`;
     case "enum":
-      return `${found} is not one of ${pythonRepr(schema)}`;
+      return `${found} is not one of ${pythonRepr(limit)}`;
     case "pattern":
-      return `${found} does not match ${pythonRepr(schema)}`;
+      return `${found} does not match ${pythonRepr(limit)}`;
     case "format":
-      return `${found} is not a ${pythonRepr(schema)}`;
+      return `${found} is not a ${pythonRepr(limit)}`;
     case "minLength":
     case "minItems":
       return `${found} is too short`;
@@ -62,10 +75,10 @@ export function schemaWords(error: ErrorObject, errors: readonly ErrorObject[]):
       return `${found} has non-unique elements`;
     case "minimum":
     case "minimumNumber":
-      return `${found} is less than the minimum of ${pythonRepr(schema)}`;
+      return `${found} is less than the minimum of ${pythonRepr(limit)}`;
     case "maximum":
     case "maximumNumber":
-      return `${found} is greater than the maximum of ${pythonRepr(schema)}`;
+      return `${found} is greater than the maximum of ${pythonRepr(limit)}`;
     case "minProperties":
       return `${found} does not have enough properties`;
     case "maxProperties":

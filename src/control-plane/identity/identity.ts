@@ -146,12 +146,12 @@ function identityHandler(services: IdentityServices, logger: Logger): ServiceHan
     headers: (requestId) => ({ vary: "X-Auth-Token", "x-openstack-request-id": requestId }),
     // Routes check tokens themselves, since each has different requirements.
     admit: ({ path }) => ({ path }),
-    unrouted: (_, { kind }) => renderIdentityError(kind === "unknown" ? NO_ROUTE : NO_METHOD),
+    unrouted: ({ kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD),
     handle: (route, routed) =>
       atOnce(route.handle(new IdentityCall(services, routed)), (response) =>
         toServiceResponse(response, routed.request.method === "HEAD"),
       ),
-    render: challenge,
+    render: (error, { request }) => challenge(error, request),
     toHttpError: (error, { request: { method, path } }) => {
       logger.error("a request to Identity failed unexpectedly", { err: error, method, path });
       return UNEXPECTED;

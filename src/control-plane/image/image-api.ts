@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import { HttpError, notFound } from "../http/http-error.js";
-import { authenticationRequired, json } from "../http/responses.js";
+import { authenticate, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { ImageCall, type ImageLimits, type ImageRoute } from "./api/call.js";
 import { renderFault } from "./api/fault.js";
@@ -43,19 +43,14 @@ export function createImageApi(options: ImageOptions) {
     random,
     headers: (requestId) => ({ "x-openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
-    unrouted: (request, match) => {
-      const allowed = match.kind === "unknown" ? [] : match.allowed;
-      const fault =
-        match.kind === "unknown"
-          ? notFound()
-          : new HttpError(405, `The method ${request.method} is not allowed for this resource.`, {
-              headers: { allow: allowed.join(", ") },
-            });
-      return renderFault(fault, request);
-    },
-    handle: (route, { request, requestId, params, query }, { caller }) =>
-      route.handle(new ImageCall({ request, requestId, params, query, caller, store, random, limits })),
-    render: renderFault,
+    unrouted: (match, { method }) =>
+      match.kind === "unknown"
+        ? notFound()
+        : new HttpError(405, `The method ${method} is not allowed for this resource.`, {
+            headers: { allow: match.allowed.join(", ") },
+          }),
+    handle: (route, routed, { caller }) => route.handle(new ImageCall(routed, { caller, store, random, limits })),
+    render: (error, { request }) => renderFault(error, request),
   });
 }
 
@@ -64,12 +59,15 @@ function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { 
   if (discovery) {
     return { response: discovery };
   }
-  const caller = validate(request.headers["x-auth-token"] ?? "");
-  if (!caller) {
-    return { response: authenticationRequired(request, "/image") };
+  const caller = authenticate(validate, request, "/image");
+  if ("response" in caller) {
+    return caller;
   }
   // A path with a trailing slash is unknown here, unlike in other services.
-  return request.path.endsWith("/") ? { response: renderFault(notFound(), request) } : { path: request.path, caller };
+  if (request.path.endsWith("/")) {
+    throw notFound();
+  }
+  return { path: request.path, caller };
 }
 
 /** Minor versions of a Glance with multiple stores and without a cache. */

@@ -1,4 +1,5 @@
 import { isObject } from "../../runtime/collections.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import type { ServiceResponse } from "../../runtime/http-server.js";
 import { badRequest, conflict } from "../http/http-error.js";
 import { REGION } from "../identity/store/bootstrap.js";
@@ -63,7 +64,7 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
     await bring(call, image, importRequest, stores);
     store.tasks.end(id, "success");
   } catch (error) {
-    store.tasks.end(id, "failure", error instanceof Error ? error.message : String(error));
+    store.tasks.end(id, "failure", messageOf(error));
     if (error instanceof ImageStatusConflict) {
       throw conflict(error.message);
     }

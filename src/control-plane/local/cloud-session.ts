@@ -2,6 +2,7 @@ import { parse } from "yaml";
 import { requestToken } from "../../placement-client/access/keystone-access.js";
 import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
+import { ClusterError } from "../cluster-error.js";
 import { readClusterInfo, type StateDir } from "./state-dir.js";
 
 type CloudService = "compute" | "placement" | "image" | "baremetal";
@@ -27,10 +28,6 @@ export class CloudRequestFailed extends Error {
   }
 }
 
-export class NoLocalCloud extends Error {
-  override readonly name = "NoLocalCloud";
-}
-
 interface Clouds {
   readonly clouds?: {
     readonly devstack?: {
@@ -44,12 +41,13 @@ interface Clouds {
   };
 }
 
-/** @throws {NoLocalCloud} if no cluster was ever started there; {@link HttpConnectFailure} if it is not running */
+/** @throws {ClusterError} `NoLocalCloud` if no cluster was ever started there; {@link HttpConnectFailure} if it is not running */
 export async function openCloudSession(files: Files, http: HttpClient, directory: StateDir): Promise<CloudSession> {
   const text = await files.readIfPresent(directory.cloudsFile);
   const auth = text === undefined ? undefined : (parse(text) as Clouds | null)?.clouds?.devstack?.auth;
   if (auth?.auth_url === undefined) {
-    throw new NoLocalCloud(
+    throw new ClusterError(
+      "NoLocalCloud",
       `${directory.cloudsFile} has no cloud; start one with "compute-cluster up", or use another --state-dir`,
     );
   }

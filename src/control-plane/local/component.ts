@@ -1,3 +1,4 @@
+import { messageOf } from "../../runtime/error-messages.js";
 import type { Child, ChildExit } from "../../runtime/processes.js";
 import { backOff } from "../../runtime/retry.js";
 import type { CancelTimer, Clock, Timers } from "../../runtime/time.js";
@@ -268,7 +269,7 @@ export class Component {
     try {
       this.start(why);
     } catch (error) {
-      this.#set("failed", error instanceof Error ? error.message : String(error));
+      this.#set("failed", messageOf(error));
     }
   }
 

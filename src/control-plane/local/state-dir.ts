@@ -2,6 +2,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { HOST_NAME_RULE, isHostName } from "../../records/host-names.js";
 import type { Random } from "../../runtime/cryptography.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
+import { ClusterError } from "../cluster-error.js";
 
 /** Paths of a local cluster. */
 export interface StateDir {
@@ -80,21 +81,10 @@ export async function hostsWithState(files: Files, { agents }: Pick<StateDir, "a
   return names.filter((_name, index) => (contents[index] ?? []).length > 0);
 }
 
-/**
- * An invalid host name. No path is derived from it.
- * @internal for tests
- */
-export class InvalidHostName extends Error {
-  override readonly name = "InvalidHostName";
-
-  constructor(found: string) {
-    super(`found ${JSON.stringify(found)}, expected ${HOST_NAME_RULE}`);
-  }
-}
-
+/** @throws {ClusterError} `InvalidHostName`: no path is derived from it */
 function checked(host: string): string {
   if (!isHostName(host)) {
-    throw new InvalidHostName(host);
+    throw new ClusterError("InvalidHostName", `found ${JSON.stringify(host)}, expected ${HOST_NAME_RULE}`);
   }
   return host;
 }
@@ -144,13 +134,24 @@ export async function readClusterInfo(files: Files, directory: StateDir): Promis
   }
 }
 
-/** The state directory cannot be created or written. */
-class StateDirUnusable extends Error {
-  override readonly name = "StateDirUnusable";
-
-  constructor(root: string, reason: string, options?: ErrorOptions) {
-    super(`the state directory ${root} cannot be used: ${reason}; fix that, or name another --state-dir`, options);
+/**
+ * Returns the address of the control plane and the join token of its agents.
+ * @throws {ClusterError} `NoLocalCloud`
+ */
+export async function readClusterAccess(
+  files: Files,
+  directory: StateDir,
+): Promise<{ readonly info: ClusterInfo; readonly joinToken: string }> {
+  const info = await readClusterInfo(files, directory);
+  const joinToken = (await files.readIfPresent(directory.joinTokenFile))?.trim();
+  if (info === undefined || joinToken === undefined || joinToken === "") {
+    throw noClusterIn(directory);
   }
+  return { info, joinToken };
+}
+
+export function noClusterIn({ root }: Pick<StateDir, "root">): ClusterError {
+  return new ClusterError("NoLocalCloud", `${root} has no cluster; name its folder with --state-dir`);
 }
 
 /** Keeps passwords, tokens and private keys out of git. An existing file is not changed. @throws {FileFailure} */
@@ -170,15 +171,20 @@ export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root"
   try {
     const found = await files.stat(root);
     if (found !== undefined && found.kind !== "folder") {
-      throw new StateDirUnusable(root, "it is not a folder");
+      throw stateDirUnusable(root, "it is not a folder");
     }
     await files.makeFolder(root);
     await files.write(trial, "trial\n");
     await files.remove(trial);
     await excludeFromGit(files, root);
   } catch (error) {
-    throw error instanceof FileFailure ? new StateDirUnusable(root, error.message, { cause: error }) : error;
+    throw error instanceof FileFailure ? stateDirUnusable(root, error.message, { cause: error }) : error;
   }
+}
+
+function stateDirUnusable(root: string, reason: string, options?: ErrorOptions): ClusterError {
+  const message = `the state directory ${root} cannot be used: ${reason}; fix that, or name another --state-dir`;
+  return new ClusterError("StateDirUnusable", message, options);
 }
 
 /** Returns the token of agents for the conductor; the first start creates it in a file of mode 0600. */

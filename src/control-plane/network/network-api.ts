@@ -7,7 +7,7 @@ import { EventLoopTicks } from "../event-loop.js";
 import { HttpError, notFound } from "../http/http-error.js";
 import { jsonText } from "../http/json.js";
 import { atOnce } from "../http/request.js";
-import { authenticationRequired, json } from "../http/responses.js";
+import { authenticate, json } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
 import { NetworkCall, type NetworkRoute, networkFault, renderNetworkError } from "./api/call.js";
@@ -53,18 +53,18 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
     random,
     headers: (requestId) => ({ "x-openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
-    unrouted: (_request, { kind }) => renderNetworkError(kind === "unknown" ? notFound() : NO_METHOD),
-    handle: (route, { request, params, query }, { caller }) => {
+    unrouted: ({ kind }) => (kind === "unknown" ? notFound() : NO_METHOD),
+    handle: (route, routed, { caller }) => {
       const ticks = new EventLoopTicks(options);
-      const call = new NetworkCall({ request, caller, params, query, store, ticks });
+      const call = new NetworkCall(routed, { caller, store, ticks });
       return atOnce(route.handle(call), ({ status = 200, body }) => {
         const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
-        const text = body === undefined || request.method === "HEAD" ? "" : jsonText(body, ticks);
+        const text = body === undefined || routed.request.method === "HEAD" ? "" : jsonText(body, ticks);
         return atOnce(text, (written) => ({ status, headers, body: written }));
       });
     },
     render: renderNetworkError,
-    toHttpError: (error, { request, requestId }, route) => {
+    toHttpError: (error, { request, requestId, route }) => {
       const fault = networkFault(error);
       if (!fault) {
         const { method } = request;
@@ -72,7 +72,7 @@ export function createNetworkApi(options: NetworkOptions): ServiceHandler {
           err: error,
           request_id: requestId,
           method,
-          route: route.path,
+          route: route?.path,
         });
       }
       return fault ?? UNEXPECTED;
@@ -93,9 +93,9 @@ function admit({ validate }: NetworkOptions, request: ServiceRequest): Caller | 
     const links = [{ rel: "self", href: `${baseUrl}/v2.0/` }];
     return { response: json(200, { versions: [{ id: "v2.0", status: "CURRENT", links }] }) };
   }
-  const caller = validate(request.headers["x-auth-token"] ?? "");
-  if (!caller) {
-    return { response: authenticationRequired(request, "/network") };
+  const caller = authenticate(validate, request, "/network");
+  if ("response" in caller) {
+    return caller;
   }
   if (method === "GET" && /^\/v2\.0\/?$/.test(path)) {
     return { response: json(200, { resources: COLLECTIONS.map((name) => collection(baseUrl, name)) }) };

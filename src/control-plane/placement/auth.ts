@@ -1,5 +1,6 @@
-import { equalInConstantTime } from "../credentials.js";
+import { equalInConstantTime } from "../../runtime/cryptography.js";
 import { type Check, type PolicyAttributes, parseRule } from "../policy/rule-parser.js";
+import { PlacementError } from "./model.js";
 import type { AuthOptions, PlacementCredentials, PolicyOptions } from "./options.js";
 
 /** A policy rule that applies when no policy file is configured. */
@@ -10,8 +11,6 @@ interface DefaultRule {
   /** The token scopes that the rule accepts; absent: any. */
   readonly scopes?: readonly ("project" | "system" | "domain")[];
 }
-
-export type Action = (typeof ADMIN_OR_SERVICE)[number] | "placement:usages" | "placement:reshaper:reshape";
 
 const ADMIN = "role:admin";
 
@@ -27,82 +26,39 @@ const base: Readonly<Record<string, DefaultRule>> = {
   },
 };
 
-const ADMIN_OR_SERVICE = [
-  "placement:resource_providers:list",
-  "placement:resource_providers:create",
-  "placement:resource_providers:show",
-  "placement:resource_providers:update",
-  "placement:resource_providers:delete",
-  "placement:resource_classes:list",
-  "placement:resource_classes:create",
-  "placement:resource_classes:show",
-  "placement:resource_classes:update",
-  "placement:resource_classes:delete",
-  "placement:resource_providers:inventories:list",
-  "placement:resource_providers:inventories:create",
-  "placement:resource_providers:inventories:show",
-  "placement:resource_providers:inventories:update",
-  "placement:resource_providers:inventories:delete",
-  "placement:resource_providers:aggregates:list",
-  "placement:resource_providers:aggregates:update",
-  "placement:resource_providers:usages",
-  "placement:traits:list",
-  "placement:traits:show",
-  "placement:traits:update",
-  "placement:traits:delete",
-  "placement:resource_providers:traits:list",
-  "placement:resource_providers:traits:update",
-  "placement:resource_providers:traits:delete",
-  "placement:allocations:manage",
-  "placement:allocations:list",
-  "placement:allocations:update",
-  "placement:allocations:delete",
-  "placement:resource_providers:allocations:list",
-  "placement:allocation_candidates:list",
-] as const;
-
-/** The default rules of Placement's master branch, by name. With the new defaults, only `service` may reshape. */
+/** The default rules of Placement's master branch that differ from {@link DEFAULT_RULE}, by name. */
 const DEFAULT_RULES: ReadonlyMap<string, DefaultRule> = new Map([
   ...Object.entries(base),
-  ...ADMIN_OR_SERVICE.map((name): [string, DefaultRule] => [
-    name,
-    { check: "rule:admin_or_service_api", scopes: ["project"] },
-  ]),
   ["placement:usages", { check: "rule:admin_or_project_reader_or_service_api", scopes: ["project"] }],
+  // With the new defaults, only `service` may reshape.
   ["placement:reshaper:reshape", { check: "rule:service_api", scopes: ["project"] }],
 ]);
 
+const DEFAULT_RULE: DefaultRule = { check: "rule:admin_or_service_api", scopes: ["project"] };
+
+function defaultRule(name: string): DefaultRule | undefined {
+  return DEFAULT_RULES.get(name) ?? (name.startsWith("placement:") ? DEFAULT_RULE : undefined);
+}
+
 /** Checks whether a caller may perform an action, by oslo.policy's rules. */
 export class Enforcer {
-  readonly #enforceScope: boolean;
+  readonly #options: Partial<PolicyOptions>;
+  /** By name; parsed at first use. */
   readonly #checks = new Map<string, Check>();
 
   constructor(options: Partial<PolicyOptions>) {
-    this.#enforceScope = options.enforceScope ?? true;
-    const rules = options.rules ?? {};
-    for (const [name, rule] of DEFAULT_RULES) {
-      const override = rules[name];
-      const deprecated = options.enforceNewDefaults === true ? undefined : rule.deprecated;
-      const checks = override === undefined ? [rule.check, ...(deprecated ? [deprecated] : [])] : [override];
-      const parsed = checks.map(parseRule);
-      this.#checks.set(name, (attributes) => parsed.some((check) => check(attributes)));
-    }
-    for (const [name, rule] of Object.entries(rules)) {
-      if (!this.#checks.has(name)) {
-        this.#checks.set(name, parseRule(rule));
-      }
-    }
+    this.#options = options;
   }
 
-  /** Returns Placement's message for a rejected action; undefined if the action is allowed. */
-  rejectionReason(
+  /** @throws {PlacementError} PolicyNotAuthorized */
+  enforce(
     credentials: PlacementCredentials,
-    action: Action,
+    action: string,
     target: PolicyAttributes["target"] = { project_id: credentials.projectId, user_id: credentials.userId },
-  ): string | undefined {
-    const scopes = DEFAULT_RULES.get(action)?.scopes;
-    if (this.#enforceScope && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
-      return action;
+  ): void {
+    const scopes = defaultRule(action)?.scopes;
+    if (this.#options.enforceScope !== false && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
+      throw new PlacementError("PolicyNotAuthorized", action);
     }
     const attributes: PolicyAttributes = {
       credentials: {
@@ -115,9 +71,26 @@ export class Enforcer {
       },
       roles: new Set(credentials.roles.map((role) => role.toLowerCase())),
       target,
-      rule: (name) => this.#checks.get(name)?.(attributes) ?? false,
+      rule: (name) => this.#check(name)(attributes),
     };
-    return attributes.rule(action) ? undefined : `Policy does not allow ${action} to be performed.`;
+    if (!attributes.rule(action)) {
+      throw new PlacementError("PolicyNotAuthorized", `Policy does not allow ${action} to be performed.`);
+    }
+  }
+
+  #check(name: string): Check {
+    const known = this.#checks.get(name);
+    if (known !== undefined) {
+      return known;
+    }
+    const rule = defaultRule(name);
+    const deprecated = this.#options.enforceNewDefaults === true ? undefined : rule?.deprecated;
+    const override = this.#options.rules?.[name];
+    const rules = override === undefined ? [rule?.check, deprecated] : [override];
+    const parsed = rules.filter((each) => each !== undefined).map(parseRule);
+    const any: Check = (attributes) => parsed.some((each) => each(attributes));
+    this.#checks.set(name, any);
+    return any;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ProviderSummary, RootOffer } from "../../placement-client/types.js";
+import type { HttpError } from "../http/http-error.js";
 
 /** Placement's records, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 
@@ -111,90 +112,64 @@ export function capacityOf(amounts: InventoryAmounts): number {
   return (amounts.total - amounts.reserved) * amounts.allocation_ratio;
 }
 
+/** The more general codes of a code. */
+const GENERAL_CODES = {
+  NotFound: null,
+  ResourceClassNotFound: "NotFound",
+  TraitNotFound: "NotFound",
+  InventoryWithResourceClassNotFound: "NotFound",
+  InvalidInventory: null,
+  InvalidInventoryCapacity: "InvalidInventory",
+  InventoryInUse: "InvalidInventory",
+  /** An inventory, class or provider with this key exists. */
+  Duplicate: null,
+  /** A standard class or trait cannot be changed or deleted. */
+  CannotChangeStandard: null,
+  /** A class has inventories, a trait is on a provider, or a provider has allocations. */
+  InUse: null,
+  /** The provider has children. */
+  CannotDeleteParent: null,
+  /** The values of a provider contradict each other. */
+  ObjectActionError: null,
+  PolicyNotAuthorized: null,
+} as const;
+
+export type PlacementErrorCode = keyof typeof GENERAL_CODES;
+
 /** Rejects a change or a search; has the message of Placement's own exception. */
 export class PlacementError extends Error {
-  override readonly name: string = "PlacementError";
-}
+  override readonly name = "PlacementError";
+  readonly code: PlacementErrorCode;
 
-export class NotFound extends PlacementError {
-  override readonly name: string = "NotFound";
-}
+  constructor(code: PlacementErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
 
-export class ResourceClassNotFound extends NotFound {
-  override readonly name = "ResourceClassNotFound";
-
-  constructor(resourceClass: string) {
-    super(`No such resource class ${resourceClass}.`);
+  /** Returns whether the error has the code, or a more specific one. */
+  is(code: PlacementErrorCode): boolean {
+    return this.code === code || GENERAL_CODES[this.code] === code;
   }
 }
 
-export class TraitNotFound extends NotFound {
-  override readonly name = "TraitNotFound";
-
-  constructor(trait: string) {
-    super(`No such trait(s): ${trait}.`);
-  }
-}
-
-export class InventoryWithResourceClassNotFound extends NotFound {
-  override readonly name = "InventoryWithResourceClassNotFound";
-
-  constructor(resourceClass: string) {
-    super(`No inventory of class ${resourceClass} found.`);
-  }
-}
-
-export class InvalidInventory extends PlacementError {
-  override readonly name: string = "InvalidInventory";
-
-  constructor(resourceClass: string, provider: string, message?: string) {
-    super(message ?? `Inventory for '${resourceClass}' on resource provider '${provider}' invalid.`);
-  }
-}
-
-export class InvalidAllocationCapacityExceeded extends InvalidInventory {
-  override readonly name = "InvalidAllocationCapacityExceeded";
-
-  constructor(resourceClass: string, provider: string) {
-    const what = `Unable to create allocation for '${resourceClass}' on resource provider '${provider}'.`;
-    super(resourceClass, provider, `${what} The requested amount would exceed the capacity.`);
-  }
-}
-
-export class InvalidAllocationConstraintsViolated extends InvalidInventory {
-  override readonly name = "InvalidAllocationConstraintsViolated";
-
-  constructor(resourceClass: string, provider: string) {
-    const what = `Unable to create allocation for '${resourceClass}' on resource provider '${provider}'.`;
-    super(resourceClass, provider, `${what} The requested amount would violate inventory constraints.`);
-  }
-}
-
-export class InvalidInventoryCapacity extends InvalidInventory {
-  override readonly name = "InvalidInventoryCapacity";
-
-  /** @param reservedCanBeTotal from microversion 1.26 on */
-  constructor(resourceClass: string, provider: string, reservedCanBeTotal: boolean) {
-    const what = `Invalid inventory for '${resourceClass}' on resource provider '${provider}'.`;
-    const relation = reservedCanBeTotal ? "greater than" : "greater than or equal to";
-    super(resourceClass, provider, `${what} The reserved value is ${relation} total.`);
-  }
-}
-
-export class InventoryInUse extends InvalidInventory {
-  override readonly name = "InventoryInUse";
-
-  constructor(resourceClasses: string, provider: string) {
-    const message = `Inventory for '${resourceClasses}' on resource provider '${provider}' in use.`;
-    super(resourceClasses, provider, message);
-  }
-}
-
-export class ObjectActionError extends PlacementError {
-  override readonly name = "ObjectActionError";
-
-  constructor(action: string, reason: string) {
-    super(`Object action ${action} failed because: ${reason}`);
+/**
+ * Runs a change or a search, and converts its errors.
+ * @param toHttpErrors create the error of a code, or of its more specific ones, from the message
+ * @throws {HttpError | PlacementError}
+ */
+export function translateErrors<T>(
+  work: () => T,
+  toHttpErrors: Readonly<Partial<Record<PlacementErrorCode, (message: string) => HttpError>>>,
+): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
+    const general = GENERAL_CODES[error.code];
+    const toHttpError = toHttpErrors[error.code] ?? (general === null ? undefined : toHttpErrors[general]);
+    throw toHttpError?.(error.message) ?? error;
   }
 }
 

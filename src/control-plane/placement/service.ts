@@ -1,8 +1,9 @@
 import type { ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import { atOnce } from "../http/request.js";
 import { Enforcer, noauth2 } from "./auth.js";
-import { Exchange, type Surface } from "./http/exchange.js";
 import type { Consumer, Provider } from "./model.js";
 import { type CorsOptions, DEFAULT_TUNING, type PlacementOptions } from "./options.js";
+import { createPlacementApi } from "./placement-api.js";
 import { GroupCommit, Journal, type Sink, type TouchedRecords } from "./store/journal.js";
 import { addStandards, load, migrate } from "./store/load.js";
 import { State } from "./store/state.js";
@@ -44,7 +45,7 @@ export function createPlacement(options: PlacementOptions) {
     journal = new Journal(database);
   }
   addStandards(state, journal, clock.now());
-  const surface: Surface = {
+  const api = createPlacementApi({
     clock,
     random,
     logger,
@@ -52,16 +53,10 @@ export function createPlacement(options: PlacementOptions) {
     auth: options.auth ?? noauth2,
     enforcer: new Enforcer(options.policy ?? {}),
     tuning: { ...DEFAULT_TUNING, ...options.placement },
-  };
+  });
   const group = journal && servers && new GroupCommit(journal, clock, servers);
-  const respond = (request: ServiceRequest, requestId: string, sink: Sink | undefined): ServiceResponse => {
-    const response = new Exchange(surface, request, requestId, sink).handle();
-    if (cors === undefined) {
-      return response;
-    }
-    const decorated = applyCors(cors, request, response);
-    return { ...decorated, headers: { ...decorated.headers, "x-openstack-request-id": requestId } };
-  };
+  const respond = (request: ServiceRequest, sink: Sink | undefined) =>
+    atOnce(api(request, sink), (response) => (cors === undefined ? response : applyCors(cors, request, response)));
   const { providers, consumers } = state;
   const records: PlacementRecords = {
     providers,
@@ -75,15 +70,14 @@ export function createPlacement(options: PlacementOptions) {
      * except for batched writes.
      */
     handle: (request: ServiceRequest): ServiceResponse | Promise<ServiceResponse> => {
-      const requestId = `req-${random.uuid()}`;
       if (group === undefined) {
-        return respond(request, requestId, journal);
+        return respond(request, journal);
       }
       if (request.method === "GET") {
         group.flush();
-        return respond(request, requestId, journal);
+        return respond(request, journal);
       }
-      return group.handle((sink) => respond(request, requestId, sink));
+      return group.handle((sink) => respond(request, sink));
     },
   };
 }
@@ -101,7 +95,9 @@ function allowedOrigin(cors: CorsOptions, origin: string): string | undefined {
 }
 
 function preflight(cors: CorsOptions, request: ServiceRequest, response: ServiceResponse): ServiceResponse {
-  const base = response.status >= 200 && response.status < 300 ? response : { status: 200, headers: {}, body: "" };
+  const requestId = { "x-openstack-request-id": response.headers["x-openstack-request-id"] ?? "" };
+  const isSuccess = response.status >= 200 && response.status < 300;
+  const base = isSuccess ? response : { status: 200, headers: requestId, body: "" };
   const origin = allowedOrigin(cors, request.headers.origin ?? "");
   const method = request.headers["access-control-request-method"];
   if (request.headers.origin === undefined || origin === undefined || method === undefined) {

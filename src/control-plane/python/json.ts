@@ -16,16 +16,12 @@ export class PythonFloat {
   }
 }
 
-/** Has the message of Python's `json.JSONDecodeError`. */
-export class JsonDecodeError extends Error {
-  override readonly name = "JsonDecodeError";
-
-  constructor(message: string, text: string, at: number) {
-    const before = text.slice(0, at);
-    const line = before.split("\n").length;
-    const column = at - before.lastIndexOf("\n");
-    super(`${message}: line ${line} column ${column} (char ${at})`);
-  }
+/** Returns an error with the message of Python's `json.JSONDecodeError`. */
+function decodeError(message: string, text: string, at: number): SyntaxError {
+  const before = text.slice(0, at);
+  const line = before.split("\n").length;
+  const column = at - before.lastIndexOf("\n");
+  return new SyntaxError(`${message}: line ${line} column ${column} (char ${at})`);
 }
 
 const NUMBER = /(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
@@ -55,14 +51,14 @@ const CONSTANTS: readonly (readonly [string, PythonValue])[] = [
 /**
  * Parses as CPython's `json.loads` does: with the same extensions (`NaN`, `Infinity`) and the same error messages and
  * positions.
- * @throws {JsonDecodeError}
+ * @throws {SyntaxError}
  */
 export function parsePythonJson(text: string): PythonValue {
   const parser = new Parser(text);
   const value = parser.value(parser.space(0));
   const end = parser.space(parser.end);
   if (end !== text.length) {
-    throw new JsonDecodeError("Extra data", text, end);
+    throw decodeError("Extra data", text, end);
   }
   return value;
 }
@@ -102,7 +98,7 @@ class Parser {
     NUMBER.lastIndex = at;
     const match = NUMBER.exec(this.#text);
     if (match === null) {
-      throw new JsonDecodeError("Expecting value", this.#text, at);
+      throw decodeError("Expecting value", this.#text, at);
     }
     this.end = NUMBER.lastIndex;
     if (match[2] !== undefined || match[3] !== undefined) {
@@ -122,12 +118,12 @@ class Parser {
     }
     for (;;) {
       if (text[at] !== '"') {
-        throw new JsonDecodeError("Expecting property name enclosed in double quotes", text, at);
+        throw decodeError("Expecting property name enclosed in double quotes", text, at);
       }
       const key = this.#string(at);
       at = this.space(this.end);
       if (text[at] !== ":") {
-        throw new JsonDecodeError("Expecting ':' delimiter", text, at);
+        throw decodeError("Expecting ':' delimiter", text, at);
       }
       dict.set(key, this.value(this.space(at + 1)));
       at = this.space(this.end);
@@ -135,7 +131,7 @@ class Parser {
         break;
       }
       if (text[at] !== ",") {
-        throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+        throw decodeError("Expecting ',' delimiter", text, at);
       }
       at = this.space(at + 1);
     }
@@ -158,7 +154,7 @@ class Parser {
         break;
       }
       if (text[at] !== ",") {
-        throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+        throw decodeError("Expecting ',' delimiter", text, at);
       }
       at = this.space(at + 1);
     }
@@ -173,13 +169,13 @@ class Parser {
     for (;;) {
       const char = text[at];
       if (char === undefined) {
-        throw new JsonDecodeError("Unterminated string starting at", text, start);
+        throw decodeError("Unterminated string starting at", text, start);
       }
       if (char === '"') {
         break;
       }
       if (char < " ") {
-        throw new JsonDecodeError("Invalid control character at", text, at);
+        throw decodeError("Invalid control character at", text, at);
       }
       at += 1;
       if (char !== "\\") {
@@ -188,12 +184,12 @@ class Parser {
       }
       const escaped = text[at];
       if (escaped === undefined) {
-        throw new JsonDecodeError("Unterminated string starting at", text, start);
+        throw decodeError("Unterminated string starting at", text, start);
       }
       if (escaped === "u") {
         const digits = text.slice(at + 1, at + 5);
         if (!/^[0-9a-fA-F]{4}$/.test(digits)) {
-          throw new JsonDecodeError("Invalid \\uXXXX escape", text, at);
+          throw decodeError("Invalid \\uXXXX escape", text, at);
         }
         out += String.fromCharCode(Number.parseInt(digits, 16));
         at += 5;
@@ -201,7 +197,7 @@ class Parser {
       }
       const plain = ESCAPES[escaped];
       if (plain === undefined) {
-        throw new JsonDecodeError("Invalid \\escape", text, at - 1);
+        throw decodeError("Invalid \\escape", text, at - 1);
       }
       out += plain;
       at += 1;

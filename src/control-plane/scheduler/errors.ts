@@ -1,4 +1,4 @@
-import { PublicError, tracebackOf } from "../../runtime/error-messages.js";
+import { messageOf, PublicError, tracebackOf } from "../../runtime/error-messages.js";
 
 /** Nova's reason whenever no host is available. It reveals nothing about the cloud to users. */
 export const NOT_ENOUGH_HOSTS = "There are not enough hosts available.";
@@ -20,7 +20,7 @@ export function operatorReason(error: unknown): string {
   if (error instanceof NoValidHost && error.explanation !== null) {
     return `${error.message} ${error.explanation}`;
   }
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** Returns the `details` of a fault, which only administrators can read: the explanation on its own line, then the stack. */

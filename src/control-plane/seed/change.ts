@@ -47,8 +47,3 @@ function plain(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "unset");
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;
 }
-
-/** The cluster contains something that contradicts its file. */
-export class SeedRejectedError extends Error {
-  override readonly name = "SeedRefused";
-}

@@ -1,7 +1,8 @@
+import { ClusterError } from "../cluster-error.js";
 import { hostsInShort } from "../local/host-summary.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
-import { fieldChanges, SeedRejectedError, type SeedStep } from "./change.js";
+import { fieldChanges, type SeedStep } from "./change.js";
 import type { AggregateText } from "./seed-schema.js";
 
 const ZONE = "availability_zone";
@@ -67,7 +68,7 @@ export function aggregateSteps(
 
 /**
  * Checks that no host with servers changes its zone, and that each host is in at most one zone.
- * @throws {SeedRejectedError}
+ * @throws {ClusterError} `SeedRefused`
  */
 export function assertValidZones(
   { aggregates, instances }: Pick<Store, "aggregates" | "instances">,
@@ -84,7 +85,7 @@ export function assertValidZones(
   const put = (host: string, zone: string) => {
     const other = after.get(host) ?? zone;
     if (other !== zone) {
-      throw new SeedRejectedError(`host ${host} would be in two availability zones, ${other} and ${zone}`);
+      throw new ClusterError("SeedRefused", `host ${host} would be in two availability zones, ${other} and ${zone}`);
     }
     after.set(host, zone);
   };
@@ -104,7 +105,8 @@ export function assertValidZones(
   }
   for (const [host, count] of instances.countsByHost()) {
     if (count > 0 && before.get(host) !== after.get(host)) {
-      throw new SeedRejectedError(
+      throw new ClusterError(
+        "SeedRefused",
         `host ${host} has ${count} ${count === 1 ? "server" : "servers"}, and would change from availability zone ${before.get(host) ?? "nova"} to ${after.get(host) ?? "nova"}; move them away first`,
       );
     }

@@ -1,7 +1,8 @@
 import { type Flavor, sizesForApi, sizesFromApi } from "../../records/index.js";
 import type { Random } from "../../runtime/cryptography.js";
+import { ClusterError } from "../cluster-error.js";
 import type { Store } from "../store/store.js";
-import { fieldChanges, SeedRejectedError, type SeedStep, withoutDefaults } from "./change.js";
+import { fieldChanges, type SeedStep, withoutDefaults } from "./change.js";
 import type { FlavorText } from "./seed-schema.js";
 import type { ProjectNames } from "./seed-users.js";
 
@@ -104,7 +105,8 @@ export function flavorSteps(parts: FlavorParts, desired: readonly FlavorText[], 
     return owner !== undefined && owner.name !== name && names.has(owner.name);
   });
   if (clash !== undefined) {
-    throw new SeedRejectedError(
+    throw new ClusterError(
+      "SeedRefused",
       `flavor ${clash.name} cannot have id ${clash.id}: flavor ${byId.get(clash.id ?? "")?.name} has it`,
     );
   }

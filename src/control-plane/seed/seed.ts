@@ -48,7 +48,7 @@ export interface Seed {
 
 /**
  * Returns the changes that produce the desired contents.
- * @throws {SeedRejectedError}
+ * @throws {ClusterError} `SeedRefused`
  */
 export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: SeedPlace): readonly SeedStep[] {
   const { store, identities } = parts;
@@ -80,7 +80,7 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
 /** Returns the number of nodes of the embedded Ironic. */
 export function ironicNodes({ database }: Pick<Store, "database">): number {
   const table = database.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ironic_nodes'");
-  return table === undefined ? 0 : Number(database.get("SELECT count(*) FROM ironic_nodes")?.[0] ?? 0);
+  return table === undefined ? 0 : database.number("SELECT count(*) FROM ironic_nodes");
 }
 
 /** Applies all changes in one transaction; then stores the image data. */

@@ -4,12 +4,13 @@ import { foldHosts } from "../../records/host-names.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Files } from "../../runtime/files.js";
 import { type TreeEntry, treeOf } from "../../runtime/node/file-tree.js";
+import { ClusterError } from "../cluster-error.js";
 import { quoted } from "../identity/openrc.js";
 import type { StateDir } from "../local/state-dir.js";
 
-/** A snapshot cannot be used or saved. The message contains the reason and what to do. */
-export class SnapshotRejectedError extends Error {
-  override readonly name = "SnapshotRefused";
+/** A snapshot cannot be used or saved. @param message contains the reason and what to do */
+export function snapshotRejected(message: string): ClusterError {
+  return new ClusterError("SnapshotRefused", message);
 }
 
 /** The database, in the state directory. */
@@ -173,7 +174,7 @@ const pathOf = ({ root }: Pick<StateDir, "root">): string => join(root, DOWN_HOS
 
 /**
  * Returns the hosts that the next start leaves down after a restore.
- * @throws {SnapshotRejectedError} if the list is unreadable
+ * @throws {ClusterError} `SnapshotRefused` if the list is unreadable
  */
 export async function readDownHosts(directory: Pick<StateDir, "root">, files: Files): Promise<DownHosts> {
   const path = pathOf(directory);
@@ -183,7 +184,7 @@ export async function readDownHosts(directory: Pick<StateDir, "root">, files: Fi
   }
   const hosts = parse(text);
   if (hosts === undefined) {
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `${path}, the list of hosts that a restore has left down, contains ${text.slice(0, 40)}, expected {"HOST": "killed"}; remove it to start all hosts`,
     );
   }

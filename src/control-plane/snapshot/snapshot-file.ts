@@ -9,7 +9,7 @@ import {
   sizeOf,
   writeFileAtomically,
 } from "../../runtime/node/file-tree.js";
-import { isSavedHosts, listSavedFiles, type SavedHosts, SnapshotRejectedError } from "./saved-state.js";
+import { isSavedHosts, listSavedFiles, type SavedHosts, snapshotRejected } from "./saved-state.js";
 
 /** The version of the files that this program writes, and the newest that it reads. */
 const VERSION = 1;
@@ -94,7 +94,7 @@ export function saveSnapshot(root: string, path: string, metadata: SnapshotMetad
 
 /**
  * Copies a snapshot with changed metadata.
- * @throws {SnapshotRejectedError} if it is damaged
+ * @throws {ClusterError} `SnapshotRefused` if it is damaged
  */
 export function copySnapshot(from: string, to: string, transform: (found: SnapshotMetadata) => SnapshotMetadata): void {
   const snapshot = readSnapshot(from);
@@ -136,11 +136,11 @@ function writeSnapshot(
 const sealOf = (hex: string): string => `\nsha256 ${hex}\n`;
 const SEAL = sealOf("0".repeat(64)).length;
 
-/** @throws {SnapshotRejectedError} if it is not a snapshot, is of a newer program, or is truncated or modified */
+/** @throws {ClusterError} `SnapshotRefused` if it is not a snapshot, is of a newer program, or is truncated or modified */
 export function readSnapshot(path: string): Snapshot {
   const bytes = sizeOf(path);
   if (bytes === undefined) {
-    throw new SnapshotRejectedError(`snapshot ${path} does not exist; list all with compute-cluster snapshot list`);
+    throw snapshotRejected(`snapshot ${path} does not exist; list all with compute-cluster snapshot list`);
   }
   const { header, end } = readHeader(path, bytes);
   let at = end;
@@ -151,14 +151,12 @@ export function readSnapshot(path: string): Snapshot {
   });
   if (at + SEAL !== bytes) {
     const what = at + SEAL > bytes ? "it is truncated" : "data was appended";
-    throw new SnapshotRejectedError(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; use another copy`);
+    throw snapshotRejected(`${path} has ${bytes} bytes, expected ${at + SEAL}: ${what}; use another copy`);
   }
   const content = bytes <= LARGE ? readEntireFile(path) : undefined;
   const seal = content?.subarray(at).toString() ?? textIn(path, [[at, SEAL]]);
   if (seal !== sealOf(content === undefined ? sha256Of(path, at) : digestOf(content.subarray(0, at)))) {
-    throw new SnapshotRejectedError(
-      `${path} was modified after it was saved: its checksum does not match; use another copy`,
-    );
+    throw snapshotRejected(`${path} was modified after it was saved: its checksum does not match; use another copy`);
   }
   return { path, metadata: header.facts, entries, bytes, content };
 }
@@ -213,20 +211,18 @@ function readHeader(path: string, bytes: number): { readonly header: Header; rea
   const head = text.subarray(0, lines >= 2 ? end : text.length).toString();
   const [, version] = new RegExp(`^${MAGIC} (\\d{1,6})\n`).exec(head) ?? [];
   if (version === undefined) {
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `${path} is not a snapshot: found ${JSON.stringify(head.slice(0, 30))}, expected "${MAGIC}"`,
     );
   }
   if (Number(version) > VERSION) {
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `${path} has version ${version}, but this program reads only versions up to ${VERSION}; use the program that saved it, or a newer one`,
     );
   }
   const header = parseHeader(head.slice(head.indexOf("\n") + 1));
   if (header === undefined || lines < 2) {
-    throw new SnapshotRejectedError(
-      `${path} is truncated or modified: its list of files cannot be read; use another copy`,
-    );
+    throw snapshotRejected(`${path} is truncated or modified: its list of files cannot be read; use another copy`);
   }
   return { header, end };
 }

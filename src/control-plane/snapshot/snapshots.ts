@@ -1,9 +1,10 @@
 import { join } from "node:path";
+import { messageOf } from "../../runtime/error-messages.js";
 import type { Files } from "../../runtime/files.js";
 import { sizeOf } from "../../runtime/node/file-tree.js";
 import { isClusterName } from "../local/known-clusters.js";
 import type { StateDir } from "../local/state-dir.js";
-import { type SavedHosts, SNAPSHOTS, SnapshotRejectedError } from "./saved-state.js";
+import { type SavedHosts, SNAPSHOTS, snapshotRejected } from "./saved-state.js";
 import {
   copySnapshot,
   readSnapshot,
@@ -41,7 +42,7 @@ export class Snapshots {
   /**
    * Saves a snapshot. The state directory must not change meanwhile.
    * @param name null: the state after a start, for `reset`
-   * @throws {SnapshotRejectedError} and the exceptions of `options.check`; the former snapshot remains
+   * @throws {ClusterError} `SnapshotRefused` and the exceptions of `options.check`; the former snapshot remains
    */
   save(name: string | null, metadata: SnapshotMetadata, options: SaveOptions = {}): void {
     saveSnapshot(this.#root, this.#pathOf(name), metadata, options);
@@ -49,12 +50,12 @@ export class Snapshots {
 
   /**
    * @param name null: the state after a start
-   * @throws {SnapshotRejectedError} if it does not exist or cannot be used
+   * @throws {ClusterError} `SnapshotRefused` if it does not exist or cannot be used
    */
   read(name: string | null): Snapshot {
     const path = this.#pathOf(name);
     if (name === null && sizeOf(path) === undefined) {
-      throw new SnapshotRejectedError(
+      throw snapshotRejected(
         "the state after the start was not saved, because a host's driver stores guests outside the state directory, or the state was too large; " +
           "save a named one with compute-cluster snapshot save",
       );
@@ -80,7 +81,7 @@ export class Snapshots {
           const hosts = Object.keys(metadata.drivers).length;
           return [{ name, savedAt: metadata.savedAt, bytes, hosts, states: metadata.hosts }];
         } catch (error) {
-          unreadable(name, error instanceof Error ? error.message : String(error));
+          unreadable(name, messageOf(error));
           return [];
         }
       })
@@ -89,17 +90,17 @@ export class Snapshots {
 
   /**
    * Returns the time when a snapshot was written, in ms; undefined if it does not exist.
-   * @throws {SnapshotRejectedError} if the name is invalid
+   * @throws {ClusterError} `SnapshotRefused` if the name is invalid
    */
   async savedAt(name: string): Promise<number | undefined> {
     return (await this.#files.stat(this.#pathOf(name)))?.modified;
   }
 
-  /** @throws {SnapshotRejectedError} if it does not exist */
+  /** @throws {ClusterError} `SnapshotRefused` if it does not exist */
   async delete(name: string): Promise<void> {
     const path = this.#pathOf(name);
     if ((await this.#files.stat(path)) === undefined) {
-      throw new SnapshotRejectedError(`snapshot ${name} does not exist; list all with compute-cluster snapshot list`);
+      throw snapshotRejected(`snapshot ${name} does not exist; list all with compute-cluster snapshot list`);
     }
     await this.#files.remove(path);
   }
@@ -107,7 +108,7 @@ export class Snapshots {
   /**
    * Exports a snapshot to a file, for another cluster.
    * @param file absolute path
-   * @throws {SnapshotRejectedError}
+   * @throws {ClusterError} `SnapshotRefused`
    */
   export(name: string, file: string): void {
     copySnapshot(this.#pathOf(name), file, (metadata) => metadata);
@@ -116,7 +117,7 @@ export class Snapshots {
   /**
    * Imports a snapshot of another cluster from a file.
    * @param file absolute path
-   * @throws {SnapshotRejectedError}
+   * @throws {ClusterError} `SnapshotRefused`
    */
   import(file: string, name: string): void {
     copySnapshot(file, this.#pathOf(name), (metadata) => ({ ...metadata, isImported: true }));
@@ -127,7 +128,7 @@ export class Snapshots {
       return this.#file(START);
     }
     if (!isClusterName(name)) {
-      throw new SnapshotRejectedError(
+      throw snapshotRejected(
         `invalid name of a snapshot: ${JSON.stringify(name)}; expected a letter or digit, followed by at most 62 letters, digits or . _ -`,
       );
     }
@@ -142,7 +143,7 @@ export class Snapshots {
 /**
  * Checks that no host would change its driver: hosts retain their drivers and guests.
  * @param drivers the drivers of the current hosts
- * @throws {SnapshotRejectedError} if the snapshot has a host with another driver
+ * @throws {ClusterError} `SnapshotRefused` if the snapshot has a host with another driver
  */
 export function assertSameDrivers({ metadata }: Snapshot, drivers: SnapshotMetadata["drivers"]): void {
   const other = Object.entries(metadata.drivers).filter(
@@ -152,7 +153,7 @@ export function assertSameDrivers({ metadata }: Snapshot, drivers: SnapshotMetad
     const examples = other
       .slice(0, MAX_EXAMPLES)
       .map(([host, driver]) => `${host} has ${drivers[host]}, but ${driver} in the snapshot`);
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `the snapshot is of a cluster with other drivers: ${examples.join("; ")}; restore it into a cluster without these hosts`,
     );
   }
@@ -164,11 +165,11 @@ const MAX_EXAMPLES = 3;
 /** Drivers whose complete state is in the state directory, in files that no other process has open. */
 const SUPPORTED_DRIVERS = new Set(["fake-libvirt", "ironic"]);
 
-/** @throws {SnapshotRejectedError} if a host's driver has state that a snapshot does not include */
+/** @throws {ClusterError} `SnapshotRefused` if a host's driver has state that a snapshot does not include */
 export function assertSupportedDrivers(drivers: SnapshotMetadata["drivers"]): void {
   const [host, driver] = Object.entries(drivers).find(([, name]) => !SUPPORTED_DRIVERS.has(name)) ?? [];
   if (host !== undefined) {
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `host ${host} has driver ${driver}, whose guests a snapshot does not include; expected ${[...SUPPORTED_DRIVERS].join(" or ")}`,
     );
   }

@@ -34,52 +34,59 @@ export interface EventOutcome {
 }
 
 /** Tables `instance_actions` and `instance_action_events` (spec 1.6). */
-export class Actions {
-  readonly #context: StoreContext;
-  readonly #actions: Table<InstanceAction>;
-  readonly #events: Table<InstanceActionEvent>;
+export function createActionTables({ sql, clock, changes }: StoreContext) {
+  const actions = new Table(sql, ACTIONS);
+  const events = new Table(sql, EVENTS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#actions = new Table(context.sql, ACTIONS);
-    this.#events = new Table(context.sql, EVENTS);
+  return {
+    start: (action: ActionStart): InstanceAction =>
+      sql.transaction(() => {
+        if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
+          const message = `instance ${action.instanceUuid} of the new action was not found`;
+          throw new ConductorError("InstanceNotFound", message, { uuid: action.instanceUuid });
+        }
+        const id = actions.insert({ ...action, startTime: clock.now() });
+        changes.changed("action", id);
+        return byId(id) ?? rejectField("action", id, "a stored action");
+      }),
+    /** Starts an event of the action with this request id, or of the newest action; null if the instance has none. */
+    startEvent: (event: EventStart): number | null =>
+      sql.transaction(() => {
+        const actionId = idFor(event);
+        if (actionId === null) {
+          return null;
+        }
+        const now = clock.now();
+        actions.update(actionId, { updatedAt: now });
+        changes.changed("action", actionId);
+        return events.insert({ actionId, event: event.event, host: event.host, startTime: now });
+      }),
+    finishEvent(eventId: number, outcome: EventOutcome): void {
+      sql.transaction(() => {
+        const [found] = sql.get("SELECT action_id FROM instance_action_events WHERE id = ?", eventId) ?? [];
+        const actionId = Number(found ?? rejectField("eventId", eventId, "the id of a started event"));
+        const now = clock.now();
+        events.update(eventId, { ...outcome, finishTime: now });
+        // A failed action stays failed, whatever its later events report.
+        const failed = outcome.result === "Error" ? { message: "Error" } : {};
+        actions.update(actionId, { ...failed, finishTime: now, updatedAt: now });
+        changes.changed("action", actionId);
+      });
+    },
+    /** Returns the actions of an instance, newest first. */
+    list: (instanceUuid: string): InstanceAction[] => actions.many("instance_uuid = ? ORDER BY id DESC", instanceUuid),
+    byId,
+    get: (instanceUuid: string, requestId: string): InstanceAction | null =>
+      actions.one("instance_uuid = ? AND request_id = ? ORDER BY id DESC LIMIT 1", instanceUuid, requestId),
+    /** Returns the events of an action in the order of their start. */
+    events: (actionId: number): InstanceActionEvent[] => events.many("action_id = ? ORDER BY id", actionId),
+  };
+
+  function byId(id: number): InstanceAction | null {
+    return actions.one("id = ?", id);
   }
 
-  start(action: ActionStart): InstanceAction {
-    const { sql, clock, changes } = this.#context;
-    return sql.transaction(() => {
-      if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
-        throw new ConductorError(
-          "InstanceNotFound",
-          `instance ${action.instanceUuid} of the new action was not found`,
-          {
-            uuid: action.instanceUuid,
-          },
-        );
-      }
-      const id = this.#actions.insert({ ...action, startTime: clock.now() });
-      changes.changed("action", id);
-      const [started] = this.#actions.many("id = ?", id);
-      return started ?? rejectField("action", id, "a stored action");
-    });
-  }
-
-  /** Starts an event of the action with this request id, or of the newest action; null if the instance has none. */
-  startEvent(event: EventStart): number | null {
-    return this.#context.sql.transaction(() => {
-      const actionId = this.#idFor(event);
-      if (actionId === null) {
-        return null;
-      }
-      const now = this.#context.clock.now();
-      this.#actions.update(actionId, { updatedAt: now });
-      this.#context.changes.changed("action", actionId);
-      return this.#events.insert({ actionId, event: event.event, host: event.host, startTime: now });
-    });
-  }
-
-  #idFor({ instanceUuid, requestId }: EventStart): number | null {
-    const { sql } = this.#context;
+  function idFor({ instanceUuid, requestId }: EventStart): number | null {
     const [id] =
       sql.get(
         "SELECT id FROM instance_actions WHERE instance_uuid = ? AND request_id = ? ORDER BY id DESC LIMIT 1",
@@ -89,37 +96,5 @@ export class Actions {
       sql.get("SELECT id FROM instance_actions WHERE instance_uuid = ? ORDER BY id DESC LIMIT 1", instanceUuid) ??
       [];
     return id === undefined ? null : Number(id);
-  }
-
-  finishEvent(eventId: number, outcome: EventOutcome): void {
-    this.#context.sql.transaction(() => {
-      const { sql } = this.#context;
-      const [found] = sql.get("SELECT action_id FROM instance_action_events WHERE id = ?", eventId) ?? [];
-      const actionId = Number(found ?? rejectField("eventId", eventId, "the id of a started event"));
-      const now = this.#context.clock.now();
-      this.#events.update(eventId, { ...outcome, finishTime: now });
-      // A failed action stays failed, whatever its later events report.
-      const failed = outcome.result === "Error" ? { message: "Error" } : {};
-      this.#actions.update(actionId, { ...failed, finishTime: now, updatedAt: now });
-      this.#context.changes.changed("action", actionId);
-    });
-  }
-
-  /** Returns the actions of an instance, newest first. */
-  list(instanceUuid: string): InstanceAction[] {
-    return this.#actions.many("instance_uuid = ? ORDER BY id DESC", instanceUuid);
-  }
-
-  byId(id: number): InstanceAction | null {
-    return this.#actions.one("id = ?", id);
-  }
-
-  get(instanceUuid: string, requestId: string): InstanceAction | null {
-    return this.#actions.one("instance_uuid = ? AND request_id = ? ORDER BY id DESC LIMIT 1", instanceUuid, requestId);
-  }
-
-  /** Returns the events of an action in the order of their start. */
-  events(actionId: number): InstanceActionEvent[] {
-    return this.#events.many("action_id = ? ORDER BY id", actionId);
   }
 }

@@ -42,138 +42,120 @@ const SERVED = `deleted = 0 AND EXISTS (
 const COMPUTE_NODES = tableOf("compute_nodes", COMPUTE_NODE);
 
 /** Table `compute_nodes` (spec 1.3). */
-export class ComputeNodes {
-  readonly #context: StoreContext;
-  readonly #table: Table<ComputeNode>;
-  readonly #ratios: DefaultRatios;
+export function createComputeNodeTable({ sql, clock, changes }: StoreContext, defaults: DefaultRatios) {
+  const table = new Table(sql, COMPUTE_NODES);
 
-  constructor(context: StoreContext, ratios: DefaultRatios) {
-    this.#context = context;
-    this.#table = new Table(context.sql, COMPUTE_NODES);
-    this.#ratios = ratios;
-  }
-
-  get(id: number): ComputeNode | null {
-    return this.#first("id = ? AND deleted = 0", id);
-  }
-
-  getByUuid(uuid: string, options: { readonly readDeleted?: boolean } = {}): ComputeNode | null {
-    return this.#first("uuid = ? AND (deleted = 0 OR ?)", uuid, options.readDeleted ? 1 : 0);
-  }
-
-  getByHostAndNode(host: string, node: string): ComputeNode | null {
-    return this.#first("host = ? AND hypervisor_hostname = ? AND deleted = 0", host, node);
-  }
-
-  byHost(host: string): ComputeNode[] {
-    return this.#read("host = ? AND deleted = 0 ORDER BY id", host);
-  }
-
-  /** Returns the uuids of at most `limit` nodes of a host, by id. */
-  uuidsOf(host: string, limit: number): string[] {
-    const query = "SELECT uuid FROM compute_nodes WHERE host = ? AND deleted = 0 ORDER BY id LIMIT ?";
-    return this.#context.sql.all(query, host, limit).map(([uuid]) => String(uuid));
-  }
-
-  /** Returns the host of a node without reading the complete row, which is long. */
-  hostOf(uuid: string): string | null {
-    const [host = null] =
-      this.#context.sql.get("SELECT host FROM compute_nodes WHERE uuid = ? AND deleted = 0", uuid) ?? [];
-    return host === null ? null : String(host);
-  }
-
-  byUuids(uuids: readonly string[]): ComputeNode[] {
-    return this.#read("uuid IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY id", JSON.stringify(uuids));
-  }
-
-  byHypervisorHostname(name: string): ComputeNode[] {
-    return this.#read("hypervisor_hostname = ? AND deleted = 0 ORDER BY id", name);
-  }
-
-  /** Returns the hosts that have a node of this hypervisor type. */
-  hostsOfType(hypervisorType: string): string[] {
-    const { sql } = this.#context;
-    return sql
-      .all("SELECT DISTINCT host FROM compute_nodes WHERE hypervisor_type = ? AND deleted = 0", hypervisorType)
-      .map(([host]) => String(host));
-  }
-
-  /**
-   * Returns the hypervisor type of each host's nodes.
-   * @param only restricts the result to this host
-   */
-  typesByHost(only: string | null = null): ReadonlyMap<string, string> {
-    const rows = this.#context.sql.all(
-      `SELECT host, max(hypervisor_type) FROM compute_nodes WHERE deleted = 0${only === null ? "" : " AND host = ?"} GROUP BY host`,
-      ...(only === null ? [] : [only]),
-    );
-    return new Map(rows.map(([host, type]) => [String(host), String(type)]));
-  }
-
-  /** Returns the nodes that are not deleted, by id. */
-  list(): ComputeNode[] {
-    return this.#read("deleted = 0 ORDER BY id");
-  }
-
-  /**
-   * Returns a page of nodes whose host has a nova-compute service, by id; nodes of other hosts are leftovers.
-   * @param after only nodes with a greater id
-   */
-  served({ after = 0, limit }: { readonly after?: number; readonly limit: number }): ComputeNode[] {
-    return this.#read(`${SERVED} AND id > ? ORDER BY id LIMIT ?`, after, limit);
-  }
-
-  servedByIds(ids: readonly number[]): ComputeNode[] {
-    return this.#read(`${SERVED} AND id IN (SELECT value FROM json_each(?)) ORDER BY id`, JSON.stringify(ids));
-  }
-
-  /** Returns ids and names of all nodes whose host has a nova-compute service. */
-  servedNames(): { readonly id: number; readonly hypervisorHostname: string }[] {
-    return this.#context.sql
-      .all(`SELECT id, hypervisor_hostname FROM compute_nodes WHERE ${SERVED} ORDER BY id`)
-      .map(([id, name]) => ({ id: Number(id), hypervisorHostname: String(name) }));
-  }
-
-  /** Returns the number of these nodes, and the sums of their amounts. */
-  servedSums(): { readonly count: number; readonly sums: Readonly<Record<ComputeNodeAmount, number>> } {
-    const columns = AMOUNTS.map((field) => `coalesce(sum(${this.#table.column(field)}), 0)`);
-    const [count, ...sums] =
-      this.#context.sql.get(`SELECT count(*), ${columns.join(", ")} FROM compute_nodes WHERE ${SERVED}`) ?? [];
-    const named = AMOUNTS.map((field, index) => [field, Number(sums[index])] as const);
-    return { count: Number(count), sums: Object.fromEntries(named) as Record<ComputeNodeAmount, number> };
-  }
-
-  create(node: NewComputeNode, { exclusive = false }: { readonly exclusive?: boolean } = {}): ComputeNode {
-    const { sql, clock, changes } = this.#context;
-    const { resources, ...identity } = node;
-    return sql.transaction(() => {
-      if (exclusive) {
-        this.#assertNameNotTaken(node);
-      }
-      const known = this.getByUuid(node.uuid, { readDeleted: true });
-      if (known) {
-        return this.save(
-          known.id,
-          { ...resources, host: node.host, serviceId: node.serviceId },
-          { undelete: true, hypervisorHostname: node.hypervisorHostname },
-        );
-      }
-      const id = this.#unique(identity, () =>
-        this.#table.insert({ ...resources, ...identity, mapped: 0, createdAt: clock.now() }),
+  return {
+    get: (id: number): ComputeNode | null => first("id = ? AND deleted = 0", id),
+    getByUuid,
+    getByHostAndNode,
+    byHost: (host: string): ComputeNode[] => read("host = ? AND deleted = 0 ORDER BY id", host),
+    /** Returns the uuids of at most `limit` nodes of a host, by id. */
+    uuidsOf(host: string, limit: number): string[] {
+      const query = "SELECT uuid FROM compute_nodes WHERE host = ? AND deleted = 0 ORDER BY id LIMIT ?";
+      return sql.strings(query, host, limit);
+    },
+    /** Returns the host of a node without reading the complete row, which is long. */
+    hostOf(uuid: string): string | null {
+      const [host = null] = sql.get("SELECT host FROM compute_nodes WHERE uuid = ? AND deleted = 0", uuid) ?? [];
+      return host === null ? null : String(host);
+    },
+    byUuids: (uuids: readonly string[]): ComputeNode[] =>
+      read("uuid IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY id", JSON.stringify(uuids)),
+    byHypervisorHostname,
+    /** Returns the hosts that have a node of this hypervisor type. */
+    hostsOfType: (hypervisorType: string): string[] =>
+      sql.strings("SELECT DISTINCT host FROM compute_nodes WHERE hypervisor_type = ? AND deleted = 0", hypervisorType),
+    /**
+     * Returns the hypervisor type of each host's nodes.
+     * @param only restricts the result to this host
+     */
+    typesByHost(only: string | null = null): ReadonlyMap<string, string> {
+      const rows = sql.all(
+        `SELECT host, max(hypervisor_type) FROM compute_nodes WHERE deleted = 0${only === null ? "" : " AND host = ?"} GROUP BY host`,
+        ...(only === null ? [] : [only]),
       );
-      changes.changed("compute_node", id);
-      return this.#existing(id, false);
-    });
+      return new Map(rows.map(([host, type]) => [String(host), String(type)]));
+    },
+    /** Returns the nodes that are not deleted, by id. */
+    list: (): ComputeNode[] => read("deleted = 0 ORDER BY id"),
+    /**
+     * Returns a page of nodes whose host has a nova-compute service, by id; nodes of other hosts are leftovers.
+     * @param after only nodes with a greater id
+     */
+    served: ({ after = 0, limit }: { readonly after?: number; readonly limit: number }): ComputeNode[] =>
+      read(`${SERVED} AND id > ? ORDER BY id LIMIT ?`, after, limit),
+    servedByIds: (ids: readonly number[]): ComputeNode[] =>
+      read(`${SERVED} AND id IN (SELECT value FROM json_each(?)) ORDER BY id`, JSON.stringify(ids)),
+    /** Returns ids and names of all nodes whose host has a nova-compute service. */
+    servedNames: (): { readonly id: number; readonly hypervisorHostname: string }[] =>
+      sql
+        .all(`SELECT id, hypervisor_hostname FROM compute_nodes WHERE ${SERVED} ORDER BY id`)
+        .map(([id, name]) => ({ id: Number(id), hypervisorHostname: String(name) })),
+    /** Returns the number of these nodes, and the sums of their amounts. */
+    servedSums(): { readonly count: number; readonly sums: Readonly<Record<ComputeNodeAmount, number>> } {
+      const columns = AMOUNTS.map((field) => `coalesce(sum(${table.column(field)}), 0)`);
+      const [count, ...sums] =
+        sql.get(`SELECT count(*), ${columns.join(", ")} FROM compute_nodes WHERE ${SERVED}`) ?? [];
+      const named = AMOUNTS.map((field, index) => [field, Number(sums[index])] as const);
+      return { count: Number(count), sums: Object.fromEntries(named) as Record<ComputeNodeAmount, number> };
+    },
+    create(node: NewComputeNode, { exclusive = false }: { readonly exclusive?: boolean } = {}): ComputeNode {
+      const { resources, ...identity } = node;
+      return sql.transaction(() => {
+        if (exclusive) {
+          assertNameNotTaken(node);
+        }
+        const known = getByUuid(node.uuid, { readDeleted: true });
+        if (known) {
+          return save(
+            known.id,
+            { ...resources, host: node.host, serviceId: node.serviceId },
+            { undelete: true, hypervisorHostname: node.hypervisorHostname },
+          );
+        }
+        const id = unique(identity, () =>
+          table.insert({ ...resources, ...identity, mapped: 0, createdAt: clock.now() }),
+        );
+        changes.changed("compute_node", id);
+        return existing(id, false);
+      });
+    },
+    save,
+    destroy: (id: number, host: string): boolean =>
+      sql.transaction(() => {
+        const { changes: changed } = sql.run(
+          "UPDATE compute_nodes SET deleted = id, deleted_at = ? WHERE id = ? AND host = ? AND deleted = 0",
+          clock.now(),
+          id,
+          host,
+        );
+        if (changed > 0) {
+          changes.changed("compute_node", id);
+        }
+        return changed > 0;
+      }),
+  };
+
+  function getByUuid(uuid: string, options: { readonly readDeleted?: boolean } = {}): ComputeNode | null {
+    return first("uuid = ? AND (deleted = 0 OR ?)", uuid, options.readDeleted ? 1 : 0);
   }
 
-  save(
+  function getByHostAndNode(host: string, node: string): ComputeNode | null {
+    return first("host = ? AND hypervisor_hostname = ? AND deleted = 0", host, node);
+  }
+
+  function byHypervisorHostname(name: string): ComputeNode[] {
+    return read("hypervisor_hostname = ? AND deleted = 0 ORDER BY id", name);
+  }
+
+  function save(
     id: number,
     values: ComputeNodeChanges,
     options: { readonly undelete?: boolean; readonly hypervisorHostname?: string } = {},
   ): ComputeNode {
-    const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
-      const found = this.#existing(id, options.undelete ?? false);
+      const found = existing(id, options.undelete ?? false);
       if ("uuid" in values && values.uuid !== found.uuid) {
         throw new ConductorError(
           "InvalidNodeConfiguration",
@@ -186,32 +168,16 @@ export class ComputeNodes {
       const written = { ...values, hypervisorHostname, updatedAt: clock.now() };
       changes.changed("compute_node", id);
       if (!options.undelete && values.host === undefined) {
-        return this.#withRatios(this.#unique(identity, () => this.#table.change(found, written)));
+        return withRatios(unique(identity, () => table.change(found, written)));
       }
       const alive = options.undelete ? { deleted: 0, deleted_at: null } : {};
-      this.#unique(identity, () => this.#table.update(id, written, alive));
-      return this.#existing(id, false);
+      unique(identity, () => table.update(id, written, alive));
+      return existing(id, false);
     });
   }
 
-  destroy(id: number, host: string): boolean {
-    const { sql, clock, changes } = this.#context;
-    return sql.transaction(() => {
-      const { changes: changed } = sql.run(
-        "UPDATE compute_nodes SET deleted = id, deleted_at = ? WHERE id = ? AND host = ? AND deleted = 0",
-        clock.now(),
-        id,
-        host,
-      );
-      if (changed > 0) {
-        changes.changed("compute_node", id);
-      }
-      return changed > 0;
-    });
-  }
-
-  #existing(id: number, readDeleted: boolean): ComputeNode {
-    const node = this.#first("id = ? AND (deleted = 0 OR ?)", id, readDeleted ? 1 : 0);
+  function existing(id: number, readDeleted: boolean): ComputeNode {
+    const node = first("id = ? AND (deleted = 0 OR ?)", id, readDeleted ? 1 : 0);
     if (!node) {
       throw new ConductorError(
         "ComputeHostNotFound",
@@ -222,8 +188,8 @@ export class ComputeNodes {
     return node;
   }
 
-  #assertNameNotTaken({ host, hypervisorHostname }: NewComputeNode): void {
-    const other = this.byHypervisorHostname(hypervisorHostname).find((node) => node.host !== host);
+  function assertNameNotTaken({ host, hypervisorHostname }: NewComputeNode): void {
+    const other = byHypervisorHostname(hypervisorHostname).find((node) => node.host !== host);
     if (!other) {
       return;
     }
@@ -234,7 +200,7 @@ export class ComputeNodes {
     );
   }
 
-  #unique<T>(identity: { readonly host: string; readonly hypervisorHostname: string }, write: () => T): T {
+  function unique<T>(identity: { readonly host: string; readonly hypervisorHostname: string }, write: () => T): T {
     try {
       return write();
     } catch (error) {
@@ -242,7 +208,7 @@ export class ComputeNodes {
         throw error;
       }
       const { host, hypervisorHostname } = identity;
-      const holder = this.getByHostAndNode(host, hypervisorHostname);
+      const holder = getByHostAndNode(host, hypervisorHostname);
       throw new ConductorError(
         "DuplicateRecord",
         `host ${host} already has a compute node ${hypervisorHostname}, with uuid ${holder?.uuid}`,
@@ -251,23 +217,23 @@ export class ComputeNodes {
     }
   }
 
-  #first(condition: string, ...values: SqlValue[]): ComputeNode | null {
-    const node = this.#table.one(condition, ...values);
-    return node && this.#withRatios(node);
+  function first(condition: string, ...values: SqlValue[]): ComputeNode | null {
+    const node = table.one(condition, ...values);
+    return node && withRatios(node);
   }
 
-  #read(condition: string, ...values: SqlValue[]): ComputeNode[] {
-    return this.#table.many(condition, ...values).map((node) => this.#withRatios(node));
+  function read(condition: string, ...values: SqlValue[]): ComputeNode[] {
+    return table.many(condition, ...values).map((node) => withRatios(node));
   }
 
   /** Replaces a ratio of 0 or NULL before anyone reads it: Placement rejects it permanently (bug 1789654). */
-  #withRatios(node: ComputeNode): ComputeNode {
-    const missing = Object.entries(this.#ratios).filter(([ratio]) => !node[ratio as keyof DefaultRatios]);
+  function withRatios(node: ComputeNode): ComputeNode {
+    const missing = Object.entries(defaults).filter(([ratio]) => !node[ratio as keyof DefaultRatios]);
     if (missing.length === 0) {
       return node;
     }
     const ratios: Partial<DefaultRatios> = Object.fromEntries(missing);
-    this.#table.update(node.id, ratios);
+    table.update(node.id, ratios);
     return { ...node, ...ratios };
   }
 }

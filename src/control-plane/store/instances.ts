@@ -44,22 +44,151 @@ const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
 const AFTER_DELETE: readonly string[] = ["cleaned", "systemMetadata"];
 
 /** Table `instances` (spec 1.4). */
-export class Instances {
-  readonly #context: StoreContext;
-  readonly #table: Table<Instance>;
-  readonly #faults: Table<InstanceFault>;
+export function createInstanceTables({ sql, clock, changes, recentInstances, recentMigrations }: StoreContext) {
+  const table = new Table(sql, INSTANCES);
+  const faults = new Table(sql, FAULTS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#table = new Table(context.sql, INSTANCES);
-    this.#faults = new Table(context.sql, FAULTS);
-  }
+  return {
+    get,
+    byHost: (host: string): Instance[] => table.many("host = ? AND deleted = 0 ORDER BY id", host),
+    /**
+     * Returns a page of instances that are not deleted, by id.
+     * @param after only instances with a greater id
+     */
+    page: ({ after, limit }: { readonly after: number; readonly limit: number }): Instance[] =>
+      table.many("id > ? AND deleted = 0 ORDER BY id LIMIT ?", after, limit),
+    byHostAndNode: (host: string, node: string): Instance[] =>
+      table.many("host = ? AND node = ? AND deleted = 0 ORDER BY id", host, node),
+    byFilters: (filters: InstanceFilters): Instance[] => filterInstances(table, filters),
+    /** Returns the Compute API's list, newest first. Soft-deleted instances are included only on request. */
+    list: (query: InstanceQuery): Instance[] => queryInstances(table, query),
+    /** Returns uuids and names of the same list, without the costly columns: for filters that SQL cannot evaluate. */
+    names: (query: InstanceQuery): InstanceName[] => queryNames(table, sql, query),
+    /**
+     * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has
+     * no such instance.
+     */
+    place: (uuid: string, query: Pick<InstanceQuery, "projectId" | "deleted" | "sort">): Place | null =>
+      placeOf(table, sql, uuid, query),
+    /** Returns names and uuids of the instances on each host, by id. */
+    namesByHosts(
+      hosts: readonly string[],
+    ): ReadonlyMap<string, readonly { readonly name: string; readonly uuid: string }[]> {
+      const found = new Map<string, { name: string; uuid: string }[]>();
+      for (const [host, name, uuid] of sql.all(
+        `SELECT host, display_name, uuid FROM instances
+          WHERE host IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY +id`,
+        JSON.stringify(hosts),
+      )) {
+        const here = found.get(String(host)) ?? [];
+        here.push({ name: String(name), uuid: String(uuid) });
+        found.set(String(host), here);
+      }
+      return found;
+    },
+    /**
+     * Returns the instances, including deleted ones, that ran in a time window, by project and uuid; null if the marker
+     * does not exist.
+     */
+    activeWithin(window: ActiveWindow): Instance[] | null {
+      const marker = window.marker === undefined ? undefined : get(window.marker, { readDeleted: true });
+      return marker === null ? null : queryActive(table, window, marker);
+    },
+    /**
+     * Returns the number of instances of a project or of one of its users, and the sums of their resources. Soft-deleted
+     * instances count only after they are restored.
+     */
+    usage(
+      projectId: string,
+      userId: string | null,
+    ): { readonly instances: number; readonly vcpus: number; readonly memoryMb: number } {
+      const [instances, vcpus, memoryMb] =
+        sql.get(
+          `SELECT count(*), coalesce(sum(vcpus), 0), coalesce(sum(memory_mb), 0) FROM instances
+            WHERE project_id = ?1 AND (?2 IS NULL OR user_id = ?2) AND deleted = 0 AND hidden = 0
+              AND (vm_state <> 'soft-delete' OR task_state = 'restoring')`,
+          projectId,
+          userId,
+        ) ?? [];
+      return { instances: Number(instances), vcpus: Number(vcpus), memoryMb: Number(memoryMb) };
+    },
+    countByHost: (host: string): number =>
+      sql.number("SELECT count(*) FROM instances WHERE host = ? AND deleted = 0", host),
+    /** Returns the number of instances by state; states without instances are absent. */
+    countsByVmState(): ReadonlyMap<string, number> {
+      const rows = sql.all("SELECT vm_state, count(*) FROM instances WHERE deleted = 0 GROUP BY vm_state");
+      return new Map(rows.map(([state, count]) => [String(state), Number(count)]));
+    },
+    /** Returns the number of instances by host; hosts without instances are absent. */
+    countsByHost(): ReadonlyMap<string, number> {
+      const rows = sql.all("SELECT host, count(*) FROM instances WHERE host IS NOT NULL AND deleted = 0 GROUP BY host");
+      return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
+    },
+    /** Returns at most `limit` instances with a task state, oldest first. */
+    busy: (limit: number): { readonly uuid: string; readonly displayName: string; readonly taskState: string }[] =>
+      table
+        .many("task_state IS NOT NULL AND deleted = 0 ORDER BY id LIMIT ?", limit)
+        .map(({ uuid, displayName, taskState }) => ({ uuid, displayName, taskState: taskState ?? "" })),
+    create: (instance: NewInstance): Instance =>
+      sql.transaction(() => {
+        table.insert({ ...newInstance(instance), createdAt: clock.now() });
+        changes.changed("instance", instance.uuid);
+        return existing(instance.uuid, false);
+      }),
+    save: (uuid: string, values: InstanceChanges, options: SaveOptions = {}): Instance =>
+      sql.transaction(() => {
+        const readDeleted = Object.keys(values).every((field) => AFTER_DELETE.includes(field));
+        const found = existing(uuid, readDeleted);
+        assertExpectedState(found, options);
+        assertPlacementComplete(found, values);
+        const implied = { ...requestsOf(found, values), ...zoneOfNewHost(found, values) };
+        const changed = table.change(found, { ...values, ...implied, updatedAt: clock.now() });
+        recentInstances.set(uuid, changed);
+        changes.changed("instance", uuid);
+        return changed;
+      }),
+    destroy: (uuid: string, options: { readonly guardHostIsNull?: boolean } = {}): Instance =>
+      sql.transaction(() => {
+        const { id, host } = existing(uuid, false);
+        if (options.guardHostIsNull && host !== null) {
+          throw new ConductorError(
+            "ObjectActionError",
+            `instance ${uuid} cannot be destroyed: host changed: found ${host}, expected none; read it again and delete it on that host`,
+            { uuid, host },
+          );
+        }
+        const now = clock.now();
+        sql.execute("UPDATE instances SET deleted = id, deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id);
+        const migrations = sql.all("SELECT id FROM migrations WHERE instance_uuid = ? AND deleted = 0", uuid);
+        sql.execute(
+          "UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0",
+          now,
+          uuid,
+        );
+        sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
+        sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
+        recentInstances.forget(uuid);
+        changes.changed("instance", uuid);
+        for (const [migrationId] of migrations) {
+          recentMigrations.forget(Number(migrationId));
+          changes.changed("migration", Number(migrationId));
+        }
+        return existing(uuid, true);
+      }),
+    addFault: (fault: Omit<InstanceFault, "createdAt">): void =>
+      sql.transaction(() => {
+        existing(fault.instanceUuid, true);
+        faults.insert({ ...fault, createdAt: clock.now() });
+        changes.changed("instance", fault.instanceUuid);
+      }),
+    /** Returns the newest fault. */
+    fault: (uuid: string): InstanceFault | null => faults.one("instance_uuid = ? ORDER BY id DESC LIMIT 1", uuid),
+  };
 
-  get(uuid: string, options: { readonly readDeleted?: boolean } = {}): Instance | null {
-    const { recentInstances } = this.#context;
+  function get(uuid: string, options: { readonly readDeleted?: boolean } = {}): Instance | null {
     let instance = recentInstances.get(uuid) ?? null;
     if (instance === null) {
-      instance = this.#table.one("uuid = ?", uuid);
+      instance = table.one("uuid = ?", uuid);
       if (instance !== null) {
         recentInstances.set(uuid, instance);
       }
@@ -67,192 +196,16 @@ export class Instances {
     return instance === null || instance.deleted === 0 || options.readDeleted ? instance : null;
   }
 
-  byHost(host: string): Instance[] {
-    return this.#table.many("host = ? AND deleted = 0 ORDER BY id", host);
-  }
-
-  /**
-   * Returns a page of instances that are not deleted, by id.
-   * @param after only instances with a greater id
-   */
-  page({ after, limit }: { readonly after: number; readonly limit: number }): Instance[] {
-    return this.#table.many("id > ? AND deleted = 0 ORDER BY id LIMIT ?", after, limit);
-  }
-
-  byHostAndNode(host: string, node: string): Instance[] {
-    return this.#table.many("host = ? AND node = ? AND deleted = 0 ORDER BY id", host, node);
-  }
-
-  byFilters(filters: InstanceFilters): Instance[] {
-    return filterInstances(this.#table, filters);
-  }
-
-  /** Returns the Compute API's list, newest first. Soft-deleted instances are included only on request. */
-  list(query: InstanceQuery): Instance[] {
-    return queryInstances(this.#table, query);
-  }
-
-  /** Returns uuids and names of the same list, without the costly columns: for filters that SQL cannot evaluate. */
-  names(query: InstanceQuery): InstanceName[] {
-    return queryNames(this.#table, this.#context.sql, query);
-  }
-
-  /**
-   * Returns an instance's position in the list's order, whether or not it matches the filters; null if the project has
-   * no such instance.
-   */
-  place(uuid: string, query: Pick<InstanceQuery, "projectId" | "deleted" | "sort">): Place | null {
-    return placeOf(this.#table, this.#context.sql, uuid, query);
-  }
-
-  /** Returns names and uuids of the instances on each host, by id. */
-  namesByHosts(
-    hosts: readonly string[],
-  ): ReadonlyMap<string, readonly { readonly name: string; readonly uuid: string }[]> {
-    const found = new Map<string, { name: string; uuid: string }[]>();
-    for (const [host, name, uuid] of this.#context.sql.all(
-      `SELECT host, display_name, uuid FROM instances
-       WHERE host IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY +id`,
-      JSON.stringify(hosts),
-    )) {
-      const here = found.get(String(host)) ?? [];
-      here.push({ name: String(name), uuid: String(uuid) });
-      found.set(String(host), here);
-    }
-    return found;
-  }
-
-  /**
-   * Returns the instances, including deleted ones, that ran in a time window, by project and uuid; null if the marker
-   * does not exist.
-   */
-  activeWithin(window: ActiveWindow): Instance[] | null {
-    const marker = window.marker === undefined ? undefined : this.get(window.marker, { readDeleted: true });
-    return marker === null ? null : queryActive(this.#table, window, marker);
-  }
-
-  /**
-   * Returns the number of instances of a project or of one of its users, and the sums of their resources. Soft-deleted
-   * instances count only after they are restored.
-   */
-  usage(
-    projectId: string,
-    userId: string | null,
-  ): { readonly instances: number; readonly vcpus: number; readonly memoryMb: number } {
-    const [instances, vcpus, memoryMb] =
-      this.#context.sql.get(
-        `SELECT count(*), coalesce(sum(vcpus), 0), coalesce(sum(memory_mb), 0) FROM instances
-         WHERE project_id = ?1 AND (?2 IS NULL OR user_id = ?2) AND deleted = 0 AND hidden = 0
-           AND (vm_state <> 'soft-delete' OR task_state = 'restoring')`,
-        projectId,
-        userId,
-      ) ?? [];
-    return { instances: Number(instances), vcpus: Number(vcpus), memoryMb: Number(memoryMb) };
-  }
-
-  countByHost(host: string): number {
-    const [count] = this.#context.sql.get("SELECT count(*) FROM instances WHERE host = ? AND deleted = 0", host) ?? [];
-    return Number(count);
-  }
-
-  /** Returns the number of instances by state; states without instances are absent. */
-  countsByVmState(): ReadonlyMap<string, number> {
-    const rows = this.#context.sql.all("SELECT vm_state, count(*) FROM instances WHERE deleted = 0 GROUP BY vm_state");
-    return new Map(rows.map(([state, count]) => [String(state), Number(count)]));
-  }
-
-  /** Returns the number of instances by host; hosts without instances are absent. */
-  countsByHost(): ReadonlyMap<string, number> {
-    const { sql } = this.#context;
-    const rows = sql.all("SELECT host, count(*) FROM instances WHERE host IS NOT NULL AND deleted = 0 GROUP BY host");
-    return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
-  }
-
-  /** Returns at most `limit` instances with a task state, oldest first. */
-  busy(limit: number): { readonly uuid: string; readonly displayName: string; readonly taskState: string }[] {
-    return this.#table
-      .many("task_state IS NOT NULL AND deleted = 0 ORDER BY id LIMIT ?", limit)
-      .map(({ uuid, displayName, taskState }) => ({ uuid, displayName, taskState: taskState ?? "" }));
-  }
-
-  create(instance: NewInstance): Instance {
-    const { sql, clock, changes } = this.#context;
-    return sql.transaction(() => {
-      this.#table.insert({ ...newInstance(instance), createdAt: clock.now() });
-      changes.changed("instance", instance.uuid);
-      return this.#existing(instance.uuid, false);
-    });
-  }
-
-  save(uuid: string, values: InstanceChanges, options: SaveOptions = {}): Instance {
-    const { sql, clock, changes, recentInstances } = this.#context;
-    return sql.transaction(() => {
-      const readDeleted = Object.keys(values).every((field) => AFTER_DELETE.includes(field));
-      const found = this.#existing(uuid, readDeleted);
-      assertExpectedState(found, options);
-      assertPlacementComplete(found, values);
-      const implied = { ...requestsOf(found, values), ...this.#zoneOfNewHost(found, values) };
-      const changed = this.#table.change(found, { ...values, ...implied, updatedAt: clock.now() });
-      recentInstances.set(uuid, changed);
-      changes.changed("instance", uuid);
-      return changed;
-    });
-  }
-
   /** Sets the availability zone in the same write as the host, so that they cannot become inconsistent. */
-  #zoneOfNewHost(found: Instance, { host }: InstanceChanges): Pick<InstanceChanges, "availabilityZone"> {
+  function zoneOfNewHost(found: Instance, { host }: InstanceChanges): Pick<InstanceChanges, "availabilityZone"> {
     if (host === undefined || host === found.host) {
       return {};
     }
-    return { availabilityZone: host === null ? null : availabilityZoneOf(this.#context.sql, host) };
+    return { availabilityZone: host === null ? null : availabilityZoneOf(sql, host) };
   }
 
-  destroy(uuid: string, options: { readonly guardHostIsNull?: boolean } = {}): Instance {
-    const { sql, clock, changes, recentInstances, recentMigrations } = this.#context;
-    return sql.transaction(() => {
-      const { id, host } = this.#existing(uuid, false);
-      if (options.guardHostIsNull && host !== null) {
-        throw new ConductorError(
-          "ObjectActionError",
-          `instance ${uuid} cannot be destroyed: host changed: found ${host}, expected none; read it again and delete it on that host`,
-          { uuid, host },
-        );
-      }
-      const now = clock.now();
-      sql.execute("UPDATE instances SET deleted = id, deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id);
-      const migrations = sql.all("SELECT id FROM migrations WHERE instance_uuid = ? AND deleted = 0", uuid);
-      sql.execute(
-        "UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0",
-        now,
-        uuid,
-      );
-      sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
-      sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
-      recentInstances.forget(uuid);
-      changes.changed("instance", uuid);
-      for (const [migrationId] of migrations) {
-        recentMigrations.forget(Number(migrationId));
-        changes.changed("migration", Number(migrationId));
-      }
-      return this.#existing(uuid, true);
-    });
-  }
-
-  addFault(fault: Omit<InstanceFault, "createdAt">): void {
-    this.#context.sql.transaction(() => {
-      this.#existing(fault.instanceUuid, true);
-      this.#faults.insert({ ...fault, createdAt: this.#context.clock.now() });
-      this.#context.changes.changed("instance", fault.instanceUuid);
-    });
-  }
-
-  /** Returns the newest fault. */
-  fault(uuid: string): InstanceFault | null {
-    return this.#faults.one("instance_uuid = ? ORDER BY id DESC LIMIT 1", uuid);
-  }
-
-  #existing(uuid: string, readDeleted: boolean): Instance {
-    const instance = this.get(uuid, { readDeleted });
+  function existing(uuid: string, readDeleted: boolean): Instance {
+    const instance = get(uuid, { readDeleted });
     if (!instance) {
       throw new ConductorError("InstanceNotFound", `instance ${uuid} was not found: it never existed or was deleted`, {
         uuid,

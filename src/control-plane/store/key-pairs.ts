@@ -21,43 +21,31 @@ export type KeyPair = RecordOf<typeof KEY_PAIR>;
 const KEY_PAIRS = tableOf("key_pairs", KEY_PAIR);
 
 /** Table `key_pairs`. Rows are deleted permanently; servers have copies of their keys. */
-export class KeyPairs {
-  readonly #context: StoreContext;
-  readonly #table: Table<KeyPair>;
+export function createKeyPairTable({ sql, clock }: StoreContext) {
+  const table = new Table(sql, KEY_PAIRS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#table = new Table(context.sql, KEY_PAIRS);
-  }
+  return {
+    get,
+    /** Returns the key pairs of a user by name. */
+    list: (userId: string): readonly KeyPair[] => table.many("user_id = ? ORDER BY name", userId),
+    count: (userId: string): number => sql.number("SELECT count(*) FROM key_pairs WHERE user_id = ?", userId),
+    /** @throws {KeyPairExists} */
+    create: (keyPair: Omit<KeyPair, "id" | "createdAt">): KeyPair =>
+      sql.transaction(() => {
+        if (get(keyPair.userId, keyPair.name)) {
+          throw new ConductorError("KeyPairExists", `Key pair '${keyPair.name}' already exists.`, {
+            name: keyPair.name,
+          });
+        }
+        const createdAt = clock.now();
+        return { ...keyPair, createdAt, id: table.insert({ ...keyPair, createdAt }) };
+      }),
+    /** Returns false if it did not exist. */
+    destroy: (userId: string, name: string): boolean =>
+      sql.run("DELETE FROM key_pairs WHERE user_id = ? AND name = ?", userId, name).changes > 0,
+  };
 
-  get(userId: string, name: string): KeyPair | null {
-    return this.#table.one("user_id = ? AND name = ?", userId, name);
-  }
-
-  /** Returns the key pairs of a user by name. */
-  list(userId: string): readonly KeyPair[] {
-    return this.#table.many("user_id = ? ORDER BY name", userId);
-  }
-
-  count(userId: string): number {
-    const [count] = this.#context.sql.get("SELECT count(*) FROM key_pairs WHERE user_id = ?", userId) ?? [];
-    return Number(count);
-  }
-
-  /** @throws {KeyPairExists} */
-  create(keyPair: Omit<KeyPair, "id" | "createdAt">): KeyPair {
-    const { sql, clock } = this.#context;
-    return sql.transaction(() => {
-      if (this.get(keyPair.userId, keyPair.name)) {
-        throw new ConductorError("KeyPairExists", `Key pair '${keyPair.name}' already exists.`, { name: keyPair.name });
-      }
-      const createdAt = clock.now();
-      return { ...keyPair, createdAt, id: this.#table.insert({ ...keyPair, createdAt }) };
-    });
-  }
-
-  /** Returns false if it did not exist. */
-  destroy(userId: string, name: string): boolean {
-    return this.#context.sql.run("DELETE FROM key_pairs WHERE user_id = ? AND name = ?", userId, name).changes > 0;
+  function get(userId: string, name: string): KeyPair | null {
+    return table.one("user_id = ? AND name = ?", userId, name);
   }
 }

@@ -42,154 +42,131 @@ const NEWEST: readonly SortColumn[] = [
 const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
 /** Table `migrations` (spec 1.5). */
-export class Migrations {
-  readonly #context: StoreContext;
-  readonly #table: Table<Row>;
+export function createMigrationTable({ sql, clock, random, changes, recentInstances, recentMigrations }: StoreContext) {
+  const table = new Table(sql, MIGRATIONS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#table = new Table(context.sql, MIGRATIONS);
-  }
+  return {
+    get,
+    getByUuid: (uuid: string): Migration | null => withUuid(table.one("uuid = ?", uuid)),
+    /**
+     * Returns instance and destination of a finished move; null if it is in progress, is an evacuation, or has no
+     * destination yet.
+     */
+    endedMove(id: number): { readonly instanceUuid: string; readonly destCompute: string } | null {
+      const migration = get(id);
+      if (migration === null || migration.destCompute === null || migration.migrationType === "evacuation") {
+        // An evacuation has no second host that could still be working.
+        return null;
+      }
+      const { instanceUuid, destCompute, deleted, status } = migration;
+      return deleted !== 0 || FINAL_MIGRATION_STATUSES.includes(status) ? { instanceUuid, destCompute } : null;
+    },
+    /** Returns the matching migrations by id. */
+    byFilters: (filters: MigrationFilters): Migration[] => many(conditionsOf(filters)),
+    /**
+     * Returns a page for the Compute API, newest first, without hidden migrations.
+     * @param after a position in that order, from `place`
+     */
+    newest(query: MigrationQuery, { after, limit }: { readonly after?: Place; readonly limit: number }): Migration[] {
+      const { userId, projectId, changedSince, changedBefore } = query;
+      const conditions = conditionsOf(query)
+        .add("hidden = 0")
+        .equal("user_id", userId)
+        .equal("project_id", projectId)
+        .atLeast(CHANGED, changedSince)
+        .atMost(CHANGED, changedBefore)
+        .behind(NEWEST, after);
+      return read(`${conditions.sql} ORDER BY ${orderBy(NEWEST)} LIMIT ?`, ...conditions.values, limit);
+    },
+    /** Returns a migration's position in the order of `newest`; null if it does not exist. */
+    place: (uuid: string): Place | null =>
+      sql.get("SELECT created_at, id FROM migrations WHERE uuid = ? AND deleted = 0", uuid) ?? null,
+    inProgress(host: string, node: string, options: { readonly includeError?: boolean } = {}): Migration[] {
+      const ended = FINAL_MIGRATION_STATUSES.filter((status) => !(options.includeError && status === "error"));
+      const conditions = new Conditions()
+        .add("(source_compute = ? AND source_node = ?) OR (dest_compute = ? AND dest_node = ?)", host, node, host, node)
+        .add("status NOT IN (SELECT value FROM json_each(?))", JSON.stringify(ended))
+        .add("deleted = 0");
+      return many(conditions);
+    },
+    /** Returns at most `limit` migrations that are neither finished nor waiting for confirmation. */
+    underWay(limit: number): { readonly type: string; readonly status: string; readonly instanceUuid: string }[] {
+      const rest = JSON.stringify([...FINAL_MIGRATION_STATUSES, "finished"]);
+      return read(
+        "status NOT IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY id LIMIT ?",
+        rest,
+        limit,
+      ).map(({ migrationType, status, instanceUuid }) => ({ type: migrationType, status, instanceUuid }));
+    },
+    create(migration: NewMigration): Migration {
+      const { instanceUuid, migrationType, status, changes: values = {} } = migration;
+      if (typeof values.destNode === "string" && typeof values.destComputeId !== "number") {
+        rejectField("changes.destComputeId", values.destComputeId, `the id of compute node ${values.destNode}`);
+      }
+      return sql.transaction(() => {
+        if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {
+          throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} of the new migration was not found`, {
+            uuid: instanceUuid,
+          });
+        }
+        const id = table.insert({
+          ...values,
+          uuid: random.uuid(),
+          instanceUuid,
+          migrationType,
+          status,
+          createdAt: clock.now(),
+        });
+        dropContext(instanceUuid);
+        changes.changed("migration", id);
+        return existing(id);
+      });
+    },
+    save: (
+      id: number,
+      values: MigrationChanges,
+      options: { readonly expectedStatus?: readonly MigrationStatus[] } = {},
+    ): Migration =>
+      sql.transaction(() => {
+        const found = existing(id);
+        const { status, instanceUuid } = found;
+        if (options.expectedStatus && !options.expectedStatus.includes(status)) {
+          throw new ConductorError(
+            "InvalidMigrationState",
+            `migration ${id}: found status ${status}, expected ${options.expectedStatus.join(", ")}`,
+            { id, actual: status, expected: options.expectedStatus },
+          );
+        }
+        const changed = table.change(found, { ...values, updatedAt: clock.now() });
+        recentMigrations.set(id, changed);
+        if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) {
+          dropContext(instanceUuid, id);
+        }
+        changes.changed("migration", id);
+        return changed;
+      }),
+    /** Generates uuids for rows without one, including deleted rows, oldest first (spec 1.5). */
+    fillUuids: (limit: number): { readonly needed: number; readonly completed: number } =>
+      sql.transaction(() => {
+        const needed = sql.number("SELECT count(*) FROM migrations WHERE uuid IS NULL");
+        const rows = table.many("uuid IS NULL ORDER BY id LIMIT ?", limit);
+        for (const row of rows) {
+          withUuid(row);
+        }
+        return { needed, completed: rows.length };
+      }),
+  };
 
-  get(id: number): Migration | null {
-    const { recentMigrations } = this.#context;
+  function get(id: number): Migration | null {
     const known = recentMigrations.get(id);
     if (known !== undefined) {
       return known;
     }
-    const migration = this.#withUuid(this.#table.one("id = ?", id));
+    const migration = withUuid(table.one("id = ?", id));
     if (migration !== null) {
       recentMigrations.set(id, migration);
     }
     return migration;
-  }
-
-  getByUuid(uuid: string): Migration | null {
-    return this.#withUuid(this.#table.one("uuid = ?", uuid));
-  }
-
-  /**
-   * Returns instance and destination of a finished move; null if it is in progress, is an evacuation, or has no
-   * destination yet.
-   */
-  endedMove(id: number): { readonly instanceUuid: string; readonly destCompute: string } | null {
-    const migration = this.get(id);
-    if (migration === null || migration.destCompute === null || migration.migrationType === "evacuation") {
-      // An evacuation has no second host that could still be working.
-      return null;
-    }
-    const { instanceUuid, destCompute, deleted, status } = migration;
-    return deleted !== 0 || FINAL_MIGRATION_STATUSES.includes(status) ? { instanceUuid, destCompute } : null;
-  }
-
-  /** Returns the matching migrations by id. */
-  byFilters(filters: MigrationFilters): Migration[] {
-    return this.#many(conditionsOf(filters));
-  }
-
-  /**
-   * Returns a page for the Compute API, newest first, without hidden migrations.
-   * @param after a position in that order, from {@link place}
-   */
-  newest(query: MigrationQuery, { after, limit }: { readonly after?: Place; readonly limit: number }): Migration[] {
-    const { userId, projectId, changedSince, changedBefore } = query;
-    const conditions = conditionsOf(query)
-      .add("hidden = 0")
-      .equal("user_id", userId)
-      .equal("project_id", projectId)
-      .atLeast(CHANGED, changedSince)
-      .atMost(CHANGED, changedBefore)
-      .behind(NEWEST, after);
-    return this.#read(`${conditions.sql} ORDER BY ${orderBy(NEWEST)} LIMIT ?`, ...conditions.values, limit);
-  }
-
-  /** Returns a migration's position in the order of {@link newest}; null if it does not exist. */
-  place(uuid: string): Place | null {
-    return this.#context.sql.get("SELECT created_at, id FROM migrations WHERE uuid = ? AND deleted = 0", uuid) ?? null;
-  }
-
-  inProgress(host: string, node: string, options: { readonly includeError?: boolean } = {}): Migration[] {
-    const ended = FINAL_MIGRATION_STATUSES.filter((status) => !(options.includeError && status === "error"));
-    const conditions = new Conditions()
-      .add("(source_compute = ? AND source_node = ?) OR (dest_compute = ? AND dest_node = ?)", host, node, host, node)
-      .add("status NOT IN (SELECT value FROM json_each(?))", JSON.stringify(ended))
-      .add("deleted = 0");
-    return this.#many(conditions);
-  }
-
-  /** Returns at most `limit` migrations that are neither finished nor waiting for confirmation. */
-  underWay(limit: number): { readonly type: string; readonly status: string; readonly instanceUuid: string }[] {
-    const rest = JSON.stringify([...FINAL_MIGRATION_STATUSES, "finished"]);
-    return this.#read(
-      "status NOT IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY id LIMIT ?",
-      rest,
-      limit,
-    ).map(({ migrationType, status, instanceUuid }) => ({ type: migrationType, status, instanceUuid }));
-  }
-
-  create(migration: NewMigration): Migration {
-    const { sql, clock, random, changes } = this.#context;
-    const { instanceUuid, migrationType, status, changes: values = {} } = migration;
-    if (typeof values.destNode === "string" && typeof values.destComputeId !== "number") {
-      rejectField("changes.destComputeId", values.destComputeId, `the id of compute node ${values.destNode}`);
-    }
-    return sql.transaction(() => {
-      if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {
-        throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} of the new migration was not found`, {
-          uuid: instanceUuid,
-        });
-      }
-      const id = this.#table.insert({
-        ...values,
-        uuid: random.uuid(),
-        instanceUuid,
-        migrationType,
-        status,
-        createdAt: clock.now(),
-      });
-      this.#dropContext(instanceUuid);
-      changes.changed("migration", id);
-      return this.#existing(id);
-    });
-  }
-
-  save(
-    id: number,
-    values: MigrationChanges,
-    options: { readonly expectedStatus?: readonly MigrationStatus[] } = {},
-  ): Migration {
-    const { sql, clock, changes, recentMigrations } = this.#context;
-    return sql.transaction(() => {
-      const found = this.#existing(id);
-      const { status, instanceUuid } = found;
-      if (options.expectedStatus && !options.expectedStatus.includes(status)) {
-        throw new ConductorError(
-          "InvalidMigrationState",
-          `migration ${id}: found status ${status}, expected ${options.expectedStatus.join(", ")}`,
-          { id, actual: status, expected: options.expectedStatus },
-        );
-      }
-      const changed = this.#table.change(found, { ...values, updatedAt: clock.now() });
-      recentMigrations.set(id, changed);
-      if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) {
-        this.#dropContext(instanceUuid, id);
-      }
-      changes.changed("migration", id);
-      return changed;
-    });
-  }
-
-  /** Generates uuids for rows without one, including deleted rows, oldest first (spec 1.5). */
-  fillUuids(limit: number): { readonly needed: number; readonly completed: number } {
-    const { sql } = this.#context;
-    return sql.transaction(() => {
-      const [needed] = sql.get("SELECT count(*) FROM migrations WHERE uuid IS NULL") ?? [];
-      const rows = this.#table.many("uuid IS NULL ORDER BY id LIMIT ?", limit);
-      for (const row of rows) {
-        this.#withUuid(row);
-      }
-      return { needed: Number(needed ?? 0), completed: rows.length };
-    });
   }
 
   /**
@@ -199,12 +176,11 @@ export class Migrations {
    * move's files on the hosts (spec 3.7).
    * @param migrationId only this move's context; absent: the context of any move
    */
-  #dropContext(instanceUuid: string, migrationId?: number): void {
-    const { sql, clock, changes, recentInstances } = this.#context;
+  function dropContext(instanceUuid: string, migrationId?: number): void {
     const dropped = sql.run(
       `UPDATE instances SET migration_context = NULL, updated_at = ?
-       WHERE uuid = ? AND deleted = 0 AND migration_context IS NOT NULL
-         AND (? IS NULL OR json_extract(migration_context, '$.migrationId') = ?)`,
+        WHERE uuid = ? AND deleted = 0 AND migration_context IS NOT NULL
+          AND (? IS NULL OR json_extract(migration_context, '$.migrationId') = ?)`,
       clock.now(),
       instanceUuid,
       migrationId ?? null,
@@ -216,27 +192,26 @@ export class Migrations {
     }
   }
 
-  #existing(id: number): Migration {
-    const migration = this.get(id);
+  function existing(id: number): Migration {
+    const migration = get(id);
     if (!migration) {
       throw new ConductorError("MigrationNotFound", `migration ${id} was not found`, { id });
     }
     return migration;
   }
 
-  #many(conditions: Conditions): Migration[] {
-    return this.#read(`${conditions.sql} ORDER BY id`, ...conditions.values);
+  function many(conditions: Conditions): Migration[] {
+    return read(`${conditions.sql} ORDER BY id`, ...conditions.values);
   }
 
-  #read(condition: string, ...values: SqlValue[]): Migration[] {
-    return this.#table.many(condition, ...values).flatMap((row) => this.#withUuid(row) ?? []);
+  function read(condition: string, ...values: SqlValue[]): Migration[] {
+    return table.many(condition, ...values).flatMap((row) => withUuid(row) ?? []);
   }
 
-  #withUuid(row: Row | null): Migration | null {
+  function withUuid(row: Row | null): Migration | null {
     if (row === null) {
       return null;
     }
-    const { sql, random } = this.#context;
     const uuid = row.uuid ?? random.uuid();
     if (row.uuid === null) {
       sql.execute("UPDATE migrations SET uuid = ? WHERE id = ? AND uuid IS NULL", uuid, row.id);

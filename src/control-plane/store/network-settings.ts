@@ -1,69 +1,46 @@
 import type { StoreContext } from "./store-context.js";
 
 /** Table `network_tags`: the tags of networks, subnets, ports and security groups. */
-export class NetworkTags {
-  readonly #sql: StoreContext["sql"];
+export function createNetworkTagTable({ sql }: StoreContext) {
+  return {
+    of: (uuid: string): readonly string[] =>
+      sql.strings("SELECT tag FROM network_tags WHERE resource_uuid = ? ORDER BY rowid", uuid),
+    add,
+    replace: (uuid: string, tags: readonly string[]): void =>
+      sql.transaction(() => {
+        sql.execute("DELETE FROM network_tags WHERE resource_uuid = ?", uuid);
+        for (const tag of tags) {
+          add(uuid, tag);
+        }
+      }),
+    remove: (uuid: string, tag: string): void =>
+      sql.execute("DELETE FROM network_tags WHERE resource_uuid = ? AND tag = ?", uuid, tag),
+  };
 
-  constructor(context: StoreContext) {
-    this.#sql = context.sql;
-  }
-
-  /** Returns the tags of a resource in the order in which they were added. */
-  of(uuid: string): readonly string[] {
-    const rows = this.#sql.all("SELECT tag FROM network_tags WHERE resource_uuid = ? ORDER BY rowid", uuid);
-    return rows.map(([tag]) => String(tag));
-  }
-
-  add(uuid: string, tag: string): void {
-    this.#sql.run("INSERT OR IGNORE INTO network_tags VALUES (?, ?)", uuid, tag);
-  }
-
-  replace(uuid: string, tags: readonly string[]): void {
-    this.#sql.transaction(() => {
-      this.#sql.run("DELETE FROM network_tags WHERE resource_uuid = ?", uuid);
-      for (const tag of tags) {
-        this.add(uuid, tag);
-      }
-    });
-  }
-
-  remove(uuid: string, tag: string): void {
-    this.#sql.run("DELETE FROM network_tags WHERE resource_uuid = ? AND tag = ?", uuid, tag);
+  function add(uuid: string, tag: string): void {
+    sql.execute("INSERT OR IGNORE INTO network_tags VALUES (?, ?)", uuid, tag);
   }
 }
 
 /** Table `network_quotas`: explicitly set limits of projects; -1: no limit. */
-export class NetworkQuotas {
-  readonly #sql: StoreContext["sql"];
-
-  constructor(context: StoreContext) {
-    this.#sql = context.sql;
-  }
-
-  limits(projectId: string): Readonly<Record<string, number>> {
-    const rows = this.#sql.all("SELECT resource, hard_limit FROM network_quotas WHERE project_id = ?", projectId);
-    return Object.fromEntries(rows.map(([resource, limit]) => [String(resource), Number(limit)]));
-  }
-
-  /** Returns the projects with an explicit limit. */
-  projects(): readonly string[] {
-    const rows = this.#sql.all("SELECT DISTINCT project_id FROM network_quotas ORDER BY project_id");
-    return rows.map(([project]) => String(project));
-  }
-
-  set(projectId: string, resource: string, limit: number): void {
-    this.#sql.run(
-      `INSERT INTO network_quotas VALUES (?, ?, ?)
-       ON CONFLICT (project_id, resource) DO UPDATE SET hard_limit = excluded.hard_limit`,
-      projectId,
-      resource,
-      limit,
-    );
-  }
-
-  remove(projectId: string): void {
-    this.#sql.run("DELETE FROM network_quotas WHERE project_id = ?", projectId);
-  }
+export function createNetworkQuotaTable({ sql }: StoreContext) {
+  return {
+    limits(projectId: string): Readonly<Record<string, number>> {
+      const rows = sql.all("SELECT resource, hard_limit FROM network_quotas WHERE project_id = ?", projectId);
+      return Object.fromEntries(rows.map(([resource, limit]) => [String(resource), Number(limit)]));
+    },
+    projects: (): readonly string[] =>
+      sql.strings("SELECT DISTINCT project_id FROM network_quotas ORDER BY project_id"),
+    set: (projectId: string, resource: string, limit: number): void =>
+      sql.execute(
+        `INSERT INTO network_quotas VALUES (?, ?, ?)
+          ON CONFLICT (project_id, resource) DO UPDATE SET hard_limit = excluded.hard_limit`,
+        projectId,
+        resource,
+        limit,
+      ),
+    remove: (projectId: string): void => sql.execute("DELETE FROM network_quotas WHERE project_id = ?", projectId),
+  };
 }
 
 /** The only subnet; its size allows a million ports. Addresses are stored as numbers and formatted only for output. */

@@ -1,8 +1,10 @@
 import type { Random } from "../../runtime/cryptography.js";
+import { messageOf } from "../../runtime/error-messages.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
-import { DatabaseFile, DatabaseUnusable, fileFailure } from "../database/database-file.js";
+import { isClusterError } from "../cluster-error.js";
+import { DatabaseFile, databaseUnusable, fileFailure } from "../database/database-file.js";
 import { applySchema, requireSchema } from "../database/schema-steps.js";
 import { Sql } from "../database/sql.js";
 import type { DefaultRatios } from "./compute-nodes.js";
@@ -96,7 +98,7 @@ async function makePrivate(path: string, files: Files): Promise<void> {
     await files.create(path, "", { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof FileFailure && error.code === "EEXIST")) {
-      throw new DatabaseUnusable(path, error instanceof Error ? error.message : String(error), { cause: error });
+      throw databaseUnusable(path, messageOf(error), { cause: error });
     }
   }
 }
@@ -115,7 +117,7 @@ export async function ownStore(path: string, files: Files): Promise<() => void> 
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
-    throw error instanceof DatabaseUnusable ? fileFailure(path, error.cause) : error;
+    throw isClusterError(error, "DatabaseUnusable") ? fileFailure(path, error.cause) : error;
   }
   return () => {
     lock.exec("ROLLBACK");

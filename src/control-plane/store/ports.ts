@@ -55,102 +55,89 @@ const BOUND_PORTS = tableOf("bound_ports", BOUND_PORT);
  * changes it.
  * The write that deletes the server's row also deletes or detaches the port.
  */
-export class Ports {
-  readonly #context: StoreContext;
-  readonly #rows: Table<Omit<Port, "host">>;
-  readonly #ports: Table<Port>;
+export function createPortTable({ sql, clock, random }: StoreContext) {
+  const rows = new Table(sql, PORTS);
+  const ports = new Table(sql, BOUND_PORTS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#rows = new Table(context.sql, PORTS);
-    this.#ports = new Table(context.sql, BOUND_PORTS);
-  }
-
-  get(uuid: string): Port | null {
-    return this.#ports.one("uuid = ?", uuid);
-  }
-
-  /** Returns the ports of a server in the order of their creation. */
-  ofDevice(deviceId: string): readonly Port[] {
-    return this.#ports.many("device_id = ? ORDER BY id", deviceId);
-  }
-
-  /** Returns the ports of several servers in the order of their creation. */
-  ofDevices(deviceIds: readonly string[]): readonly Port[] {
-    return this.#ports.many("device_id IN (SELECT value FROM json_each(?)) ORDER BY id", JSON.stringify(deviceIds));
-  }
-
-  /** @param projectId absent: all projects */
-  list(projectId?: string): readonly Port[] {
-    return projectId === undefined
-      ? this.#ports.many("1 ORDER BY id")
-      : this.#ports.many("project_id = ? ORDER BY id", projectId);
-  }
-
-  count(projectId: string): number {
-    const [count] = this.#context.sql.get("SELECT count(*) FROM ports WHERE project_id = ?", projectId) ?? [];
-    return Number(count);
-  }
-
-  /** Counts the ports that will be created for requested, unscheduled servers of the project. */
-  countReserved(projectId: string): number {
-    const [count] =
-      this.#context.sql.get(
+  return {
+    get,
+    /** Returns the ports of a server in the order of their creation. */
+    ofDevice: (deviceId: string): readonly Port[] => ports.many("device_id = ? ORDER BY id", deviceId),
+    /** Returns the ports of several servers in the order of their creation. */
+    ofDevices: (deviceIds: readonly string[]): readonly Port[] =>
+      ports.many("device_id IN (SELECT value FROM json_each(?)) ORDER BY id", JSON.stringify(deviceIds)),
+    /** @param projectId absent: all projects */
+    list: (projectId?: string): readonly Port[] =>
+      projectId === undefined ? ports.many("1 ORDER BY id") : ports.many("project_id = ? ORDER BY id", projectId),
+    count: (projectId: string): number => sql.number("SELECT count(*) FROM ports WHERE project_id = ?", projectId),
+    /** Counts the ports that will be created for requested, unscheduled servers of the project. */
+    countReserved: (projectId: string): number =>
+      sql.number(
         `SELECT count(*) FROM build_requests AS request
-         JOIN tasks ON json_extract(task, '$.instanceUuid') = request.instance_uuid,
-         json_each(task, '$.ports') AS requested
-         WHERE request.project_id = ? AND json_extract(task, '$.kind') = 'build_instances'
-         AND json_extract(requested.value, '$.port') IS NULL`,
+          JOIN tasks ON json_extract(task, '$.instanceUuid') = request.instance_uuid,
+          json_each(task, '$.ports') AS requested
+          WHERE request.project_id = ? AND json_extract(task, '$.kind') = 'build_instances'
+          AND json_extract(requested.value, '$.port') IS NULL`,
         projectId,
-      ) ?? [];
-    return Number(count);
-  }
+      ),
+    countAll: (): number => sql.number("SELECT count(*) FROM ports"),
+    withAddress,
+    /**
+     * Attaches or creates the requested ports of a server, in the transaction that creates its row.
+     * @throws {PortNotFound} PortInUse InvalidIpForNetwork IpAddressAlreadyAllocated
+     * IpAddressGenerationFailure
+     */
+    addToServer(
+      server: { readonly uuid: string; readonly projectId: string },
+      requestedPorts: readonly RequestedPort[],
+      securityGroups: readonly string[],
+    ): readonly Port[] {
+      const owner = { deviceId: server.uuid, deviceOwner: SERVER_OWNER };
+      return sql.transaction(() =>
+        requestedPorts.map(({ port, address, tag = null }) => {
+          if (port !== undefined) {
+            return attach(port, { ...owner, tag });
+          }
+          const plain = { name: "", description: "", adminStateUp: true, madeForDevice: true };
+          return create({ ...plain, ...owner, tag, projectId: server.projectId, securityGroups }, address);
+        }),
+      );
+    },
+    withMac,
+    create,
+    update,
+    /** Detaches the port from its server; deletes it if it was created for the server. */
+    detach({ uuid, madeForDevice }: Port): void {
+      if (madeForDevice) {
+        destroy(uuid);
+      } else {
+        update(uuid, { deviceId: "", deviceOwner: "", pluggedOn: [], tag: null });
+      }
+    },
+    destroy,
+  };
 
-  countAll(): number {
-    const [count] = this.#context.sql.get("SELECT count(*) FROM ports") ?? [];
-    return Number(count);
+  function get(uuid: string): Port | null {
+    return ports.one("uuid = ?", uuid);
   }
 
   /** Returns undefined if no port has the address. */
-  withAddress(address: number): Port | undefined {
-    return this.#ports.one("address = ?", address) ?? undefined;
-  }
-
-  /**
-   * Attaches or creates the requested ports of a server, in the transaction that creates its row.
-   * @throws {PortNotFound} PortInUse InvalidIpForNetwork IpAddressAlreadyAllocated
-   * IpAddressGenerationFailure
-   */
-  addToServer(
-    server: { readonly uuid: string; readonly projectId: string },
-    requestedPorts: readonly RequestedPort[],
-    securityGroups: readonly string[],
-  ): readonly Port[] {
-    const owner = { deviceId: server.uuid, deviceOwner: SERVER_OWNER };
-    return this.#context.sql.transaction(() =>
-      requestedPorts.map(({ port, address, tag = null }) => {
-        if (port !== undefined) {
-          return this.#attach(port, { ...owner, tag });
-        }
-        const plain = { name: "", description: "", adminStateUp: true, madeForDevice: true };
-        return this.create({ ...plain, ...owner, tag, projectId: server.projectId, securityGroups }, address);
-      }),
-    );
+  function withAddress(address: number): Port | undefined {
+    return ports.one("address = ?", address) ?? undefined;
   }
 
   /** Returns undefined if no port has the MAC address. */
-  withMac(mac: string): Port | undefined {
-    return this.#ports.one("mac = ?", mac) ?? undefined;
+  function withMac(mac: string): Port | undefined {
+    return ports.one("mac = ?", mac) ?? undefined;
   }
 
   /**
    * @param mac absent: a generated one
    * @throws {InvalidIpForNetwork} IpAddressAlreadyAllocated IpAddressGenerationFailure
    */
-  create(attributes: PortAttributes, requestedAddress?: string, mac?: string): Port {
-    const { sql, clock, random } = this.#context;
+  function create(attributes: PortAttributes, requestedAddress?: string, mac?: string): Port {
     return sql.transaction(() => {
-      const address = requestedAddress === undefined ? this.#nextAddress() : this.#validateAddress(requestedAddress);
+      const address = requestedAddress === undefined ? nextAddress() : validateAddress(requestedAddress);
       const now = clock.now();
       const times = { revision: 1, createdAt: now, updatedAt: now };
       const port = {
@@ -158,49 +145,40 @@ export class Ports {
         ...times,
         uuid: random.uuid(),
         address,
-        mac: mac ?? this.#freeMac(address),
+        mac: mac ?? freeMac(address),
         pluggedOn: [],
       };
-      this.#rows.insert(port);
-      return this.#existing(port.uuid);
+      rows.insert(port);
+      return existing(port.uuid);
     });
   }
 
-  update(
+  function update(
     uuid: string,
     changes: Partial<Pick<Port, "name" | "description" | "adminStateUp" | "securityGroups" | "pluggedOn">> &
       Partial<Pick<Port, "deviceId" | "deviceOwner" | "tag" | "mac">>,
   ): Port {
-    return this.#context.sql.transaction(() => {
-      const { id, revision } = this.#existing(uuid);
-      this.#rows.update(id, { ...changes, revision: revision + 1, updatedAt: this.#context.clock.now() });
-      return this.#existing(uuid);
+    return sql.transaction(() => {
+      const { id, revision } = existing(uuid);
+      rows.update(id, { ...changes, revision: revision + 1, updatedAt: clock.now() });
+      return existing(uuid);
     });
   }
 
-  /** Detaches the port from its server; deletes it if it was created for the server. */
-  detach({ uuid, madeForDevice }: Port): void {
-    if (madeForDevice) {
-      this.destroy(uuid);
-    } else {
-      this.update(uuid, { deviceId: "", deviceOwner: "", pluggedOn: [], tag: null });
-    }
+  function destroy(uuid: string): void {
+    sql.execute("DELETE FROM ports WHERE uuid = ?", uuid);
   }
 
-  destroy(uuid: string): void {
-    this.#context.sql.execute("DELETE FROM ports WHERE uuid = ?", uuid);
-  }
-
-  #attach(uuid: string, changes: Pick<Port, "deviceId" | "deviceOwner" | "tag">): Port {
-    const { deviceId } = this.#existing(uuid);
+  function attach(uuid: string, changes: Pick<Port, "deviceId" | "deviceOwner" | "tag">): Port {
+    const { deviceId } = existing(uuid);
     if (deviceId !== "") {
       throw new ConductorError("PortInUse", `Port ${uuid} is still in use.`, { uuid });
     }
-    return this.update(uuid, { ...changes, pluggedOn: [] });
+    return update(uuid, { ...changes, pluggedOn: [] });
   }
 
-  #existing(uuid: string): Port {
-    const port = this.get(uuid);
+  function existing(uuid: string): Port {
+    const port = get(uuid);
     if (!port) {
       throw new ConductorError("PortNotFound", `Port ${uuid} could not be found.`, { uuid });
     }
@@ -208,15 +186,15 @@ export class Ports {
   }
 
   /** Returns the MAC derived from the address, or a random one if another port uses it. */
-  #freeMac(address: number): string {
+  function freeMac(address: number): string {
     let mac = macOf(address);
-    while (this.withMac(mac)) {
-      mac = `fa:16:3e:${this.#context.random.hex(3).replace(/..(?!$)/g, "$&:")}`;
+    while (withMac(mac)) {
+      mac = `fa:16:3e:${random.hex(3).replace(/..(?!$)/g, "$&:")}`;
     }
     return mac;
   }
 
-  #validateAddress(text: string): number {
+  function validateAddress(text: string): number {
     const address = addressOf(text);
     if (address === undefined || !isInPool(address)) {
       const expected = `expected one from ${addressText(POOL.first)} to ${addressText(POOL.last)}`;
@@ -225,7 +203,7 @@ export class Ports {
         `IP address ${text} is not a valid IP for the flat network: ${expected}.`,
       );
     }
-    if (this.withAddress(address)) {
+    if (withAddress(address)) {
       throw new ConductorError(
         "IpAddressAlreadyAllocated",
         `IP address ${text} already allocated in the flat network.`,
@@ -239,11 +217,10 @@ export class Ports {
    * Returns the next free address after the last one that was allocated, so that a released address is not reused soon.
    * Usually one query.
    */
-  #nextAddress(): number {
-    const { sql } = this.#context;
+  function nextAddress(): number {
     const [next] = sql.get("SELECT address FROM next_address") ?? [];
     const from = next === undefined ? POOL.first : Number(next);
-    const address = this.#freeFrom(from) ?? this.#freeFrom(POOL.first);
+    const address = freeFrom(from) ?? freeFrom(POOL.first);
     if (address === undefined) {
       throw new ConductorError("IpAddressGenerationFailure", "No more IP addresses available on the flat network.");
     }
@@ -255,15 +232,14 @@ export class Ports {
     return address;
   }
 
-  #freeFrom(from: number): number | undefined {
-    const { sql } = this.#context;
+  function freeFrom(from: number): number | undefined {
     if (sql.get("SELECT 1 FROM ports WHERE address = ?", from) === undefined) {
       return from;
     }
     const [free] =
       sql.get(
         `SELECT address + 1 FROM ports AS taken WHERE address >= ? AND address < ?
-         AND NOT EXISTS (SELECT 1 FROM ports AS next WHERE next.address = taken.address + 1) ORDER BY address LIMIT 1`,
+          AND NOT EXISTS (SELECT 1 FROM ports AS next WHERE next.address = taken.address + 1) ORDER BY address LIMIT 1`,
         from,
         POOL.last,
       ) ?? [];

@@ -7,7 +7,6 @@ import {
   REQUEST_SPEC,
   type RequestSpec,
 } from "../../records/index.js";
-import type { Sql } from "../database/sql.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -41,88 +40,66 @@ const SPECS = tableOf("request_specs", REQUEST_SPEC);
 const BUILDS = tableOf("build_requests", BUILD_REQUEST);
 
 /** Tables `request_specs` and `build_requests` (spec 1.6). */
-export class Requests {
-  readonly #context: StoreContext;
-  readonly #specs: Table<RequestSpec>;
-  readonly #builds: Table<BuildRequest>;
+export function createRequestTables({ sql, clock }: StoreContext) {
+  const specs = new Table(sql, SPECS);
+  const builds = new Table(sql, BUILDS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#specs = new Table(context.sql, SPECS);
-    this.#builds = new Table(context.sql, BUILDS);
+  return {
+    createSpec(spec: RequestSpec): void {
+      specs.insert(spec);
+    },
+    spec,
+    /** Returns the availability zone to which a server is pinned; null if none. */
+    pinnedZone(instanceUuid: string): string | null {
+      const text = "SELECT availability_zone FROM request_specs WHERE instance_uuid = ?";
+      return (sql.get(text, instanceUuid)?.[0] ?? null) as string | null;
+    },
+    /** Returns the availability zones of the servers that are pinned to one. */
+    pinnedZones(instanceUuids: readonly string[]): ReadonlyMap<string, string> {
+      const text = `SELECT instance_uuid, availability_zone FROM request_specs
+        WHERE instance_uuid IN (SELECT value FROM json_each(?)) AND availability_zone IS NOT NULL`;
+      const rows = sql.all(text, JSON.stringify(instanceUuids));
+      return new Map(rows.map(([uuid, zone]) => [String(uuid), String(zone)]));
+    },
+    saveSpec,
+    /** Changes the spec of an instance; ignored if it has none. */
+    changeSpec(instanceUuid: string, changes: Partial<RequestSpec>): void {
+      const found = spec(instanceUuid);
+      if (found !== null) {
+        saveSpec({ ...found, ...changes });
+      }
+    },
+    createBuildRequest(request: Omit<BuildRequest, "createdAt">): void {
+      builds.insert({ ...request, createdAt: clock.now() });
+    },
+    buildRequest: (instanceUuid: string): BuildRequest | null => builds.one("instance_uuid = ?", instanceUuid),
+    /** Changes a server that is requested but not yet created. */
+    saveBuilding(building: Instance, changes: InstanceChanges): Instance {
+      const instance = { ...building, ...changes, updatedAt: clock.now() };
+      builds.update(sql.number("SELECT id FROM build_requests WHERE instance_uuid = ?", instance.uuid), { instance });
+      return instance;
+    },
+    buildRequests: (projectId?: string): BuildRequest[] =>
+      builds.many("?1 IS NULL OR project_id = ?1 ORDER BY id DESC", projectId ?? null),
+    /**
+     * Returns the consumers whose build or move is still in progress.
+     * @param endedAfter also includes migrations that ended after this time, ms
+     */
+    consumersUnderWay: (consumers: readonly string[], endedAfter: number): string[] =>
+      sql.strings(UNDER_WAY, JSON.stringify(consumers), JSON.stringify(FINAL_MIGRATION_STATUSES), endedAfter),
+    /** Returns false if it does not exist: the build was cancelled, or is in progress. */
+    destroyBuildRequest: (instanceUuid: string): boolean =>
+      sql.run("DELETE FROM build_requests WHERE instance_uuid = ?", instanceUuid).changes > 0,
+  };
+
+  function spec(instanceUuid: string): RequestSpec | null {
+    return specs.one("instance_uuid = ?", instanceUuid);
   }
 
-  createSpec(spec: RequestSpec): void {
-    this.#specs.insert(spec);
-  }
-
-  spec(instanceUuid: string): RequestSpec | null {
-    return this.#specs.one("instance_uuid = ?", instanceUuid);
-  }
-
-  /** Returns the availability zone to which a server is pinned; null if none. */
-  pinnedZone(instanceUuid: string): string | null {
-    const text = "SELECT availability_zone FROM request_specs WHERE instance_uuid = ?";
-    return (this.#context.sql.get(text, instanceUuid)?.[0] ?? null) as string | null;
-  }
-
-  /** Returns the availability zones of the servers that are pinned to one. */
-  pinnedZones(instanceUuids: readonly string[]): ReadonlyMap<string, string> {
-    const text = `SELECT instance_uuid, availability_zone FROM request_specs
-      WHERE instance_uuid IN (SELECT value FROM json_each(?)) AND availability_zone IS NOT NULL`;
-    const rows = this.#context.sql.all(text, JSON.stringify(instanceUuids));
-    return new Map(rows.map(([uuid, zone]) => [String(uuid), String(zone)]));
-  }
-
-  saveSpec(spec: RequestSpec): void {
-    const { sql } = this.#context;
+  function saveSpec(saved: RequestSpec): void {
     sql.transaction(() => {
-      sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", spec.instanceUuid);
-      this.#specs.insert(spec);
+      sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", saved.instanceUuid);
+      specs.insert(saved);
     });
   }
-
-  createBuildRequest(request: Omit<BuildRequest, "createdAt">): void {
-    this.#builds.insert({ ...request, createdAt: this.#context.clock.now() });
-  }
-
-  buildRequest(instanceUuid: string): BuildRequest | null {
-    return this.#builds.one("instance_uuid = ?", instanceUuid);
-  }
-
-  /** Changes a server that is requested but not yet created. */
-  saveBuilding(building: Instance, changes: InstanceChanges): Instance {
-    const { sql, clock } = this.#context;
-    const instance = { ...building, ...changes, updatedAt: clock.now() };
-    const [id] = sql.get("SELECT id FROM build_requests WHERE instance_uuid = ?", instance.uuid) ?? [];
-    this.#builds.update(Number(id), { instance });
-    return instance;
-  }
-
-  buildRequests(projectId?: string): BuildRequest[] {
-    return this.#builds.many("?1 IS NULL OR project_id = ?1 ORDER BY id DESC", projectId ?? null);
-  }
-
-  /**
-   * Returns the consumers whose build or move is still in progress.
-   * @param endedAfter also includes migrations that ended after this time, ms
-   */
-  consumersUnderWay(consumers: readonly string[], endedAfter: number): string[] {
-    return consumersUnderWay(this.#context.sql, consumers, endedAfter);
-  }
-
-  /** Returns false if it does not exist: the build was cancelled, or is in progress. */
-  destroyBuildRequest(instanceUuid: string): boolean {
-    return this.#context.sql.run("DELETE FROM build_requests WHERE instance_uuid = ?", instanceUuid).changes > 0;
-  }
-}
-
-/**
- * Returns the consumers whose records are about to change.
- * @param endedAfter also includes migrations that ended after this time, ms
- */
-function consumersUnderWay(sql: Sql, consumers: readonly string[], endedAfter: number): string[] {
-  return sql
-    .all(UNDER_WAY, JSON.stringify(consumers), JSON.stringify(FINAL_MIGRATION_STATUSES), endedAfter)
-    .map(([consumer]) => String(consumer));
 }

@@ -15,7 +15,7 @@ export interface MemberPlaces {
   readonly moves: readonly string[];
 }
 
-/** The members that users see; the scheduler counts {@link ServerGroups.places}. */
+/** The members that users see; the scheduler counts `places`. */
 const ALIVE = `(
   EXISTS (SELECT 1 FROM instances WHERE uuid = instance_uuid AND deleted = 0 AND vm_state <> 'soft-delete')
   OR EXISTS (SELECT 1 FROM build_requests WHERE build_requests.instance_uuid = server_group_members.instance_uuid)
@@ -39,111 +39,81 @@ WHERE group_id = ? AND deleted = 0 AND status NOT IN (SELECT value FROM json_eac
  * Tables `server_groups` and `server_group_members` (spec 6.9). Rows are deleted permanently; a member is deleted with
  * its instance.
  */
-export class ServerGroups {
-  readonly #context: StoreContext;
-  readonly #table: Table<ServerGroup>;
+export function createServerGroupTables({ sql, clock, random }: StoreContext) {
+  const table = new Table(sql, GROUPS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#table = new Table(context.sql, GROUPS);
-  }
-
-  get(uuid: string): ServerGroup | null {
-    return this.#table.one("uuid = ?", uuid);
-  }
-
-  ofInstance(instanceUuid: string): ServerGroup | null {
-    return this.#table.one("id = (SELECT group_id FROM server_group_members WHERE instance_uuid = ?)", instanceUuid);
-  }
-
-  /**
-   * Returns a page of groups by age.
-   * @param projectId undefined: all projects
-   */
-  list(projectId: string | undefined, page: { readonly offset: number; readonly limit: number }): ServerGroup[] {
-    const { offset, limit } = page;
-    const order = "ORDER BY id LIMIT ? OFFSET ?";
-    return projectId === undefined
-      ? this.#table.many(`1 ${order}`, limit, offset)
-      : this.#table.many(`project_id = ? ${order}`, projectId, limit, offset);
-  }
-
-  create(attributes: Omit<ServerGroup, "id" | "uuid" | "createdAt">): ServerGroup {
-    const { sql, clock, random } = this.#context;
-    return sql.transaction(() => {
-      const group = { ...attributes, uuid: random.uuid(), createdAt: clock.now() };
-      return { ...group, id: this.#table.insert(group) };
-    });
-  }
-
-  /** Returns false if it did not exist. Its members remain where they are, without the policy. */
-  destroy(uuid: string): boolean {
-    return this.#context.sql.run("DELETE FROM server_groups WHERE uuid = ?", uuid).changes > 0;
-  }
-
-  addMember(groupId: number, instanceUuid: string, userId: string): void {
-    this.#context.sql.execute(
-      "INSERT INTO server_group_members (group_id, instance_uuid, user_id) VALUES (?, ?, ?)",
-      groupId,
-      instanceUuid,
-      userId,
-    );
-  }
-
-  removeMember(instanceUuid: string): void {
-    this.#context.sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid);
-  }
-
-  /** @param userId null: all users of the project */
-  count(projectId: string, userId: string | null): number {
-    const [count] =
-      this.#context.sql.get(
+  return {
+    get: (uuid: string): ServerGroup | null => table.one("uuid = ?", uuid),
+    ofInstance: (instanceUuid: string): ServerGroup | null =>
+      table.one("id = (SELECT group_id FROM server_group_members WHERE instance_uuid = ?)", instanceUuid),
+    /**
+     * Returns a page of groups by age.
+     * @param projectId undefined: all projects
+     */
+    list(projectId: string | undefined, page: { readonly offset: number; readonly limit: number }): ServerGroup[] {
+      const { offset, limit } = page;
+      const order = "ORDER BY id LIMIT ? OFFSET ?";
+      return projectId === undefined
+        ? table.many(`1 ${order}`, limit, offset)
+        : table.many(`project_id = ? ${order}`, projectId, limit, offset);
+    },
+    create: (attributes: Omit<ServerGroup, "id" | "uuid" | "createdAt">): ServerGroup =>
+      sql.transaction(() => {
+        const group = { ...attributes, uuid: random.uuid(), createdAt: clock.now() };
+        return { ...group, id: table.insert(group) };
+      }),
+    /** Returns false if it did not exist. Its members remain where they are, without the policy. */
+    destroy: (uuid: string): boolean => sql.run("DELETE FROM server_groups WHERE uuid = ?", uuid).changes > 0,
+    addMember: (groupId: number, instanceUuid: string, userId: string): void =>
+      sql.execute(
+        "INSERT INTO server_group_members (group_id, instance_uuid, user_id) VALUES (?, ?, ?)",
+        groupId,
+        instanceUuid,
+        userId,
+      ),
+    removeMember: (instanceUuid: string): void =>
+      sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", instanceUuid),
+    /** @param userId null: all users of the project */
+    count: (projectId: string, userId: string | null): number =>
+      sql.number(
         "SELECT count(*) FROM server_groups WHERE project_id = ?1 AND (?2 IS NULL OR user_id = ?2)",
         projectId,
         userId,
-      ) ?? [];
-    return Number(count);
-  }
-
-  countMembers(groupId: number, userId: string): number {
-    const [count] =
-      this.#context.sql.get(
+      ),
+    countMembers: (groupId: number, userId: string): number =>
+      sql.number(
         `SELECT count(*) FROM server_group_members WHERE group_id = ? AND user_id = ? AND ${ALIVE}`,
         groupId,
         userId,
-      ) ?? [];
-    return Number(count);
-  }
-
-  /** Returns the members that users see, by group id, in the order in which they were added. */
-  members(groupIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
-    const found = new Map<number, string[]>(groupIds.map((id) => [id, []]));
-    for (const [groupId, instanceUuid] of this.#context.sql.all(
-      `SELECT group_id, instance_uuid FROM server_group_members
-       WHERE group_id IN (SELECT value FROM json_each(?)) AND ${ALIVE} ORDER BY id`,
-      JSON.stringify(groupIds),
-    )) {
-      found.get(Number(groupId))?.push(String(instanceUuid));
-    }
-    return found;
-  }
-
-  /** Returns the hosts of each member, for the scheduler and for the late check of the policy. */
-  places(groupId: number): readonly MemberPlaces[] {
-    const { sql } = this.#context;
-    const moves = new Map<string, string[]>();
-    for (const [instanceUuid, source, destination] of sql.all(MOVES, groupId, FINAL)) {
-      const hosts = moves.get(String(instanceUuid)) ?? [];
-      hosts.push(...[source, destination].filter((host) => typeof host === "string"));
-      moves.set(String(instanceUuid), hosts);
-    }
-    return sql.all(MEMBERS, groupId).map(([instanceUuid, host, underWay]) => ({
-      instanceUuid: String(instanceUuid),
-      host: typeof host === "string" ? host : null,
-      underWay: underWay === 1,
-      moves: moves.get(String(instanceUuid)) ?? [],
-    }));
-  }
+      ),
+    /** Returns the members that users see, by group id, in the order in which they were added. */
+    members(groupIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
+      const found = new Map<number, string[]>(groupIds.map((id) => [id, []]));
+      for (const [groupId, instanceUuid] of sql.all(
+        `SELECT group_id, instance_uuid FROM server_group_members
+          WHERE group_id IN (SELECT value FROM json_each(?)) AND ${ALIVE} ORDER BY id`,
+        JSON.stringify(groupIds),
+      )) {
+        found.get(Number(groupId))?.push(String(instanceUuid));
+      }
+      return found;
+    },
+    /** Returns the hosts of each member, for the scheduler and for the late check of the policy. */
+    places(groupId: number): readonly MemberPlaces[] {
+      const moves = new Map<string, string[]>();
+      for (const [instanceUuid, source, destination] of sql.all(MOVES, groupId, FINAL)) {
+        const hosts = moves.get(String(instanceUuid)) ?? [];
+        hosts.push(...[source, destination].filter((host) => typeof host === "string"));
+        moves.set(String(instanceUuid), hosts);
+      }
+      return sql.all(MEMBERS, groupId).map(([instanceUuid, host, underWay]) => ({
+        instanceUuid: String(instanceUuid),
+        host: typeof host === "string" ? host : null,
+        underWay: underWay === 1,
+        moves: moves.get(String(instanceUuid)) ?? [],
+      }));
+    },
+  };
 }
 
 const FINAL = JSON.stringify(FINAL_MIGRATION_STATUSES);

@@ -28,113 +28,135 @@ type ServiceChanges = Partial<Pick<Service, "version" | "disabled" | "disabledRe
 const SERVICES = tableOf("services", SERVICE);
 
 /** Table `services` (spec 1.2). */
-export class Services {
-  readonly #context: StoreContext;
-  readonly #table: Table<Service>;
+export function createServiceTable({ sql, clock, random, changes }: StoreContext) {
+  const table = new Table(sql, SERVICES);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#table = new Table(context.sql, SERVICES);
-  }
-
-  get(id: number): Service | null {
-    return this.#table.one("id = ? AND deleted = 0", id);
-  }
-
-  getByUuid(uuid: string): Service | null {
-    return this.#table.one("uuid = ? AND deleted = 0", uuid);
-  }
-
-  getByHost(host: string, binary: string): Service | null {
-    return this.#table.one("host = ? AND binary = ? AND deleted = 0", host, binary);
-  }
-
-  /** Returns the matching services by id. */
-  list({ host, binary, after, limit = Number.MAX_SAFE_INTEGER }: ServiceQuery = {}): Service[] {
-    const conditions = new Conditions().add("deleted = 0").equal("host", host).equal("binary", binary);
-    if (after !== undefined) {
-      conditions.add("id > ?", after);
-    }
-    return this.#table.many(`${conditions.sql} ORDER BY id LIMIT ?`, ...conditions.values, limit);
-  }
-
-  byHosts(hosts: readonly string[], binary: string): Service[] {
-    const named = "host IN (SELECT value FROM json_each(?))";
-    return this.#table.many(`${named} AND binary = ? AND deleted = 0 ORDER BY id`, JSON.stringify(hosts), binary);
-  }
-
-  /**
-   * Returns the availability zones of all services, ordered by their first service. A zone is available if one of its
-   * services is enabled.
-   */
-  zones(): { readonly zone: string; readonly available: boolean }[] {
-    return this.#context.sql
-      .all(
-        `SELECT availability_zone, min(disabled) FROM services
-         WHERE deleted = 0 GROUP BY availability_zone ORDER BY min(id)`,
-      )
-      .map(([zone, disabled]) => ({ zone: String(zone), available: disabled === 0 }));
-  }
-
-  /** Checks whether any compute host is in this availability zone. */
-  isComputeZone(zone: string): boolean {
-    const query = "SELECT 1 FROM services WHERE binary = ? AND deleted = 0 AND availability_zone = ? LIMIT 1";
-    return this.#context.sql.get(query, COMPUTE_BINARY, zone) !== undefined;
-  }
-
-  create(service: NewService): Service {
-    const { sql, clock, random, changes } = this.#context;
-    return sql.transaction(() => {
-      this.#assertNotTooOld(service.binary, service.version);
-      const { disabled = false, disabledReason = null, ...identity } = service;
-      const id = this.#insert({
-        ...identity,
-        uuid: random.uuid(),
-        reportCount: 0,
-        disabled,
-        disabledReason,
-        forcedDown: false,
-        availabilityZone: service.binary === COMPUTE_BINARY ? availabilityZoneOf(sql, service.host) : "internal",
-        createdAt: clock.now(),
-      });
-      changes.changed("service", id);
-      return this.#existing(id);
-    });
-  }
-
-  update(id: number, values: ServiceChanges): Service {
-    const { sql, clock, changes } = this.#context;
-    return sql.transaction(() => {
-      const { binary } = this.#existing(id);
-      if (values.version !== undefined) {
-        this.#assertNotTooOld(binary, values.version);
+  return {
+    get,
+    getByUuid: (uuid: string): Service | null => table.one("uuid = ? AND deleted = 0", uuid),
+    getByHost: (host: string, binary: string): Service | null =>
+      table.one("host = ? AND binary = ? AND deleted = 0", host, binary),
+    /** Returns the matching services by id. */
+    list({ host, binary, after, limit = Number.MAX_SAFE_INTEGER }: ServiceQuery = {}): Service[] {
+      const conditions = new Conditions().add("deleted = 0").equal("host", host).equal("binary", binary);
+      if (after !== undefined) {
+        conditions.add("id > ?", after);
       }
-      this.#table.update(id, { ...values, updatedAt: clock.now() });
+      return table.many(`${conditions.sql} ORDER BY id LIMIT ?`, ...conditions.values, limit);
+    },
+    byHosts(hosts: readonly string[], binary: string): Service[] {
+      const named = "host IN (SELECT value FROM json_each(?))";
+      return table.many(`${named} AND binary = ? AND deleted = 0 ORDER BY id`, JSON.stringify(hosts), binary);
+    },
+    /**
+     * Returns the availability zones of all services, ordered by their first service. A zone is available if one of its
+     * services is enabled.
+     */
+    zones: (): { readonly zone: string; readonly available: boolean }[] =>
+      sql
+        .all(
+          `SELECT availability_zone, min(disabled) FROM services
+            WHERE deleted = 0 GROUP BY availability_zone ORDER BY min(id)`,
+        )
+        .map(([zone, disabled]) => ({ zone: String(zone), available: disabled === 0 })),
+    /** Checks whether any compute host is in this availability zone. */
+    isComputeZone(zone: string): boolean {
+      const query = "SELECT 1 FROM services WHERE binary = ? AND deleted = 0 AND availability_zone = ? LIMIT 1";
+      return sql.get(query, COMPUTE_BINARY, zone) !== undefined;
+    },
+    create: (service: NewService): Service =>
+      sql.transaction(() => {
+        assertNotTooOld(service.binary, service.version);
+        const { disabled = false, disabledReason = null, ...identity } = service;
+        const id = insert({
+          ...identity,
+          uuid: random.uuid(),
+          reportCount: 0,
+          disabled,
+          disabledReason,
+          forcedDown: false,
+          availabilityZone: service.binary === COMPUTE_BINARY ? availabilityZoneOf(sql, service.host) : "internal",
+          createdAt: clock.now(),
+        });
+        changes.changed("service", id);
+        return existing(id);
+      }),
+    update,
+    disable: (id: number, disabledReason: string): Service =>
+      sql.transaction(() => {
+        const service = existing(id);
+        return service.disabled ? service : update(id, { disabled: true, disabledReason });
+      }),
+    /** @throws {ServiceNotFound} */
+    reportState(id: number): void {
+      if (reportStates([id]).has(id)) {
+        throw serviceNotFound(id);
+      }
+    },
+    reportStates,
+    /**
+     * Returns the columns that determine whether each service of a binary is up, and whether the scheduler may use it.
+     */
+    states: (binary: string): Pick<Service, "host" | "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] =>
+      sql
+        .all(
+          "SELECT host, disabled, forced_down, last_seen_up, created_at FROM services WHERE binary = ? AND deleted = 0",
+          binary,
+        )
+        .map(([host, disabled, forcedDown, lastSeenUp, createdAt]) => ({
+          host: String(host),
+          disabled: disabled === 1,
+          forcedDown: forcedDown === 1,
+          lastSeenUp: lastSeenUp === null ? null : Number(lastSeenUp),
+          createdAt: Number(createdAt),
+        })),
+    minimumVersion,
+    /**
+     * Soft-deletes the service; for nova-compute also its compute nodes (by service id or host), with mapped = 0 (spec
+     * 7.1 step 8).
+     */
+    destroy: (id: number): void =>
+      sql.transaction(() => {
+        const { binary, host } = existing(id);
+        const now = clock.now();
+        sql.execute("UPDATE services SET deleted = id, deleted_at = ? WHERE id = ?", now, id);
+        changes.changed("service", id);
+        if (binary !== COMPUTE_BINARY) {
+          return;
+        }
+        const nodes = sql.all(
+          "SELECT id FROM compute_nodes WHERE deleted = 0 AND (service_id = ? OR host = ?)",
+          id,
+          host,
+        );
+        for (const [node = null] of nodes) {
+          sql.execute("UPDATE compute_nodes SET deleted = id, deleted_at = ?, mapped = 0 WHERE id = ?", now, node);
+          changes.changed("compute_node", Number(node));
+        }
+      }),
+  };
+
+  function get(id: number): Service | null {
+    return table.one("id = ? AND deleted = 0", id);
+  }
+
+  function update(id: number, values: ServiceChanges): Service {
+    return sql.transaction(() => {
+      const { binary } = existing(id);
+      if (values.version !== undefined) {
+        assertNotTooOld(binary, values.version);
+      }
+      table.update(id, { ...values, updatedAt: clock.now() });
       changes.changed("service", id);
-      return this.#existing(id);
+      return existing(id);
     });
-  }
-
-  disable(id: number, disabledReason: string): Service {
-    return this.#context.sql.transaction(() => {
-      const service = this.#existing(id);
-      return service.disabled ? service : this.update(id, { disabled: true, disabledReason });
-    });
-  }
-
-  /** @throws {ServiceNotFound} */
-  reportState(id: number): void {
-    if (this.reportStates([id]).has(id)) {
-      throw serviceNotFound(id);
-    }
   }
 
   /**
    * Records a heartbeat of each service.
    * @returns the ids that do not exist
    */
-  reportStates(ids: readonly number[]): ReadonlySet<number> {
-    const { sql, clock, changes } = this.#context;
+  function reportStates(ids: readonly number[]): ReadonlySet<number> {
     return sql.transaction(() => {
       const now = clock.now();
       const beat = "report_count = report_count + 1, last_seen_up = ?, updated_at = ?";
@@ -158,59 +180,13 @@ export class Services {
     });
   }
 
-  /**
-   * Returns the columns that determine whether each service of a binary is up, and whether the scheduler may use it.
-   */
-  states(binary: string): Pick<Service, "host" | "disabled" | "forcedDown" | "lastSeenUp" | "createdAt">[] {
-    return this.#context.sql
-      .all(
-        "SELECT host, disabled, forced_down, last_seen_up, created_at FROM services WHERE binary = ? AND deleted = 0",
-        binary,
-      )
-      .map(([host, disabled, forcedDown, lastSeenUp, createdAt]) => ({
-        host: String(host),
-        disabled: disabled === 1,
-        forcedDown: forcedDown === 1,
-        lastSeenUp: lastSeenUp === null ? null : Number(lastSeenUp),
-        createdAt: Number(createdAt),
-      }));
+  function minimumVersion(binary: string): number {
+    return sql.number("SELECT min(version) FROM services WHERE binary = ? AND deleted = 0", binary);
   }
 
-  minimumVersion(binary: string): number {
-    const [version] =
-      this.#context.sql.get("SELECT min(version) FROM services WHERE binary = ? AND deleted = 0", binary) ?? [];
-    return Number(version ?? 0);
-  }
-
-  /**
-   * Soft-deletes the service; for nova-compute also its compute nodes (by service id or host), with mapped = 0 (spec
-   * 7.1 step 8).
-   */
-  destroy(id: number): void {
-    const { sql, clock, changes } = this.#context;
-    sql.transaction(() => {
-      const { binary, host } = this.#existing(id);
-      const now = clock.now();
-      sql.execute("UPDATE services SET deleted = id, deleted_at = ? WHERE id = ?", now, id);
-      changes.changed("service", id);
-      if (binary !== COMPUTE_BINARY) {
-        return;
-      }
-      const nodes = sql.all(
-        "SELECT id FROM compute_nodes WHERE deleted = 0 AND (service_id = ? OR host = ?)",
-        id,
-        host,
-      );
-      for (const [node = null] of nodes) {
-        sql.execute("UPDATE compute_nodes SET deleted = id, deleted_at = ?, mapped = 0 WHERE id = ?", now, node);
-        changes.changed("compute_node", Number(node));
-      }
-    });
-  }
-
-  #insert(values: Partial<Service>): number {
+  function insert(values: Partial<Service>): number {
     try {
-      return this.#table.insert(values);
+      return table.insert(values);
     } catch (error) {
       if (isConductorError(error, "DuplicateRecord")) {
         throw new ConductorError(
@@ -223,16 +199,16 @@ export class Services {
     }
   }
 
-  #existing(id: number): Service {
-    const service = this.get(id);
+  function existing(id: number): Service {
+    const service = get(id);
     if (!service) {
       throw serviceNotFound(id);
     }
     return service;
   }
 
-  #assertNotTooOld(binary: string, version: number): void {
-    const minimum = this.minimumVersion(binary);
+  function assertNotTooOld(binary: string, version: number): void {
+    const minimum = minimumVersion(binary);
     if (version < minimum) {
       throw new ConductorError(
         "ServiceTooOld",

@@ -3,25 +3,25 @@ import type { Random } from "../../runtime/cryptography.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
-import { Actions } from "./actions.js";
-import { Aggregates } from "./aggregates.js";
-import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
-import { Flavors } from "./flavors.js";
-import { Leases, Mappings } from "./host-records.js";
-import { Instances } from "./instances.js";
-import { KeyPairs } from "./key-pairs.js";
-import { Messages } from "./messages.js";
-import { Migrations } from "./migrations.js";
-import { NetworkQuotas, NetworkTags } from "./network-settings.js";
-import { Ports } from "./ports.js";
-import { Quotas } from "./quotas.js";
-import { Requests } from "./requests.js";
-import { SecurityGroups } from "./security-groups.js";
-import { ServerGroups } from "./server-groups.js";
-import { Services } from "./services.js";
+import { createActionTables } from "./actions.js";
+import { createAggregateTables } from "./aggregates.js";
+import { createComputeNodeTable, type DefaultRatios } from "./compute-nodes.js";
+import { createFlavorTables } from "./flavors.js";
+import { createLeaseTables, createMappingTables } from "./host-records.js";
+import { createInstanceTables } from "./instances.js";
+import { createKeyPairTable } from "./key-pairs.js";
+import { createMessageTables } from "./messages.js";
+import { createMigrationTable } from "./migrations.js";
+import { createNetworkQuotaTable, createNetworkTagTable } from "./network-settings.js";
+import { createPortTable } from "./ports.js";
+import { createQuotaTables } from "./quotas.js";
+import { createRequestTables } from "./requests.js";
+import { createSecurityGroupTables } from "./security-groups.js";
+import { createServerGroupTables } from "./server-groups.js";
+import { createServiceTable } from "./services.js";
 import { Changes, RecentRecords, type StoreChange } from "./store-context.js";
-import { TaskLogs } from "./task-logs.js";
-import { Tasks } from "./tasks.js";
+import { createTaskLogTable } from "./task-logs.js";
+import { createTaskQueue } from "./tasks.js";
 
 /**
  * The database of the control plane: one SQLite file, one owner process. Methods are synchronous; each is one
@@ -54,26 +54,26 @@ export function storeOn(
     recentMigrations: new RecentRecords<number, Migration>(sql),
   };
   return {
-    services: new Services(context),
-    computeNodes: new ComputeNodes(context, { ...INITIAL_RATIOS, ...ratios }),
-    instances: new Instances(context),
-    migrations: new Migrations(context),
-    flavors: new Flavors(context),
-    aggregates: new Aggregates(context),
-    keyPairs: new KeyPairs(context),
-    securityGroups: new SecurityGroups(context),
-    ports: new Ports(context),
-    networkTags: new NetworkTags(context),
-    networkQuotas: new NetworkQuotas(context),
-    serverGroups: new ServerGroups(context),
-    quotas: new Quotas(context),
-    taskLogs: new TaskLogs(context),
-    actions: new Actions(context),
-    requests: new Requests(context),
-    mappings: new Mappings(context),
-    tasks: new Tasks(context),
-    messages: new Messages(context),
-    leases: new Leases(context),
+    services: createServiceTable(context),
+    computeNodes: createComputeNodeTable(context, { ...INITIAL_RATIOS, ...ratios }),
+    instances: createInstanceTables(context),
+    migrations: createMigrationTable(context),
+    flavors: createFlavorTables(context),
+    aggregates: createAggregateTables(context),
+    keyPairs: createKeyPairTable(context),
+    securityGroups: createSecurityGroupTables(context),
+    ports: createPortTable(context),
+    networkTags: createNetworkTagTable(context),
+    networkQuotas: createNetworkQuotaTable(context),
+    serverGroups: createServerGroupTables(context),
+    quotas: createQuotaTables(context),
+    taskLogs: createTaskLogTable(context),
+    actions: createActionTables(context),
+    requests: createRequestTables(context),
+    mappings: createMappingTables(context),
+    tasks: createTaskQueue(context),
+    messages: createMessageTables(context),
+    leases: createLeaseTables(context),
     /** The same connection, for embedded services that have tables with a prefix (`placement_` …) in the same file. */
     database: sql,
     /** Runs `work` as one transaction; an exception rolls it back. May be nested. */

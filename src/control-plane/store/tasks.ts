@@ -120,43 +120,27 @@ const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schem
 const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });
 
 /** Table `tasks`: the pending tasks of the conductor, oldest first. */
-export class Tasks {
-  readonly #context: StoreContext;
-  readonly #table: Table<StoredTask>;
+export function createTaskQueue({ sql, clock, changes }: StoreContext) {
+  const table = new Table(sql, TASKS);
 
-  constructor(context: StoreContext) {
-    this.#context = context;
-    this.#table = new Table(context.sql, TASKS);
-  }
-
-  add(task: Task): StoredTask {
-    const { sql, clock, changes } = this.#context;
-    for (const [field, check] of head) {
-      check(new Map<string, unknown>(Object.entries(task)).get(field), `task.${field}`);
-    }
-    return sql.transaction(() => {
-      const createdAt = clock.now();
-      const id = this.#table.insert({ task, createdAt });
-      changes.changed("task", id);
-      return { id, task, createdAt };
-    });
-  }
-
-  /** @param after only tasks with a greater id */
-  pending(after = 0): StoredTask[] {
-    return this.#table.many("id > ? ORDER BY id", after);
-  }
-
-  /** Returns the pending tasks of an instance. */
-  ofInstance(instanceUuid: string): StoredTask[] {
-    return this.#table.many("json_extract(task, '$.instanceUuid') = ? ORDER BY id", instanceUuid);
-  }
-
-  count(): number {
-    return Number(this.#context.sql.get("SELECT count(*) FROM tasks")?.[0] ?? 0);
-  }
-
-  finish(id: number): void {
-    this.#context.sql.execute("DELETE FROM tasks WHERE id = ?", id);
-  }
+  return {
+    add(task: Task): StoredTask {
+      for (const [field, check] of head) {
+        check(new Map<string, unknown>(Object.entries(task)).get(field), `task.${field}`);
+      }
+      return sql.transaction(() => {
+        const createdAt = clock.now();
+        const id = table.insert({ task, createdAt });
+        changes.changed("task", id);
+        return { id, task, createdAt };
+      });
+    },
+    /** @param after only tasks with a greater id */
+    pending: (after = 0): StoredTask[] => table.many("id > ? ORDER BY id", after),
+    /** Returns the pending tasks of an instance. */
+    ofInstance: (instanceUuid: string): StoredTask[] =>
+      table.many("json_extract(task, '$.instanceUuid') = ? ORDER BY id", instanceUuid),
+    count: (): number => sql.number("SELECT count(*) FROM tasks"),
+    finish: (id: number): void => sql.execute("DELETE FROM tasks WHERE id = ?", id),
+  };
 }

@@ -2,6 +2,7 @@ import { isUp } from "../../conductor-client/liveness.js";
 import type { HostAgent } from "../../control-plane/conductor/methods/host-methods.js";
 import type { Store } from "../../control-plane/store/store.js";
 import { RELEASES, type Service } from "../../records/index.js";
+import { append } from "../../runtime/collections.js";
 import type { Clock } from "../../runtime/time.js";
 import type { HostRow } from "../wire/rows.js";
 
@@ -134,9 +135,7 @@ export class Hosts {
     const now = new Map<string, string[]>();
     for (const { name, hosts } of this.#deps.store.aggregates.list()) {
       for (const host of hosts) {
-        const names = now.get(host) ?? [];
-        names.push(name);
-        now.set(host, names);
+        append(now, host, name);
       }
     }
     const all = new Set([...now.keys(), ...this.#aggregates.keys()]);

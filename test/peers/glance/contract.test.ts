@@ -63,7 +63,7 @@ const SCHEMAS = [
   ...["metadefs/object", "metadefs/objects", "metadefs/tag", "metadefs/tags"],
 ];
 
-describe("the real Glance has the same schemas as ours, but for what they say to people", () => {
+describe("the real Glance has the same schemas as the embedded one, apart from descriptions", () => {
   test.each(SCHEMAS)("%s", async (name) => {
     const path = `/v2/schemas/${name}`;
     const theirs = JSON.parse((await requireClient().send({ who: "demo", method: "GET", path })).text);

@@ -78,7 +78,7 @@ describe("8.13 images of Debian's real Glance, found in the catalog of its real 
     return ((await made.json()) as { readonly id: string }).id;
   }
 
-  test("bytes that are stored part by part come back equal, with the hash that Glance has", async () => {
+  test("data stored in parts is read back unchanged, with Glance's hash", async () => {
     const id = await emptyImage();
     await client.upload(id, partsOf(CONTENT), { diskFormat: "raw", containerFormat: "bare" }, NEVER);
     const image = await client.open(id, NEVER);
@@ -90,7 +90,7 @@ describe("8.13 images of Debian's real Glance, found in the catalog of its real 
     expect((await gathered(image?.bytes ?? partsOf(Buffer.alloc(0)))).equals(CONTENT)).toBe(true);
   });
 
-  test("an image without bytes, one that is deactivated and one that is not there are told apart", async () => {
+  test("an image without data, a deactivated image and a missing image have different errors", async () => {
     const id = await emptyImage({ disk_format: "raw", container_format: "bare" });
     await expect(client.open(id, NEVER)).rejects.toThrow(ImageNotActive);
     await client.upload(id, partsOf(CONTENT), {}, NEVER);
@@ -99,7 +99,7 @@ describe("8.13 images of Debian's real Glance, found in the catalog of its real 
     await expect(client.open(ABSENT, NEVER)).rejects.toThrow(ImageNotFound);
   });
 
-  test("bytes that break off leave an image that is not whole, which is removed", async () => {
+  test("an interrupted upload leaves an incomplete image, which is removed", async () => {
     const id = await emptyImage();
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield CONTENT.subarray(0, 100_000);
@@ -112,7 +112,7 @@ describe("8.13 images of Debian's real Glance, found in the catalog of its real 
     await client.removeUnfinished(id);
   });
 
-  test("a whole image is not taken for an unfinished one, and is removed only when that is asked for", async () => {
+  test("a complete image is not removed as unfinished, only on request", async () => {
     const id = await emptyImage();
     await client.upload(id, partsOf(CONTENT), { diskFormat: "raw", containerFormat: "bare" }, NEVER);
     await client.removeUnfinished(id);
@@ -122,7 +122,7 @@ describe("8.13 images of Debian's real Glance, found in the catalog of its real 
     await expect(client.open(id, NEVER)).rejects.toThrow(ImageNotFound);
   });
 
-  test("bytes for an image that has them are refused with what Glance says", async () => {
+  test("a second upload to an image is rejected with Glance's message", async () => {
     const id = await emptyImage();
     await client.upload(id, partsOf(CONTENT), { diskFormat: "raw", containerFormat: "bare" }, NEVER);
     await expect(client.upload(id, partsOf(CONTENT), {}, NEVER)).rejects.toThrow(GlanceConnectionFailed);

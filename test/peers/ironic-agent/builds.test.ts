@@ -52,7 +52,7 @@ async function expectAccounted(servers: readonly Json[]): Promise<void> {
 }
 
 describe("building on a real Ironic", () => {
-  test("twenty servers at once, each on a node of its own, and deleted at once", async () => {
+  test("twenty servers are built and deleted at the same time, each on its own node", async () => {
     const ids = await bootMany(NODES.length);
     const servers = await settle(ids);
     expect(servers.filter(isActive)).toHaveLength(NODES.length);
@@ -65,7 +65,7 @@ describe("building on a real Ironic", () => {
     await harness.free(NODES);
   });
 
-  test("ten servers want the one node that is free: one has it, the others have and hold nothing", async () => {
+  test("of ten servers for one free node, one is built and the others have no node and no allocations", async () => {
     const [node = "", ...others] = NODES;
     await Promise.all(others.map((uuid) => harness.maintenance(uuid, true)));
     await harness.passed("bm1");
@@ -80,7 +80,7 @@ describe("building on a real Ironic", () => {
     await harness.free(NODES);
   });
 
-  test("the conductor of Ironic is killed in mid-deploy: each server is active or holds nothing, and no node is lost", async () => {
+  test("if Ironic's conductor is killed during deployments, each server is active or has no allocations, and no node is lost", async () => {
     const ids = await bootMany(6);
     await harness.cloud.eventually(
       () => Promise.all(NODES.map((node) => harness.node(node))),
@@ -94,7 +94,7 @@ describe("building on a real Ironic", () => {
     await harness.free(NODES);
   });
 
-  test("Ironic is away for some passes: nothing is deleted, and what was asked meanwhile is done when it is back", async () => {
+  test("an outage of Ironic for some passes deletes nothing, and pending requests are completed afterwards", async () => {
     const ids = await bootMany(2);
     const servers = await settle(ids);
     expect(servers.filter(isActive)).toHaveLength(2);
@@ -113,7 +113,7 @@ describe("building on a real Ironic", () => {
     await harness.free(NODES);
   });
 
-  test("a second agent joins, leaves and joins again while servers are built: nodes change hosts, and nothing is lost", async () => {
+  test("a second agent joins, leaves and joins again during builds: nodes change hosts, and nothing is lost", async () => {
     const ids = await bootMany(5);
     await harness.startAgent("bm2");
     const shared = (hosts: readonly string[]) => hosts.includes("bm1") && hosts.includes("bm2");

@@ -44,8 +44,8 @@ async function manageable(uuid: string): Promise<void> {
   await harness.nodeIs(uuid, { provision_state: "manageable", reservation: null });
 }
 
-describe("what the real Ironic says of a node, and what Placement has of it", () => {
-  test("fact sheet 2: only an available node without maintenance, whose power is known, can be scheduled to", async () => {
+describe("nodes of the real Ironic in Placement", () => {
+  test("fact sheet 2: only an available node without maintenance and with a known power state is schedulable", async () => {
     const id = await harness.boot("states");
     const server = await harness.settled(id);
     expect(String(server.status)).toBe("ACTIVE");
@@ -107,7 +107,7 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
     await harness.free([maintained, powerless, used]);
   });
 
-  test("V9, V10: a node that is deleted loses row and provider, and has both again, as they were, once it is enrolled anew", async () => {
+  test("V9, V10: a deleted node loses its row and provider, and has the same ones again after enrolment", async () => {
     const { uuid } = await enrolled(harness.ironic);
     await harness.cloud.eventually(
       () => harness.reserved(uuid),
@@ -130,7 +130,7 @@ describe("what the real Ironic says of a node, and what Placement has of it", ()
     expect(body.hypervisors?.[0]).toMatchObject({ id: uuid, hypervisor_hostname: uuid });
   });
 
-  test("ten claims of one node at the same moment: one has it, the others are told to try another host", async () => {
+  test("of ten concurrent claims of one node one succeeds, and the others are told to try another host", async () => {
     const { uuid } = await enrolled(harness.ironic);
     await manageable(uuid);
     await harness.provision(uuid, "provide");

@@ -17,8 +17,8 @@ afterAll(async () => {
   await ironic?.stop();
 });
 
-describe("the real Ironic, started and filled by our scripts", () => {
-  test("lists more than a thousand nodes in two pages, ready to be scheduled", async () => {
+describe("the real Ironic, started and filled by this project's scripts", () => {
+  test("lists more than a thousand schedulable nodes in two pages", async () => {
     const query = "fields=uuid,name,provision_state,power_state,traits,resource_class";
     const first = (await get(ironic, `/v1/nodes?${query}`)).body.nodes as Record<string, unknown>[];
     expect(first).toHaveLength(1_000);
@@ -35,7 +35,7 @@ describe("the real Ironic, started and filled by our scripts", () => {
     expect(rest.body.next).toBeUndefined();
   });
 
-  test("nodes that were copied are claimed and deployed as others; a killed conductor fails what it was at", async () => {
+  test("copied nodes are claimed and deployed; a killed conductor fails its current deployments", async () => {
     const path = "/v1/nodes/bm-000007";
     expect((await patch(ironic, path, claim(randomUUID()))).status).toBe(200);
     expect((await put(ironic, `${path}/states/provision`, { target: "active" })).status).toBe(202);

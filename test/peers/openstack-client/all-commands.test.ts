@@ -313,7 +313,7 @@ describe("the network", () => {
     ["extension list --network -f value -c Alias", /^security-group$/m],
   ]);
 
-  test("another network is refused with the reason", async () => {
+  test("a second network is rejected with the reason", async () => {
     await expect(output("network create other")).rejects.toThrow(/one flat network, 'private'/);
   });
 });

@@ -26,13 +26,13 @@ function exports(...args: string[]) {
   return `eval "$(${process.execPath} ${PROGRAM} env --state-dir ${devstack.stateDir} ${args.join(" ")})"`;
 }
 
-test("OS_CLOUD=devstack openstack server list: where clouds.yaml is, it needs nothing else", async () => {
+test("OS_CLOUD=devstack openstack server list works in the folder of clouds.yaml", async () => {
   expect((await stat(join(devstack.stateDir, "clouds.yaml"))).mode & 0o777).toBe(0o600);
   expect(await shell("OS_CLOUD=devstack openstack server list -f json")).toBe("[]");
   expect(await shell("OS_CLOUD=devstack-demo openstack server list -f json")).toBe("[]");
 });
 
-test("compute-cluster env, from any folder, for each cloud", async () => {
+test("compute-cluster env works in any folder, for each cloud", async () => {
   const services =
     "openstack --os-compute-api-version 2.53 compute service list --service nova-compute -f value -c Host";
   const hosts = (text: string) => text.split("\n").toSorted();
@@ -41,12 +41,12 @@ test("compute-cluster env, from any folder, for each cloud", async () => {
   expect(hosts(await shell(`${exports("--cloud devstack-system-admin")}; cd /; ${services}`))).toEqual(expected);
 });
 
-test("compute-cluster env --openrc, for `nova` too", async () => {
+test("compute-cluster env --openrc works for `nova`", async () => {
   const commands = "cd /; openstack server list -f json; nova list 2>/dev/null | grep -c Status";
   expect(await shell(`${exports("--openrc")}; ${commands}`)).toBe("[]\n1");
 });
 
-test.each(["", "--openrc"])("a cloud that there is none of: env %s", async (option) => {
+test.each(["", "--openrc"])("env %s rejects an unknown cloud", async (option) => {
   const line = `${process.execPath} ${PROGRAM} env ${option} --cloud mine --state-dir ${devstack.stateDir}`;
   await expect(shell(line)).rejects.toMatchObject({
     code: 2,

@@ -55,7 +55,7 @@ async function follow({ command, output }: DocumentStep): Promise<void> {
 describe("the troubleshooting document for orphaned allocations, command by command", () => {
   test.each(documentSteps().map((step) => [step.command, step] as const))("$ %s", (_command, step) => follow(step));
 
-  test("OA-6, OA-7: provider and service of devstack1 are gone, vm1 holds devstack2 only", async () => {
+  test("OA-6, OA-7: provider and service of devstack1 are deleted, vm1 has allocations on devstack2 only", async () => {
     const providers = await devstack.clients.output("openstack resource provider list -f value -c name");
     expect(providers.split("\n").toSorted()).toEqual(["devstack2", "devstack3"]);
     const hosts = await devstack.clients.output(

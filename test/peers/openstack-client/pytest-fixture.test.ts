@@ -17,7 +17,7 @@ def test_server(cloud):
     assert cloud.delete_server(server.id, wait=True)
 `;
 
-it("the fixture for pytest on the page starts a cluster, which openstacksdk uses, and leaves nothing", async () => {
+it("the documented pytest fixture starts a cluster for openstacksdk, and leaves nothing", async () => {
   const [, fixture = ""] = /```python\n(.*?)```/s.exec(await readFile(PAGE, "utf8")) ?? [];
   const folder = await mkdtemp(join(tmpdir(), "compute-agent-pytest-"));
   const env = { PATH: "/usr/bin:/bin", HOME: folder, XDG_STATE_HOME: folder };

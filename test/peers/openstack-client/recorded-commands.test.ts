@@ -136,7 +136,7 @@ async function compare(recorded: RecordedCommand): Promise<void> {
   await AFTER[recorded.recording]?.();
 }
 
-describe("every recorded command of the clients leaves what it left with the real services", () => {
+describe("every recorded client command has the same effect as with the real services", () => {
   test.each(recordedCommands().map((recorded) => [recorded.recording, recorded] as const))(
     "%s",
     async (name, recorded) => {

@@ -30,7 +30,7 @@ cluster delete ci-7 --yes
 cluster list --json
 `;
 
-it("a shell script starts a cluster by name, uses it with the openstack client, waits, and takes it away", async () => {
+it("a shell script starts a named cluster, uses it with the openstack client, waits, and removes it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "compute-agent-shell-"));
   const paths = { HOME: folder, XDG_STATE_HOME: folder, NODE: process.execPath, PROGRAM };
   try {

@@ -9,7 +9,7 @@ import { treeSearches } from "./tree-searches.js";
 /** Nightly builds can increase the number of runs; FAST_CHECK_SEED selects other sequences. */
 const RUNS = Number(process.env.PLACEMENT_DIFFERENTIAL_RUNS ?? 100);
 
-describe("embedded Placement beside Debian's real one", () => {
+describe("embedded Placement compared with Debian's", () => {
   const real = placementOfTests();
   const client = new RealClient();
 
@@ -19,7 +19,7 @@ describe("embedded Placement beside Debian's real one", () => {
     { what: "random sequences of requests", steps: sequence, share: 1 },
     { what: "searches for candidates in random worlds", steps: searches, share: 0.5 },
     { what: "searches of several groups for one class in trees", steps: treeSearches, share: 0.5 },
-  ])("answers $what with the same status, headers and body", async ({ steps: arbitrary, share }) => {
+  ])("responds to $what with the same status, headers and body", async ({ steps: arbitrary, share }) => {
     const { url, reset } = real();
     const numRuns = Math.ceil(RUNS * share);
     let compared = 0;

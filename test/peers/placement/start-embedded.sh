@@ -17,8 +17,8 @@ case $profile in
   cors) printf '[cors]\nallowed_origin = http://valid.example.com\nallow_headers = openstack-api-version\n' >>"$conf" ;;
   open-policy)
     printf '[oslo_policy]\npolicy_file = policy.yaml\n' >>"$conf"
-    sed -n 's/^  *\["\(placement:[a-z_:]*\)", .*/"\1": "@"/p; s/^  *"\(placement:[a-z_:]*\)",$/"\1": "@"/p' \
-      "$root/src/control-plane/placement/auth.ts" | sort -u >"$state/policy.yaml"
+    sed -n 's/^  route("[A-Z]*", [^ ]*, "\([a-z_:]*\)".*/"placement:\1": "@"/p' \
+      "$root"/src/control-plane/placement/handlers/*.ts | sort -u >"$state/policy.yaml"
     ;;
   secure-rbac) printf '[oslo_policy]\nenforce_scope = true\nenforce_new_defaults = true\n' >>"$conf" ;;
   legacy-rbac) printf '[oslo_policy]\nenforce_scope = true\nenforce_new_defaults = false\n' >>"$conf" ;;

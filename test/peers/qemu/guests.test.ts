@@ -68,7 +68,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     return host;
   }
 
-  test("boot from their image, outlive the agent, and are found by the next one", async () => {
+  test("boot from their image, outlive the agent, and are found by the next agent", async () => {
     await spawned("one");
     const first = await countsOn(consoleOn("one"));
     const next = await connect("one");
@@ -79,7 +79,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(await readdir(join(folder, "one", "run")), "no process is left").toEqual([]);
   });
 
-  test("go on counting on their disk after a stop and a start, with memory anew", async () => {
+  test("keep their disk over a stop and a start, but not their memory", async () => {
     const host = await spawned("one");
     const before = await countsOn(consoleOn("one"));
     await host.powerOff(vm);
@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(first?.memory).toBe(1);
   });
 
-  test("stand still while they are paused, and go on where they were", async () => {
+  test("stop while they are paused, and continue from there", async () => {
     const host = await spawned("one");
     await countsOn(consoleOn("one"));
     await host.pause(vm);
@@ -103,7 +103,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect((await countsOn(consoleOn("one"))).memory).toBeGreaterThan(paused?.memory ?? 0);
   });
 
-  test("keep their memory while they are suspended and nothing of them runs", async () => {
+  test("keep their memory while they are suspended without a process", async () => {
     const host = await spawned("one");
     await countsOn(consoleOn("one"), 10);
     await host.suspend(vm);
@@ -119,7 +119,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(counts.filter(({ memory }) => memory === 1)).toHaveLength(1);
   });
 
-  test("are copied as they are at one moment, and others begin with that", async () => {
+  test("are copied by snapshots of one moment, from which other guests boot", async () => {
     const host = await spawned("one");
     const before = await countsOn(consoleOn("one"), 10);
     const imageId = "55555555-5555-4555-8555-555555555555";
@@ -134,7 +134,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(first?.disk).toBeLessThanOrEqual(after.disk + 1);
   });
 
-  test("boot from bytes of the Image service, and a break of them leaves nothing", async () => {
+  test("boot from an image of the Image service, and an interrupted download leaves nothing", async () => {
     const id = "66666666-6666-4666-8666-666666666666";
     const raw = await runtime.files.readBytes(join(folder, "images", `${image.id}.raw`));
     await images.upload(id, raw, { diskFormat: "raw" });
@@ -150,7 +150,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(await runtime.files.list(join(folder, "one", "instances", UUID))).toEqual(["console.log", "disk"]);
   });
 
-  test("are not made of an image that names a file of the machine as a part of itself", async () => {
+  test("are not built from an image that includes a file of the host", async () => {
     const id = "66666666-6666-4666-8666-666666666666";
     const path = join(folder, "layered.qcow2");
     const backing = join(folder, "images", `${image.id}.raw`);
@@ -165,7 +165,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(await host.listInstanceUuids()).toEqual([]);
   });
 
-  test("boot a rescue image with their own disk beside, and come back to it", async () => {
+  test("boot a rescue image with their own disk attached, and are unrescued", async () => {
     const host = await spawned("one");
     const before = await countsOn(consoleOn("one"), 10);
     const previousCount = (await countsIn(consoleOn("one"))).length;
@@ -180,7 +180,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(own?.disk).toBeGreaterThan(before.disk);
   });
 
-  test("take their disk along to another host, and back when that is reverted", async () => {
+  test("take their disk to another host, and back at a revert", async () => {
     const source = await spawned("one");
     const destination = await connect("two");
     const before = await countsOn(consoleOn("one"), 5);
@@ -203,7 +203,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
   test.each([
     ["with its disk", {}],
     ["on a disk that both hosts share", { shared: true }],
-  ])("go to another host while they run, %s", async (_, { shared = false }: { shared?: boolean }) => {
+  ])("are migrated live, %s", async (_, { shared = false }: { shared?: boolean }) => {
     const config = shared ? { instancesPath: join(folder, "shared") } : {};
     const [source, destination] = [await connect("one", config), await connect("two", config)];
     await source.spawn(vm, spawnOptions);
@@ -237,7 +237,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     expect(reborn?.disk).toBeGreaterThan(moved.disk);
   });
 
-  test("do not go to a host of another machine, though a folder here has its name", async () => {
+  test("are not moved to a host of another machine, even if a local folder has its name", async () => {
     const [source, destination] = [await connect("one"), await connect("two")];
     await source.spawn(vm, spawnOptions);
     const offered = await destination.checkCanLiveMigrateDestination(vm, {

@@ -23,7 +23,7 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
   });
   afterEach(() => rm(stateDir, { recursive: true, force: true }));
 
-  test("compute-agent driver check qemu: every rule is kept, and guests keep their data", async () => {
+  test("compute-agent driver check qemu: every rule is satisfied, and guests keep their data", async () => {
     const program = new Program("compute-agent", ["driver", "check", "qemu", "--json", "--limit", "120"]);
     const { code } = await program.exited;
     const { results } = JSON.parse(program.stdout) as DriverReport;
@@ -33,7 +33,7 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
     expect(code).toBe(0);
   }, 1_800_000);
 
-  test("compute-cluster smoke-test: every operation of the API is done by it", async () => {
+  test("compute-cluster smoke-test: the driver performs every operation of the API", async () => {
     await writeCountingImage(join(stateDir, "images", `${IMAGE}.raw`));
     const args = ["up", "--driver", "qemu", "--hosts", "2", "--port", "0", "--state-dir", stateDir];
     const cluster = new Program("compute-cluster", args);

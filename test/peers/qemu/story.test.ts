@@ -66,7 +66,7 @@ describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing ===
     return { id, pid: guest?.pid ?? 0 };
   }
 
-  test("a guest outlives its agent, is evacuated, and its old process goes when the host comes back", async () => {
+  test("a guest outlives its agent, is evacuated, and its old process ends when the host returns", async () => {
     const { id, pid } = await booted("devstack1");
     const before = await countsOn(consoleOn("devstack1", id));
 
@@ -90,7 +90,7 @@ describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing ===
     expect((await countsOn(consoleOn("devstack2", id))).memory).toBeGreaterThan(0);
   });
 
-  test("a guest goes to the other host while it runs, then cold, and is deleted", async () => {
+  test("a guest is migrated live, then cold, and is deleted", async () => {
     const { id, pid } = await booted("devstack1");
     const before = await countsOn(consoleOn("devstack1", id), 10);
     const live = { "os-migrateLive": { host: "devstack2", block_migration: "auto" } };

@@ -13,7 +13,7 @@ import { idle } from "./waiting.js";
 const NODES = [0, 1, 2].map(nodeUuid);
 
 /** Three nodes of a real Ironic that agents of the ironic driver share; a watch checks them continuously. */
-describe.skipIf(!hasPeer)("a real Ironic below it", () => {
+describe.skipIf(!hasPeer)("agents with the Ironic driver", () => {
   const cloud = useRealNova();
   let ironic: RealIronic;
   let watch: ProviderWatch;
@@ -79,7 +79,7 @@ describe.skipIf(!hasPeer)("a real Ironic below it", () => {
     expect(await cloud().operator.held(id, [])).toEqual({});
   }
 
-  it("three nodes are enrolled; a server is deployed on one, and deleted", async () => {
+  it("three nodes are enrolled; a server is deployed on one and deleted", async () => {
     await start("bm1");
     await free();
     expect([...(await hosts())].toSorted()).toEqual(NODES.map((node) => [node, "bm1"]));
@@ -88,7 +88,7 @@ describe.skipIf(!hasPeer)("a real Ironic below it", () => {
     await free();
   });
 
-  it("a second agent takes nodes over and gives them back; servers are deployed on all of them meanwhile", async () => {
+  it("a second agent takes nodes over and returns them, while servers are deployed on all of them", async () => {
     await start("bm2");
     await eventually(hosts, (found) => new Set(found.values()).size === 2);
     await free();

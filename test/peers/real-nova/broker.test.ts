@@ -30,7 +30,7 @@ const LISTEN = `rabbitctl eval "
     {keyfile, \\"$1/localhost.key\\"}, {verify, verify_peer}, {fail_if_no_peer_cert, true}], 2)."`;
 
 /** The broker's TLS port behind two hosts of a transport_url, each of which can be switched off. */
-describe.skipIf(!hasPeer)("RabbitMQ by TLS, at one of several hosts", () => {
+describe.skipIf(!hasPeer)("RabbitMQ over TLS, with several hosts configured", () => {
   const cloud = useRealNova();
   let relays: readonly TcpRelay[] = [];
   let folder = "";
@@ -64,7 +64,7 @@ describe.skipIf(!hasPeer)("RabbitMQ by TLS, at one of several hosts", () => {
     await Promise.all(relays.map((relay) => relay.close()));
   });
 
-  it("an agent goes on with the host that is left, and with the first one when that is all there is", async () => {
+  it("an agent uses the remaining host, and the first one when only that is up", async () => {
     const nova = cloud();
     const [first, second] = relays;
     const agent = await nova.startAgent(HOST, { options: options("authority") });
@@ -92,7 +92,7 @@ describe.skipIf(!hasPeer)("RabbitMQ by TLS, at one of several hosts", () => {
     expect(await nova.operator.deleteService(HOST)).toBe(204);
   });
 
-  it("--check tells whether the broker's certificate is to be trusted, and for which host", async () => {
+  it("--check reports whether the broker's certificate is trusted, and for which host", async () => {
     const nova = cloud();
     await Promise.all(relays.map((relay) => relay.open()));
     expect(await nova.check("checked2", options("authority"))).toMatchObject({ broker: "ok", conductor: "ok" });

@@ -10,10 +10,10 @@ const EXCHANGE = { name: "lost", type: "topic", durable: false, autoDelete: fals
 const MESSAGE = { exchange: EXCHANGE.name, routingKey: "nobody", body: "{}", expiration: null };
 const LOSE_IT = `rabbitctl eval 'ok = rabbit_exchange:delete(rabbit_misc:r(<<"/">>, exchange, <<"lost">>), false, <<"test">>).'`;
 
-describe.skipIf(!hasPeer)("RabbitMQ, and what it loses", () => {
+describe.skipIf(!hasPeer)("RabbitMQ without its exchanges", () => {
   const cloud = useRealNova();
 
-  it("an exchange that is gone after an outage is there again before anything is published to it", async () => {
+  it("an exchange lost in an outage is declared again before the next message", async () => {
     const relay = await TcpRelay.to(RABBITMQ);
     const broker = connectToRabbitmq({ port: relay.port });
     onTestFinished(async () => {

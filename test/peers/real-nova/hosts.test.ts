@@ -11,7 +11,7 @@ describe.skipIf(!hasPeer)("hosts", () => {
   const cloud = useRealNova();
   withOcHosts(cloud);
 
-  it("A8: a build that fails on the first host is done by another", async () => {
+  it("A8: a build that fails on the first host is retried on another", async () => {
     const nova = cloud();
     let id = "";
     await withPreferredHost(nova, "driver.spawn=fail:once", async () => {
@@ -26,7 +26,7 @@ describe.skipIf(!hasPeer)("hosts", () => {
     await nova.remove(id);
   });
 
-  it("A8: a build that fails everywhere ends in ERROR, with a fault that tells why, and holds nothing", async () => {
+  it("A8: a build that fails on all hosts ends in ERROR, with a fault that explains it, without allocations", async () => {
     const nova = cloud();
     await Promise.all(OC_HOSTS.map((host) => nova.setFault(host, "driver.spawn=fail:once")));
     const id = await nova.operator.boot("nowhere");
@@ -36,7 +36,7 @@ describe.skipIf(!hasPeer)("hosts", () => {
     await nova.remove(id);
   });
 
-  it("A9: a service that is disabled has the trait, and none once it is enabled", async () => {
+  it("A9: a disabled service has the trait until it is enabled", async () => {
     const nova = cloud();
     const { id } = await nova.operator.service("oc3");
     const { uuid } = await nova.operator.provider("oc3");
@@ -66,7 +66,7 @@ describe.skipIf(!hasPeer)("hosts", () => {
     }
   });
 
-  it("A9: an aggregate gives its host an availability zone, and its provider an aggregate", async () => {
+  it("A9: an aggregate sets its host's availability zone and its provider's aggregate", async () => {
     const nova = cloud();
     const made = await nova.compute("POST", "/os-aggregates", {
       aggregate: { name: "cellar", availability_zone: "down-there" },

@@ -57,7 +57,7 @@ describe.skipIf(!hasPeer)(`kills, seed ${SEED} (REAL_NOVA_SEED)`, () => {
   const { agents } = withOcHosts(cloud);
 
   it.each(drawn().map((kill) => [kill.flow, kill.victim, `${kill.operation}.${kill.step}`, kill] as const))(
-    "R2: %s: %s is killed before %s, and comes back",
+    "R2: %s: %s is killed before %s, and restarts",
     async (_flow, _victim, _step, kill) => {
       const nova = cloud();
       await new KilledFlow(nova, agents, kill).run();

@@ -12,7 +12,7 @@ const TINY = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 const ALL = [...OC_HOSTS, "r1"];
 
 /** A real nova-compute, r1, beside our agents. */
-describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
+describe.skipIf(!hasPeer)("a real nova-compute beside this project's agents", () => {
   const cloud = useRealNova();
   const { agents } = withOcHosts(cloud);
   beforeAll(() => cloud().startCompute("r1"));
@@ -48,7 +48,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
   it.each([
     ["r1", "oc1"],
     ["oc1", "r1"],
-  ])("M1: cold migrations from %s to %s are confirmed, and reverted", async (source, dest) => {
+  ])("M1: cold migrations from %s to %s are confirmed and reverted", async (source, dest) => {
     const nova = cloud();
     const id = await boot(`cold-${source}`, source);
     await nova.act(id, { migrate: { host: dest } });
@@ -87,7 +87,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
     await nova.remove(id);
   });
 
-  it("M3: both clean up after an evacuation to the other", async () => {
+  it("M3: each cleans up after an evacuation to the other", async () => {
     const nova = cloud();
     const [ofReal, ofOurs] = [await boot("from-r1", "r1"), await boot("from-oc1", "oc1")];
     await nova.killCompute("r1");
@@ -114,7 +114,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
     await nova.remove(ofOurs);
   });
 
-  it("M4: a build that fails on one is done by the other", async () => {
+  it("M4: a build that fails on one is retried on the other", async () => {
     const nova = cloud();
     // The scheduler prefers the host with the most resources: r1 to oc1.
     await only(nova, ["r1", "oc1"]);
@@ -137,7 +137,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
     await nova.remove(toReal);
   });
 
-  it("M5: shelved on r1, unshelved on oc1; a group's members are kept apart over both", async () => {
+  it("M5: shelved on r1, unshelved on oc1; anti-affinity holds over both", async () => {
     const nova = cloud();
     const id = await boot("shelved-r1", "r1");
     await nova.act(id, { shelve: null });
@@ -165,7 +165,7 @@ describe.skipIf(!hasPeer)("a real nova-compute beside our agents", () => {
     await Promise.all(members.map((member) => nova.remove(member)));
   });
 
-  it("M6: a second agent of a host is refused, a real nova-compute gets no messages, r1's host is r1's", async () => {
+  it("M6: a second agent of a host is rejected, a real nova-compute gets no messages, r1 keeps its host", async () => {
     const nova = cloud();
     const option = ["heartbeat_timeout_threshold=2"].map((text) => `oslo_messaging_rabbit.${text}`);
     const second = await nova.startAgent("oc1", { options: [...ocOptions("oc1"), ...option], wait: false });

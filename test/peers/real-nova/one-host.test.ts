@@ -31,7 +31,7 @@ describe.skipIf(!hasPeer)("one small host", () => {
     await cloud().retire(HOST);
   });
 
-  it("a stand-by agent that is pointed at its hypervisor refuses, and touches nothing", async () => {
+  it("a second agent with the same hypervisor does not start, and changes nothing", async () => {
     const nova = cloud();
     const id = await nova.operator.boot("guarded", { host: HOST });
     await idle(nova, id, "ACTIVE");
@@ -46,7 +46,7 @@ describe.skipIf(!hasPeer)("one small host", () => {
     await nova.remove(id);
   });
 
-  it("--check says of a new host that it can start, and of a host that is served that it cannot; it changes nothing", async () => {
+  it("--check reports that a new host can start and a served host cannot, and changes nothing", async () => {
     const nova = cloud();
     const checks = ["broker", "conductor", "placement", "service", "hypervisor", "identity", "provider"];
     const found = Object.fromEntries(checks.map((check) => [check, "ok"]));
@@ -60,7 +60,7 @@ describe.skipIf(!hasPeer)("one small host", () => {
   it.each([
     ["confirmed", { confirmResize: null }, HELD.large],
     ["reverted", { revertResize: null }, HELD.small],
-  ])("a resize on the host itself, of a server that takes all of its max_unit, is %s", async (_end, body, held) => {
+  ])("a same-host resize of a server that uses all of max_unit is %s", async (_end, body, held) => {
     const nova = cloud();
     const { uuid } = await nova.operator.provider(HOST);
     const { body: inventories } = await nova.placement("GET", `/resource_providers/${uuid}/inventories`);

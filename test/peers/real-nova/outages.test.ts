@@ -40,7 +40,7 @@ describe.skipIf(!hasPeer)("outages", () => {
     await expectNothingHeld(nova);
   });
 
-  it("R1: a destination hears late of the move of a server that is deleted, and claimed for since", async () => {
+  it("R1: a late message about a move of a deleted server, whose allocations were claimed since", async () => {
     const nova = cloud();
     const id = await built(nova, "late-move");
     const { uuid: provider } = await nova.operator.provider("oc2");
@@ -62,7 +62,7 @@ describe.skipIf(!hasPeer)("outages", () => {
     await expectNothingHeld(nova);
   });
 
-  it("R1: nova-conductor is started again", async () => {
+  it("R1: nova-conductor is restarted", async () => {
     const nova = cloud();
     await nova.plane.shell(STOP_CONDUCTOR);
     const waiting = nova.operator.boot("while-away", { host: "oc1" });
@@ -74,7 +74,7 @@ describe.skipIf(!hasPeer)("outages", () => {
     await expectNothingHeld(nova);
   });
 
-  it("R1: a host's queue is deleted, and comes back", async () => {
+  it("R1: a host's queue is deleted, and declared again", async () => {
     const nova = cloud();
     const { rc, output } = await nova.plane.shell("rabbitctl delete_queue compute.oc1");
     expect(rc, output).toBe(0);
@@ -86,7 +86,7 @@ describe.skipIf(!hasPeer)("outages", () => {
     await nova.remove(id);
   });
 
-  it("R1: a broker that takes no messages for a while stops nobody for longer", async () => {
+  it("R1: a broker that accepts no messages for a while delays nothing for longer", async () => {
     const nova = cloud();
     const id = await built(nova, "blocked");
     await nova.plane.shell("rabbitctl set_vm_memory_high_watermark 0.00001");

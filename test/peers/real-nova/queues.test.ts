@@ -11,7 +11,7 @@ const ADD_CELL = "rabbitctl add_vhost cell2 && rabbitctl set_permissions -p cell
 describe.skipIf(!hasPeer)("RabbitMQ's queues", () => {
   const cloud = useRealNova();
 
-  it("an agent that would have them of another kind ends, and says which options to set", async () => {
+  it("an agent with other queue types exits, and names the options to set", async () => {
     const nova = cloud();
     const options = ["oslo_messaging_rabbit.amqp_durable_queues=true"];
     const agent = await nova.startAgent("other-kind", { options, wait: false });
@@ -21,7 +21,7 @@ describe.skipIf(!hasPeer)("RabbitMQ's queues", () => {
     expect(await nova.operator.service("other-kind")).toEqual({});
   });
 
-  it("are quorum queues where options say so, in the virtual host that the address names", async () => {
+  it("are quorum queues if options say so, in the virtual host of the URL", async () => {
     const { rc, output } = await cloud().plane.shell(ADD_CELL);
     expect(rc, output).toBe(0);
     const broker = connectToRabbitmq({ virtualHost: "cell2" });

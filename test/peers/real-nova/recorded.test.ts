@@ -8,7 +8,7 @@ import type { RealNova } from "./real-nova.js";
 import { useRealNova } from "./use-real-nova.js";
 
 /** Needs an unused cloud, since numbers of migrations are compared. */
-describe.skipIf(!hasPeer)("the recorded story, with our agents as the only computes", () => {
+describe.skipIf(!hasPeer)("the recorded commands, with this project's agents as the only computes", () => {
   const cloud = useRealNova();
   let nova: RealNova;
   let story: RecordedStory;
@@ -37,13 +37,14 @@ describe.skipIf(!hasPeer)("the recorded story, with our agents as the only compu
 
   it("A4: cold migrations and resizes, confirmed and reverted, a01 to a13", () => story.coldMovesAndResizes());
   it("A5: live migrations, also aborted, a14 to a16", () => story.liveMigrations());
-  it("A10: a service with servers or unconfirmed moves stays, a17 to a19", () => story.rejectServiceDeletes());
+  it("A10: a service with servers or unconfirmed moves is not deleted, a17 to a19", () => story.rejectServiceDeletes());
   it("A6: a host dies, is fenced and evacuated, a20 and a21", () => story.evacuation());
-  it("A10: the orphaned allocations, by hand and by nova-manage, a22 to a27", () => story.orphanedAllocations());
+  it("A10: the orphaned allocations, removed by hand and by nova-manage, a22 to a27", () =>
+    story.orphanedAllocations());
 
   // Nova destroyed the guest of a host whose service was deleted (a28). Our agent treats such a guest as unknown (2.4
   // G10).
-  it("A10: a host whose service was deleted refuses to come back while it has a guest", async () => {
+  it("A10: a host with a deleted service does not start while it has a guest", async () => {
     const guests = await filesBelow(nova.hypervisor("devstack1"));
     const back = await nova.startAgent("devstack1", { wait: false });
     expect((await back.exited).code).toBe(3);

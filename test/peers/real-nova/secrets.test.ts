@@ -8,11 +8,11 @@ import { idle } from "./waiting.js";
 const PASSWORD = "nobody-may-read-this";
 
 /** The output of agents in other files is searched at the end of those files. */
-describe.skipIf(!hasPeer)("what agents print", () => {
+describe.skipIf(!hasPeer)("the output of agents", () => {
   const cloud = useRealNova();
   withOcHosts(cloud);
 
-  it("S1: no token, no password of the broker, none of a server", async () => {
+  it("S1: has no token, no password of the broker, and none of a server", async () => {
     const nova = cloud();
     const id = await nova.operator.boot("secret", { host: "oc1" });
     await idle(nova, id, "ACTIVE");

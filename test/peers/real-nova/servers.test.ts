@@ -34,7 +34,7 @@ describe.skipIf(!hasPeer)("servers", () => {
   const cloud = useRealNova();
   const { agents } = withOcHosts(cloud, [SLOW_LIVE_MIGRATION]);
 
-  it("A1: three new hosts are up within two seconds of their start, of the release's service version", async () => {
+  it("A1: three new hosts are up within two seconds, with the release's service version", async () => {
     const nova = cloud();
     // Other load on the machine delays the start of any process, so the best of three attempts counts.
     const taken: number[] = [];
@@ -47,7 +47,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     expect(Math.min(...taken)).toBeLessThan(inTime);
   });
 
-  it("A2: fifty servers over three hosts, each where it was asked for, and nothing left of them", async () => {
+  it("A2: fifty servers on three hosts, each on its requested host, and no leftovers", async () => {
     const nova = cloud();
     const hosts = Array.from({ length: 50 }, (_, index) => OC_HOSTS[index % 3] as OcHost);
     const started = performance.now();
@@ -75,7 +75,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     }
   });
 
-  it("A3: each action ends in its status, and has events that were successes on our host", async () => {
+  it("A3: each action ends in its status, with successful events on its host", async () => {
     const nova = cloud();
     const id = await nova.operator.boot("acted-on", { host: "oc1" });
     await nova.operator.serverIn(id, "ACTIVE");
@@ -97,7 +97,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     await nova.remove(id);
   });
 
-  it("A5: a live migration that is forced to complete, and one that is refused", async () => {
+  it("A5: a live migration that is forced to complete, and one that is rejected", async () => {
     const nova = cloud();
     const id = await nova.operator.boot("migrates", { host: "oc1" });
     await nova.operator.serverIn(id, "ACTIVE");
@@ -124,7 +124,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     await nova.remove(id);
   });
 
-  it("A5: a host that shuts down ends its live migration, and leaves a stop to its next process", async () => {
+  it("A5: a host that shuts down ends its live migration, and leaves a stop request to its next process", async () => {
     const nova = cloud();
     const [leaves = "", stays = ""] = await Promise.all(
       ["leaves", "stays"].map((name) => nova.operator.boot(name, { host: "oc1" })),
@@ -148,7 +148,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     await Promise.all([leaves, stays].map((id) => nova.remove(id)));
   });
 
-  it("A6: a host dies and comes back: its guest goes, the migration is completed, and it may be up again", async () => {
+  it("A6: a host dies and returns: its guest is removed, the migration is completed, and the host can be up again", async () => {
     const nova = cloud();
     const id = await nova.operator.boot("evacuated", { host: "oc1" });
     await nova.operator.serverIn(id, "ACTIVE");
@@ -186,7 +186,7 @@ describe.skipIf(!hasPeer)("servers", () => {
     await nova.remove(id);
   });
 
-  it("A7: deleted softly, restored, and deleted by force", async () => {
+  it("A7: soft-deleted, restored, and force-deleted", async () => {
     const nova = cloud();
     const id = await nova.operator.boot("soft", { host: "oc1" });
     await nova.operator.serverIn(id, "ACTIVE");

@@ -1,17 +1,14 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type AgentMetrics, meteredTracker, NO_METRICS } from "../../../src/agent/metrics/metrics.js";
 import {
   createMetricsRegistry,
   type MetricsRegistry,
   metricsHandler,
   serveMetrics,
 } from "../../../src/agent/metrics/metrics-registry.js";
-import type { Claim, ResourceTracker } from "../../../src/agent/tracker/contract.js";
 import type { Listener } from "../../../src/runtime/http-server.js";
 import { createNodeLogger } from "../../../src/runtime/node/node-logger.js";
 import { NodeServers } from "../../../src/runtime/node/node-servers.js";
 import { UndiciHttpClient } from "../../../src/runtime/node/undici-http-client.js";
-import { ComputeResourcesUnavailable } from "../../../src/virt/errors.js";
 import { uuidOf } from "../../unit/agent/support/records.js";
 import { scenario } from "../../unit/agent/support/scenario.js";
 
@@ -72,36 +69,6 @@ describe("the metrics of an agent", () => {
     expect(sample(await one.text(), 'orphan_guests{host="h1"}')).toBe("3");
     expect(sample(await one.text(), 'orphan_guests{host="h2"}')).toBe("4");
     expect(await two.text()).not.toContain('orphan_guests{host="h1"}');
-  });
-
-  it("counts claims, refusals and aborts, and leaves the rest of the tracker alone", async () => {
-    const counted: string[] = [];
-    const metrics: AgentMetrics = { ...NO_METRICS, claim: (kind, outcome) => counted.push(`${kind} ${outcome}`) };
-    let rejectClaims = false;
-    const calls: string[] = [];
-    const tracker = {
-      instanceClaim: async (): Promise<Claim> => {
-        if (rejectClaims) {
-          throw new ComputeResourcesUnavailable("full");
-        }
-        return { instance: {}, migration: null, abort: async () => ({}) } as unknown as Claim;
-      },
-      rebuildClaim: async () => {
-        throw new Error("the conductor is gone");
-      },
-      resizeClaim: async () => ({ instance: {}, migration: {}, abort: async () => ({}) }),
-      noteBuild: (node: string) => calls.push(node),
-    } as unknown as ResourceTracker;
-    const metered = meteredTracker(tracker, metrics);
-    const ask = () => metered.instanceClaim({} as never, "n", {});
-    await (await ask()).abort();
-    rejectClaims = true;
-    await expect(ask()).rejects.toThrow("full");
-    await expect(metered.rebuildClaim({} as never, "n", {} as never, {})).rejects.toThrow("gone");
-    await metered.resizeClaim({} as never, "n", {} as never, {} as never, {});
-    metered.noteBuild("n", "failed");
-    expect(counted).toEqual(["instance succeeded", "instance aborted", "instance refused", "move succeeded"]);
-    expect(calls).toEqual(["n"]);
   });
 });
 

@@ -22,15 +22,15 @@ function pages(ids: string[], onPage: (marker: string | null) => void = () => un
   });
 }
 
-describe("reading a cloud", () => {
-  it("follows pages, whatever the cloud's largest page is", async () => {
+describe("CloudReader", () => {
+  it("follows pages of any size that the cloud allows", async () => {
     const ids = ["a", "b", "c", "d", "e"];
     expect((await listAll(pages(ids), LIST, () => undefined)).map(({ id }) => id)).toEqual(ids);
     expect(await listAll(pages(["a", "b"]), LIST, () => undefined)).toHaveLength(2);
     expect(await listAll(pages([]), LIST, () => undefined)).toEqual([]);
   });
 
-  it("begins anew when the last of a page was deleted before the next page was asked for", async () => {
+  it("starts again if the last item of a page was deleted before the next page is requested", async () => {
     const ids = ["a", "b", "c", "d"];
     let requestCount = 0;
     const client = pages(ids, () => {
@@ -42,7 +42,7 @@ describe("reading a cloud", () => {
     expect((await listAll(client, LIST, () => undefined)).map(({ id }) => id)).toEqual(["a", "c", "d"]);
   });
 
-  it("sends two requests a provider, and none a server, while nothing is wrong", async () => {
+  it("sends two requests a provider and none a server while nothing is wrong", async () => {
     const world = await AuditWorld.open();
     for (const name of ["a", "b", "c"]) {
       await world.host(name);
@@ -64,7 +64,7 @@ describe("reading a cloud", () => {
     expect(progress).toContain("resource providers 3/3");
   });
 
-  it("asks for the owners of single consumers only where sums differ, and for all when it is to be thorough", async () => {
+  it("reads owners of consumers only where sums differ, and all owners with --thorough", async () => {
     const world = await AuditWorld.open();
     const host = await world.host("a");
     const [one, two] = ["p1", "p2"].map((projectId) => world.server("a", projectId, { projectId }));

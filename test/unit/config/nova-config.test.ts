@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
 import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { showConfig } from "../../../src/config/compile-config.js";
-import { ConfigFileValueError, readConfigSources, type SourceLocations } from "../../../src/config/config-sources.js";
+import { ConfigError, readConfigSources, type SourceLocations } from "../../../src/config/config-sources.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
 import { Derived, option, type SectionTable } from "../../../src/config/option.js";
 import { QUIRK_NAMES, RELEASES } from "../../../src/config/quirks.js";
@@ -28,11 +28,11 @@ async function compile(
 
 const compileText = (text: string) => compile({ "/nova.conf": text });
 
-async function getConfigError(text: string): Promise<ConfigFileValueError> {
+async function getConfigError(text: string): Promise<ConfigError> {
   try {
     await compileText(text);
   } catch (error) {
-    if (error instanceof ConfigFileValueError) {
+    if (error instanceof ConfigError) {
       return error;
     }
     throw error;
@@ -367,5 +367,5 @@ test("overriding one option equals compiling everything again, and sections that
     expect(changed.config.glance).toBe(first.config.glance);
     expect(changed.withText("DEFAULT", "host", "a").config).toEqual(first.config);
   }
-  expect(() => first.withText("DEFAULT", "host", "not a name/")).toThrow(ConfigFileValueError);
+  expect(() => first.withText("DEFAULT", "host", "not a name/")).toThrow(ConfigError);
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { errorResponse, inventoryOf } from "./bench.js";
-import { CHILD, CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
+import { CONSUMER_CONFLICT, errorResponse, inventoryOf } from "./bench.js";
+import { CHILD, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
 describe("5.5 allocation calls", () => {
   const hosts = twoHosts();

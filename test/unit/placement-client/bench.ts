@@ -196,6 +196,14 @@ export function errorResponse(status: number, code: string, detail: string): { s
   };
 }
 
+export const CONSUMER_CONFLICT = errorResponse(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
+/** A host without enough capacity for the claim. */
+export const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
+
 /** Creates a complete inventory record with this total. */
 export function inventoryOf(total: number) {
   return {

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { createAllocationError, isProviderMissing } from "../../../src/placement-client/errors.js";
 import type { Allocations } from "../../../src/placement-client/types.js";
-import { errorResponse, inventoryOf } from "./bench.js";
+import { FULL, inventoryOf } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 const hosts = twoHosts();
 const { claim, held } = hosts;
 const writes = () => hosts.bench.requests(NAMES).filter((request) => !request.startsWith("GET"));

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Allocations } from "../../../src/placement-client/types.js";
-import { errorResponse } from "./bench.js";
-import { CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
-
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
+import { CONSUMER_CONFLICT, FULL } from "./bench.js";
+import { D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
 describe("moves and generations", () => {
   const hosts = twoHosts();

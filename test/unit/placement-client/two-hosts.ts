@@ -14,11 +14,6 @@ export const M = "cccccccc-0000-4000-8000-000000000002";
 export const NAMES = { [S]: "S", [D]: "D", [NFS]: "NFS", [I]: "I", [M]: "M" };
 
 export const FLAVOR = { VCPU: 1, MEMORY_MB: 512 };
-export const CONSUMER_CONFLICT = errorResponse(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
 export const PROVIDER_RACE = errorResponse(
   409,
   "placement.concurrent_update",

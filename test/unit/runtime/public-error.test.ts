@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
+import { messageOf, PublicError, publicMessageOf, tracebackOf } from "../../../src/runtime/error-messages.js";
+
+test("the message of an error, and the text of anything else that was thrown", () => {
+  expect([messageOf("a text"), messageOf(new Error("an error"))]).toEqual(["a text", "an error"]);
+});
 
 class Ours extends PublicError {
   override readonly name: string = "Ours";

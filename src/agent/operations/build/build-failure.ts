@@ -2,6 +2,7 @@ import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, RetryInfo, TaskState } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import { BuildAbortException } from "../../../virt/errors.js";
+import { ignore } from "../../ignore-errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { OperationError } from "../flow/destination-checks.js";
@@ -11,13 +12,13 @@ import { releaseAllocations } from "../flow/release-allocations.js";
 
 /** The progress of a build, which determines what a failure must undo. */
 export interface BuildProgress {
+  readonly services: OperationServices;
+  readonly request: RequestOf<"build_and_run_instance">;
   instance: Instance;
   claim: Claim | null;
   /** The driver was called to prepare or to spawn. */
   driverCalled: boolean;
 }
-
-type Request = RequestOf<"build_and_run_instance">;
 
 /** The consequence of an error during a build (spec 6.1, second table). */
 type BuildFailureKind = "reschedule" | "abort" | "gone";
@@ -58,21 +59,17 @@ function classifyBuildFailure(error: unknown): BuildFailureKind {
  * deleted meanwhile.
  * @returns the error; null: the build was rescheduled, or the instance is gone
  */
-export async function buildFailed(
-  services: OperationServices,
-  request: Request,
-  progress: BuildProgress,
-  cause: unknown,
-): Promise<FailedBuild | null> {
+export async function buildFailed(progress: BuildProgress, cause: unknown): Promise<FailedBuild | null> {
+  const { services, request } = progress;
   const { instanceUuid, node, retry } = request;
-  const error = (await cleanUpGuest(services, progress, cause)) ?? cause;
+  const error = (await cleanUpGuest(progress, cause)) ?? cause;
   const guestStays = error !== cause;
-  const now = await services.context.conductor.call("instance_get", { uuid: instanceUuid });
+  const now = await services.conductor.call("instance_get", { uuid: instanceUuid });
   const kind = now === null || now.taskState === "deleting" ? "gone" : classifyBuildFailure(error);
-  services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: cause });
+  services.logger.warn("build failed", { instance: instanceUuid, node, kind, err: cause });
   // The instance is being deleted. The driver may have reported that as an error of its own; no other host is tried.
   if (now === null || kind === "gone") {
-    await forget(services, request, progress);
+    await forget(progress);
     return null;
   }
   if (!(error instanceof OperationError && error.code === "GroupAffinityViolation")) {
@@ -80,28 +77,24 @@ export async function buildFailed(
   }
   const found = { ...progress, instance: now };
   if (guestStays) {
-    return keepHere(services, request, found, error);
+    return keepHere(found, error);
   }
-  if (kind === "abort" || !retry) {
-    return setError(services, request, found, error);
-  }
-  return reschedule(services, { ...request, retry }, found, error);
+  return kind === "abort" || !retry ? setError(found, error) : reschedule(found, retry, error);
 }
 
 /** Removes the guest first. If that fails the build is aborted, as the guest may still run here. */
 async function cleanUpGuest(
-  { context }: OperationServices,
-  { instance, driverCalled }: BuildProgress,
+  { services, instance, driverCalled }: BuildProgress,
   cause: unknown,
 ): Promise<Error | null> {
   if (!driverCalled) {
     return null;
   }
   try {
-    await removeGuest(context, instance);
+    await removeGuest(services, instance);
     return null;
   } catch (error) {
-    context.runtime.logger.error("could not remove the leftovers of a failed build; retrying later", {
+    services.logger.error("could not remove the leftovers of a failed build; retrying later", {
       instance: instance.uuid,
       err: error,
     });
@@ -112,7 +105,7 @@ async function cleanUpGuest(
   }
 }
 
-async function removeGuest({ driver }: OperationServices["context"], instance: Instance): Promise<void> {
+async function removeGuest({ driver }: OperationServices, instance: Instance): Promise<void> {
   await driver.destroy(instance, destroyOptions(true));
   await driver.unplugVifs(instance);
   await driver.failedSpawnCleanup(instance);
@@ -123,13 +116,14 @@ async function removeGuest({ driver }: OperationServices["context"], instance: I
  * releases everything. The delete must find the instance on this host: if this agent took it off the host and died, no
  * agent would delete it.
  */
-async function forget(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
+async function forget(progress: BuildProgress): Promise<void> {
+  const { services, request } = progress;
   const { instanceUuid: uuid, requestId } = request;
-  const instance = await services.context.conductor.call("instance_get", { uuid });
-  if (instance?.host === services.context.host) {
+  const instance = await services.conductor.call("instance_get", { uuid });
+  if (instance?.host === services.host) {
     return;
   }
-  await unplace(services, progress, {});
+  await unplace(progress, {});
   await releaseAllocations(services, uuid, { force: true, requestId });
 }
 
@@ -138,19 +132,13 @@ async function forget(services: OperationServices, request: Request, progress: B
  * the guest is gone: its user deletes it, or a later attempt removes the guest. Upstream takes the instance off the
  * host.
  */
-async function keepHere(
-  services: OperationServices,
-  request: Request,
-  progress: BuildProgress,
-  error: unknown,
-): Promise<FailedBuild> {
-  const { context, tracker, left } = services;
-  const { instance } = progress;
-  left.add(instance.uuid, () => removeLeft(services, request, progress));
-  await addFault(context, instance.uuid, error);
-  await attempt(context, instance.uuid, "set the instance to error", () =>
+async function keepHere(progress: BuildProgress, error: unknown): Promise<FailedBuild> {
+  const { services, instance } = progress;
+  services.left.add(instance.uuid, () => removeLeft(progress));
+  await addFault(services, instance.uuid, error);
+  await attempt(services, instance.uuid, "set the instance to error", () =>
     // A delete that has arrived since waits for the lock, and must find its task_state.
-    tracker.saveInstance(instance, { vmState: "error", taskState: null }, [instance.taskState]),
+    services.tracker.saveInstance(instance, { vmState: "error", taskState: null }, [instance.taskState]),
   );
   return { error };
 }
@@ -159,36 +147,32 @@ async function keepHere(
  * Removes the leftover guest. An instance that was started, deleted or reset since is left alone: its guest may come
  * from a later request.
  */
-async function removeLeft(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
-  const { context } = services;
+async function removeLeft(progress: BuildProgress): Promise<void> {
+  const { services, request } = progress;
   const { instanceUuid: uuid, requestId } = request;
-  const instance = await context.conductor.call("instance_get", { uuid });
+  const instance = await services.conductor.call("instance_get", { uuid });
   const isAsLeft = instance?.vmState === "error" && instance.taskState === null && instance.launchedAt === null;
-  if (!isAsLeft || instance.host !== context.host) {
+  if (!isAsLeft || instance.host !== services.host) {
     return;
   }
-  await removeGuest(context, instance);
+  await removeGuest(services, instance);
   const failed = { vmState: "error", taskState: null } as const;
-  if (await takeOffHost(services, { ...progress, instance }, failed, [null])) {
+  if (await takeOffHost({ ...progress, instance }, failed, [null])) {
     await releaseAllocations(services, uuid, { force: true, requestId });
-    context.runtime.logger.warn("removed the leftovers of a failed build", { instance: uuid, request_id: requestId });
+    services.logger.warn("removed the leftovers of a failed build", { instance: uuid, request_id: requestId });
   }
 }
 
 /** @param progress with the instance as last read; if a delete has taken it since, the delete handles it */
-async function setError(
-  services: OperationServices,
-  request: Request,
-  progress: BuildProgress,
-  error: unknown,
-): Promise<FailedBuild> {
+async function setError(progress: BuildProgress, error: unknown): Promise<FailedBuild> {
+  const { services, request, instance } = progress;
   const { instanceUuid, requestId } = request;
   // Saved before the state: a user who sees the error can read the reason.
-  await addFault(services.context, instanceUuid, error);
-  if (await unplace(services, progress, { vmState: "error", taskState: null }, [progress.instance.taskState])) {
+  await addFault(services, instanceUuid, error);
+  if (await unplace(progress, { vmState: "error", taskState: null }, [instance.taskState])) {
     await releaseAllocations(services, instanceUuid, { force: true, requestId });
   } else {
-    await forget(services, request, progress);
+    await forget(progress);
   }
   return { error };
 }
@@ -198,68 +182,47 @@ async function setError(
  * If the agent dies in between, the next start finds the instance only by `launched_on` (2.7), which the message
  * clears.
  */
-async function reschedule(
-  services: OperationServices,
-  request: Request & { readonly retry: RetryInfo },
-  progress: BuildProgress,
-  error: unknown,
-): Promise<FailedBuild | null> {
-  const { instanceUuid, alternates, retry, requestId } = request;
-  const { host: launchedOn } = services.context;
+async function reschedule(progress: BuildProgress, retry: RetryInfo, error: unknown): Promise<FailedBuild | null> {
+  const { services, request, instance } = progress;
+  const { instanceUuid, alternates, requestId } = request;
+  const { host: launchedOn, conductor } = services;
   // The instance may have been in error during the build.
   const again = { vmState: "building", taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
-  if (!(await unplace(services, progress, again, [progress.instance.taskState]))) {
-    await forget(services, request, progress);
+  if (!(await unplace(progress, again, [instance.taskState]))) {
+    await forget(progress);
     return null;
   }
   if (!(await releaseAllocations(services, instanceUuid, { force: true, requestId }))) {
-    const instance = { ...progress.instance, taskState: again.taskState };
-    return setError(services, request, { ...progress, instance, claim: null }, error);
+    return setError({ ...progress, instance: { ...instance, taskState: again.taskState }, claim: null }, error);
   }
-  await services.context.conductor.call("build_instances", {
-    instanceUuid,
-    alternates: [...alternates],
-    retry,
-    reason: publicMessageOf(error),
-    requestId,
-  });
+  const reason = publicMessageOf(error);
+  await conductor.call("build_instances", { instanceUuid, alternates: [...alternates], retry, reason, requestId });
   return null;
 }
 
 /** Returns false if the task_state has changed meanwhile, so that nothing was written. Logs other errors. */
 async function unplace(
-  services: OperationServices,
   progress: BuildProgress,
   changes: InstanceChanges,
   expectedTaskState?: (TaskState | null)[],
 ): Promise<boolean> {
   let written = true;
-  await attempt(services.context, progress.instance.uuid, "take the instance off the host", async () => {
-    written = await takeOffHost(services, progress, changes, expectedTaskState);
+  await attempt(progress.services, progress.instance.uuid, "take the instance off the host", async () => {
+    written = await takeOffHost(progress, changes, expectedTaskState);
   });
   return written;
 }
 
 /** @returns false if the task_state has changed meanwhile, so that nothing was written */
 async function takeOffHost(
-  { context }: OperationServices,
-  { claim, instance: { uuid } }: BuildProgress,
+  { services, claim, instance: { uuid } }: BuildProgress,
   changes: InstanceChanges,
   expectedTaskState?: (TaskState | null)[],
 ): Promise<boolean> {
   const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
   const expected = expectedTaskState ? { expectedTaskState } : {};
-  try {
-    if (claim) {
-      await claim.abort({ instance: unplaced, ...expected });
-    } else {
-      await context.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
-    }
-    return true;
-  } catch (error) {
-    if (!isConductorError(error, "UnexpectedTaskState")) {
-      throw error;
-    }
-    return false;
-  }
+  const saving = claim
+    ? claim.abort({ instance: unplaced, ...expected })
+    : services.conductor.call("instance_save", { uuid, changes: unplaced, ...expected });
+  return (await saving.catch(ignore("UnexpectedTaskState"))) !== undefined;
 }

@@ -6,22 +6,17 @@ import {
   imagePropertiesOf,
   type TaskState,
 } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
-import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
+import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js";
 import { claimInGroup } from "../flow/destination-checks.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { imageMeta } from "../flow/guest-options.js";
+import { spawnOptions } from "../flow/guest-options.js";
 import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type BuildProgress, buildFailed } from "./build-failure.js";
 
-type Request = RequestOf<"build_and_run_instance">;
-
 interface RunningBuild extends BuildProgress {
-  readonly services: OperationServices;
-  readonly request: Request;
   /** The instance's allocations in Placement; empty until the claim. */
   allocations: AllocationsByProvider;
 }
@@ -42,44 +37,33 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
       expectedTaskState: [null],
     } as const;
     await claimInGroup(services, "build", request, async () => {
-      progress.claim = await services.tracker.instanceClaim(
-        instance,
-        node,
-        progress.allocations,
-        requestId,
-        networking,
-      );
+      const { allocations } = progress;
+      progress.claim = await services.tracker.instanceClaim(instance, node, allocations, requestId, networking);
       progress.instance = progress.claim.instance;
     });
   },
   prepare: async (progress) => {
     const { services } = progress;
     progress.driverCalled = true;
-    await services.context.driver.prepareForSpawn(progress.instance);
-    await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);
+    await services.driver.prepareForSpawn(progress.instance);
+    await advance(progress, { taskState: "block_device_mapping" }, ["networking"]);
     const drive = addsConfigDrive(services, progress.instance) ? { configDrive: true } : {};
-    await advance(services, progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
+    await advance(progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
   },
   spawn: async ({ services, allocations, instance }) => {
     try {
-      await services.context.driver.spawn(instance, {
-        image: imageMeta(instance),
-        allocations,
-        network: [],
-        blockDevices: LOCAL_DISKS,
-        powerOn: true,
-      });
+      await services.driver.spawn(instance, spawnOptions(instance, allocations, { powerOn: true }));
     } catch (error) {
       throw error instanceof VirtualInterfaceCreateException ? notAllocated(instance.uuid, error) : error;
     }
   },
   // An instance that was deleted meanwhile is no longer spawning.
   record: async (progress) => {
-    const { driver, runtime } = progress.services.context;
+    const { driver, runtime } = progress.services;
     const powerState = await driver.powerState(progress.instance);
     const launchedAt = runtime.clock.now();
     const changes = { vmState: "active", taskState: null, powerState, launchedAt } as const;
-    await advance(progress.services, progress, changes, ["spawning"]);
+    await advance(progress, changes, ["spawning"]);
   },
 });
 
@@ -91,15 +75,9 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
   if (!instance) {
     return;
   }
-  const progress: RunningBuild = {
-    services,
-    request,
-    instance,
-    allocations: {},
-    claim: null,
-    driverCalled: false,
-  };
-  const failed = await withActionEvent(services.context, event, async () => {
+  const begun = { allocations: {}, claim: null, driverCalled: false };
+  const progress: RunningBuild = { services, request, instance, ...begun };
+  const failed = await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
       services.tracker.noteBuild(request.node, "succeeded");
@@ -108,7 +86,7 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
       if (mustNotUndo(error)) {
         throw error;
       }
-      return await buildFailed(services, request, progress, error);
+      return await buildFailed(progress, error);
     }
   });
   // Nova's event succeeds when the build has ended, with or without success; the instance's fault records the failure.
@@ -118,9 +96,9 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
 }
 
 /** The image or this host's configuration can require a config drive that the user did not request. */
-function addsConfigDrive({ context }: OperationServices, instance: Instance): boolean {
+function addsConfigDrive(services: OperationServices, instance: Instance): boolean {
   const isMandatory = imagePropertiesOf(instance).img_config_drive === "mandatory";
-  return !instance.configDrive && (context.config.defaults.forceConfigDrive || isMandatory);
+  return !instance.configDrive && (services.config.defaults.forceConfigDrive || isMandatory);
 }
 
 /** A network failure would recur on any other host. */
@@ -130,9 +108,9 @@ function notAllocated(uuid: string, cause: Error): BuildAbortException {
 }
 
 /** Row 4. Null: the instance must not be built any more. */
-async function acceptBuild(services: OperationServices, request: Request): Promise<Instance | null> {
+async function acceptBuild(services: OperationServices, request: BuildProgress["request"]): Promise<Instance | null> {
   try {
-    return await services.context.conductor.call("instance_save", {
+    return await services.conductor.call("instance_save", {
       uuid: request.instanceUuid,
       changes: { vmState: "building", taskState: null },
       expectedTaskState: ["scheduling", null],
@@ -143,7 +121,7 @@ async function acceptBuild(services: OperationServices, request: Request): Promi
     if (!gone) {
       throw error;
     }
-    services.context.runtime.logger.info("the build was cancelled: the instance's allocations are removed", {
+    services.logger.info("the build was cancelled: the instance's allocations are removed", {
       instance: request.instanceUuid,
       err: error,
     });
@@ -164,11 +142,10 @@ async function onRejected(
 }
 
 async function advance(
-  services: OperationServices,
   progress: BuildProgress,
   changes: InstanceChanges,
   expectedTaskState: (TaskState | null)[],
 ): Promise<void> {
   const { uuid } = progress.instance;
-  progress.instance = await services.context.conductor.call("instance_save", { uuid, changes, expectedTaskState });
+  progress.instance = await progress.services.conductor.call("instance_save", { uuid, changes, expectedTaskState });
 }

@@ -1,16 +1,16 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import {
   afterRejectedEvacuation,
-  FINAL_MIGRATION_STATUSES,
   holdsTask,
   type Instance,
   type InstanceChanges,
-  MIGRATION_STATUSES,
   type Migration,
   type MigrationStatus,
   REBUILD_TASK_STATES,
+  UNFINISHED_MIGRATION_STATUSES,
 } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
+import { ignore } from "../../ignore-errors.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
@@ -18,6 +18,8 @@ import { destroyOptions } from "../flow/guest-options.js";
 
 /** The progress of an evacuation, which determines what a failure must undo. */
 export interface EvacuationProgress {
+  readonly services: OperationServices;
+  readonly request: RequestOf<"evacuate_instance">;
   readonly instance: Instance;
   readonly migration: Migration;
   claim: Claim | null;
@@ -31,8 +33,6 @@ export interface EvacuationProgress {
 
 /** Statuses of an evacuation that is neither done nor failed. */
 export const UNENDED: readonly MigrationStatus[] = ["accepted", "pre-migrating"];
-
-type Request = RequestOf<"evacuate_instance">;
 
 type Outcome = "taken" | "rejected" | "broken";
 
@@ -52,31 +52,21 @@ const CHANGES: Readonly<Record<Outcome, (instance: Instance) => InstanceChanges>
  * returning source starts a second guest.
  * @throws the error, unless the instance was deleted or taken over meanwhile
  */
-export async function evacuationFailed(
-  services: OperationServices,
-  request: Request,
-  progress: EvacuationProgress,
-  error: unknown,
-): Promise<void> {
-  const { context } = services;
-  const { instance, migration } = progress;
+export async function evacuationFailed(progress: EvacuationProgress, error: unknown): Promise<void> {
+  const { services, instance, migration } = progress;
   const outcome = outcomeOf(progress, error);
-  context.runtime.logger.warn("evacuation to this host failed", {
-    instance: instance.uuid,
-    migration: migration.id,
-    outcome,
-    err: error,
-  });
+  const fields = { instance: instance.uuid, migration: migration.id, outcome, err: error };
+  services.logger.warn("evacuation to this host failed", fields);
   const changes = CHANGES[outcome](instance);
-  if (await isGuestGone(services, progress)) {
-    await takeBack(services, request, progress, changes);
+  if (await isGuestGone(progress)) {
+    await takeBack(progress, changes);
   } else {
-    services.left.add(instance.uuid, () => undoAgain(services, request, progress, changes), { evacuated: true });
+    services.left.add(instance.uuid, () => undoAgain(progress, changes), { evacuated: true });
   }
   if (outcome === "taken") {
     return;
   }
-  await addFault(context, instance.uuid, error);
+  await addFault(services, instance.uuid, error);
   throw error;
 }
 
@@ -99,36 +89,28 @@ const REJECTION_ERRORS: ReadonlySet<string> = new Set([
  * Returns false if the guest must be removed later. If no returning source depends on the removal, this was the only
  * attempt.
  */
-async function isGuestGone(services: OperationServices, progress: EvacuationProgress): Promise<boolean> {
-  const { context } = services;
-  const { instance, migration } = progress;
+async function isGuestGone(progress: EvacuationProgress): Promise<boolean> {
+  const { services, instance, migration } = progress;
   try {
-    await removeGuest(services, progress);
+    await removeGuest(progress);
     return true;
   } catch (err) {
     const fields = { instance: instance.uuid, migration: migration.id, err };
-    context.runtime.logger.error("could not remove the guest of the failed evacuation", fields);
-    return hasQuirk(context, "destroy-pending-evacuations");
+    services.logger.error("could not remove the guest of the failed evacuation", fields);
+    return hasQuirk(services, "destroy-pending-evacuations");
   }
 }
 
 /** Removes the guest only if this evacuation created it, and its disk only if the source does not share it. */
-async function removeGuest({ context }: OperationServices, progress: EvacuationProgress): Promise<void> {
-  if (progress.spawned) {
-    await context.driver.destroy(progress.instance, destroyOptions(!progress.diskReused));
+async function removeGuest({ services, instance, spawned, diskReused }: EvacuationProgress): Promise<void> {
+  if (spawned) {
+    await services.driver.destroy(instance, destroyOptions(!diskReused));
   }
 }
 
-async function takeBack(
-  services: OperationServices,
-  request: Request,
-  progress: EvacuationProgress,
-  changes: InstanceChanges,
-): Promise<void> {
-  await removeAllocations(services, request, progress);
-  await attempt(services.context, progress.instance.uuid, "abort the evacuation", () =>
-    giveUp(services, request, progress, changes),
-  );
+async function takeBack(progress: EvacuationProgress, changes: InstanceChanges): Promise<void> {
+  await removeAllocations(progress);
+  await attempt(progress.services, progress.instance.uuid, "abort the evacuation", () => giveUp(progress, changes));
 }
 
 /**
@@ -136,57 +118,39 @@ async function takeBack(
  * use. If another evacuation has it, its row is left; that evacuation creates a guest here once this one's leftovers
  * are gone.
  */
-async function undoAgain(
-  services: OperationServices,
-  request: Request,
-  progress: EvacuationProgress,
-  changes: InstanceChanges,
-): Promise<void> {
-  const { conductor, host } = services.context;
-  const { instance, migration } = progress;
+async function undoAgain(progress: EvacuationProgress, changes: InstanceChanges): Promise<void> {
+  const { services, request, instance, migration } = progress;
+  const { conductor, host } = services;
   const now = await conductor.call("instance_get", { uuid: instance.uuid });
-  const coming = await othersComing(services.context, migration);
+  const coming = await othersComing(progress);
   if (now?.host === host || coming.some(({ migrationType }) => migrationType !== "evacuation")) {
-    await endUnlessEnded(conductor, migration.id);
+    // It may have ended after all, or its source has completed it.
+    const write = { id: migration.id, changes: { status: "failed" }, expectedStatus: [...UNENDED] } as const;
+    await conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"));
     return;
   }
-  await removeGuest(services, progress);
+  await removeGuest(progress);
   const ours = now !== null && holdsTask(now, request.requestId, REBUILD_TASK_STATES);
-  await takeBack(services, request, ours ? progress : { ...progress, claim: null }, ours ? changes : {});
+  await takeBack(ours ? progress : { ...progress, claim: null }, ours ? changes : {});
 }
 
-/** Sets `failed`, unless the evacuation has ended after all or its source has completed it. */
-async function endUnlessEnded(conductor: OperationServices["context"]["conductor"], id: number): Promise<void> {
-  try {
-    await conductor.call("migration_save", { id, changes: { status: "failed" }, expectedStatus: [...UNENDED] });
-  } catch (error) {
-    if (!isConductorError(error, "InvalidMigrationState")) {
-      throw error;
-    }
-  }
-}
-
-async function removeAllocations(
-  { context, tracker }: OperationServices,
-  { node, requestId }: Request,
-  { instance, migration }: EvacuationProgress,
-): Promise<void> {
-  if (await isNeededHere(context, migration)) {
+async function removeAllocations(progress: EvacuationProgress): Promise<void> {
+  const { services, request, instance } = progress;
+  const { conductor, host, placement, logger, tracker } = services;
+  const { node, requestId } = request;
+  if (await isNeededHere(progress)) {
     return;
   }
-  const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
-  if (root === undefined) {
+  // A node that the tracker does not know may have a row, and the scheduler may have claimed it.
+  const root = tracker.nodes().get(node) ?? (await conductor.call("compute_node_get_by_host_and_node", { host, node }));
+  if (!root) {
     return;
   }
-  await attempt(context, instance.uuid, "remove the destination's allocations", async () => {
+  await attempt(services, instance.uuid, "remove the destination's allocations", async () => {
     const options = { retry: true, requestId };
-    if (await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
-      return;
+    if (!(await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root.uuid, options))) {
+      logger.warn("the instance had no allocations to remove from this host", { instance: instance.uuid, node });
     }
-    context.runtime.logger.warn("the instance had no allocations to remove from this host", {
-      instance: instance.uuid,
-      node,
-    });
   });
 }
 
@@ -194,45 +158,31 @@ async function removeAllocations(
  * Returns whether the instance has arrived here in another way, or is on its way: then it needs the destination
  * allocations.
  */
-async function isNeededHere(
-  context: OperationServices["context"],
-  migration: EvacuationProgress["migration"],
-): Promise<boolean> {
-  const instance = await context.conductor.call("instance_get", { uuid: migration.instanceUuid });
-  return instance?.host === context.host || (await othersComing(context, migration)).length > 0;
+async function isNeededHere(progress: EvacuationProgress): Promise<boolean> {
+  const { conductor, host } = progress.services;
+  const instance = await conductor.call("instance_get", { uuid: progress.migration.instanceUuid });
+  return instance?.host === host || (await othersComing(progress)).length > 0;
 }
 
 /** Other moves that are bringing the instance here. */
-async function othersComing(
-  { conductor, host }: OperationServices["context"],
-  { id, instanceUuid }: EvacuationProgress["migration"],
-): Promise<readonly Migration[]> {
-  const found = await conductor.call("migrations_by_filters", {
-    filters: { instanceUuid, destCompute: host, statuses: UNFINISHED },
-  });
-  return found.filter((other) => other.id !== id);
-}
-
-const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-
-/** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
-async function rootOf({ conductor, host }: OperationServices["context"], node: string): Promise<string | undefined> {
-  return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid;
+async function othersComing({ services, migration }: EvacuationProgress): Promise<readonly Migration[]> {
+  const { id, instanceUuid } = migration;
+  const filters = { instanceUuid, destCompute: services.host, statuses: UNFINISHED_MIGRATION_STATUSES };
+  return (await services.conductor.call("migrations_by_filters", { filters })).filter((other) => other.id !== id);
 }
 
 async function giveUp(
-  { context }: OperationServices,
-  { requestId }: Request,
-  { claim, instance, migration }: EvacuationProgress,
+  { services, request, claim, instance, migration }: EvacuationProgress,
   changes: InstanceChanges,
 ): Promise<void> {
+  const { conductor } = services;
   if (claim) {
     await claim.abort({ migrationStatus: "failed", instance: changes });
     return;
   }
-  await context.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
+  await conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
   if (Object.keys(changes).length > 0) {
-    const expected = { expectedTaskState: REBUILD_TASK_STATES, ofRequest: requestId };
-    await context.conductor.call("instance_save", { uuid: instance.uuid, changes, ...expected });
+    const expected = { expectedTaskState: REBUILD_TASK_STATES, ofRequest: request.requestId };
+    await conductor.call("instance_save", { uuid: instance.uuid, changes, ...expected });
   }
 }

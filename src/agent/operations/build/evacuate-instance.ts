@@ -1,12 +1,11 @@
-import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
-import type { Call, OperationServices, RequestOf } from "../flow/contract.js";
+import type { Call, OperationServices } from "../flow/contract.js";
 import { assertServable, claimInGroup, OperationError } from "../flow/destination-checks.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { imageMeta } from "../flow/guest-options.js";
+import { spawnOptions } from "../flow/guest-options.js";
 import { onTree } from "../flow/move-allocations.js";
 import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../flow/other-moves.js";
 import type { Move } from "../flow/release-allocations.js";
@@ -18,18 +17,16 @@ import { type EvacuationProgress, evacuationFailed } from "./evacuate-failure.js
 interface RunningEvacuation extends EvacuationProgress {
   /** The instance's allocations, including those on the source's providers. */
   held: Allocations;
-  readonly services: OperationServices;
-  readonly request: Request;
 }
 
-type Request = RequestOf<"evacuate_instance">;
+type EvacuationMessage = Pick<EvacuationProgress, "services" | "request"> & { readonly move: Move };
 
 const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
   claim: async (progress) => {
     const { services, request, instance, migration } = progress;
     const { node, requestId } = request;
     assertServable(request);
-    const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    const held = await services.placement.getAllocationsForConsumer(instance.uuid, { requestId });
     progress.held = held.allocations;
     await claimInGroup(services, "evacuation", request, async () => {
       progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
@@ -37,57 +34,48 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
     progress.phase = "spawning";
   },
   probe: async (progress) => {
-    progress.diskReused = await probe(progress.services, progress.request, progress.instance);
+    progress.diskReused = await probe(progress);
   },
   spawn: async (progress) => {
     const { services, request } = progress;
     const node = services.tracker.nodes().get(request.node);
     const allocations = await onTree(services, progress.held, node, { requestId: request.requestId });
-    await spawn(services, request, progress, allocations);
+    await spawn(progress, allocations);
   },
-  record: (progress) => finish(progress.services, progress.request, progress),
+  record: finish,
 });
 
 /** Spec 6.7, rows 3 to 6: the destination's part of an evacuation. */
 export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, onRejected });
 
 /** @throws the error, unless the instance was deleted or taken over meanwhile: then the event also succeeds */
-async function evacuate({ services, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
-  const progress: RunningEvacuation = { services, request, held: {}, ...notBegun(move) };
-  await withActionEvent(services.context, event, async () => {
+async function evacuate(message: EvacuationMessage, { event }: Call<"evacuate_instance">): Promise<void> {
+  const progress = notBegun(message);
+  const { services } = progress;
+  await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
-      await letGoOfSetAside(services, request, progress);
+      await letGoOfSetAside(progress);
     } catch (error) {
       // Another agent may be acting for the host: leave everything as after a crash.
       if (mustNotUndo(error)) {
         throw error;
       }
-      await evacuationFailed(services, request, progress, error);
+      await evacuationFailed(progress, error);
     }
   });
 }
 
 /** Another request owns the instance: the scheduler's claim here is removed. */
-async function onRejected(
-  { services, request }: Call<"evacuate_instance">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
+async function onRejected(message: EvacuationMessage, { kind, error }: AdmissionRejection): Promise<void> {
   if (kind !== "ended") {
-    await evacuationFailed(services, request, notBegun(move), error);
+    await evacuationFailed(notBegun(message), error);
   }
 }
 
-function notBegun({ instance, migration }: Move): EvacuationProgress {
-  return {
-    instance,
-    migration,
-    claim: null,
-    phase: "claiming",
-    diskReused: false,
-    spawned: false,
-  };
+function notBegun({ services, request, move }: EvacuationMessage): RunningEvacuation {
+  const begun = { claim: null, phase: "claiming", diskReused: false, spawned: false } as const;
+  return { services, request, ...move, held: {}, ...begun };
 }
 
 /**
@@ -96,8 +84,8 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
  * checks. Leftovers of an earlier evacuation to this host are removed first, which ends that evacuation.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
-async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
-  const { driver, host } = services.context;
+async function probe({ services, request: { onSharedStorage }, instance }: EvacuationProgress): Promise<boolean> {
+  const { driver, host } = services;
   if (!driver.capabilities.supportsEvacuate) {
     throw new OperationError(
       "InstanceRecreateNotSupported",
@@ -125,7 +113,7 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
 }
 
 /** @throws InstanceExists */
-async function assertNoGuest({ context: { driver, host } }: OperationServices, instance: Instance): Promise<void> {
+async function assertNoGuest({ driver, host }: OperationServices, instance: Instance): Promise<void> {
   if (await driver.instanceExists(instance)) {
     throw new InstanceExists(
       `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
@@ -134,10 +122,10 @@ async function assertNoGuest({ context: { driver, host } }: OperationServices, i
 }
 
 /** Returns the move that the evacuation ended, if its leftovers are on this host. */
-async function leftHere({ context }: OperationServices, instance: Instance): Promise<Migration | null> {
-  const move = await setAsideMove(context, instance);
+async function leftHere(services: OperationServices, instance: Instance): Promise<Migration | null> {
+  const move = await setAsideMove(services, instance);
   const where = move?.migrationType === "live-migration" ? move.destCompute : move?.sourceCompute;
-  return where === context.host ? move : null;
+  return where === services.host ? move : null;
 }
 
 /** @throws InstanceExists: a cold move left its guest shut off, and it was started since */
@@ -147,7 +135,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
     await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
     return;
   }
-  const { driver } = services.context;
+  const { driver } = services;
   if ((await driver.instanceExists(instance)) && (await driver.powerState(instance)) === POWER_STATES.running) {
     await assertNoGuest(services, instance);
   }
@@ -155,48 +143,35 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
 }
 
 /** Rows 4 and 5. The guest stays shut down if it was before, or if the request requires it. */
-async function spawn(
-  { context }: OperationServices,
-  request: Request,
-  progress: EvacuationProgress,
-  allocations: Allocations,
-): Promise<void> {
-  const { conductor, driver } = context;
-  const { uuid } = progress.instance;
-  await conductor.call("instance_save", {
-    uuid,
-    changes: { taskState: "rebuild_block_device_mapping" },
-    expectedTaskState: ["rebuilding"],
-    ofRequest: request.requestId,
-  });
-  const spawning = await conductor.call("instance_save", {
-    uuid,
-    changes: { taskState: "rebuild_spawning" },
-    expectedTaskState: ["rebuild_block_device_mapping"],
-    ofRequest: request.requestId,
-  });
+async function spawn(progress: EvacuationProgress, allocations: Allocations): Promise<void> {
+  const { services, request, instance } = progress;
+  const { conductor, driver } = services;
+  const advance = (taskState: TaskState, from: TaskState) =>
+    conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: { taskState },
+      expectedTaskState: [from],
+      ofRequest: request.requestId,
+    });
+  await advance("rebuild_block_device_mapping", "rebuilding");
+  const spawning = await advance("rebuild_spawning", "rebuild_block_device_mapping");
   progress.spawned = true;
-  await driver.spawn(spawning, {
-    image: imageMeta(spawning, request.imageRef),
-    allocations,
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    powerOn: !staysStopped(request, progress.instance),
-  });
+  const options = { image: request.imageRef, powerOn: !staysStopped(progress) };
+  await driver.spawn(spawning, spawnOptions(spawning, allocations, options));
 }
 
-function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolean {
-  return vmState === "stopped" || (targetStopped && vmState !== "error");
+function staysStopped({ request, instance: { vmState } }: EvacuationProgress): boolean {
+  return vmState === "stopped" || (request.targetStopped && vmState !== "error");
 }
 
 /** Row 6; host, state and status in one write (spec V28). */
-async function finish(services: OperationServices, request: Request, progress: EvacuationProgress): Promise<void> {
-  const { driver, runtime } = services.context;
-  const { instance, migration } = progress;
+async function finish(progress: EvacuationProgress): Promise<void> {
+  const { services, request, instance, migration } = progress;
+  const { driver, runtime, tracker } = services;
   const powerState = await driver.powerState(instance);
-  const vmState = staysStopped(request, instance) ? "stopped" : "active";
+  const vmState = staysStopped(progress) ? "stopped" : "active";
   const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
-  await services.tracker.finishEvacuation(instance, request.node, migration, changes, {
+  await tracker.finishEvacuation(instance, request.node, migration, changes, {
     taskState: ["rebuild_spawning"],
     ofRequest: request.requestId,
   });
@@ -206,24 +181,20 @@ async function finish(services: OperationServices, request: Request, progress: E
  * Removes a move's leftovers on other hosts, once the guest is here. If this fails, the next start of this host repeats
  * it.
  */
-async function letGoOfSetAside(
-  { context }: OperationServices,
-  { requestId }: Request,
-  { instance }: EvacuationProgress,
-): Promise<void> {
+async function letGoOfSetAside({ services, request, instance }: EvacuationProgress): Promise<void> {
   if (!mayBeSetAside(instance)) {
     return;
   }
-  await attempt(context, instance.uuid, "remove the leftovers of a move", async () => {
-    const move = await setAsideMove(context, instance);
+  await attempt(services, instance.uuid, "remove the leftovers of a move", async () => {
+    const move = await setAsideMove(services, instance);
     if (move !== null) {
-      await castSetAsideGoes(context, move, requestId);
+      await castSetAsideGoes(services, move, request.requestId);
     }
-    await context.conductor.call("instance_save", {
+    await services.conductor.call("instance_save", {
       uuid: instance.uuid,
       changes: withoutSetAside(instance),
       expectedTaskState: [null],
-      expectedHost: context.host,
+      expectedHost: services.host,
     });
   });
 }

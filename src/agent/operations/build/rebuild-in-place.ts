@@ -1,11 +1,10 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { attempt, erroringOut, recordingFault, setErrorIfSuperseded, withActionEvent } from "../flow/error-wrappers.js";
-import { destroyOptions, imageMeta } from "../flow/guest-options.js";
+import { destroyOptions, spawnOptions } from "../flow/guest-options.js";
 import { followGuest, runSteps, stepList } from "../flow/step-list.js";
 
 interface RebuildProgress {
@@ -21,7 +20,7 @@ interface RebuildProgress {
 const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   begin: async (progress) => {
     const { services, request, instance } = progress;
-    const { conductor, placement } = services.context;
+    const { conductor, placement } = services;
     const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: request.requestId });
     progress.allocations = held.allocations;
     progress.instance = await conductor.call("instance_save", {
@@ -33,14 +32,14 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   },
   // A node of Ironic is never released in between: another instance could take it.
   destroy: async ({ services, instance }) => {
-    const { driver } = services.context;
+    const { driver } = services;
     if (!driver.supports("rebuild")) {
       await driver.destroy(instance, destroyOptions(true));
     }
   },
   spawn: async (progress) => {
     const { services, request, allocations, stopped } = progress;
-    const { conductor, driver } = services.context;
+    const { conductor, driver } = services;
     progress.instance = await conductor.call("instance_save", {
       uuid: progress.instance.uuid,
       changes: { taskState: "rebuild_spawning" },
@@ -48,17 +47,11 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
       ofRequest: request.requestId,
     });
     const { instance } = progress;
-    const options = {
-      image: imageMeta(instance),
-      allocations,
-      network: [],
-      blockDevices: LOCAL_DISKS,
-      powerOn: !stopped,
-    };
+    const options = spawnOptions(instance, allocations, { powerOn: !stopped });
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
   record: async ({ services, request, instance, stopped }) => {
-    const { conductor, driver, runtime } = services.context;
+    const { conductor, driver, runtime } = services;
     const powerState = await driver.powerState(instance);
     const vmState = stopped ? "stopped" : "active";
     await conductor.call("instance_save", {
@@ -86,14 +79,13 @@ async function rebuildInPlace(
   { services, request, event }: Call<"rebuild_instance">,
   { instance }: Found,
 ): Promise<void> {
-  const { context } = services;
   const { instanceUuid, requestId } = request;
   const stopped = instance.vmState === "stopped" || request.targetStopped;
   const progress: RebuildProgress = { services, request, instance, stopped, allocations: {} };
-  await withActionEvent(context, event, () =>
-    recordingFault(context, instanceUuid, async () => {
+  await withActionEvent(services, event, () =>
+    recordingFault(services, instanceUuid, async () => {
       try {
-        await erroringOut(context, instance, requestId, () => runSteps(services, STEPS, progress));
+        await erroringOut(services, instance, requestId, () => runSteps(services, STEPS, progress));
       } catch (error) {
         if (isConductorError(error, "UnexpectedDeletingTaskState")) {
           return;
@@ -108,22 +100,22 @@ async function rebuildInPlace(
 
 /** Reproduces an upstream defect after a failed rebuild (spec 6.6 GAP), behind its quirk. */
 async function stripHostAllocations(
-  { context, tracker }: OperationServices,
+  services: OperationServices,
   instance: Instance,
   requestId: string,
   error: unknown,
 ) {
-  if (!context.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) {
+  if (!services.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) {
     return;
   }
   if (isConductorError(error, "UnexpectedTaskState")) {
     return;
   }
-  const root = tracker.nodes().get(instance.node ?? "")?.uuid;
+  const root = services.tracker.nodes().get(instance.node ?? "")?.uuid;
   if (root === undefined) {
     return;
   }
-  await attempt(context, instance.uuid, "strip the host's allocations", () =>
-    context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false, requestId }),
+  await attempt(services, instance.uuid, "strip the host's allocations", () =>
+    services.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false, requestId }),
   );
 }

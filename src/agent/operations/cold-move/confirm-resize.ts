@@ -3,14 +3,13 @@ import { FINAL_MIGRATION_STATUSES, type Instance, POWER_STATES } from "../../../
 import type { Call } from "../flow/contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { finishSource } from "../flow/move-allocations.js";
-import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runSteps, STOP, stepList } from "../flow/step-list.js";
 import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 
 /** The steps that may fail. */
 const STEPS = stepList<MoveProgress>("confirm_resize", {
   confirm_migration: async ({ services, move }) => {
-    await services.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
+    await services.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   drop_claim: async (progress) => {
     const { move } = progress;
@@ -45,7 +44,7 @@ const CLEAR_ATTEMPTS = 4;
  * written by now are left. Whether the source allocations are gone is checked again when that move has ended.
  */
 async function clearFlavors({ services, move }: MoveProgress): Promise<void> {
-  const { conductor, runtime } = services.context;
+  const { conductor, runtime } = services;
   for (let attempt = 1; ; attempt += 1) {
     const instance = await conductor.call("instance_get", { uuid: move.instance.uuid });
     if (instance === null) {
@@ -78,7 +77,7 @@ function isMovedAgain({ taskState, vmState }: Instance, before: Instance): boole
  */
 const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   accept: async ({ services, move }) => {
-    const { conductor, host, runtime } = services.context;
+    const { conductor, host, logger } = services;
     const { uuid: instanceUuid, host: now } = move.instance;
     const others = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
     const comes = others.some(
@@ -93,17 +92,14 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
     if (now !== host && !comes && !wentAgain) {
       return undefined;
     }
-    runtime.logger.warn(
-      "the leftovers of a move are kept: the instance is here, is on its way here, or has moved away again",
-      {
-        instance: instanceUuid,
-        migration: move.migration.id,
-      },
-    );
+    logger.warn("the leftovers of a move are kept: the instance is here, is on its way here, or has moved away again", {
+      instance: instanceUuid,
+      migration: move.migration.id,
+    });
     return STOP;
   },
   confirm_migration: async ({ services, move }) => {
-    await services.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
+    await services.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   recount: async ({ services, move }) => {
     await services.tracker.updateAvailableResourceForNode(move.migration.sourceNode ?? "");
@@ -114,10 +110,10 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
 export const CONFIRM_RESIZE = moveFlow<"confirm_resize">({ steps: [STEPS, SETTLE], run: confirm });
 
 /** @throws the failed step's error; the instance is then in error, and its source allocations are removed if possible */
-async function confirm({ services, request, event }: Call<"confirm_resize">, move: Move): Promise<void> {
-  const progress: MoveProgress = { services, request, move };
+async function confirm(progress: MoveProgress, { event }: Call<"confirm_resize">): Promise<void> {
+  const { services, move } = progress;
   try {
-    await withActionEvent(services.context, event, async () => {
+    await withActionEvent(services, event, async () => {
       if (move.migration.status === "error") {
         await runSteps(services, CLEAN_UP_SOURCE, progress);
       } else {
@@ -126,7 +122,7 @@ async function confirm({ services, request, event }: Call<"confirm_resize">, mov
     });
   } catch (error) {
     if (mustNotUndo(error)) {
-      services.unsettled.note(services.context.runtime.clock.now());
+      services.unsettled.note(services.runtime.clock.now());
     }
     throw error;
   }

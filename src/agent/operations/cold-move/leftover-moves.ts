@@ -11,11 +11,11 @@ import {
 } from "../../../records/index.js";
 import { type AgentContext, requestId as newRequestId } from "../../context.js";
 import type { OperationServices } from "../flow/contract.js";
-import { finishSource, revertToSource, surplus } from "../flow/move-allocations.js";
+import { finishSource, surplus } from "../flow/move-allocations.js";
 import { GONE_NOWHERE, isSettledOn } from "../flow/other-moves.js";
 import type { Move } from "../flow/release-allocations.js";
 import { settleConfirmed } from "./confirm-resize.js";
-import { bringGuestBack, failMove, type MoveProgress, succeeded } from "./move-request.js";
+import { bringGuestBack, failMove, type MoveProgress, returnAllocations } from "./move-request.js";
 import { finishFailed } from "./resize-instance.js";
 import { finishRevertFailed, revertFailed } from "./revert-resize.js";
 
@@ -31,15 +31,15 @@ export const COLD: readonly MigrationType[] = ["migration", "resize"];
  * later.
  */
 export async function findUnsettled(
-  { context }: OperationServices,
+  services: OperationServices,
   confirmed: readonly Migration[],
 ): Promise<{ readonly found: readonly Migration[]; readonly waits: boolean }> {
   if (confirmed.length === 0) {
     return { found: [], waits: false };
   }
   const uuids = [...new Set(confirmed.map(({ instanceUuid }) => instanceUuid))];
-  const instances = await context.conductor.call("instances_by_filters", { filters: { uuids, deleted: false } });
-  const holders = await holdersHere(context, confirmed);
+  const instances = await services.conductor.call("instances_by_filters", { filters: { uuids, deleted: false } });
+  const holders = await holdersHere(services, confirmed);
   const found: Migration[] = [];
   let waits = false;
   for (const instance of instances) {
@@ -49,10 +49,10 @@ export async function findUnsettled(
     if (!hasFlavors(instance) && !own.some(holds)) {
       continue;
     }
-    const all = await context.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
-    const isNeeded = instance.host === context.host && surplus(held, instanceResources(instance)) === null;
+    const all = await services.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
+    const isNeeded = instance.host === services.host && surplus(held, instanceResources(instance)) === null;
     for (const migration of own) {
-      const left = leftOf(context, { instance, migration }, all);
+      const left = leftOf(services, { instance, migration }, all);
       if (left === "flavors" || (left === "half" && holds(migration) && !isNeeded)) {
         found.push(migration);
       }
@@ -119,9 +119,9 @@ function isSuperseded({ host }: AgentContext, { instance, migration }: Move, lat
 /** Completes a confirmation that was killed after it had written `confirmed`. */
 export async function settleLeftover(progress: MoveProgress): Promise<void> {
   const { services, move, request } = progress;
-  const { conductor } = services.context;
+  const { conductor } = services;
   const filters = { instanceUuid: move.instance.uuid };
-  const left = leftOf(services.context, move, await conductor.call("migrations_by_filters", { filters }));
+  const left = leftOf(services, move, await conductor.call("migrations_by_filters", { filters }));
   if (left === "flavors") {
     await settleConfirmed(progress);
   } else if (left === "half") {
@@ -144,7 +144,7 @@ async function holdersHere(
         holders.set(consumer, resources);
       }
     } catch (err) {
-      context.runtime.logger.warn("could not check a node for leftovers of confirmed moves", { node: name, err });
+      context.logger.warn("could not check a node for leftovers of confirmed moves", { node: name, err });
     }
   }
   return holders;
@@ -176,7 +176,7 @@ export async function endSupersededMove(
   instance: Instance,
   requestId: string,
 ): Promise<void> {
-  const { conductor, host } = services.context;
+  const { conductor, host } = services;
   const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid, host } });
   const last = Math.max(...moves.map(({ id }) => id));
   for (const migration of moves.filter(({ migrationType }) => COLD.includes(migrationType))) {
@@ -212,25 +212,17 @@ function endOfRevert({ host, flavor, oldFlavor, newFlavor }: Instance, migration
   return isHome ? endAtHome : host === destCompute ? revertFailed : undefined;
 }
 
-/** Ends a move whose instance is on the source, if the source died before its guest was restored. */
+/**
+ * Ends a move whose instance is on the source, if the source died before its guest was restored. The move ends even if
+ * Placement rejects the write; the migration's allocations must then be checked by an operator (spec 9.3).
+ */
 async function endAtHome(progress: MoveProgress, error: Error): Promise<void> {
-  await restoreSourceAllocations(progress);
+  await returnAllocations(progress);
   await finishRevertFailed(progress, error);
 }
 
 async function endOnSource(progress: MoveProgress, error: Error): Promise<void> {
   await bringGuestBack(progress, error);
-  await restoreSourceAllocations(progress);
+  await returnAllocations(progress);
   await failMove(progress, null, error);
-}
-
-/**
- * The move ends even if Placement rejects the write; the migration's allocations must then be checked by an operator
- * (spec 9.3).
- */
-async function restoreSourceAllocations(progress: MoveProgress): Promise<void> {
-  const { services, request, move } = progress;
-  await succeeded(progress, "return the allocations to the instance", () =>
-    revertToSource(services, move, { requestId: request.requestId }),
-  );
 }

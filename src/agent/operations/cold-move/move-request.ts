@@ -6,7 +6,7 @@ import type { Allocations } from "../../../virt/types.js";
 import type { MoveWrite } from "../../tracker/contract.js";
 import type { OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
-import { heldHere } from "../flow/move-allocations.js";
+import { heldHere, revertToSource } from "../flow/move-allocations.js";
 import type { Move } from "../flow/release-allocations.js";
 
 /** The parameters that every message of a move has; everything else is read from the database. */
@@ -22,17 +22,17 @@ export interface MoveProgress<R extends MoveRequest = MoveRequest> {
 
 /** Reads both records, the instance's even if it is deleted. @throws MigrationNotFound, InstanceNotFound */
 export async function lookUpMove(
-  { context }: OperationServices,
+  services: OperationServices,
   { instanceUuid, migrationId }: MoveRequest,
 ): Promise<Move> {
-  const migration = await context.conductor.call("migration_get", { id: migrationId });
+  const migration = await services.conductor.call("migration_get", { id: migrationId });
   if (!migration) {
     throw new ConductorError(
       "MigrationNotFound",
       `move of instance ${instanceUuid} has no migration record ${migrationId}`,
     );
   }
-  const instance = await context.conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
+  const instance = await services.conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
   if (!instance) {
     throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} of migration ${migrationId} does not exist`);
   }
@@ -102,13 +102,13 @@ export async function failMove(
   changes: InstanceChanges | null,
   error: unknown,
 ): Promise<void> {
-  const { context, tracker } = services;
+  const { tracker } = services;
   const { instance, migration } = move;
-  context.runtime.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
+  services.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
   let isRowOurs = changes !== null;
-  await attempt(context, request.instanceUuid, "set the migration to error", async () => {
+  await attempt(services, request.instanceUuid, "set the migration to error", async () => {
     const migrationChanges = { status: "error" } as const;
-    isRowOurs = await orMigrationAlone(context, migration, async () => {
+    isRowOurs = await orMigrationAlone(services, migration, async () => {
       if (changes === null) {
         return false;
       }
@@ -118,7 +118,7 @@ export async function failMove(
     });
   });
   if (isRowOurs) {
-    await addFault(context, request.instanceUuid, innerError(error));
+    await addFault(services, request.instanceUuid, innerError(error));
   }
 }
 
@@ -128,7 +128,7 @@ export async function failMove(
  * @returns whether `write` saved the status
  */
 export async function orMigrationAlone(
-  { conductor }: Pick<OperationServices["context"], "conductor">,
+  { conductor }: Pick<OperationServices, "conductor">,
   { id }: Move["migration"],
   write: () => Promise<boolean>,
 ): Promise<boolean> {
@@ -155,13 +155,26 @@ export async function succeeded(
     await work();
     return true;
   } catch (err) {
-    services.context.runtime.logger.error(`could not ${what}`, {
+    services.logger.error(`could not ${what}`, {
       instance: request.instanceUuid,
       migration: request.migrationId,
       err,
     });
     return false;
   }
+}
+
+/** Returns the source allocations to the instance. Returns whether that succeeded; logs its error. */
+export function returnAllocations(progress: MoveProgress): Promise<boolean> {
+  const { services, request, move } = progress;
+  return succeeded(progress, "return the allocations to the instance", () =>
+    revertToSource(services, move, { requestId: request.requestId }),
+  );
+}
+
+/** Returns the parameters that the messages of all steps have. */
+export function stepMessage({ instanceUuid, migrationId, requestId }: MoveRequest): MoveRequest {
+  return { instanceUuid, migrationId, requestId };
 }
 
 /**
@@ -172,7 +185,7 @@ export async function succeeded(
  */
 export async function bringGuestBack(progress: MoveProgress, cause: unknown): Promise<void> {
   const { services, move } = progress;
-  const { conductor, driver, host } = services.context;
+  const { conductor, driver, host } = services;
   const { migration } = move;
   const now = await conductor.call("instance_get", { uuid: migration.instanceUuid });
   const stays = now?.host === host && (now.taskState === null || now.taskState === "soft-deleting");

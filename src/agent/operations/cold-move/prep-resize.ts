@@ -7,7 +7,6 @@ import type { Call, RequestOf } from "../flow/contract.js";
 import { assertServable, claimInGroup, OperationError } from "../flow/destination-checks.js";
 import { addFault, attempt, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { revertToSource } from "../flow/move-allocations.js";
-import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   failMove,
@@ -16,7 +15,8 @@ import {
   isTaken,
   type MoveProgress,
   orMigrationAlone,
-  succeeded,
+  returnAllocations,
+  stepMessage,
 } from "./move-request.js";
 
 type PrepRequest = RequestOf<"prep_resize">;
@@ -34,7 +34,7 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     const { services, request, move } = progress;
     const { requestId, node, flavor } = request;
     const { uuid } = move.instance;
-    const { allocations } = await services.context.placement.getAllocationsForConsumer(uuid, { requestId });
+    const { allocations } = await services.placement.getAllocationsForConsumer(uuid, { requestId });
     const { instance, migration } = move;
     await orRollback(() =>
       claimInGroup(services, "migration", request, async () => {
@@ -45,11 +45,9 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     );
   },
   cast: async ({ services, request, move }) => {
-    const { instanceUuid, migrationId, requestId } = request;
-    const message = { instanceUuid, migrationId, requestId };
-    await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "resize_instance", message, {
-      requestId,
-    });
+    const { requestId } = request;
+    const host = move.migration.sourceCompute ?? "";
+    await services.conductor.castAgent(host, "resize_instance", stepMessage(request), { requestId });
   },
 });
 
@@ -60,12 +58,12 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
 export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepare, onRejected });
 
 /** @throws the error, unless the conductor tries another host or another request took the instance over */
-async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
-  const { services, request } = call;
+async function prepare(message: MoveProgress<PrepRequest>, call: Call<"prep_resize">): Promise<void> {
+  const { services, request } = message;
   const { incoming } = services;
   incoming.begin(request.migrationId, request.instanceUuid);
   try {
-    const isHandedOver = await runOperation(call, STEPS, { services, request, move, claim: null }, prepFailed);
+    const isHandedOver = await runOperation(call, STEPS, { ...message, claim: null }, prepFailed);
     if (!isHandedOver) {
       incoming.end(request.migrationId);
     }
@@ -79,41 +77,31 @@ async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
 }
 
 /** Handles a move whose instance was taken over, or which was ended while the scheduler claimed this host for it. */
-async function onRejected(
-  { services, request }: Call<"prep_resize">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
-  const giveBack = () => revertToSource(services, move, { requestId: request.requestId });
-  if (kind === "ended") {
-    if (move.migration.status === "error") {
-      await giveBack();
-    }
-    return;
+async function onRejected(progress: MoveProgress, { kind, error }: AdmissionRejection): Promise<void> {
+  const { services, request, move } = progress;
+  if (kind !== "ended") {
+    await returnAllocations(progress);
+    await failMove(progress, null, error);
+  } else if (move.migration.status === "error") {
+    await revertToSource(services, move, { requestId: request.requestId });
   }
-  const progress: MoveProgress = { services, request, move };
-  await succeeded(progress, "return the allocations to the instance", giveBack);
-  await failMove(progress, null, error);
 }
 
 /** Restores the allocations before anything else, so that the next host's claim starts from them (bug 1741125). */
 async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEvent): Promise<void> {
   const { services, request, move, claim } = progress;
-  const { requestId, retry } = request;
-  const restored = await succeeded(progress, "return the allocations to the instance", () =>
-    revertToSource(services, move, { requestId }),
-  );
+  const { retry } = request;
+  const restored = await returnAllocations(progress);
   if (isTaken(error)) {
     if (claim) {
-      await attempt(services.context, request.instanceUuid, "drop the claim", () => claim.abort());
+      await attempt(services, request.instanceUuid, "drop the claim", () => claim.abort());
     }
     await failMove(progress, null, error);
     return;
   }
-  if (retry && restored && !(error instanceof BuildAbortException)) {
-    if (await handedBack(progress, event, retry, error)) {
-      return;
-    }
+  const reschedules = retry && restored && !(error instanceof BuildAbortException);
+  if (reschedules && (await handedBack(progress, event, retry, error))) {
+    return;
   }
   const changes: InstanceChanges = {
     ...(isRollback(error) && restored ? {} : { vmState: "error" }),
@@ -123,13 +111,13 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
   if (!claim) {
     await failMove(progress, changes, error);
   } else {
-    await attempt(services.context, request.instanceUuid, "drop the claim", () =>
-      orMigrationAlone(services.context, move.migration, async () => {
+    await attempt(services, request.instanceUuid, "drop the claim", () =>
+      orMigrationAlone(services, move.migration, async () => {
         await claim.abort({ instance: changes, migrationStatus: "error" });
         return true;
       }),
     );
-    await addFault(services.context, request.instanceUuid, innerError(error));
+    await addFault(services, request.instanceUuid, innerError(error));
   }
   throw innerError(error);
 }
@@ -152,7 +140,7 @@ async function handedBack(
   } catch (err) {
     const { services, request } = progress;
     const { instanceUuid: instance, migrationId: migration } = request;
-    services.context.runtime.logger.error("could not request another host", { instance, migration, err });
+    services.logger.error("could not request another host", { instance, migration, err });
     if (!mustNotUndo(err)) {
       return false;
     }
@@ -175,14 +163,14 @@ async function reschedule(
   await claim?.abort();
   const cause = innerError(error);
   const failure = {
-    host: services.context.host,
+    host: services.host,
     node,
     message: publicMessageOf(cause).slice(0, 255),
     traceback: tracebackOf(cause),
     rollback: isRollback(error),
     eventId: event.id,
   };
-  await services.context.conductor.call(
+  await services.conductor.call(
     "migrate_server",
     { instanceUuid, migrationId, flavor, alternates: [...alternates], retry, failure, requestId },
     { requestId },
@@ -211,7 +199,7 @@ function assertCanReceive({ request }: PrepProgress): void {
 
 /** Requires a driver that supports cold migration to the same host; a resize does not need it (spec 6.3). */
 function assertSelfMoveSupported({ services, move, request }: PrepProgress): void {
-  const { host, driver } = services.context;
+  const { host, driver } = services;
   if (move.migration.migrationType !== "migration" || move.instance.host !== host) {
     return;
   }

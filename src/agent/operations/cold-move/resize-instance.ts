@@ -1,12 +1,10 @@
 import { DISK_INFO, flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { hasQuirk } from "../../context.js";
-import type { AdmissionRejection } from "../flow/admission.js";
-import type { Call, RequestOf } from "../flow/contract.js";
+import type { RequestOf } from "../flow/contract.js";
 import { setErrorIfSuperseded } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { finishSource, flavorsOf, revertToSource } from "../flow/move-allocations.js";
-import type { Move } from "../flow/release-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   bringGuestBack,
@@ -16,6 +14,8 @@ import {
   isRollback,
   isTaken,
   type MoveProgress,
+  returnAllocations,
+  stepMessage,
   succeeded,
   wasStopped,
 } from "./move-request.js";
@@ -37,7 +37,7 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
     const { instance, migration } = move;
     const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
-    await services.context.driver.finishMigration(migration, instance, request.diskInfo, {
+    await services.driver.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),
@@ -48,7 +48,7 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
   },
   record: async (progress) => {
     const { services, move } = progress;
-    const { driver, runtime } = services.context;
+    const { driver, runtime } = services;
     const powerState = await driver.powerState(move.instance);
     progress.move = await services.tracker.saveMove({
       ...move,
@@ -59,11 +59,22 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
   },
 });
 
-/** Spec 6.3 row 7, on the destination. */
+/** Spec 6.3 row 7, on the destination. If another request took the instance over, only the event records the error. */
 export const FINISH_RESIZE = moveFlow<"finish_resize">({
   steps: [FINISH_STEPS],
-  run: finish,
-  onRejected: onFinishRejected,
+  run: async (message, call) => {
+    try {
+      await runOperation(call, FINISH_STEPS, message, finishFailed);
+    } finally {
+      message.services.incoming.end(message.request.migrationId);
+    }
+  },
+  onRejected: async (message, { kind, error }) => {
+    message.services.incoming.end(message.request.migrationId);
+    if (kind !== "ended") {
+      await finishFailed(message, error);
+    }
+  },
 });
 
 interface ResizeProgress extends MoveProgress {
@@ -76,7 +87,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   // Status first: `migrating` means that the source has begun.
   start: async (progress) => {
     const { services, move } = progress;
-    const { conductor } = services.context;
+    const { conductor } = services;
     const migration = await conductor.call("migration_save", {
       id: move.migration.id,
       changes: { status: "migrating" },
@@ -92,7 +103,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   },
   migrate_disk: async (progress) => {
     const { instance, migration } = progress.move;
-    progress.diskInfo = await progress.services.context.driver.migrateDiskAndPowerOff(instance, {
+    progress.diskInfo = await progress.services.driver.migrateDiskAndPowerOff(instance, {
       destIp: migration.destHost ?? "",
       flavor: instance.newFlavor ?? instance.flavor,
       network: [],
@@ -122,22 +133,24 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
     progress.flipped = true;
   },
   cast: async ({ services, request, move, diskInfo }) => {
-    const { instanceUuid, migrationId, requestId } = request;
-    const message = { instanceUuid, migrationId, diskInfo, requestId };
-    await services.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, {
-      requestId,
-    });
+    const { requestId } = request;
+    const message = { ...stepMessage(request), diskInfo };
+    await services.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, { requestId });
   },
 });
 
-/** Spec 6.3 rows 5 and 6, on the source. */
-export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run: resize, onRejected });
+/** Spec 6.3 rows 5 and 6, on the source. If another request took the instance over, only the event records the error. */
+export const RESIZE_INSTANCE = moveFlow<"resize_instance">({
+  steps: [STEPS],
+  run: (message, call) => runOperation(call, STEPS, { ...message, ...NOT_BEGUN }, resizeFailed),
+  onRejected: async (message, { kind, error }) => {
+    if (kind !== "ended") {
+      await failedOnSource({ ...message, ...NOT_BEGUN }, error);
+    }
+  },
+});
 
-/** @throws the error, unless another request took the instance over: then only the event records it */
-async function resize(call: Call<"resize_instance">, move: Move): Promise<void> {
-  const { services, request } = call;
-  await runOperation(call, STEPS, { services, request, move, diskInfo: "", flipped: false }, resizeFailed);
-}
+const NOT_BEGUN = { diskInfo: "", flipped: false };
 
 async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<void> {
   if (progress.flipped) {
@@ -147,26 +160,12 @@ async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<v
   }
 }
 
-/** Ends the move: another request owns the instance. */
-async function onRejected(
-  { services, request }: Call<"resize_instance">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
-  if (kind !== "ended") {
-    await failedOnSource({ services, request, move, diskInfo: "", flipped: false }, error);
-  }
-}
-
 /** Row 5: the instance stays here, and its allocations are restored before it appears usable (spec V27). */
 async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
-  const { services, request, move } = progress;
   if (isTaken(error)) {
     await bringGuestBack(progress, error);
   }
-  const restored = await succeeded(progress, "return the allocations to the instance", () =>
-    revertToSource(services, move, { requestId: request.requestId }),
-  );
+  const restored = await returnAllocations(progress);
   if (isTaken(error)) {
     await failMove(progress, null, error);
     return;
@@ -184,7 +183,7 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
 /** Row 6 after its save: the instance belongs to the destination, as when finishing fails (row 7). */
 async function failedOnDestination(progress: ResizeProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
-  if (!hasQuirk(services.context, "undo-resize-after-host-flip")) {
+  if (!hasQuirk(services, "undo-resize-after-host-flip")) {
     await finishFailed(progress, error);
     return;
   }
@@ -196,28 +195,6 @@ async function failedOnDestination(progress: ResizeProgress, error: unknown): Pr
   throw error;
 }
 
-/** @throws the error, unless another request took the instance over: then only the event records it */
-async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
-  const { services, request } = call;
-  try {
-    await runOperation(call, FINISH_STEPS, { services, request, move }, finishFailed);
-  } finally {
-    services.incoming.end(request.migrationId);
-  }
-}
-
-/** Ends the move: another request owns the instance. */
-async function onFinishRejected(
-  { services, request }: Call<"finish_resize">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
-  services.incoming.end(request.migrationId);
-  if (kind !== "ended") {
-    await finishFailed({ services, request, move }, error);
-  }
-}
-
 /** The instance and its destination allocations stay here (bug 1825537); the source allocations are removed. */
 export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
   const { services, request, move } = progress;
@@ -225,7 +202,7 @@ export async function finishFailed(progress: MoveProgress, error: unknown): Prom
     finishSource(services, move, { requestId: request.requestId, repeated: true }),
   );
   const { oldFlavor } = move.instance;
-  const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
+  const restores = hasQuirk(services, "restore-flavor-after-failed-finish") && oldFlavor !== null;
   const flavor = flavorColumns(restores ? oldFlavor : flavorsOf(move.instance, move.migration).newFlavor);
   if (isTaken(error)) {
     await setErrorIfSuperseded(services, move.instance, error, flavor);

@@ -1,18 +1,18 @@
-import { isConductorError } from "../../../conductor-client/errors.js";
 import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { ignore } from "../../ignore-errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
-import type { Call } from "../flow/contract.js";
 import { attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
 import { destroyOptions, storageShared } from "../flow/guest-options.js";
 import { flavorsOf, revertToSource } from "../flow/move-allocations.js";
-import { deleteMigration, type Move } from "../flow/release-allocations.js";
+import { deleteMigration } from "../flow/release-allocations.js";
 import { moveFlow, runOperation, stepList } from "../flow/step-list.js";
 import {
   failMove,
   heldByGuest,
   isTaken,
   type MoveProgress,
+  stepMessage,
   succeeded,
   wasStopped,
   withoutOldVmState,
@@ -21,46 +21,39 @@ import {
 const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
     const { services, move } = progress;
-    await services.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
+    await services.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
   },
   drop_claim: async (progress) => {
     progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});
   },
   cast: async ({ services, request, move }) => {
-    const { instanceUuid, migrationId, requestId } = request;
-    const message = { instanceUuid, migrationId, requestId };
-    await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
-      requestId,
-    });
+    const { requestId } = request;
+    const host = move.migration.sourceCompute ?? "";
+    await services.conductor.castAgent(host, "finish_revert_resize", stepMessage(request), { requestId });
   },
 });
 
 /**
  * Spec 6.3 "Revert", on the destination. The source corrects the allocations, in both styles: until it has the
- * instance, the destination may fail, and the server then stays there.
+ * instance, the destination may fail, and the server then stays there. If another request took the instance over, only
+ * the event records the error.
  */
-export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, onRejected: onRevertRejected });
-
-/** @throws the error, unless another request took the instance over: then only the event records it */
-async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
-  const { services, request } = call;
-  await runOperation(call, STEPS, { services, request, move }, revertFailed);
-}
+export const REVERT_RESIZE = moveFlow<"revert_resize">({
+  steps: [STEPS],
+  run: (message, call) => runOperation(call, STEPS, message, revertFailed),
+  onRejected: onRevertRejected,
+});
 
 /**
  * Ends the revert: another request owns the instance. An instance on the source without the move's flavors was reverted
  * by an earlier message. The host alone is no proof, as a resize may have stayed on one host.
  */
-async function onRevertRejected(
-  { services, request }: Call<"revert_resize" | "finish_revert_resize">,
-  move: Move,
-  { kind, error }: AdmissionRejection,
-): Promise<void> {
-  const { instance, migration } = move;
+async function onRevertRejected(message: MoveProgress, { kind, error }: AdmissionRejection): Promise<void> {
+  const { instance, migration } = message.move;
   const isSettled = instance.oldFlavor === null && instance.newFlavor === null;
   const isReverted = migration.status === "reverted" && instance.host === migration.sourceCompute && isSettled;
   if (kind === "gone" || (kind === "taken" && !isReverted)) {
-    await revertFailed({ services, request, move }, error);
+    await revertFailed(message, error);
   }
 }
 
@@ -84,18 +77,17 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
 
 /** Returns whether both hosts share storage: the source's disks then belong to the guest, and stay (spec V5). */
 async function sharesStorage({ services, move, request }: MoveProgress): Promise<boolean> {
-  const { context } = services;
   const { sourceCompute } = move.migration;
-  if (sourceCompute === context.host) {
+  if (sourceCompute === services.host) {
     return true;
   }
-  return storageShared({ ...context, logger: context.runtime.logger }, move.instance, sourceCompute, request.requestId);
+  return storageShared({ ...services, logger: services.logger }, move.instance, sourceCompute, request.requestId);
 }
 
 const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   home: async (progress) => {
     const { services, move } = progress;
-    const { host, conductor } = services.context;
+    const { host, conductor } = services;
     const { sourceNode: node } = move.migration;
     const row = await conductor.call("compute_node_get_by_host_and_node", { host, node: node ?? "" });
     const { oldFlavor } = flavorsOf(move.instance, move.migration);
@@ -111,7 +103,7 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   finish_revert_migration: async (progress) => {
     const { services, move } = progress;
     const allocations = await heldByGuest(progress);
-    await services.context.driver.finishRevertMigration(move.instance, {
+    await services.driver.finishRevertMigration(move.instance, {
       network: [],
       allocations,
       migration: move.migration,
@@ -121,7 +113,7 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   },
   record: async (progress) => {
     const { services, move } = progress;
-    const { driver, runtime } = services.context;
+    const { driver, runtime } = services;
     const powerState = await driver.powerState(move.instance);
     const changes: InstanceChanges = {
       vmState: wasStopped(move) ? "stopped" : "active",
@@ -136,18 +128,12 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   },
 });
 
-/** Spec 6.3 "Revert", on the source. */
+/** Spec 6.3 "Revert", on the source. If another request took the instance over, only the event records the error. */
 export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
   steps: [FINISH_REVERT_STEPS],
-  run: finishRevert,
+  run: (message, call) => runOperation(call, FINISH_REVERT_STEPS, message, finishRevertFailed),
   onRejected: onRevertRejected,
 });
-
-/** @throws the error, unless another request took the instance over: then only the event records it */
-async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
-  const { services, request } = call;
-  await runOperation(call, FINISH_REVERT_STEPS, { services, request, move }, finishRevertFailed);
-}
 
 export async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
   await forgetFlavors(progress);
@@ -165,13 +151,9 @@ async function forgetFlavors({ services, request, move }: MoveProgress): Promise
   const { host } = move.instance;
   const changes = { oldFlavor: null, newFlavor: null };
   const expected = { expectedTaskState: REVERTED, ...(host === null ? {} : { expectedHost: host }) };
-  await attempt(services.context, request.instanceUuid, "clear the flavors of the move", async () => {
-    try {
-      await services.tracker.saveMove({ ...move, changes, ...expected });
-    } catch (error) {
-      if (!(isTaken(error) || isConductorError(error, "ObjectActionError"))) {
-        throw error;
-      }
-    }
-  });
+  await attempt(services, request.instanceUuid, "clear the flavors of the move", () =>
+    services.tracker
+      .saveMove({ ...move, changes, ...expected })
+      .catch(ignore(["InstanceNotFound", "UnexpectedTaskState", "ObjectActionError"])),
+  );
 }

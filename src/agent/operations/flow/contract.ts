@@ -2,11 +2,10 @@ import type { AgentMethod, AgentMethods } from "../../../conductor-client/method
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import type { RequestContext } from "../../../conductor-client/port.js";
 import type { Faults } from "../../../faults/faults.js";
-import type { Instance, Migration } from "../../../records/index.js";
+import type { Migration } from "../../../records/index.js";
 import type { KeyedLock } from "../../../runtime/locks.js";
-import type { AgentContext, AgentView } from "../../context.js";
-import type { AgentMetrics } from "../../metrics/metrics.js";
-import type { ResourceTracker } from "../../tracker/contract.js";
+import type { AgentContext } from "../../context.js";
+import type { ResourceTracker } from "../../tracker/resource-tracker.js";
 import type { AdmissionRejection, AdmissionRule, Found, Gate } from "./admission.js";
 import type { OutgoingMigrations } from "./outgoing-migrations.js";
 import type { IncomingMoves, InterruptedRequests, LeftGuests, UnsettledMoves } from "./unfinished-work.js";
@@ -40,8 +39,7 @@ export type RequestOf<M extends OperationName> = Requests[M];
 export type ReplyOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
 
 /** The services that every operation uses. */
-export interface OperationServices {
-  readonly context: AgentContext;
+export interface OperationServices extends AgentContext {
   readonly tracker: ResourceTracker;
   /** Moves to this host whose guests have not arrived yet. */
   readonly incoming: IncomingMoves;
@@ -121,42 +119,6 @@ export interface Operation<M extends OperationName> {
   readonly flow: AdmittedFlow<M> | DemandingFlow<M>;
 }
 
-/**
- * Operations on instances; each follows its table in spec 6. They are serialised per instance. An operation begins only
- * if the instance is on the right host and its task_state belongs to the request (table.ts); otherwise nothing happens.
- */
-export interface Operations {
-  /** @throws any error of the flow */
-  run<M extends InstanceMethod>(method: M, request: RequestOf<M>, caller?: Caller): Promise<ReplyOf<M>>;
-  /** Completes a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
-  completePartialDeletion(instance: Instance): Promise<void>;
-  /** Spec 4.10 `_sync_power_states` for one instance. */
-  syncInstancePowerState(instance: Instance): Promise<void>;
-  /** Spec 6.6: updates an instance of this host after its guest's power was changed outside Nova. */
-  updatePower(update: PowerUpdate): Promise<void>;
-  /** Spec 2.6 OPT: continues or ends abandoned cold moves of this host. */
-  recoverColdMoves(options: StuckMoveOptions): Promise<void>;
-  /** True if such a recovery failed, so that the move is still abandoned: the next call tries again. */
-  readonly recoversAgain: boolean;
-  /** Spec 2.6 OPT: ends live migrations from here that were interrupted by a killed process or an unreachable conductor. */
-  recoverLiveMigrations(): Promise<void>;
-  /** Runs work on an instance while no operation runs on it. */
-  exclusively(uuid: string, work: () => Promise<void>): Promise<void>;
-  /**
-   * Spec 6.5 OPT: records leftovers of an earlier process; {@link removeLeftGuests} removes them.
-   * @param others instances of guests on this hypervisor, without those that are known to be this host's
-   */
-  findLeftGuests(others: readonly Instance[]): Promise<void>;
-  /** Spec 6.1 OPT: removes guests that failed operations left here; a failed removal is repeated later. */
-  removeLeftGuests(): Promise<void>;
-  /** A shutdown waits for them. */
-  readonly incoming: IncomingMoves;
-  readonly outgoing: OutgoingMigrations;
-  readonly interrupted: InterruptedRequests;
-  /** The number of messages that are being processed or queued. */
-  readonly active: number;
-}
-
 /** The external event `power-update`. */
 export interface PowerUpdate {
   readonly instanceUuid: string;
@@ -172,11 +134,4 @@ export interface StuckMoveOptions {
   readonly confirmed: boolean;
   /** The host's migrations of all types, as listed by a start; default: they are read. */
   readonly listed?: readonly Migration[];
-}
-
-/** The parts of a started agent. */
-export interface AgentServices extends AgentView {
-  readonly tracker: ResourceTracker;
-  readonly operations: Operations;
-  readonly metrics: AgentMetrics;
 }

@@ -78,20 +78,20 @@ export async function requireGroupPolicy(services: OperationServices, instanceUu
   }
 }
 
-function isOff({ context }: OperationServices, arrival: Arrival): boolean {
+function isOff(services: OperationServices, arrival: Arrival): boolean {
   const quirk = BREAKS_POLICY[arrival];
-  return context.config.workarounds.disableGroupPolicyCheckUpcall || (quirk !== null && hasQuirk(context, quirk));
+  return services.config.workarounds.disableGroupPolicyCheckUpcall || (quirk !== null && hasQuirk(services, quirk));
 }
 
 /** @throws {GroupAffinityViolation} */
-async function look({ context }: OperationServices, instanceUuid: string, node: string): Promise<void> {
-  const { conductor, host } = context;
+async function look(services: OperationServices, instanceUuid: string, node: string): Promise<void> {
+  const { conductor, host } = services;
   const group = await conductor.call("server_group_on_host", { instanceUuid, host, node });
   const broken = group === null ? null : brokenPolicy(group, host);
   if (group === null || broken === null) {
     return;
   }
-  context.runtime.logger.warn("rejecting the server: the policy of its server group forbids this host", {
+  services.logger.warn("rejecting the server: the policy of its server group forbids this host", {
     instance: instanceUuid,
     server_group: group.uuid,
     policy: group.policy,

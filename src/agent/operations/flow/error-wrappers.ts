@@ -5,6 +5,7 @@ import { publicMessageOf, tracebackOf } from "../../../runtime/error-messages.js
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 import { HostLeaseLost } from "../../host-lease.js";
+import { ignore } from "../../ignore-errors.js";
 import type { OperationServices } from "./contract.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
@@ -172,19 +173,16 @@ async function write(
   expected: { readonly ofRequest: string; readonly expectedHost?: string },
   changes: InstanceChanges,
 ): Promise<void> {
-  await attempt(context, uuid, "write the state after the error", async () => {
-    try {
-      await context.conductor.call("instance_save", { uuid, changes, ...expected });
-    } catch (err) {
-      if (!isConductorError(err, "UnexpectedTaskState", "ObjectActionError")) {
-        throw err;
-      }
-      context.runtime.logger.info("not saving the state after the error: another request owns the instance", {
-        instance: uuid,
-        err,
-      });
-    }
-  });
+  await attempt(context, uuid, "write the state after the error", () =>
+    context.conductor.call("instance_save", { uuid, changes, ...expected }).catch(
+      ignore(["UnexpectedTaskState", "ObjectActionError"], (err) =>
+        context.logger.info("not saving the state after the error: another request owns the instance", {
+          instance: uuid,
+          err,
+        }),
+      ),
+    ),
+  );
 }
 
 /** Logs errors of an error handler, so that they do not hide the error that it handles. Ignores a missing row. */
@@ -200,7 +198,7 @@ export async function attempt(
     if (isConductorError(err, "InstanceNotFound", "MigrationNotFound")) {
       return;
     }
-    context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
+    context.logger.error(`could not ${what}`, { instance: instanceUuid, err });
   }
 }
 
@@ -259,7 +257,7 @@ export async function errorWhileSoftDeleting(
   instance: Instance,
   changes: InstanceChanges = {},
 ): Promise<void> {
-  await attempt(services.context, instance.uuid, "set the instance to error", () =>
+  await attempt(services, instance.uuid, "set the instance to error", () =>
     saveError(services, instance, changes, "soft-deleting"),
   );
 }
@@ -273,8 +271,8 @@ async function errorAfterReset(
   { uuid }: Instance,
   changes: InstanceChanges,
 ): Promise<void> {
-  const { conductor, driver, host } = services.context;
-  await attempt(services.context, uuid, "set the instance to error", async () => {
+  const { conductor, driver, host } = services;
+  await attempt(services, uuid, "set the instance to error", async () => {
     const now = await conductor.call("instance_get", { uuid });
     const isUsable = now?.host === host && now.taskState === null && now.vmState === "active";
     if (isUsable && !(await driver.instanceExists(now))) {
@@ -289,11 +287,7 @@ async function saveError(
   changes: InstanceChanges,
   expected: TaskState | null,
 ): Promise<void> {
-  try {
-    await tracker.saveInstance(instance, { ...changes, vmState: "error" }, [expected]);
-  } catch (error) {
-    if (!isConductorError(error, "UnexpectedTaskState", "ObjectActionError")) {
-      throw error;
-    }
-  }
+  await tracker
+    .saveInstance(instance, { ...changes, vmState: "error" }, [expected])
+    .catch(ignore(["UnexpectedTaskState", "ObjectActionError"]));
 }

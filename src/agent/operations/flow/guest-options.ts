@@ -1,7 +1,7 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { NotImplemented } from "../../../virt/errors.js";
-import type { DestroyOptions, ImageMeta, SharedStorageToken } from "../../../virt/types.js";
+import type { Allocations, DestroyOptions, ImageMeta, SharedStorageToken } from "../../../virt/types.js";
 import { type AgentView, hasQuirk } from "../../context.js";
 
 /**
@@ -19,6 +19,21 @@ export function imageMeta(instance: Instance, imageRef = instance.imageRef): Ima
     minDisk: Number.parseInt(min_disk ?? "0", 10) || 0,
     minRam: Number.parseInt(min_ram ?? "0", 10) || 0,
     properties,
+  };
+}
+
+/** @param image default: the instance's own */
+export function spawnOptions(
+  instance: Instance,
+  allocations: Allocations,
+  { powerOn, image }: { readonly powerOn: boolean; readonly image?: string | undefined },
+) {
+  return {
+    image: imageMeta(instance, image),
+    allocations,
+    network: [],
+    blockDevices: LOCAL_DISKS,
+    powerOn,
   };
 }
 

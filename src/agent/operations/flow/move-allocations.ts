@@ -10,17 +10,9 @@ import {
   type Resources,
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
-import { hasQuirk } from "../../context.js";
+import { type AgentContext, hasQuirk } from "../../context.js";
 import { backAtSource, isBeyond, laterClaims, residues, rootOf } from "./other-moves.js";
-import {
-  type AllocationServices,
-  deleteMigration,
-  freedAsDeleted,
-  INSISTENCE,
-  insist,
-  isDeleted,
-  type Move,
-} from "./release-allocations.js";
+import { deleteMigration, freedAsDeleted, INSISTENCE, insist, isDeleted, type Move } from "./release-allocations.js";
 
 /**
  * Decides which allocations remain after a move (spec 6.0). The strategy is derived at the end of the move from the
@@ -35,7 +27,7 @@ import {
  * @throws AllocationDeleteFailed, AllocationUpdateFailed
  */
 export async function finishSource(
-  services: AllocationServices,
+  services: AgentContext,
   move: Move,
   { repeated = false, ...context }: RequestContext & { readonly repeated?: boolean },
 ): Promise<void> {
@@ -51,7 +43,7 @@ export async function finishSource(
  * split: M → I, which overwrites the destination allocations of I. doubled: removes the destination allocations of I.
  * @throws AllocationMoveFailed, AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
  */
-export async function revertToSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
+export async function revertToSource(services: AgentContext, move: Move, context: RequestContext): Promise<void> {
   const { instance, migration } = move;
   if (await freedAsDeleted(services, move, context)) {
     return;
@@ -60,7 +52,7 @@ export async function revertToSource(services: AllocationServices, move: Move, c
     await strip(services, move, { side: "destination", repeated: true }, context);
     return;
   }
-  const moved = await insist(services.context, () => moveBack(services, move, context));
+  const moved = await insist(services, () => moveBack(services, move, context));
   if (moved) {
     return;
   }
@@ -80,23 +72,23 @@ export async function revertToSource(services: AllocationServices, move: Move, c
 
 /** Returns false if Placement rejected the write; null if it cannot be reached. */
 async function moveBack(
-  services: AllocationServices,
+  services: AgentContext,
   { instance, migration }: Move,
   context: RequestContext,
 ): Promise<boolean | null> {
-  const resurrects = hasQuirk(services.context, "resurrect-deleted-allocations");
+  const resurrects = hasQuirk(services, "resurrect-deleted-allocations");
   const options = {
     ...context,
     ...(resurrects ? {} : { targetDeleted: () => isDeleted(services, instance.uuid) }),
-    leave: (held: Allocations) => residues(services.context, instance, held),
+    leave: (held: Allocations) => residues(services, instance, held),
   };
   try {
-    return await services.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
+    return await services.placement.moveAllocations(migration.uuid, instance.uuid, options);
   } catch (error) {
     if (!isPlacementError(error, "AllocationMoveFailed")) {
       throw error;
     }
-    services.context.runtime.logger.warn("could not return the allocations of a move to its instance", {
+    services.logger.warn("could not return the allocations of a move to its instance", {
       instance: instance.uuid,
       migration: migration.uuid,
       err: error,
@@ -105,8 +97,8 @@ async function moveBack(
   }
 }
 
-async function holdsAnything({ context }: AllocationServices, consumer: string, options: RequestContext) {
-  const { allocations } = await context.placement.getAllocationsForConsumer(consumer, options);
+async function holdsAnything(services: AgentContext, consumer: string, options: RequestContext) {
+  const { allocations } = await services.placement.getAllocationsForConsumer(consumer, options);
   return Object.keys(allocations).length > 0;
 }
 
@@ -116,18 +108,18 @@ async function holdsAnything({ context }: AllocationServices, consumer: string, 
  * @throws ConsumerAllocationRetrievalFailed
  */
 export async function heldHere(
-  services: AllocationServices,
+  services: AgentContext,
   instance: Instance,
   node: ComputeNode | undefined,
   context: RequestContext,
 ): Promise<Allocations> {
-  const { allocations } = await services.context.placement.getAllocationsForConsumer(instance.uuid, context);
+  const { allocations } = await services.placement.getAllocationsForConsumer(instance.uuid, context);
   return onTree(services, allocations, node, context);
 }
 
 /** Returns the part on the node's tree, which is usually cached and then needs no request. */
 export async function onTree(
-  { context: { placement } }: AllocationServices,
+  { placement }: AgentContext,
   allocations: Allocations,
   node: ComputeNode | undefined,
   context: RequestContext,
@@ -145,7 +137,7 @@ export async function onTree(
  * the allocations are read again.
  */
 async function strip(
-  services: AllocationServices,
+  services: AgentContext,
   move: Move,
   { side, repeated }: Strip,
   context: RequestContext,
@@ -156,7 +148,7 @@ async function strip(
     again = true;
     return stripOnce(services, move, strips, context);
   };
-  await retry(services.context.runtime.timers, attempt, {
+  await retry(services.runtime.timers, attempt, {
     ...INSISTENCE,
     retryOn: (error) => isPlacementError(error, "PlacementAPIConnectFailure"),
   });
@@ -168,17 +160,17 @@ interface Strip {
 }
 
 async function stripOnce(
-  services: AllocationServices,
+  services: AgentContext,
   move: Move,
   { side, repeated }: Strip,
   context: RequestContext,
 ): Promise<void> {
-  const { placement } = services.context;
+  const { placement } = services;
   const { instance, migration } = move;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
   const [source, destination] = await Promise.all([
-    rootOf(services.context, migration.sourceCompute, migration.sourceNode, allocations),
-    rootOf(services.context, migration.destCompute, migration.destNode, allocations),
+    rootOf(services, migration.sourceCompute, migration.sourceNode, allocations),
+    rootOf(services, migration.destCompute, migration.destNode, allocations),
   ]);
   if (source === null || destination === null) {
     return;
@@ -187,12 +179,12 @@ async function stripOnce(
     if (!(source in allocations)) {
       return;
     }
-    const back = side === "source" ? await backAtSource(services.context, migration) : null;
+    const back = side === "source" ? await backAtSource(services, migration) : null;
     if (back?.isAtRest) {
       await dropSurplus(services, back.instance, source, allocations, context);
       return;
     }
-    const isLate = async () => side === "source" && isBeyond(services.context, migration, allocations);
+    const isLate = async () => side === "source" && isBeyond(services, migration, allocations);
     if (!(destination in allocations) && !(await isLate())) {
       return;
     }
@@ -200,7 +192,7 @@ async function stripOnce(
     let claimedAnew = false;
     const own = side === "source" && !repeated ? flavorsOf(instance, migration).oldFlavor : null;
     const unless = async (held: Allocations) => {
-      const claims = await laterClaims(services.context, migration, host);
+      const claims = await laterClaims(services, migration, host);
       claimedAnew =
         claims === "made" || (claims === "to come" && (own === null || !isSum(held, root, instance, [own])));
       return claimedAnew;
@@ -233,7 +225,7 @@ async function stripOnce(
 
 /** Removes the instance's allocations on the provider beyond its need, unless they have changed since they were read. */
 async function dropSurplus(
-  { context: { placement } }: AllocationServices,
+  { placement }: AgentContext,
   instance: Instance,
   provider: string,
   read: Allocations,
@@ -248,8 +240,8 @@ async function dropSurplus(
 }
 
 /** A later move back to the source has added its claim to the leftover source allocations: one record contains the sum. */
-async function subtractOwn(services: AllocationServices, move: Move, source: string, context: RequestContext) {
-  const { conductor, placement } = services.context;
+async function subtractOwn(services: AgentContext, move: Move, source: string, context: RequestContext) {
+  const { conductor, placement } = services;
   const { uuid } = move.instance;
   const now = await conductor.call("instance_get", { uuid });
   if (now === null) {

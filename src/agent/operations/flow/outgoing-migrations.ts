@@ -5,6 +5,7 @@ import { PublicError } from "../../../runtime/error-messages.js";
 import { TaskQueue } from "../../../runtime/task-queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
+import { ignore } from "../../ignore-errors.js";
 
 export type DestinationMethod =
   | "pre_live_migration"
@@ -152,18 +153,13 @@ export class OutgoingMigrations {
     if (entry?.phase !== "running") {
       return;
     }
-    try {
-      await this.#context.conductor.call("migration_save", {
-        id: entry.migrationId,
-        changes: { status: "running (post-copy)" },
-        expectedStatus: ["running"],
-      });
-    } catch (error) {
-      // Reported twice, or too late.
-      if (!isConductorError(error, "InvalidMigrationState")) {
-        throw error;
-      }
-    }
+    const write = {
+      id: entry.migrationId,
+      changes: { status: "running (post-copy)" },
+      expectedStatus: ["running"],
+    } as const;
+    // Ignored if it was reported twice, or too late.
+    await this.#context.conductor.call("migration_save", write).catch(ignore("InvalidMigrationState"));
   }
 
   /** Aborts the running live migration of an instance that is being deleted, and waits for its end. */
@@ -180,7 +176,7 @@ export class OutgoingMigrations {
   }
 
   async #abortCopy(uuid: string): Promise<void> {
-    const { conductor, driver, runtime } = this.#context;
+    const { conductor, driver, logger } = this.#context;
     try {
       const instance = await conductor.call("instance_get", { uuid });
       if (!instance) {
@@ -189,7 +185,7 @@ export class OutgoingMigrations {
       await driver.liveMigrationAbort(instance);
     } catch (err) {
       const level = err instanceof NotImplemented || isConductorError(err, "InstanceNotFound") ? "info" : "warn";
-      runtime.logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {
+      logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {
         instance: uuid,
         err,
       });

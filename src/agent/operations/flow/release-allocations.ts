@@ -13,20 +13,20 @@ export const INSISTENCE = { attempts: 4, delay: backOff({ first: 1000, most: 400
 
 /** Removes all of the instance's allocations in Placement. Returns false if some may remain, which was logged. */
 export async function releaseAllocations(
-  { context }: Pick<OperationServices, "context">,
+  services: AgentContext,
   instanceUuid: string,
   options: RequestContext & { readonly force: boolean },
 ): Promise<boolean> {
   try {
     // The result is false without allocations, and null if Placement is unreachable.
-    if ((await insist(context, () => context.placement.deleteAllocation(instanceUuid, options))) !== null) {
+    if ((await insist(services, () => services.placement.deleteAllocation(instanceUuid, options))) !== null) {
       return true;
     }
-    context.runtime.logger.error("allocations could not be removed: Placement cannot be reached", {
+    services.logger.error("allocations could not be removed: Placement cannot be reached", {
       instance: instanceUuid,
     });
   } catch (err) {
-    context.runtime.logger.error("allocations could not be removed", { instance: instanceUuid, err });
+    services.logger.error("allocations could not be removed", { instance: instanceUuid, err });
   }
   return false;
 }
@@ -53,7 +53,7 @@ export async function insist<T>(
 
 /** Returns the instance's allocations: from the message, or else from Placement. */
 export async function heldAllocations(
-  { context }: OperationServices,
+  services: OperationServices,
   request: {
     readonly instanceUuid: string;
     readonly allocations: AllocationsByProvider | null;
@@ -61,7 +61,7 @@ export async function heldAllocations(
   },
 ): Promise<AllocationsByProvider> {
   const { instanceUuid, allocations, requestId } = request;
-  return allocations ?? (await context.placement.getAllocationsForConsumer(instanceUuid, { requestId })).allocations;
+  return allocations ?? (await services.placement.getAllocationsForConsumer(instanceUuid, { requestId })).allocations;
 }
 
 /** A move; the instance as currently saved. */
@@ -70,15 +70,12 @@ export interface Move {
   readonly migration: Migration;
 }
 
-/** The services that changes of a move's allocations need. */
-export type AllocationServices = Pick<OperationServices, "context">;
-
 /**
  * Removes all allocations of M. Returns false if it had none.
  * @throws AllocationDeleteFailed, also if Placement cannot be reached
  */
 export function deleteMigration(
-  services: AllocationServices,
+  services: AgentContext,
   migration: Migration,
   context: RequestContext,
 ): Promise<boolean> {
@@ -92,7 +89,7 @@ export function deleteMigration(
  * @throws AllocationDeleteFailed, also if Placement cannot be reached
  */
 export async function freedAsDeleted(
-  services: AllocationServices,
+  services: AgentContext,
   { instance, migration }: Move,
   context: RequestContext,
 ): Promise<boolean> {
@@ -100,24 +97,24 @@ export async function freedAsDeleted(
     return false;
   }
   await deleteMigration(services, migration, context);
-  if (!hasQuirk(services.context, "resurrect-deleted-allocations")) {
+  if (!hasQuirk(services, "resurrect-deleted-allocations")) {
     await deleteAll(services, instance.uuid, { ...context, force: true });
   }
   return true;
 }
 
 /** An agent saves `deleted` before it deletes the allocations (V23): the later of the two sees the other's write. */
-export async function isDeleted({ context }: AllocationServices, uuid: string): Promise<boolean> {
-  const current = await context.conductor.call("instance_get", { uuid });
+export async function isDeleted(services: AgentContext, uuid: string): Promise<boolean> {
+  const current = await services.conductor.call("instance_get", { uuid });
   return current === null || current.vmState === "deleted";
 }
 
 async function deleteAll(
-  { context }: AllocationServices,
+  services: AgentContext,
   consumer: string,
   options: RequestContext & { readonly force: boolean },
 ): Promise<boolean> {
-  const deleted = await insist(context, () => context.placement.deleteAllocation(consumer, options));
+  const deleted = await insist(services, () => services.placement.deleteAllocation(consumer, options));
   if (deleted !== null) {
     return deleted;
   }

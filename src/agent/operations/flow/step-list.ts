@@ -67,7 +67,7 @@ export async function runOperation<P extends Progress>(
   failed: (progress: P, error: unknown, event: OpenEvent) => Promise<void>,
 ): Promise<boolean> {
   const { services } = progress;
-  return withActionEvent(services.context, event, async (open) => {
+  return withActionEvent(services, event, async (open) => {
     try {
       return await runSteps(services, list, progress);
     } catch (error) {
@@ -113,7 +113,7 @@ export function guestFlow<M extends InstanceMethod>(
     handOn: followGuest,
     run: async ({ services, request, event }, { instance }) => {
       const progress: GuestProgress<RequestOf<M>> = { services, request, instance };
-      await withActionEventAndFault(services.context, event, async () => {
+      await withActionEventAndFault(services, event, async () => {
         try {
           await runSteps(services, list, progress);
         } catch (error) {
@@ -130,14 +130,20 @@ export function guestFlow<M extends InstanceMethod>(
 
 /** Sends the message to the host that has the instance now. */
 export async function followGuest({ services, method, request }: Call<InstanceMethod>, host: string): Promise<void> {
-  await services.context.conductor.castAgent(host, method, request);
+  await services.conductor.castAgent(host, method, request);
 }
 
-/** A step of a migration, on one of its hosts. */
+/** The progress of a step of a migration, on one of its hosts. */
+interface MoveProgress<R> {
+  readonly services: OperationServices;
+  readonly request: R;
+  readonly move: Move;
+}
+
 interface MoveFlow<M extends OperationName> {
   readonly steps: readonly NamedSteps[];
-  run(call: Call<M>, move: Move): Promise<void>;
-  onRejected?(call: Call<M>, move: Move, rejection: AdmissionRejection): Promise<void>;
+  run(progress: MoveProgress<RequestOf<M>>, call: Call<M>): Promise<unknown>;
+  onRejected?(progress: MoveProgress<RequestOf<M>>, rejection: AdmissionRejection): Promise<void>;
 }
 
 /** Creates the flow; it does nothing if the instance's or the migration's record is missing. */
@@ -146,13 +152,13 @@ export function moveFlow<M extends OperationName>({ steps, run, onRejected }: Mo
     steps,
     run: async (call, { instance, migration }) => {
       if (migration) {
-        await run(call, { instance, migration });
+        await run({ services: call.services, request: call.request, move: { instance, migration } }, call);
       }
     },
-    onRejected: async (call, rejection) => {
+    onRejected: async ({ services, request }, rejection) => {
       const { instance, migration } = rejection.found ?? {};
       if (instance && migration) {
-        await onRejected?.(call, { instance, migration }, rejection);
+        await onRejected?.({ services, request, move: { instance, migration } }, rejection);
       }
     },
   };

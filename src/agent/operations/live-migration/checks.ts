@@ -25,7 +25,7 @@ interface DestinationCheck {
 const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_destination: async (check) => {
     const { services, instance, blockMigration, diskOverCommit } = check;
-    check.made = await services.context.driver.checkCanLiveMigrateDestination(instance, {
+    check.made = await services.driver.checkCanLiveMigrateDestination(instance, {
       blockMigration,
       diskOverCommit,
     });
@@ -33,7 +33,7 @@ const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_source: async (check) => {
     const { services, instance, requestId, made } = check;
     const request = { instanceUuid: instance.uuid, data: made ?? {}, requestId };
-    const { conductor } = services.context;
+    const { conductor } = services;
     check.data = await conductor.callAgent(instance.host ?? "", "check_can_live_migrate_source", request, {
       requestId,
     });
@@ -50,9 +50,9 @@ export const CHECK_DESTINATION: DemandingFlow<"check_can_live_migrate_destinatio
 async function checkDestination(call: Call<"check_can_live_migrate_destination">): Promise<LiveMigrateData> {
   const { services, request, event } = call;
   const { blockMigration, diskOverCommit, requestId } = request;
-  return withActionEvent(services.context, event, () =>
+  return withActionEvent(services, event, () =>
     preCheck(services, async () => {
-      const { instance } = await demand(services.context, call, request);
+      const { instance } = await demand(services, call, request);
       assertServable(request);
       await requireGroupPolicy(services, instance.uuid);
       const inputs = { services, instance, blockMigration, diskOverCommit, requestId };
@@ -73,10 +73,10 @@ export const CHECK_SOURCE: DemandingFlow<"check_can_live_migrate_source"> = { st
 /** @throws MigrationPreCheckError */
 async function checkSource(call: Call<"check_can_live_migrate_source">): Promise<LiveMigrateData> {
   const { services, request, event } = call;
-  return withActionEvent(services.context, event, () =>
+  return withActionEvent(services, event, () =>
     preCheck(services, async () => {
-      const { instance } = await demand(services.context, call, request);
-      return services.context.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
+      const { instance } = await demand(services, call, request);
+      return services.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
     }),
   );
 }
@@ -86,8 +86,8 @@ async function cleanUpChecks({ services, instance, made }: DestinationCheck): Pr
   if (!made) {
     return;
   }
-  await attempt(services.context, instance.uuid, "clean up after the checks of a live migration", () =>
-    services.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
+  await attempt(services, instance.uuid, "clean up after the checks of a live migration", () =>
+    services.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
 }
 
@@ -102,11 +102,11 @@ async function preCheck<T>(services: OperationServices, check: () => Promise<T>)
     if (isConductorError(error, "InstanceNotFound", "MigrationPreCheckError")) {
       throw error;
     }
-    services.context.runtime.logger.warn("this host cannot take part in the live migration", { err: error });
+    services.logger.warn("this host cannot take part in the live migration", { err: error });
     const reason = publicMessageOf(error);
     throw new ConductorError(
       "MigrationPreCheckError",
-      error instanceof DriverPreCheckError ? reason : `host ${services.context.host}: ${reason}`,
+      error instanceof DriverPreCheckError ? reason : `host ${services.host}: ${reason}`,
     );
   }
 }

@@ -31,7 +31,7 @@ const ABORT_STEPS = stepList<Control>("live_migration_abort", {
   },
   stop: async ({ services, instanceUuid, entry }) => {
     if (entry?.phase === "running") {
-      await services.context.driver.liveMigrationAbort(await findInstance(services, instanceUuid));
+      await services.driver.liveMigrationAbort(await findInstance(services, instanceUuid));
     }
     entry?.abort();
   },
@@ -49,7 +49,7 @@ const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", 
     );
   },
   force: async ({ services, instanceUuid }) => {
-    await services.context.driver.liveMigrationForceComplete(await findInstance(services, instanceUuid));
+    await services.driver.liveMigrationForceComplete(await findInstance(services, instanceUuid));
   },
 });
 
@@ -71,9 +71,9 @@ async function control(
 ): Promise<null> {
   const { services, request, event } = call;
   const { instanceUuid, migrationId } = request;
-  await withActionEvent(services.context, event, () =>
-    recordingFault(services.context, instanceUuid, async () => {
-      await demand(services.context, call, request);
+  await withActionEvent(services, event, () =>
+    recordingFault(services, instanceUuid, async () => {
+      await demand(services, call, request);
       await runSteps(services, steps, {
         services,
         instanceUuid,
@@ -85,13 +85,13 @@ async function control(
   return null;
 }
 
-async function statusOf({ context }: OperationServices, id: number): Promise<string | undefined> {
-  return (await context.conductor.call("migration_get", { id }))?.status;
+async function statusOf(services: OperationServices, id: number): Promise<string | undefined> {
+  return (await services.conductor.call("migration_get", { id }))?.status;
 }
 
 /** @throws {InstanceNotFound} */
-async function findInstance({ context }: OperationServices, uuid: string): Promise<Instance> {
-  const instance = await context.conductor.call("instance_get", { uuid });
+async function findInstance(services: OperationServices, uuid: string): Promise<Instance> {
+  const instance = await services.conductor.call("instance_get", { uuid });
   if (!instance) {
     throw new ConductorError("InstanceNotFound", `instance ${uuid} is not known, or deleted`);
   }

@@ -15,14 +15,14 @@ const SPACING = 1_000;
  * @internal
  */
 export class ProgressSaver {
-  readonly #context: OperationServices["context"];
+  readonly #context: OperationServices;
   readonly #migrationId: number;
   #unsaved: LiveMigrationProgress | null = null;
   #saving: Promise<void> = Promise.resolve();
   #cancel: (() => void) | null = null;
 
-  constructor({ context }: OperationServices, migrationId: number) {
-    this.#context = context;
+  constructor(services: OperationServices, migrationId: number) {
+    this.#context = services;
     this.#migrationId = migrationId;
   }
 
@@ -58,7 +58,7 @@ export class ProgressSaver {
     try {
       await this.#context.conductor.call("migration_save", { id: this.#migrationId, changes: columnsOf(progress) });
     } catch (err) {
-      this.#context.runtime.logger.debug("progress of a live migration could not be saved", {
+      this.#context.logger.debug("progress of a live migration could not be saved", {
         migration: this.#migrationId,
         err,
       });
@@ -82,7 +82,7 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
         data,
         requestId,
       });
-    flow.data = driverData(await flow.services.context.ports.whileDestinationPlugs(instance, prepare));
+    flow.data = driverData(await flow.services.ports.whileDestinationPlugs(instance, prepare));
   },
   mark_running: async (flow) => {
     await saveStatus(flow, "preparing", "running");
@@ -93,7 +93,7 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
 
 async function saveStatus(flow: Flow, from: "queued" | "preparing", to: "preparing" | "running"): Promise<void> {
   assertNotAborted(flow.entry);
-  flow.migration = await flow.services.context.conductor.call("migration_save", {
+  flow.migration = await flow.services.conductor.call("migration_save", {
     id: flow.migration.id,
     changes: { status: to },
     expectedStatus: [from],
@@ -109,7 +109,7 @@ function assertNotAborted({ aborted, migrationId }: Flow["entry"]): void {
 /** The callbacks only record what happened; the consequences follow after the driver's call has returned. */
 async function copy(flow: Flow): Promise<void> {
   const { services, entry, instance, dest, data } = flow;
-  const { driver } = services.context;
+  const { driver } = services;
   const progress = new ProgressSaver(services, flow.migration.id);
   let stopped = false;
   flow.copying = true;
@@ -125,9 +125,7 @@ async function copy(flow: Flow): Promise<void> {
         }
         // The abort was requested before the driver had begun, when there was nothing to stop.
         stopped = true;
-        void attempt(services.context, instance.uuid, "stop the live migration", () =>
-          driver.liveMigrationAbort(instance),
-        );
+        void attempt(services, instance.uuid, "stop the live migration", () => driver.liveMigrationAbort(instance));
       },
       postMethod: async () => {
         flow.outcome = "moved";

@@ -3,6 +3,7 @@ import { type Instance, type Migration, POWER_STATES, type TaskState } from "../
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
+import { ignore } from "../../ignore-errors.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../flow/contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
@@ -27,13 +28,13 @@ interface Incoming<M extends IncomingMethod> {
 const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
     const { services, instance, data } = incoming;
-    incoming.data = await services.context.driver.preLiveMigration(instance, moveOptions(data));
+    incoming.data = await services.driver.preLiveMigration(instance, moveOptions(data));
   },
 });
 
 const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("post_live_migration_at_destination", {
   adopt_guest: async ({ services, instance, migration, data }) => {
-    const { driver, host } = services.context;
+    const { driver, host } = services;
     if (instance.host === host) {
       return;
     }
@@ -46,7 +47,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
     await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
   },
   take_over: async ({ services, instance, migration }) => {
-    if (instance.host === services.context.host) {
+    if (instance.host === services.host) {
       return;
     }
     await takeOver(services, instance, migration);
@@ -72,26 +73,27 @@ function assertOnSource({ uuid, host }: Instance, { id, sourceCompute }: Migrati
  * Takes the instance over only from the source, and only while it migrates or is being deleted. A delete then continues
  * here, where the guest is.
  */
-async function takeOver(
-  { context, interrupted, tracker }: OperationServices,
-  instance: Instance,
-  migration: Migration,
-): Promise<void> {
-  const powerState = await context.driver.powerState(instance);
-  const node = migration.destNode ?? context.host;
+async function takeOver(services: OperationServices, instance: Instance, migration: Migration): Promise<void> {
+  const powerState = await services.driver.powerState(instance);
+  const node = migration.destNode ?? services.host;
   const source = migration.sourceCompute;
   try {
     const changes = { taskState: null, powerState, progress: 0 };
-    await tracker.finishLiveMigration(instance, node, changes, { source, taskState: ["migrating"] });
+    await services.tracker.finishLiveMigration(instance, node, changes, { source, taskState: ["migrating"] });
   } catch (error) {
     if (!(isConductorError(error, "UnexpectedTaskState") && DELETES.includes(error.data.actual as TaskState | null))) {
       throw error;
     }
-    const taken = await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
+    const taken = await services.tracker.finishLiveMigration(
+      instance,
+      node,
+      { powerState },
+      { source, taskState: DELETES },
+    );
     // The delete's message waits on the source for the end of the live migration and is forwarded from there, unless
     // the source dies.
     if (taken.taskRequestId !== null) {
-      interrupted.add({ instanceUuid: taken.uuid, requestId: taken.taskRequestId });
+      services.interrupted.add({ instanceUuid: taken.uuid, requestId: taken.taskRequestId });
     }
   }
 }
@@ -109,7 +111,7 @@ async function removeUnwanted(incoming: Incoming<"rollback_live_migration_at_des
   const { services, instance, migration } = incoming;
   const why = await reasonToKeep(services, migration);
   if (why !== null) {
-    services.context.runtime.logger.warn("the leftovers of a live migration are kept", {
+    services.logger.warn("the leftovers of a live migration are kept", {
       instance: instance.uuid,
       migration: migration.id,
       reason: why,
@@ -119,23 +121,13 @@ async function removeUnwanted(incoming: Incoming<"rollback_live_migration_at_des
   await removeArrived(services, { ...incoming.request, ...incoming });
 }
 
-async function removeUnlessRunning(incoming: Incoming<"rollback_live_migration_at_destination">): Promise<void> {
-  try {
-    await removeUnwanted(incoming);
-  } catch (error) {
-    if (!(error instanceof InstanceExists)) {
-      throw error;
-    }
-  }
-}
-
 /**
  * Removes everything that a live migration created here. Removes a running guest only if the caller has verified that
  * the instance has one elsewhere.
  * @throws InstanceExists
  */
 export async function removeArrived(
-  { context }: OperationServices,
+  services: OperationServices,
   {
     instance,
     migration,
@@ -147,19 +139,19 @@ export async function removeArrived(
 ): Promise<void> {
   const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
   try {
-    await context.driver.rollbackLiveMigrationAtDestination(instance, options);
+    await services.driver.rollbackLiveMigrationAtDestination(instance, options);
   } catch (error) {
     if (!(error instanceof InstanceExists && guestGoes)) {
       throw error;
     }
-    context.runtime.logger.warn(
+    services.logger.warn(
       "removing the guest of a live migration: it runs here, but the instance belongs to another host",
       {
         instance: instance.uuid,
         migration: migration.id,
       },
     );
-    await context.driver.destroy(instance, destroyOptions(destroyDisks));
+    await services.driver.destroy(instance, destroyOptions(destroyDisks));
   }
 }
 
@@ -184,7 +176,7 @@ export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_
 async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
   const { services, request, caller, event } = call;
   const { migrationId, instanceUuid } = request;
-  return withActionEvent(services.context, event, async () => {
+  return withActionEvent(services, event, async () => {
     caller.assertCallerWaiting();
     services.incoming.begin(migrationId, instanceUuid);
     try {
@@ -202,7 +194,7 @@ async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateDat
 async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
   const { services, request, caller, event } = call;
   try {
-    await withActionEvent(services.context, event, async () => {
+    await withActionEvent(services, event, async () => {
       caller.assertCallerWaiting();
       await runSteps(services, POST_STEPS, await receive(call, {}));
     });
@@ -215,7 +207,7 @@ async function takeGuest(call: Call<"post_live_migration_at_destination">): Prom
 async function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
   const { services, request, caller, event } = call;
   try {
-    await withActionEvent(services.context, event, async () => {
+    await withActionEvent(services, event, async () => {
       caller.assertCallerWaiting();
       const incoming = await receive(call, request.data);
       try {
@@ -225,7 +217,7 @@ async function rollBack(call: Call<"rollback_live_migration_at_destination">): P
         if (error instanceof InstanceExists) {
           throw new ConductorError("ObjectActionError", error.message, { reason: GUEST_RUNS });
         }
-        services.left.add(request.instanceUuid, () => removeUnlessRunning(incoming));
+        services.left.add(request.instanceUuid, () => removeUnwanted(incoming).catch(ignore(InstanceExists)));
         throw error;
       }
     });
@@ -241,7 +233,7 @@ async function receive<M extends IncomingMethod>(
   data: Readonly<Record<string, unknown>>,
 ): Promise<Incoming<M>> {
   const { services, method, request } = call;
-  const { instance, migration } = await demand(services.context, call, request);
+  const { instance, migration } = await demand(services, call, request);
   if (!migration) {
     throw new ConductorError("InvalidMigrationState", `${method} names no migration of instance ${instance.uuid}`);
   }

@@ -25,14 +25,14 @@ import {
  * if the source dies before that, it finds the migration again, and M does not leak.
  */
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
-  let_go: async ({ services: { context }, instance, data }) => {
-    await attempt(context, instance.uuid, "release the guest's resources here", () =>
-      context.driver.postLiveMigration(instance, moveOptions(data)),
+  let_go: async ({ services, instance, data }) => {
+    await attempt(services, instance.uuid, "release the guest's resources here", () =>
+      services.driver.postLiveMigration(instance, moveOptions(data)),
     );
   },
-  unplug: async ({ services: { context }, instance, data }) => {
-    await attempt(context, instance.uuid, "unplug the guest's networks here", () =>
-      context.driver.postLiveMigrationAtSource(instance, moveOptions(data)),
+  unplug: async ({ services, instance, data }) => {
+    await attempt(services, instance.uuid, "unplug the guest's networks here", () =>
+      services.driver.postLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
   finish_destination: async (flow) => {
@@ -47,7 +47,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     const { services, instance } = flow;
     await services.locks.run(instance.uuid, async () => {
       flow.instance = await currentInstance(flow);
-      await attempt(services.context, instance.uuid, "remove the guest's leftovers here", async () => {
+      await attempt(services, instance.uuid, "remove the guest's leftovers here", async () => {
         try {
           await cleanSource(flow);
         } catch (error) {
@@ -58,10 +58,10 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     });
   },
   // A guest that has not arrived was counted when its records were written.
-  recount: async ({ services: { context, tracker }, instance, migration, arrived }) => {
+  recount: async ({ services, instance, migration, arrived }) => {
     if (arrived) {
-      await attempt(context, instance.uuid, "recount the node", () =>
-        tracker.updateUsage(instance, migration.sourceNode ?? ""),
+      await attempt(services, instance.uuid, "recount the node", () =>
+        services.tracker.updateUsage(instance, migration.sourceNode ?? ""),
       );
     }
   },
@@ -83,7 +83,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     }
   },
   record_completed: async (flow) => {
-    flow.migration = await flow.services.context.conductor.call("migration_save", {
+    flow.migration = await flow.services.conductor.call("migration_save", {
       id: flow.migration.id,
       changes: { ...flow.progress, status: "completed" },
     });
@@ -91,14 +91,14 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
 });
 
 async function cleanSource({ services, instance, migration, data }: Flow): Promise<void> {
-  const { driver, runtime } = services.context;
+  const { driver, logger } = services;
   const why = await reasonToKeep(services, migration, instance);
   if (why === null) {
     await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
     return;
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };
-  runtime.logger.warn("the leftovers of a live migration on its source are kept", fields);
+  logger.warn("the leftovers of a live migration on its source are kept", fields);
 }
 
 /** Reads the instance again: it may have come back since, under another migration. */
@@ -117,21 +117,21 @@ async function finishDestination(flow: Flow): Promise<void> {
     if (!(error instanceof DestinationFailed)) {
       throw error;
     }
-    const current = await services.context.conductor.call("instance_get", { uuid: instance.uuid });
+    const current = await services.conductor.call("instance_get", { uuid: instance.uuid });
     if (!current) {
       throw new ConductorError(
         "InstanceNotFound",
         `instance ${instance.uuid} was deleted while its guest moved to ${dest}`,
       );
     }
-    if (current.host === services.context.host && !(await isOver(flow))) {
+    if (current.host === services.host && !(await isOver(flow))) {
       if (flow.isRecovery) {
         throw error;
       }
       await forceToDestination(flow, error);
       return;
     }
-    services.context.runtime.logger.warn("the destination has taken over the instance, but its reply was lost", {
+    services.logger.warn("the destination has taken over the instance, but its reply was lost", {
       ...fieldsOf(flow),
       host: current.host,
       err: error,
@@ -148,8 +148,8 @@ async function finishDestination(flow: Flow): Promise<void> {
  */
 async function isOver({ services, instance, migration }: Flow): Promise<boolean> {
   const filters = { instanceUuid: instance.uuid };
-  const moves = await services.context.conductor.call("migrations_by_filters", { filters });
-  const { host } = services.context;
+  const moves = await services.conductor.call("migrations_by_filters", { filters });
+  const { host } = services;
   const goesOn = moves.some(({ id, status }) => id === migration.id && !FINAL_MIGRATION_STATUSES.includes(status));
   const hasEnded = ({ migrationType, status }: Migration) =>
     migrationType === "evacuation" && !(goesOn && (status === "failed" || status === "error"));
@@ -164,7 +164,7 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
   const { tracker } = flow.services;
   const { migration, instance } = flow;
   const host = { host: flow.dest, node: migration.destNode, computeId: migration.destComputeId };
-  const expectedHost = flow.services.context.host;
+  const expectedHost = flow.services.host;
   const move = { instance, migration, migrationChanges: { status: "error" }, expectedHost } as const;
   flow.error = error;
   try {
@@ -187,12 +187,12 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
  * Row 9, fail: M leaks, and an operator must check it. Since the server arrived, users may have changed it; such
  * changes are not overwritten.
  */
-async function recordError({ services: { context }, instance, migration, dest }: Flow): Promise<void> {
+async function recordError({ services, instance, migration, dest }: Flow): Promise<void> {
   const { uuid, vmState } = instance;
   const expected = { expectedHost: dest, expectedTaskState: [null], expectedVmState: [vmState] };
-  await attempt(context, uuid, "set the live migration to error", () =>
-    orMigrationAlone(context, migration, async () => {
-      await context.conductor.call("save_together", {
+  await attempt(services, uuid, "set the live migration to error", () =>
+    orMigrationAlone(services, migration, async () => {
+      await services.conductor.call("save_together", {
         instance: { uuid, changes: { vmState: "error" }, ...expected },
         migration: { id: migration.id, changes: { status: "error" } },
       });
@@ -202,7 +202,5 @@ async function recordError({ services: { context }, instance, migration, dest }:
 }
 
 async function currentInstance({ services, instance }: Flow): Promise<Flow["instance"]> {
-  return (
-    (await services.context.conductor.call("instance_get", { uuid: instance.uuid, readDeleted: true })) ?? instance
-  );
+  return (await services.conductor.call("instance_get", { uuid: instance.uuid, readDeleted: true })) ?? instance;
 }

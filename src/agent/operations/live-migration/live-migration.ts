@@ -10,7 +10,7 @@ import { deleteMigration, freedAsDeleted } from "../flow/release-allocations.js"
 import { runSteps } from "../flow/step-list.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { POST_STEPS } from "./finish-migration.js";
-import { DestinationFailed, driverData, type Flow, fieldsOf } from "./migration-flow.js";
+import { createFlow, DestinationFailed, driverData, type Flow, fieldsOf } from "./migration-flow.js";
 import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
 
 /** Spec 6.5 rows 5 to 9 on the source; returns when all of them are done. */
@@ -23,8 +23,8 @@ async function liveMigration(call: Call<"live_migration">): Promise<ReplyOf<"liv
   const { services, request, event } = call;
   const { instanceUuid, migrationId } = request;
   await services.outgoing.working(instanceUuid, migrationId, (entry) =>
-    withActionEvent(services.context, event, () =>
-      recordingFault(services.context, instanceUuid, async () => {
+    withActionEvent(services, event, () =>
+      recordingFault(services, instanceUuid, async () => {
         const flow = await accept(call, entry);
         await inTurn(flow);
       }),
@@ -37,37 +37,27 @@ async function liveMigration(call: Call<"live_migration">): Promise<ReplyOf<"liv
 async function accept(call: Call<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
   const { services, request } = call;
   const { migrationId, dest, data, requestId } = request;
-  const result = await admit(services.context, call, request);
+  const result = await admit(services, call, request);
   if ("rejected" in result) {
     await revertRejectedMigration(services, request, result.rejected);
     throw result.rejected.error;
   }
   const { instance } = result.admitted;
-  const migration = await services.context.conductor.call("migration_save", {
+  const migration = await services.conductor.call("migration_save", {
     id: migrationId,
     changes: { status: "queued" },
     expectedStatus: ["accepted"],
   });
-  return {
+  const blockMigration = request.blockMigration === null ? {} : { blockMigration: request.blockMigration };
+  return createFlow({
     services,
     requestId,
     entry,
     dest,
     instance,
     migration,
-    data: {
-      ...driverData(data),
-      ...(request.blockMigration === null ? {} : { blockMigration: request.blockMigration }),
-    },
-    prepared: false,
-    copying: false,
-    outcome: null,
-    progress: {},
-    end: { status: "error" },
-    isRecovery: false,
-    arrived: false,
-    error: undefined,
-  };
+    data: { ...driverData(data), ...blockMigration },
+  });
 }
 
 async function inTurn(flow: Flow): Promise<void> {
@@ -125,12 +115,12 @@ async function end(flow: Flow): Promise<void> {
   } else if (outcome !== null || !flow.copying) {
     flow.end = { status: outcome ?? (flow.error instanceof LiveMigrationAborted ? "cancelled" : "failed") };
     await runSteps(services, ROLLBACK_STEPS, flow);
-  } else if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
+  } else if (hasQuirk(services, "leave-interrupted-live-migration-allocations")) {
     await saveEnd(flow, { vmState: "error", taskState: null }, { status: "error" });
   } else {
-    const { driver } = services.context;
+    const { driver } = services;
     // A driver call that timed out may still be running.
-    await attempt(services.context, flow.instance.uuid, "stop the live migration", () =>
+    await attempt(services, flow.instance.uuid, "stop the live migration", () =>
       driver.liveMigrationAbort(flow.instance),
     );
     await endWhereGuestIs(flow, "error");
@@ -145,7 +135,7 @@ async function end(flow: Flow): Promise<void> {
  */
 export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<void> {
   const { services, instance } = flow;
-  if ((await services.context.driver.powerState(instance)) !== POWER_STATES.nostate) {
+  if ((await services.driver.powerState(instance)) !== POWER_STATES.nostate) {
     flow.end = { status: "error", ...(vmState ? { vmState } : {}) };
     await runSteps(services, ROLLBACK_STEPS, flow);
     return;
@@ -156,7 +146,7 @@ export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<vo
     if (!(error instanceof DestinationFailed) || !error.hasNoGuest) {
       throw error;
     }
-    services.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
+    services.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
     flow.end = { status: "error", vmState: "error" };
     await runSteps(services, ROLLBACK_STEPS, flow);
   }
@@ -180,17 +170,14 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
  */
 export async function abandon(flow: Flow): Promise<void> {
   const { services, migration, requestId } = flow;
-  services.context.runtime.logger.info(
-    "the instance was deleted, or is elsewhere: its live migration is abandoned",
-    fieldsOf(flow),
-  );
+  services.logger.info("the instance was deleted, or is elsewhere: its live migration is abandoned", fieldsOf(flow));
   if (flow.prepared) {
     await cleanDestination(flow, true);
   }
   if (!(await freedAsDeleted(services, flow, { requestId }))) {
     await deleteMigration(services, migration, { requestId });
   }
-  await services.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+  await services.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
 }
 
 /**
@@ -208,5 +195,5 @@ async function revertRejectedMigration(
   const { instance, migration } = found;
   await revertToSource(services, { instance, migration }, { requestId });
   const changes = { status: "error" } as const;
-  await services.context.conductor.call("migration_save", { id: migration.id, changes, expectedStatus: ["accepted"] });
+  await services.conductor.call("migration_save", { id: migration.id, changes, expectedStatus: ["accepted"] });
 }

@@ -2,12 +2,11 @@ import { ConductorError, isConductorError } from "../../../conductor-client/erro
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import {
-  FINAL_MIGRATION_STATUSES,
   type Instance,
-  MIGRATION_STATUSES,
   type Migration,
   type MigrationChanges,
   type MigrationStatus,
+  UNFINISHED_MIGRATION_STATUSES,
 } from "../../../records/index.js";
 import { PublicError } from "../../../runtime/error-messages.js";
 import { retry } from "../../../runtime/retry.js";
@@ -45,6 +44,23 @@ export interface Flow {
   arrived: boolean;
   /** The error that occurred on the way to the end. */
   error: unknown;
+}
+
+/** Creates the flow of a migration that has not begun. */
+export function createFlow(
+  parts: Omit<Flow, "prepared" | "copying" | "outcome" | "progress" | "end" | "isRecovery" | "arrived" | "error">,
+): Flow {
+  return {
+    ...parts,
+    prepared: false,
+    copying: false,
+    outcome: null,
+    progress: {},
+    end: { status: "error" },
+    isRecovery: false,
+    arrived: false,
+    error: undefined,
+  };
 }
 
 export function fieldsOf({ instance, migration }: Pick<Flow, "instance" | "migration">) {
@@ -102,7 +118,7 @@ export async function callReturningDestination<M extends DestinationMethod>(
   method: M,
   params: ParamsOf<AgentMethods, M>,
 ): Promise<ResultOf<AgentMethods, M>> {
-  const { clock, timers } = flow.services.context.runtime;
+  const { clock, timers } = flow.services.runtime;
   const deadline = clock.monotonic() + TIMEOUTS[method];
   return retry(timers, () => callDestination(flow, method, params), {
     attempts: Number.POSITIVE_INFINITY,
@@ -118,7 +134,7 @@ export async function callDestination<M extends DestinationMethod>(
   params: ParamsOf<AgentMethods, M>,
 ): Promise<ResultOf<AgentMethods, M>> {
   try {
-    return await services.context.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
+    return await services.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
   } catch (error) {
     if (error instanceof ConductorError && error.name !== "ConductorUnreachable") {
       throw new DestinationFailed(dest, method, error);
@@ -127,19 +143,17 @@ export async function callDestination<M extends DestinationMethod>(
   }
 }
 
-const NON_FINAL_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-
 /**
  * Returns the reason not to remove a live migration's leftovers on this host, at either end; null: they are unused. The
  * instance may have come back or be on its way: call this under its lock, right before the removal.
  * @param known the instance, if it was read under the same lock
  */
 export async function reasonToKeep(
-  { context }: OperationServices,
+  services: OperationServices,
   migration: Migration,
   known?: Instance,
 ): Promise<string | null> {
-  const { conductor, host } = context;
+  const { conductor, host } = services;
   const { instanceUuid } = migration;
   const instance = known ?? (await conductor.call("instance_get", { uuid: instanceUuid }));
   if (instance?.deleted !== 0) {
@@ -148,9 +162,8 @@ export async function reasonToKeep(
   if (instance.host === host) {
     return "the instance is here";
   }
-  const moves = await conductor.call("migrations_by_filters", {
-    filters: { instanceUuid, statuses: NON_FINAL_STATUSES },
-  });
+  const filters = { instanceUuid, statuses: UNFINISHED_MIGRATION_STATUSES };
+  const moves = await conductor.call("migrations_by_filters", { filters });
   const other = moves.find(
     ({ id, sourceCompute, destCompute, migrationType, status }) =>
       id !== migration.id &&

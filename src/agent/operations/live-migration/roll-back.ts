@@ -14,8 +14,8 @@ import { callDestination, DestinationFailed, type Flow, moveOptions } from "./mi
 export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
   give_back_allocations: (flow) => revertToSource(flow.services, flow, { requestId: flow.requestId }),
   restore_source: async ({ services, instance, data }) => {
-    await attempt(services.context, instance.uuid, "roll back the live migration on the hypervisor", () =>
-      services.context.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
+    await attempt(services, instance.uuid, "roll back the live migration on the hypervisor", () =>
+      services.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
   clean_destination: async (flow) => {
@@ -46,14 +46,14 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
       throw error;
     }
     const silent = error instanceof DestinationFailed && error.silent;
-    services.context.runtime.logger.warn("the destination could not remove the leftovers of a live migration", {
+    services.logger.warn("the destination could not remove the leftovers of a live migration", {
       instance: instance.uuid,
       migration: migration.id,
       later: silent,
       err: error,
     });
     if (silent) {
-      await services.context.conductor.castAgent(dest, METHOD, params);
+      await services.conductor.castAgent(dest, METHOD, params);
     }
   }
 }
@@ -75,12 +75,12 @@ async function removeThere(flow: Flow, params: RemoveParams): Promise<void> {
 }
 
 async function runsHere({ services, instance }: Flow): Promise<boolean> {
-  return (await services.context.driver.powerState(instance)) === POWER_STATES.running;
+  return (await services.driver.powerState(instance)) === POWER_STATES.running;
 }
 
 /** Saves both records in one write; for a deleted or vanishing instance only the migration's. */
 export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: MigrationChanges): Promise<void> {
-  const { conductor } = flow.services.context;
+  const { conductor } = flow.services;
   const { uuid } = flow.instance;
   const end = { id: flow.migration.id, changes: { ...flow.progress, ...migration } };
   try {

@@ -1,6 +1,8 @@
 import { createAllocationError } from "../../../placement-client/errors.js";
 import { holdsTask, type Instance } from "../../../records/index.js";
+import { GuestNotFound } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
+import { ignore } from "../../ignore-errors.js";
 import { endSupersededMove } from "../cold-move/leftover-moves.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
@@ -8,7 +10,7 @@ import { addFault, attempt, errorWhileSoftDeleting, isLeaseLost, withActionEvent
 import { destroyOptions } from "../flow/guest-options.js";
 import { insist } from "../flow/release-allocations.js";
 import { type GuestProgress, guestFlow, runSteps, stepList } from "../flow/step-list.js";
-import { powerOffIfThere, record } from "./power.js";
+import { record } from "./power.js";
 
 interface DeleteProgress {
   readonly services: OperationServices;
@@ -23,11 +25,11 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
   // An instance without a host has no guest.
   destroy: async ({ services, instance }) => {
     if (instance.host !== null) {
-      await services.context.driver.destroy(instance, destroyOptions(true));
+      await services.driver.destroy(instance, destroyOptions(true));
     }
   },
   record: async ({ services, instance }) => {
-    const terminatedAt = services.context.runtime.clock.now();
+    const terminatedAt = services.runtime.clock.now();
     const changes = { vmState: "deleted", taskState: null, powerState: 0, terminatedAt } as const;
     await services.tracker.saveInstance(instance, changes);
   },
@@ -44,7 +46,7 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
     }
   },
   destroy_row: async ({ services, instance }) => {
-    await services.context.conductor.call("instance_destroy", { uuid: instance.uuid });
+    await services.conductor.call("instance_destroy", { uuid: instance.uuid });
   },
 });
 
@@ -56,7 +58,7 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
 export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
   steps: [STEPS],
   handOn: ({ services, request: { instanceUuid, requestId } }) =>
-    services.context.conductor.call("delete_instance", { instanceUuid }, { requestId }),
+    services.conductor.call("delete_instance", { instanceUuid }, { requestId }),
   run: terminate,
 };
 
@@ -70,7 +72,7 @@ async function terminate(
   { instance }: Found,
 ): Promise<void> {
   const progress: DeleteProgress = { services, instance, requestId, gone: false };
-  await withActionEvent(services.context, event, async () => {
+  await withActionEvent(services, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
     } catch (error) {
@@ -91,17 +93,17 @@ const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.recl
  * Returns false if Placement does not respond; it may have deleted them nevertheless. @throws AllocationDeleteFailed if
  * Placement rejects it
  */
-async function removeAllocations({ context }: OperationServices, uuid: string, requestId: string): Promise<boolean> {
-  const options = { force: forcesDelete(context), requestId };
-  return (await insist(context, () => context.placement.deleteAllocation(uuid, options))) !== null;
+async function removeAllocations(services: OperationServices, uuid: string, requestId: string): Promise<boolean> {
+  const options = { force: forcesDelete(services), requestId };
+  return (await insist(services, () => services.placement.deleteAllocation(uuid, options))) !== null;
 }
 
 /** Leaves the row, which counts again; the user may retry. */
 async function deleteFailed(services: OperationServices, instance: Instance, error: unknown): Promise<void> {
-  await attempt(services.context, instance.uuid, "set the instance to error", () =>
+  await attempt(services, instance.uuid, "set the instance to error", () =>
     services.tracker.saveInstance(instance, { vmState: "error", taskState: null }),
   );
-  await addFault(services.context, instance.uuid, error);
+  await addFault(services, instance.uuid, error);
 }
 
 /**
@@ -114,12 +116,12 @@ export async function completePartialDeletion(
   instance: Instance,
   requestId: string,
 ): Promise<void> {
-  const { context, tracker } = services;
-  const destroyed = await context.conductor.call("instance_destroy", { uuid: instance.uuid });
+  const { tracker } = services;
+  const destroyed = await services.conductor.call("instance_destroy", { uuid: instance.uuid });
   if (destroyed.node !== null) {
     await tracker.updateUsage(destroyed, destroyed.node);
   }
-  await context.placement.deleteAllocation(instance.uuid, { force: forcesDelete(context), requestId });
+  await services.placement.deleteAllocation(instance.uuid, { force: forcesDelete(services), requestId });
 }
 
 type Progress = GuestProgress<RequestOf<"soft_delete_instance">>;
@@ -135,7 +137,7 @@ export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
       act: async (progress) => {
         // First, so that a guest that the move has set aside is restored even if it cannot be shut down.
         await endSuperseded(progress);
-        await powerOffIfThere(progress.services.context.driver, progress.instance);
+        await progress.services.driver.powerOff(progress.instance).catch(ignore(GuestNotFound));
       },
       record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
     },
@@ -154,12 +156,11 @@ function endSuperseded({ services, instance, request: { requestId } }: Progress)
  */
 async function failed(progress: Progress): Promise<void> {
   const { services, instance } = progress;
-  const { context } = services;
-  await attempt(context, instance.uuid, "end the move that the soft delete has superseded", () =>
+  await attempt(services, instance.uuid, "end the move that the soft delete has superseded", () =>
     endSuperseded(progress),
   );
-  await attempt(context, instance.uuid, "check whether the soft delete leaves a guest", async () => {
-    if (!(await context.driver.instanceExists(instance))) {
+  await attempt(services, instance.uuid, "check whether the soft delete leaves a guest", async () => {
+    if (!(await services.driver.instanceExists(instance))) {
       await errorWhileSoftDeleting(services, instance);
     }
   });
@@ -174,6 +175,6 @@ async function deleteIfNowhere(
   { kind, found }: AdmissionRejection,
 ): Promise<void> {
   if (kind === "ended" && found?.instance.host === null && holdsTask(found.instance, requestId, ["soft-deleting"])) {
-    await services.context.conductor.call("delete_instance", { instanceUuid }, { requestId });
+    await services.conductor.call("delete_instance", { instanceUuid }, { requestId });
   }
 }

@@ -1,5 +1,5 @@
-import { isConductorError } from "../../../conductor-client/errors.js";
 import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../records/index.js";
+import { ignore } from "../../ignore-errors.js";
 import type { OperationServices, PowerUpdate } from "../flow/contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 
@@ -31,21 +31,20 @@ export async function updatePower(
   services: OperationServices,
   { instanceUuid, requestId, target }: PowerUpdate,
 ): Promise<void> {
-  const { context } = services;
-  const { conductor, host, runtime } = context;
+  const { conductor, host, logger } = services;
   const instance = await conductor.call("instance_get", { uuid: instanceUuid }, { requestId });
   if (instance?.host !== host) {
-    runtime.logger.debug(`power-update ${target}: the instance is not on this host`, { instance: instanceUuid });
+    logger.debug(`power-update ${target}: the instance is not on this host`, { instance: instanceUuid });
     return;
   }
   const event = { instanceUuid, requestId, event: "compute_power_update" };
-  await withActionEvent(context, event, () =>
-    recordingFault(context, instanceUuid, async () => {
+  await withActionEvent(services, event, () =>
+    recordingFault(services, instanceUuid, async () => {
       if (isTarget(target) && matches(instance, CHANGES[target].from)) {
         await savePowerState(services, instance, target);
       } else {
         const { vmState, taskState, powerState } = instance;
-        runtime.logger.info(`power-update ${target} is a no-op in the state of the instance`, {
+        logger.info(`power-update ${target} is a no-op in the state of the instance`, {
           instance: instanceUuid,
           vm_state: vmState,
           task_state: taskState,
@@ -64,36 +63,29 @@ function matches(instance: Instance, { vmState, powerState }: PowerChange["from"
   return instance.taskState === null && instance.vmState === vmState && instance.powerState === powerState;
 }
 
-async function savePowerState({ context }: OperationServices, instance: Instance, target: Target): Promise<void> {
-  const { conductor, driver, host, runtime } = context;
+async function savePowerState(services: OperationServices, instance: Instance, target: Target): Promise<void> {
+  const { conductor, driver, host, logger } = services;
   const { from, to } = CHANGES[target];
   const { uuid } = instance;
   await driver.powerUpdateEvent(instance, target);
   const powerState = await driver.powerState(instance);
   if (powerState !== to.powerState) {
     const fields = { instance: uuid, power_state: powerState };
-    runtime.logger.info(`power-update ${target} is outdated: the guest has another power state`, fields);
+    logger.info(`power-update ${target} is outdated: the guest has another power state`, fields);
     return;
   }
-  try {
-    await conductor.call("instance_save", {
-      uuid,
-      changes: { ...to, taskState: null },
-      expectedTaskState: [null],
-      expectedVmState: [from.vmState],
-      expectedHost: host,
-    });
-  } catch (err) {
-    if (!isPreempted(err)) {
-      throw err;
-    }
-    runtime.logger.info(`power-update ${target} was preempted by another request`, { instance: uuid, err });
-  }
-}
-
-/** Returns whether the instance has another state or host by now. */
-function isPreempted(error: unknown): boolean {
-  return isConductorError(error, "UnexpectedTaskState", "UnexpectedVmState", "ObjectActionError");
+  const saving = conductor.call("instance_save", {
+    uuid,
+    changes: { ...to, taskState: null },
+    expectedTaskState: [null],
+    expectedVmState: [from.vmState],
+    expectedHost: host,
+  });
+  await saving.catch(
+    ignore(["UnexpectedTaskState", "UnexpectedVmState", "ObjectActionError"], (err) =>
+      logger.info(`power-update ${target} was preempted by another request`, { instance: uuid, err }),
+    ),
+  );
 }
 
 /**
@@ -101,13 +93,13 @@ function isPreempted(error: unknown): boolean {
  * power contradicts the row's vm_state, the instance is stopped.
  */
 export async function syncInstancePowerState(services: OperationServices, uuid: string): Promise<void> {
-  const { conductor, driver, host, runtime } = services.context;
+  const { conductor, driver, host, logger } = services;
   const instance = await conductor.call("instance_get", { uuid });
   if (!instance || instance.host !== host) {
     return;
   }
   if (instance.taskState !== null) {
-    runtime.logger.debug("instance has a task: its power state is not synchronised", { instance: uuid });
+    logger.debug("instance has a task: its power state is not synchronised", { instance: uuid });
     return;
   }
   const powerState = await driver.powerState(instance);
@@ -123,21 +115,21 @@ export async function syncInstancePowerState(services: OperationServices, uuid: 
   await react(services, { ...instance, powerState });
 }
 
-async function react({ context }: OperationServices, { uuid, vmState, powerState }: Instance): Promise<void> {
-  const { conductor, runtime } = context;
+async function react(services: OperationServices, { uuid, vmState, powerState }: Instance): Promise<void> {
+  const { conductor, logger } = services;
   const down = powerState === POWER_STATES.shutdown || powerState === POWER_STATES.crashed;
   const up = !down && powerState !== POWER_STATES.nostate;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };
   if ((vmState === "active" || vmState === "paused") && down) {
-    runtime.logger.warn(`guest of an ${vmState} instance is shut down: stopping the instance`, fields);
+    logger.warn(`guest of an ${vmState} instance is shut down: stopping the instance`, fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && powerState === POWER_STATES.suspended) {
-    runtime.logger.warn("guest of an active instance is suspended: stopping the instance", fields);
+    logger.warn("guest of an active instance is suspended: stopping the instance", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "stopped" && up) {
-    runtime.logger.warn("guest of a stopped instance is running: stopping it", fields);
+    logger.warn("guest of a stopped instance is running: stopping it", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && (powerState === POWER_STATES.paused || powerState === POWER_STATES.nostate)) {
-    runtime.logger.warn("guest of an active instance is not running; nothing is done", fields);
+    logger.warn("guest of an active instance is not running; nothing is done", fields);
   }
 }

@@ -14,7 +14,7 @@ import { guestFlow } from "../flow/step-list.js";
 
 export const START_INSTANCE = guestFlow("start_instance", {
   power_on: async ({ services, instance }) => {
-    const { driver } = services.context;
+    const { driver } = services;
     try {
       await driver.powerOn(instance);
     } catch (error) {
@@ -37,7 +37,7 @@ async function isOffloadedInPart(driver: DriverHost, instance: Instance): Promis
 }
 
 export const STOP_INSTANCE = guestFlow("stop_instance", {
-  power_off: ({ services, instance }) => services.context.driver.powerOff(instance),
+  power_off: ({ services, instance }) => services.driver.powerOff(instance),
   record: ({ services, instance }) => settle(services, instance, { vmState: "stopped" }, ["powering-off", null]),
 });
 
@@ -60,29 +60,29 @@ export const REBOOT_TASKS: readonly TaskState[] = [
  * as done. A hard reboot that was accepted before this one began owns the instance.
  */
 export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
-  pending: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
+  pending: async ({ services, instance: { uuid }, request: { type, requestId } }) => {
     const changes = { taskState: STAGES[type].pending };
-    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: context.host, ofRequest: requestId };
-    await context.conductor.call("instance_save", { uuid, changes, ...expected });
+    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: services.host, ofRequest: requestId };
+    await services.conductor.call("instance_save", { uuid, changes, ...expected });
   },
-  started: async ({ services: { context }, instance: { uuid }, request: { type, requestId } }) => {
+  started: async ({ services, instance: { uuid }, request: { type, requestId } }) => {
     const { pending, started } = STAGES[type];
-    const expected = { expectedTaskState: [pending], expectedHost: context.host, ofRequest: requestId };
-    await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
+    const expected = { expectedTaskState: [pending], expectedHost: services.host, ofRequest: requestId };
+    await services.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
   },
   reboot: async ({ services, instance, request: { type } }) => {
-    const { conductor, driver, host, runtime } = services.context;
+    const { conductor, driver, host, logger } = services;
     const { uuid } = instance;
     try {
       await driver.reboot(instance, type);
     } catch (error) {
       if ((await driver.powerState(instance)) === POWER_STATES.running) {
-        runtime.logger.warn("the reboot failed, but the guest is running", { instance: uuid, err: error });
-        await addFault(services.context, uuid, error);
+        logger.warn("the reboot failed, but the guest is running", { instance: uuid, err: error });
+        await addFault(services, uuid, error);
         return;
       }
       const expected = { expectedTaskState: [STAGES[type].started], expectedHost: host };
-      await attempt(services.context, uuid, "set the instance to error", () =>
+      await attempt(services, uuid, "set the instance to error", () =>
         conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
       );
       throw error;
@@ -94,17 +94,17 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
 
 /** Clears the task_state and saves the guest's power state. */
 export async function settle(
-  { context }: OperationServices,
+  services: OperationServices,
   instance: Instance,
   changes: InstanceChanges,
   expectedTaskState: (TaskState | null)[],
 ): Promise<void> {
-  const powerState = await context.driver.powerState(instance);
-  await context.conductor.call("instance_save", {
+  const powerState = await services.driver.powerState(instance);
+  await services.conductor.call("instance_save", {
     uuid: instance.uuid,
     changes: { ...changes, powerState, taskState: null },
     expectedTaskState,
-    expectedHost: context.host,
+    expectedHost: services.host,
   });
 }
 
@@ -116,7 +116,7 @@ function stateChange<M extends InstanceMethod>(
   act: (driver: DriverHost, instance: Instance) => Promise<void>,
 ) {
   return guestFlow(method, {
-    act: ({ services, instance }) => act(services.context.driver, instance),
+    act: ({ services, instance }) => act(services.driver, instance),
     record: ({ services, instance }) => record(services, instance, vmState, task),
   });
 }
@@ -148,31 +148,20 @@ export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "ac
 
 /** Saves the guest's state in the row. A start-up that completes an interrupted operation may find no task_state. */
 export async function record(
-  { context, tracker }: OperationServices,
+  services: OperationServices,
   instance: Instance,
   vmState: VmState,
   task: TaskState,
 ): Promise<void> {
-  const powerState = await context.driver.powerState(instance);
-  await tracker.saveInstance(instance, { vmState, powerState, taskState: null }, [task, null]);
+  const powerState = await services.driver.powerState(instance);
+  await services.tracker.saveInstance(instance, { vmState, powerState, taskState: null }, [task, null]);
 }
 
 /** Boots the guest from another image, or its own, with its own disk attached. */
 export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
   rescue: async ({ services, instance, request: { rescueImageRef } }) => {
     const image = imageMeta(instance, rescueImageRef);
-    await services.context.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
+    await services.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
   },
   record: ({ services, instance }) => record(services, instance, "rescued", "rescuing"),
 });
-
-/** A repeated operation, or one that superseded another, may find that the guest is already gone. */
-export async function powerOffIfThere(driver: DriverHost, instance: Instance): Promise<void> {
-  try {
-    await driver.powerOff(instance);
-  } catch (error) {
-    if (!(error instanceof GuestNotFound)) {
-      throw error;
-    }
-  }
-}

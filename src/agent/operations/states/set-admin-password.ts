@@ -15,7 +15,7 @@ interface PasswordProgress {
 
 const STEPS = stepList<PasswordProgress>("set_admin_password", {
   set_password: async ({ services, instance, password }) => {
-    const { driver } = services.context;
+    const { driver } = services;
     if ((await driver.powerState(instance)) !== POWER_STATES.running) {
       throw failed(instance, `instance ${instance.uuid} is not running`);
     }
@@ -36,9 +36,9 @@ export const SET_ADMIN_PASSWORD: DemandingFlow<"set_admin_password"> = { steps: 
 
 async function setAdminPassword(call: Call<"set_admin_password">): Promise<null> {
   const { services, request, caller, event } = call;
-  await withActionEventAndFault(services.context, event, async () => {
+  await withActionEventAndFault(services, event, async () => {
     caller.assertCallerWaiting();
-    const { instance } = await demand(services.context, call, request);
+    const { instance } = await demand(services, call, request);
     await runSteps(services, STEPS, { services, instance, password: request.newPass });
   });
   return null;
@@ -48,7 +48,7 @@ async function setAdminPassword(call: Call<"set_admin_password">): Promise<null>
  * Converts the driver's error for the caller. The message of an unexpected error is not passed on, since it may contain
  * the password.
  */
-function toCallerError({ context }: OperationServices, instance: Instance, error: unknown): unknown {
+function toCallerError(services: OperationServices, instance: Instance, error: unknown): unknown {
   if (error instanceof virt.NotImplemented) {
     return new ConductorError("NotImplementedError", error.message);
   }
@@ -62,7 +62,7 @@ function toCallerError({ context }: OperationServices, instance: Instance, error
     return error;
   }
   const { name } = error instanceof Error ? error : { name: "no Error" };
-  context.runtime.logger.error(`the driver could not set the administrator's password: ${name}`, {
+  services.logger.error(`the driver could not set the administrator's password: ${name}`, {
     instance: instance.uuid,
   });
   return failed(instance, "error setting admin password");

@@ -1,12 +1,13 @@
 import { createAllocationError } from "../../../placement-client/errors.js";
 import type { Instance } from "../../../records/index.js";
+import { GuestNotFound } from "../../../virt/errors.js";
+import { ignore } from "../../ignore-errors.js";
 import { UNPLACED } from "../../tracker/contract.js";
 import { demand, type Gate } from "../flow/admission.js";
 import type { AdmittedFlow, OperationServices } from "../flow/contract.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { insist } from "../flow/release-allocations.js";
-import { guestFlow, runSteps } from "../flow/step-list.js";
-import { powerOffIfThere } from "./power.js";
+import { type GuestProgress, guestFlow, runSteps } from "../flow/step-list.js";
 import { deleteRejectedImage, deleteSnapshotImage, type SnapshotStages, updateTaskState } from "./snapshot-instance.js";
 
 /**
@@ -20,22 +21,27 @@ const STILL_OFFLOADED: Gate = {
   admission: { instance: "here", tasks: OFFLOADING },
 };
 
+/** A repeated operation may find that the guest is already gone. */
+async function powerOff({ services, instance }: Pick<GuestProgress<unknown>, "services" | "instance">): Promise<void> {
+  await services.driver.powerOff(instance).catch(ignore(GuestNotFound));
+}
+
 /**
  * Spec 6.6 "offload": the allocations are removed before the instance becomes offloaded (spec V24, bug 1798688). If a
  * step before the release fails, nothing has changed, and it may be repeated.
  */
 export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
-  power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
+  power_off: powerOff,
   destroy: async ({ services, instance, request }) => {
-    await demand(services.context, STILL_OFFLOADED, request);
-    await services.context.driver.destroy(instance, destroyOptions(true));
+    await demand(services, STILL_OFFLOADED, request);
+    await services.driver.destroy(instance, destroyOptions(true));
   },
   release: async ({ services, instance, request }) => {
     const { uuid } = instance;
     const options = { force: true, requestId: request.requestId };
-    const released = await insist(services.context, async () => {
-      await demand(services.context, STILL_OFFLOADED, request);
-      return await services.context.placement.deleteAllocation(uuid, options);
+    const released = await insist(services, async () => {
+      await demand(services, STILL_OFFLOADED, request);
+      return await services.placement.deleteAllocation(uuid, options);
     });
     if (released === null) {
       throw createAllocationError(
@@ -74,15 +80,15 @@ const STAGES: SnapshotStages = {
 const FLOW = guestFlow(
   "shelve_instance",
   {
-    power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
+    power_off: powerOff,
     snapshot: async ({ services, instance, request: { imageId } }) => {
-      await services.context.driver.snapshot(instance, imageId, {
+      await services.driver.snapshot(instance, imageId, {
         updateTaskState: updateTaskState(services, instance.uuid, STAGES),
       });
     },
     record: async (progress) => {
       const { services, instance, request } = progress;
-      const powerState = await services.context.driver.powerState(instance);
+      const powerState = await services.driver.powerState(instance);
       progress.instance = await services.tracker.saveInstance(
         instance,
         {
@@ -108,15 +114,15 @@ const FLOW = guestFlow(
 export const SHELVE_INSTANCE: AdmittedFlow<"shelve_instance"> = { ...FLOW, onRejected: deleteRejectedImage };
 
 /** `shelved_offload_time`: 0 offloads immediately; above 0 the periodic task offloads; -1 never. */
-const offloadsAtOnce = ({ context }: OperationServices): boolean => context.config.defaults.shelvedOffloadTime === 0;
+const offloadsAtOnce = (services: OperationServices): boolean => services.config.defaults.shelvedOffloadTime === 0;
 
 /** Returns the instance's system metadata about its shelving. */
-function shelvedMark({ context }: OperationServices, instance: Instance, imageId?: string) {
+function shelvedMark(services: OperationServices, instance: Instance, imageId?: string) {
   return {
     systemMetadata: {
       ...instance.systemMetadata,
-      shelved_at: String(context.runtime.clock.now()),
-      shelved_host: context.host,
+      shelved_at: String(services.runtime.clock.now()),
+      shelved_host: services.host,
       ...(imageId === undefined ? {} : { shelved_image_id: imageId }),
     },
   };

@@ -18,7 +18,7 @@ const STAGES: SnapshotStages = {
 
 const FLOW = guestFlow("snapshot_instance", {
   begin: async (progress) => {
-    const { conductor, host } = progress.services.context;
+    const { conductor, host } = progress.services;
     progress.instance = await conductor.call("instance_save", {
       uuid: progress.instance.uuid,
       changes: { taskState: "image_snapshot" },
@@ -27,12 +27,12 @@ const FLOW = guestFlow("snapshot_instance", {
     });
   },
   snapshot: async ({ services, instance, request: { imageId } }) => {
-    await services.context.driver.snapshot(instance, imageId, {
+    await services.driver.snapshot(instance, imageId, {
       updateTaskState: updateTaskState(services, instance.uuid, STAGES),
     });
   },
   record: async (progress) => {
-    const { conductor, driver } = progress.services.context;
+    const { conductor, driver } = progress.services;
     progress.instance = await conductor.call("instance_save", {
       uuid: progress.instance.uuid,
       changes: { taskState: null, powerState: await driver.powerState(progress.instance) },
@@ -59,17 +59,17 @@ export const SNAPSHOT_INSTANCE: AdmittedFlow<"snapshot_instance"> = {
 
 /** Creates the callback; it rejects if the instance has another task state or host by then. */
 export function updateTaskState(
-  { context }: OperationServices,
+  services: OperationServices,
   uuid: string,
   stages: SnapshotStages,
 ): SnapshotOptions["updateTaskState"] {
   return async (stage) => {
     const { task, from } = stages[stage];
-    await context.conductor.call("instance_save", {
+    await services.conductor.call("instance_save", {
       uuid,
       changes: { taskState: task },
       expectedTaskState: [from],
-      expectedHost: context.host,
+      expectedHost: services.host,
     });
   };
 }
@@ -79,11 +79,11 @@ export function updateTaskState(
  * stay `queued`. Logs a failure.
  */
 export async function deleteSnapshotImage(
-  { services: { context }, request: { instanceUuid, imageId } }: SnapshotCall,
+  { services, request: { instanceUuid, imageId } }: SnapshotCall,
   { onlyUnfinished = false }: { readonly onlyUnfinished?: boolean } = {},
 ): Promise<void> {
-  await attempt(context, instanceUuid, `delete the image ${imageId} of a failed snapshot`, () =>
-    onlyUnfinished ? context.images.removeUnfinished(imageId) : context.images.remove(imageId),
+  await attempt(services, instanceUuid, `delete the image ${imageId} of a failed snapshot`, () =>
+    onlyUnfinished ? services.images.removeUnfinished(imageId) : services.images.remove(imageId),
   );
 }
 

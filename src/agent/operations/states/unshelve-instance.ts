@@ -1,14 +1,14 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import { createAllocationError } from "../../../placement-client/errors.js";
 import { type AllocationsByProvider, holdsTask, type Instance, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { ImageServiceNotFound } from "../../../virt/errors.js";
+import { ignore } from "../../ignore-errors.js";
 import { type Claim, UNPLACED } from "../../tracker/contract.js";
 import type { AdmissionRejection, Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { assertServable, claimInGroup } from "../flow/destination-checks.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
-import { destroyOptions, imageMeta } from "../flow/guest-options.js";
+import { destroyOptions, spawnOptions } from "../flow/guest-options.js";
 import { heldAllocations, releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation, stepList } from "../flow/step-list.js";
 
@@ -27,11 +27,11 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   accept: async (progress) => {
     const { services, instance, request } = progress;
     assertServable(request);
-    progress.instance = await services.context.conductor.call("instance_save", {
+    progress.instance = await services.conductor.call("instance_save", {
       uuid: instance.uuid,
       // While the instance has no host, and after its allocations were released, the next start finds it by this value
       // (2.7).
-      changes: { taskState: "spawning", launchedOn: services.context.host },
+      changes: { taskState: "spawning", launchedOn: services.host },
       expectedTaskState: ["unshelving"],
       expectedVmState: ["shelved_offloaded"],
     });
@@ -48,17 +48,12 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   spawn: async (progress) => {
     const { services, instance, allocations } = progress;
     progress.spawned = true;
-    await services.context.driver.spawn(instance, {
-      image: imageMeta(instance, instance.systemMetadata.shelved_image_id),
-      allocations,
-      network: [],
-      blockDevices: LOCAL_DISKS,
-      powerOn: true,
-    });
+    const options = { image: instance.systemMetadata.shelved_image_id, powerOn: true };
+    await services.driver.spawn(instance, spawnOptions(instance, allocations, options));
   },
   record: async (progress) => {
     const { services, instance } = progress;
-    const { driver, runtime } = services.context;
+    const { driver, runtime } = services;
     const changes: InstanceChanges = {
       vmState: "active",
       taskState: null,
@@ -80,18 +75,10 @@ async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): P
   const progress: UnshelveProgress = { services, request, instance, allocations: {}, claim: null, spawned: false };
   await runOperation(call, STEPS, progress, unshelveFailed);
   if (snapshot !== undefined && progress.instance.vmState === "active") {
-    await attempt(services.context, instance.uuid, `delete image ${snapshot}`, () => forget(services, snapshot));
-  }
-}
-
-/** Ignores a missing Image service: no image was stored then. */
-async function forget({ context }: OperationServices, snapshot: string): Promise<void> {
-  try {
-    await context.images.remove(snapshot);
-  } catch (error) {
-    if (!(error instanceof ImageServiceNotFound)) {
-      throw error;
-    }
+    // Without an Image service no image was stored.
+    await attempt(services, instance.uuid, `delete image ${snapshot}`, () =>
+      services.images.remove(snapshot).catch(ignore(ImageServiceNotFound)),
+    );
   }
 }
 
@@ -113,14 +100,13 @@ async function onRejected(
  */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
   const { services, instance } = progress;
-  const { context } = services;
   const { uuid } = instance;
   const taken = isConductorError(error, "UnexpectedTaskState");
   try {
     await removeGuest(progress);
     await takeOff(progress, taken);
   } catch (err) {
-    context.runtime.logger.error("could not undo the failed unshelve", { instance: uuid, err });
+    services.logger.error("could not undo the failed unshelve", { instance: uuid, err });
     if (!taken) {
       services.left.add(uuid, () => undoAgain(progress));
     }
@@ -128,14 +114,14 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
   if (taken) {
     return;
   }
-  await addFault(context, uuid, error);
+  await addFault(services, uuid, error);
   throw error;
 }
 
 /** If another request has taken the instance, it owns the guest as well; the guest of a deleted instance is reaped. */
 async function undoAgain(progress: UnshelveProgress): Promise<void> {
   const { services, request, instance } = progress;
-  const { conductor, host } = services.context;
+  const { conductor, host } = services;
   const now = await conductor.call("instance_get", { uuid: instance.uuid });
   const isOurs = now?.host === host || (now?.host === null && progress.claim === null);
   if (isOurs && holdsTask(now, request.requestId, ["spawning"])) {
@@ -146,7 +132,7 @@ async function undoAgain(progress: UnshelveProgress): Promise<void> {
 
 async function removeGuest({ services, instance, spawned }: UnshelveProgress): Promise<void> {
   if (spawned) {
-    await services.context.driver.destroy(instance, destroyOptions(true));
+    await services.driver.destroy(instance, destroyOptions(true));
   }
 }
 
@@ -156,7 +142,6 @@ async function removeGuest({ services, instance, spawned }: UnshelveProgress): P
  * Without the host, no agent would run the delete if this one died first.
  */
 async function takeOff({ services, request, instance, claim }: UnshelveProgress, taken: boolean): Promise<void> {
-  const { context } = services;
   const { uuid } = instance;
   if (taken && (await isBeingDeletedHere(services, uuid))) {
     return;
@@ -172,13 +157,13 @@ async function takeOff({ services, request, instance, claim }: UnshelveProgress,
   } else if (!taken) {
     // A failed claim may not have been able to revert its writes.
     const changes = { ...UNPLACED, ...nowhere, taskState: null };
-    await context.conductor.call("instance_save", { uuid, changes, ...tasks, ofRequest: request.requestId });
+    await services.conductor.call("instance_save", { uuid, changes, ...tasks, ofRequest: request.requestId });
   }
 }
 
-async function isBeingDeletedHere({ context }: OperationServices, uuid: string): Promise<boolean> {
-  const now = await context.conductor.call("instance_get", { uuid });
-  return now?.taskState === "deleting" && now.host === context.host;
+async function isBeingDeletedHere(services: OperationServices, uuid: string): Promise<boolean> {
+  const now = await services.conductor.call("instance_get", { uuid });
+  return now?.taskState === "deleting" && now.host === services.host;
 }
 
 function withoutShelvedMark(instance: Instance): Readonly<Record<string, string>> {

@@ -7,122 +7,152 @@ import type { Files } from "../../../runtime/files.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { hostArguments } from "../up-children.js";
 import type { CommandActions } from "./command-action.js";
+import { HOST } from "./compute-actions.js";
 
 /** The exit code of `--dry-run` for a start that would be rejected. */
 const REJECTED_EXIT_CODES = [3];
 
-const ONLY: ActionField = { name: "only", label: "Only of this consumer or provider", type: "text", required: false };
+/** The fields of actions by subject, unless they have others. */
+const FIELDS: Readonly<Partial<Record<DashboardAction["subject"], readonly ActionField[]>>> = {
+  host: [HOST],
+  finding: [{ name: "only", label: "Only of this consumer or provider", type: "text", required: false }],
+  snapshot: [{ name: "snapshot", label: "Name", type: "text", required: true }],
+  scenario: [{ name: "scenario", label: "Scenario", type: "text", required: true }],
+};
 
-const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
+interface CommandRow extends Pick<DashboardAction, "name" | "subject" | "label" | "summary"> {
+  /** Arguments of `compute-cluster`, without those that select the cluster. */
+  readonly command: string;
+  readonly fields?: readonly ActionField[];
+  readonly destructive?: boolean;
+  /** The command restarts the cluster, and thereby ends this process. */
+  readonly restarts?: boolean;
+}
 
-type About = Pick<DashboardAction, "name" | "label" | "summary" | "subject"> & Partial<DashboardAction>;
+const HOST_ACTIONS: readonly CommandRow[] = [
+  {
+    name: "host-kill",
+    subject: "host",
+    label: "Kill",
+    summary: "Ends its agent as kill -9 does, at any moment; its guests go on",
+    command: "host kill {host}",
+    destructive: true,
+  },
+  {
+    name: "host-stop",
+    subject: "host",
+    label: "Stop",
+    summary: "Has its agent end what it does, and stop; its guests go on",
+    command: "host stop {host}",
+    destructive: true,
+  },
+  {
+    name: "host-start",
+    subject: "host",
+    label: "Start",
+    summary: "Starts its agent, and waits until servers can be scheduled to it",
+    command: "host start {host}",
+  },
+  {
+    name: "fault-set",
+    subject: "host",
+    label: "Set a fault",
+    summary: "Makes its driver, its Placement, its conductor or a step of an operation fail, hang or be slow",
+    command: "fault set {host} {rule}",
+    fields: [HOST, { name: "rule", label: "Fault", type: "fault", required: true }],
+  },
+  {
+    name: "fault-clear",
+    subject: "host",
+    label: "Clear faults",
+    summary: "Takes away one fault, or all of the host",
+    command: "fault clear {host} [{point}]",
+    fields: [HOST, { name: "point", label: "Point", type: "fault", required: false }],
+  },
+];
 
-const clusterAction = (about: About, command: string): DashboardAction => ({
-  destructive: false,
-  fields: [],
-  commands: [command],
-  ...about,
-});
+/** @param plan the path where audits write their plan, quoted for a shell */
+const clusterActions = (plan: string): readonly CommandRow[] => [
+  {
+    name: "audit",
+    subject: "cluster",
+    label: "Audit",
+    summary: "Finds allocations, providers and inventories that are wrong, and writes a plan that mends them",
+    command: `audit --plan ${plan}`,
+  },
+  {
+    name: "apply",
+    subject: "finding",
+    label: "Apply",
+    summary: "Carries out the plan of the last audit, where nobody has changed anything since",
+    command: `apply ${plan} [--only {only}]`,
+    destructive: true,
+  },
+  {
+    name: "undo",
+    subject: "finding",
+    label: "Undo",
+    summary: "Takes the edits of the plan back",
+    command: `apply --undo ${plan} [--only {only}]`,
+    destructive: true,
+  },
+  {
+    name: "snapshot-save",
+    subject: "snapshot",
+    label: "Save a snapshot",
+    summary: "Saves the whole state; the cluster stands for that, for a second at most",
+    command: "snapshot save {snapshot}",
+  },
+  {
+    name: "snapshot-restore",
+    subject: "snapshot",
+    label: "Restore",
+    summary: "Goes back to a saved state: the cluster, and this page's session, start again",
+    command: "snapshot restore {snapshot} --yes",
+    destructive: true,
+    restarts: true,
+  },
+  {
+    name: "reset",
+    subject: "cluster",
+    label: "Reset",
+    summary: "Goes back to the state after the start: the cluster, and this page's session, start again",
+    command: "reset --yes",
+    destructive: true,
+    restarts: true,
+  },
+  {
+    name: "scenario-run",
+    subject: "scenario",
+    label: "Run a scenario",
+    summary: "Brings the cluster into a bad state, and says what to look at",
+    command: "scenario run {scenario}",
+    destructive: true,
+  },
+];
 
 /**
- * Creates the actions for the cluster, which run commands.
+ * Creates the actions for hosts and the cluster that run commands.
  * @param place option that selects the cluster: ` --name ci-7`
  */
-export function createClusterActions(
+export function createCommandActions(
   commands: CommandActions,
   place: string,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): readonly RunnableAction[] {
-  const plan = quoted(auditPlanFile(directory));
+  const toRunnable = ({ command, restarts = false, destructive = false, fields, ...about }: CommandRow) => {
+    const action: DashboardAction = {
+      ...about,
+      destructive,
+      fields: fields ?? FIELDS[about.subject] ?? [],
+      commands: [`compute-cluster ${command}${place}`],
+    };
+    return restarts ? commands.farewell(action) : commands.toRunnable(action);
+  };
   return [
+    ...HOST_ACTIONS.map(toRunnable),
     createDryRunAction(commands, { directory, files }),
-    commands.toRunnable(
-      clusterAction(
-        {
-          name: "audit",
-          label: "Audit",
-          summary: "Finds allocations, providers and inventories that are wrong, and writes a plan that mends them",
-          subject: "cluster",
-        },
-        `compute-cluster audit --plan ${plan}${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      clusterAction(
-        {
-          name: "apply",
-          label: "Apply",
-          summary: "Carries out the plan of the last audit, where nobody has changed anything since",
-          subject: "finding",
-          destructive: true,
-          fields: [ONLY],
-        },
-        `compute-cluster apply ${plan} [--only {only}]${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      clusterAction(
-        {
-          name: "undo",
-          label: "Undo",
-          summary: "Takes the edits of the plan back",
-          subject: "finding",
-          destructive: true,
-          fields: [ONLY],
-        },
-        `compute-cluster apply --undo ${plan} [--only {only}]${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      clusterAction(
-        {
-          name: "snapshot-save",
-          label: "Save a snapshot",
-          summary: "Saves the whole state; the cluster stands for that, for a second at most",
-          subject: "snapshot",
-          fields: [{ name: "snapshot", label: "Name", type: "text", required: true }],
-        },
-        `compute-cluster snapshot save {snapshot}${place}`,
-      ),
-    ),
-    commands.farewell(
-      clusterAction(
-        {
-          name: "snapshot-restore",
-          label: "Restore",
-          summary: "Goes back to a saved state: the cluster, and this page's session, start again",
-          subject: "snapshot",
-          destructive: true,
-          fields: [{ name: "snapshot", label: "Name", type: "text", required: true }],
-        },
-        `compute-cluster snapshot restore {snapshot} --yes${place}`,
-      ),
-    ),
-    commands.farewell(
-      clusterAction(
-        {
-          name: "reset",
-          label: "Reset",
-          summary: "Goes back to the state after the start: the cluster, and this page's session, start again",
-          subject: "cluster",
-          destructive: true,
-        },
-        `compute-cluster reset --yes${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      clusterAction(
-        {
-          name: "scenario-run",
-          label: "Run a scenario",
-          summary: "Brings the cluster into a bad state, and says what to look at",
-          subject: "scenario",
-          destructive: true,
-          fields: [{ name: "scenario", label: "Scenario", type: "text", required: true }],
-        },
-        `compute-cluster scenario run {scenario}${place}`,
-      ),
-    ),
+    ...clusterActions(quoted(auditPlanFile(directory))).map(toRunnable),
   ];
 }
 
@@ -136,18 +166,16 @@ function createDryRunAction(
   commands: CommandActions,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): RunnableAction {
-  const about: DashboardAction = clusterAction(
-    {
+  return {
+    action: {
       name: "dry-run",
+      subject: "host",
       label: "Dry run",
       summary: "Says what the start of its agent would destroy, and which allocations it would edit; does nothing",
-      subject: "host",
+      destructive: false,
       fields: [HOST],
+      commands: [`compute-agent --host {host} --dry-run --state-dir ${quoted(directory.root)}`],
     },
-    `compute-agent --host {host} --dry-run --state-dir ${quoted(directory.root)}`,
-  );
-  return {
-    action: about,
     run: async (body) => {
       const savedSettings = await new HostSettingsStore(files, directory).read();
       const host = String(body.host);
@@ -157,71 +185,4 @@ function createDryRunAction(
       return { lines: await commands.run(words, REJECTED_EXIT_CODES), commands: [words.map(quoted).join(" ")] };
     },
   };
-}
-
-const REQUIRED_HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
-
-/** @param place option that selects the cluster: ` --name ci-7` */
-export function createHostActions(commands: CommandActions, place: string): readonly RunnableAction[] {
-  const action = (
-    name: string,
-    about: Pick<DashboardAction, "label" | "summary"> & Partial<DashboardAction>,
-    ...lines: readonly string[]
-  ): DashboardAction => ({
-    name,
-    subject: "host",
-    destructive: false,
-    fields: [REQUIRED_HOST],
-    commands: lines,
-    ...about,
-  });
-  return [
-    commands.toRunnable(
-      action(
-        "host-kill",
-        {
-          label: "Kill",
-          summary: "Ends its agent as kill -9 does, at any moment; its guests go on",
-          destructive: true,
-        },
-        `compute-cluster host kill {host}${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      action(
-        "host-stop",
-        { label: "Stop", summary: "Has its agent end what it does, and stop; its guests go on", destructive: true },
-        `compute-cluster host stop {host}${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      action(
-        "host-start",
-        { label: "Start", summary: "Starts its agent, and waits until servers can be scheduled to it" },
-        `compute-cluster host start {host}${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      action(
-        "fault-set",
-        {
-          label: "Set a fault",
-          summary: "Makes its driver, its Placement, its conductor or a step of an operation fail, hang or be slow",
-          fields: [REQUIRED_HOST, { name: "rule", label: "Fault", type: "fault", required: true }],
-        },
-        `compute-cluster fault set {host} {rule}${place}`,
-      ),
-    ),
-    commands.toRunnable(
-      action(
-        "fault-clear",
-        {
-          label: "Clear faults",
-          summary: "Takes away one fault, or all of the host",
-          fields: [REQUIRED_HOST, { name: "point", label: "Point", type: "fault", required: false }],
-        },
-        `compute-cluster fault clear {host} [{point}]${place}`,
-      ),
-    ),
-  ];
 }

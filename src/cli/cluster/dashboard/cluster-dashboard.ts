@@ -19,7 +19,7 @@ import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/command-line.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
-import { auditPlanFile, createClusterActions, createHostActions } from "./cluster-actions.js";
+import { auditPlanFile, createCommandActions } from "./cluster-actions.js";
 import { CommandActions } from "./command-action.js";
 import { askCompute, createServerActions, createServiceActions, imageId } from "./compute-actions.js";
 
@@ -43,8 +43,7 @@ export function clusterDashboard(inside: Inside, runtime: Runtime, directory: St
     joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
     folders: hostFolders(directory, runtime),
     actions: [
-      ...createHostActions(commands, place),
-      ...createClusterActions(commands, place, { directory, files: runtime.files }),
+      ...createCommandActions(commands, place, { directory, files: runtime.files }),
       ...createServiceActions(ask),
       ...createServerActions(ask, (name) => imageId(name, { runtime, directory })),
     ],

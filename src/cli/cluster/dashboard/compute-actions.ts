@@ -1,7 +1,8 @@
 import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { RunnableAction } from "../../../dashboard/actions.js";
-import type { ActionBody, ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
+import type { ActionBody, ActionField } from "../../../dashboard/wire/messages.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 
@@ -10,6 +11,8 @@ const VERSION = "2.90";
 
 /** Sends a request to the Compute API. @throws {CloudRequestFailed} */
 type AskCompute = (method: HttpMethod, path: string, body?: unknown) => Promise<unknown>;
+
+export const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
 
 const SERVER: ActionField = { name: "server", label: "Server", type: "server", required: true };
 
@@ -177,9 +180,37 @@ export async function imageId(name: string, { runtime, directory }: Place): Prom
   return images[0]?.id ?? name;
 }
 
-const HOST: ActionField = { name: "host", label: "Host", type: "host", required: true };
-
-const DESTINATION: ActionField = { name: "dest", label: "To host", type: "host", required: false };
+const SERVICE_CHANGES = [
+  {
+    name: "fence",
+    label: "Fence",
+    summary: "Says that the host is down, whatever its agent says",
+    flag: "down",
+    change: { forced_down: true },
+    destructive: true,
+  },
+  {
+    name: "unfence",
+    label: "Unfence",
+    summary: "Takes the fence away: its heartbeats count again",
+    flag: "up",
+    change: { forced_down: false },
+  },
+  {
+    name: "host-disable",
+    label: "Disable",
+    summary: "Has no further servers scheduled to the host",
+    flag: "disable",
+    change: { status: "disabled" },
+  },
+  {
+    name: "host-enable",
+    label: "Enable",
+    summary: "Has servers scheduled to the host again",
+    flag: "enable",
+    change: { status: "enabled" },
+  },
+];
 
 /** Creates the Compute API actions for hosts. */
 export function createServiceActions(ask: AskCompute): readonly RunnableAction[] {
@@ -194,43 +225,18 @@ export function createServiceActions(ask: AskCompute): readonly RunnableAction[]
     }
     await ask("PUT", `/os-services/${service.id}`, changes);
   };
-  const service = (
-    about: Pick<DashboardAction, "name" | "label" | "summary"> & Partial<DashboardAction>,
-    command: string,
-    changes: unknown,
-  ): RunnableAction => ({
-    action: { subject: "host", destructive: false, fields: [HOST], commands: [command], ...about },
-    run: async ({ host }) => {
-      await setService(host, changes);
-      return {};
-    },
+  const changes = SERVICE_CHANGES.map(({ flag, change, destructive = false, ...about }): RunnableAction => {
+    const commands = [`openstack compute service set --${flag} {host} nova-compute`];
+    return {
+      action: { subject: "host", destructive, fields: [HOST], commands, ...about },
+      run: async ({ host }) => {
+        await setService(host, change);
+        return {};
+      },
+    };
   });
   return [
-    service(
-      {
-        name: "fence",
-        label: "Fence",
-        summary: "Says that the host is down, whatever its agent says",
-        destructive: true,
-      },
-      "openstack compute service set --down {host} nova-compute",
-      { forced_down: true },
-    ),
-    service(
-      { name: "unfence", label: "Unfence", summary: "Takes the fence away: its heartbeats count again" },
-      "openstack compute service set --up {host} nova-compute",
-      { forced_down: false },
-    ),
-    service(
-      { name: "host-disable", label: "Disable", summary: "Has no further servers scheduled to the host" },
-      "openstack compute service set --disable {host} nova-compute",
-      { status: "disabled" },
-    ),
-    service(
-      { name: "host-enable", label: "Enable", summary: "Has servers scheduled to the host again" },
-      "openstack compute service set --enable {host} nova-compute",
-      { status: "enabled" },
-    ),
+    ...changes,
     {
       action: {
         name: "host-evacuate",
@@ -238,7 +244,7 @@ export function createServiceActions(ask: AskCompute): readonly RunnableAction[]
         summary: "Says that the host is down, and has all its servers built anew on other hosts",
         subject: "host",
         destructive: true,
-        fields: [HOST, DESTINATION],
+        fields: [HOST, DEST],
         commands: [
           "openstack compute service set --down {host} nova-compute",
           "openstack server list --all-projects --host {host} -f value -c ID | " +
@@ -260,10 +266,7 @@ async function evacuateAll(ask: AskCompute, host: string, evacuate: unknown): Pr
   };
   const lines: string[] = [];
   for (const { id, name } of servers) {
-    const failed = await ask("POST", `/servers/${id}/action`, { evacuate }).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+    const failed = await ask("POST", `/servers/${id}/action`, { evacuate }).then(() => undefined, errorMessage);
     lines.push(`${name} (${id}): ${failed ?? "is being evacuated"}`);
   }
   return servers.length === 0 ? [`${host} has no servers`] : lines;

@@ -1,12 +1,9 @@
-import { Command } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import type { Command } from "commander";
 import { version } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
-import { quietLogger } from "../../ui/logging.js";
 import { type Column, renderTable } from "../../ui/table.js";
-import { createTerminal } from "../../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
 import { clusterState } from "../cluster-state.js";
 import { knownClusters } from "../place.js";
 import {
@@ -22,52 +19,46 @@ import {
 } from "./doctor-checks.js";
 
 export function doctorCommand(): Command {
-  return new Command("doctor")
+  return clusterCommand("doctor", "where a cluster would be kept")
     .summary("look whether a cluster can work on this machine, and what clusters have left")
     .description(
       "Looks at Node, the database's binary, default ports, the disk, clusters that were started on this machine and processes of " +
         "killed ones, and the clients that there are. Changes nothing.",
     )
-    .option("--state-dir <dir>", "where a cluster would be kept", DEFAULT_STATE_DIR)
     .option("--json", "as JSON")
     .addHelpText("after", "\nExit codes: 0 nothing keeps a cluster from working; 1 something does.")
-    .action(async ({ stateDir: stateDirOption, json }: { readonly stateDir: string; readonly json?: true }) => {
-      const terminal = createTerminal();
-      const findings = await examine(stateDirOption);
-      if (json === true) {
-        terminal.print(
-          JSON.stringify(withFormerNames({ version: version(), findings }, { outcome: "verdict" }), null, 2),
-        );
-      } else {
-        terminal.print(`compute-agent ${version()}\n${renderTable(COLUMNS, findings, terminal.columns)}`);
-      }
-      process.exitCode = findings.some(({ outcome: severity }) => severity === "problem")
-        ? ExitCode.failure
-        : ExitCode.ok;
-    });
+    .action(
+      inCluster(async (context, { json }: { readonly json?: true }) => {
+        const { terminal } = context;
+        const findings = await examine(context);
+        if (json === true) {
+          terminal.print(
+            JSON.stringify(withFormerNames({ version: version(), findings }, { outcome: "verdict" }), null, 2),
+          );
+        } else {
+          terminal.print(`compute-agent ${version()}\n${renderTable(COLUMNS, findings, terminal.columns)}`);
+        }
+        return findings.some(({ outcome }) => outcome === "problem") ? ExitCode.failure : ExitCode.ok;
+      }),
+    );
 }
 
-async function examine(stateDirOption: string): Promise<readonly Finding[]> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
-    const roots = await knownClusters().roots();
-    const clusters = await Promise.all(roots.map((root) => clusterState(root, runtime)));
-    const [ours, clients, ports] = await Promise.all([
-      ourProcesses(),
-      checkClients(printedBy),
-      checkPorts(runtime.servers, clusters),
-    ]);
-    return [
-      await checkNode(process.version),
-      await checkDatabase(() => import("../../../control-plane/database/database-file.js")),
-      ...ports,
-      await checkDisk(stateDir(stateDirOption, process.cwd()).root),
-      ...checkClusters(clusters, ours),
-      ...clients,
-    ];
-  } finally {
-    await runtime.http.close();
-  }
+async function examine({ directory, runtime }: ClusterContext): Promise<readonly Finding[]> {
+  const roots = await knownClusters().roots();
+  const clusters = await Promise.all(roots.map((root) => clusterState(root, runtime)));
+  const [ours, clients, ports] = await Promise.all([
+    ourProcesses(),
+    checkClients(printedBy),
+    checkPorts(runtime.servers, clusters),
+  ]);
+  return [
+    await checkNode(process.version),
+    await checkDatabase(() => import("../../../control-plane/database/database-file.js")),
+    ...ports,
+    await checkDisk(directory.root),
+    ...checkClusters(clusters, ours),
+    ...clients,
+  ];
 }
 
 const COLUMNS: readonly Column<Finding>[] = [

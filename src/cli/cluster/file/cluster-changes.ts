@@ -3,6 +3,7 @@ import { type Change, fieldChanges } from "../../../control-plane/seed/change.js
 import { readFaults, setFaults } from "../../../faults/fault-file.js";
 import { type FaultTable, formatFaultRule, parseFaultRule } from "../../../faults/faults.js";
 import { foldHosts } from "../../../records/host-names.js";
+import { append, groupBy } from "../../../runtime/collections.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
@@ -85,11 +86,11 @@ export function hostChanges(
     }
     const [from, to] = [driverOf(saved), driverOf(setting)];
     if (from !== undefined && to !== undefined && from !== to) {
-      put(drivers, `driver ${from} -> ${to}`, host);
+      append(drivers, `driver ${from} -> ${to}`, host);
     }
     const what = fieldChanges(fieldsOf(saved), fieldsOf(setting));
     if (what.length > 0) {
-      put(changed, what.join(", "), host);
+      append(changed, what.join(", "), host);
     }
   }
   if (drivers.size > 0 && changeDriver !== true) {
@@ -140,15 +141,6 @@ function fieldsOf({ driver, configFiles, options = [], release }: HostSetting): 
   };
 }
 
-function put(lists: Map<string, string[]>, key: string, host: string): void {
-  const list = lists.get(key);
-  if (list === undefined) {
-    lists.set(key, [host]);
-  } else {
-    list.push(host);
-  }
-}
-
 /** Faults of one agent, or of the embedded Ironic. */
 export interface DesiredFaults {
   /** A host, or `ironic`. */
@@ -190,16 +182,9 @@ export async function missingFaults(
 }
 
 export function faultChanges(missing: readonly DesiredFaults[]): readonly Change[] {
-  const hosts = new Map<string, string[]>();
-  for (const { host, faultRules } of missing) {
-    const key = faultRules.join(" ");
-    const named = hosts.get(key) ?? [];
-    named.push(host);
-    hosts.set(key, named);
-  }
-  return [...hosts].map(([faultRules, named]) => ({
+  return [...groupBy(missing, ({ faultRules }) => faultRules.join(" "))].map(([faultRules, group]) => ({
     sign: "+",
-    text: `fault ${foldHosts(named)}: ${faultRules}`,
+    text: `fault ${foldHosts(group.map(({ host }) => host))}: ${faultRules}`,
     destroys: false,
   }));
 }

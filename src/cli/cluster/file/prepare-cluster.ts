@@ -4,12 +4,11 @@ import { type Change, fieldChanges } from "../../../control-plane/seed/change.js
 import { applySeed, type Seed, type SeedPlace, seedSteps, withSeedStore } from "../../../control-plane/seed/seed.js";
 import type { ImageBytes } from "../../../control-plane/seed/seed-images.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
-import { quietLogger } from "../../ui/logging.js";
 import type { Terminal } from "../../ui/terminal.js";
+import { withRuntime } from "../cluster-command.js";
 import type { HostSettings } from "../host-settings.js";
 import {
   agree,
@@ -36,18 +35,10 @@ export interface PrepareOptions extends Pick<FileFlags, "check" | "yes"> {
  * Prints what a start with the file changes, and does what must happen before the start. If it is killed in between, the
  * next call does the rest.
  * @returns an exit code to end with; undefined to continue
- * @throws {CommandError} {@link SeedRejectedError} {@link DatabaseUnusable}
+ * @throws {CommandError} `SeedRefused` {@link DatabaseUnusable}
  */
-export async function prepareCluster(
-  described: ClusterDescription,
-  place: PrepareOptions,
-): Promise<number | undefined> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
-    return await prepare(described, place, runtime);
-  } finally {
-    await runtime.http.close();
-  }
+export function prepareCluster(described: ClusterDescription, place: PrepareOptions): Promise<number | undefined> {
+  return withRuntime((runtime) => prepare(described, place, runtime));
 }
 
 async function prepare(

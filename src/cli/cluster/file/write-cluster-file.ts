@@ -5,6 +5,7 @@ import { exportSeed, ironicNodes, type SeedPlace, withSeedStore } from "../../..
 import { readFaults } from "../../../faults/fault-file.js";
 import { type FaultTable, formatFaultRule } from "../../../faults/faults.js";
 import { foldHosts } from "../../../records/host-names.js";
+import { append, groupBy } from "../../../runtime/collections.js";
 import type { Files } from "../../../runtime/files.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { DriverDefinition } from "../../../virt/driver.js";
@@ -45,26 +46,16 @@ export async function clusterFileOf(place: SeedPlace, savedSettings: HostSetting
     ),
   );
   const ironicFaults = await readFaultRules(directory.ironic, IRONIC_FAULTS, files);
-  const alike = new Map<string, Alike>();
-  for (const host of hosts) {
+  const described = hosts.map((host) => {
     const { added: _added, ...setting } = savedSettings[host] ?? { configFiles: [] };
-    const group = { setting, aggregates: members.get(host) ?? [], faults: faults.get(host) ?? [] };
-    const key = JSON.stringify([
-      group.setting.driver,
-      group.setting.configFiles,
-      group.setting.options,
-      group.setting.release,
-      group.aggregates,
-      group.faults,
-    ]);
-    const found = alike.get(key);
-    if (found === undefined) {
-      alike.set(key, { ...group, hosts: [host] });
-    } else {
-      found.hosts.push(host);
-    }
-  }
-  const sections = await driverSections([...alike.values()].map(({ setting }) => setting.driver));
+    return { host, setting, aggregates: members.get(host) ?? [], faults: faults.get(host) ?? [] };
+  });
+  const alike = groupBy(
+    described,
+    ({ setting: { driver, configFiles, options, release }, aggregates, faults: rules }) =>
+      JSON.stringify([driver, configFiles, options, release, aggregates, rules]),
+  );
+  const sections = await driverSections(described.map(({ setting }) => setting.driver));
   const groups = await mapConcurrently([...alike.values()], 1, (group) =>
     groupText(group, { sections, controlPlane, directory, files }),
   );
@@ -85,20 +76,18 @@ export function clusterFileText(file: ClusterFile): string {
   return stringify(file, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-interface Alike {
+interface DescribedHost {
+  readonly host: string;
   readonly setting: HostSetting;
   readonly aggregates: readonly string[];
   readonly faults: readonly string[];
-  readonly hosts: string[];
 }
 
 function membersOf(aggregates: readonly { readonly name: string; readonly hosts: readonly string[] }[]) {
   const members = new Map<string, string[]>();
   for (const { name, hosts } of aggregates) {
     for (const host of hosts) {
-      const theirs = members.get(host) ?? [];
-      theirs.push(name);
-      members.set(host, theirs);
+      append(members, host, name);
     }
   }
   return members;
@@ -121,8 +110,9 @@ async function driverSections(drivers: readonly (string | undefined)[]): Promise
   return found;
 }
 
+/** @param hosts that differ only by their names */
 async function groupText(
-  { setting, aggregates, faults, hosts }: Alike,
+  hosts: readonly DescribedHost[],
   place: {
     readonly sections: ReadonlyMap<string, string>;
     readonly controlPlane: readonly string[];
@@ -130,11 +120,17 @@ async function groupText(
     readonly files: Files;
   },
 ): Promise<GroupText> {
-  const { driver, configFiles, options = [], release } = setting;
+  const [
+    {
+      setting: { driver, configFiles, options = [], release },
+      aggregates,
+      faults,
+    },
+  ] = hosts as [DescribedHost];
   const { keys, others } = await readProviderConfig(options, place.directory, place.files);
   const isSame = JSON.stringify(configFiles) === JSON.stringify(place.controlPlane);
   return {
-    name: foldHosts(hosts),
+    name: foldHosts(hosts.map(({ host }) => host)),
     ...(driver === undefined ? {} : { driver }),
     ...(release === undefined ? {} : { release }),
     ...(isSame ? {} : { config_files: [...configFiles] }),

@@ -2,29 +2,29 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import type { HostAction } from "../../../conductor-client/methods/session.js";
 import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
-import { DEFAULT_STATE_DIR } from "../../../control-plane/local/state-dir.js";
 import { foldHosts } from "../../../records/host-names.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { checkAgents } from "../../agent/load-config.js";
-import { destructive } from "../../ui/command-line.js";
-import { ExitCode } from "../../ui/exit-code.js";
-import { createTerminal, ProgressBar } from "../../ui/terminal.js";
+import { collect, collectHosts, destructive } from "../../ui/command-line.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
+import { ProgressBar } from "../../ui/terminal.js";
+import { inCluster, withStateDir } from "../cluster-command.js";
 import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
 import { logsCommand } from "../logs/logs-command.js";
+import { withOperatorSession } from "../operator-session.js";
 import { hostArguments, isPath } from "../up-children.js";
 import {
   chosenHosts,
-  collectHosts,
   controlAll,
   controlHosts,
+  type HostContext,
   type HostFlags,
-  InvalidHosts,
+  invalidHosts,
   listHosts,
   reportOutcomes,
-  withCluster,
   withHeartbeats,
 } from "./host-control.js";
-import { HostNotRemoved, type RemovalParts, removeHost } from "./remove-host.js";
+import { type RemovalParts, removeHost } from "./remove-host.js";
 
 interface RemoveFlags extends HostFlags {
   readonly evacuate?: true;
@@ -65,22 +65,22 @@ export function hostCommand(): Command {
       "\nExit codes: 0 the hosts are as they were to be; 1 some are not; 2 wrong arguments; 4 no control plane;\n" +
         "of start and add with one reason for all failures: the agent's own (3 refused, ...).",
     );
-  withState(command.command("list"))
+  withStateDir(command.command("list"))
     .argument("[host...]", "default: all", collectHosts, [])
     .summary("state, process, driver and servers of hosts")
     .option("--json", "as JSON")
-    .action(guarded(listHosts));
+    .action(inHosts(listHosts));
   for (const [action, [summary, description]] of Object.entries(ACTIONS) as [HostAction, (typeof ACTIONS)["kill"]][]) {
-    const each = withState(command.command(action));
+    const each = withStateDir(command.command(action));
     (action === "start" ? each : destructive(each))
       .argument("[host...]", "names or ranges", collectHosts, [])
       .summary(summary)
       .description(description)
       .option("--all", "every host of the cluster")
       .option("--json", "as JSON")
-      .action(guarded((hosts: readonly string[], flags: HostFlags) => controlHosts(action, hosts, flags)));
+      .action(inHosts((context, hosts, flags: HostFlags) => controlHosts(action, context, hosts, flags)));
   }
-  withState(command.command("add"))
+  withStateDir(command.command("add"))
     .argument("<host...>", "names or ranges", collectHosts)
     .summary("start hosts that the cluster has not had")
     .description("Each later `compute-cluster up` starts them, too, until they are removed.")
@@ -88,8 +88,8 @@ export function hostCommand(): Command {
     .option("--config-file <file>", "nova.conf; repeatable", collect, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
     .option("--json", "as JSON")
-    .action(guarded<AddFlags>(addHosts));
-  destructive(withState(command.command("remove")))
+    .action(inHosts(addHosts));
+  destructive(withStateDir(command.command("remove")))
     .argument("[host...]", "names or ranges", collectHosts, [])
     .summary("remove hosts for good: agent, compute service and provider")
     .description(
@@ -99,16 +99,10 @@ export function hostCommand(): Command {
     .option("--all", "every host of the cluster")
     .option("--evacuate", "have its servers rebuilt on other hosts first")
     .option("--json", "as JSON")
-    .action(guarded<RemoveFlags>(removeHosts));
+    .action(inHosts(removeHosts));
   command.addCommand(logsCommand().summary("the same as compute-cluster logs"));
   return command;
 }
-
-function withState(command: Command): Command {
-  return command.option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
-}
-
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 function collectOption(text: string, before: readonly string[]): readonly string[] {
   if (!/^[^=]+=/.test(text)) {
@@ -117,43 +111,39 @@ function collectOption(text: string, before: readonly string[]): readonly string
   return [...before, text];
 }
 
-/** Sets the exit code; an invalid host on the command line becomes an error message of one line. */
-function guarded<Flags>(work: (hosts: readonly string[], flags: Flags) => Promise<number>) {
-  return async (hosts: readonly string[], flags: Flags): Promise<void> => {
-    try {
-      process.exitCode = await work(hosts, flags);
-    } catch (error) {
-      if (!(error instanceof InvalidHosts)) {
-        throw error;
-      }
-      createTerminal().complain(`compute-cluster host: ${error.message}`);
-      process.exitCode = ExitCode.usage;
-    }
-  };
+/** Returns an action that runs `work` with a session of the running cluster. */
+function inHosts<Flags>(
+  work: (context: HostContext, hosts: readonly string[], flags: Flags) => Promise<number>,
+): ReturnType<typeof inCluster<[readonly string[], Flags]>> {
+  return inCluster((context, hosts: readonly string[], flags: Flags) =>
+    withOperatorSession("host", context, (session) => work({ ...context, session }, hosts, flags)),
+  );
 }
 
 /** Starts new hosts, and adds them to every later `up`. @returns the exit code */
-function addHosts(hosts: readonly string[], flags: AddFlags): Promise<number> {
-  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
-    if (hosts.length === 0) {
-      throw new InvalidHosts("found no host, expected names or ranges such as rack[01-20]");
-    }
-    const setting = settingOf(flags);
-    for (const warning of await checkAgents([["--state-dir", directory.root, ...hostArguments(setting)]])) {
-      terminal.complain(`compute-cluster: warning: ${warning}`);
-    }
-    const id = runtime.random.uuid();
-    await writeAddition(runtime.files, directory, id, { hosts: foldHosts(hosts), setting });
-    try {
-      await session.call("add_hosts", { addition: id });
-    } finally {
-      await removeAddition(runtime.files, directory, id);
-    }
-    const rows = new Map((await session.call("list_hosts", { host: null })).map((row) => [row.host, row]));
-    const added = hosts.map((host) => rows.get(host)).filter((row) => row !== undefined);
-    const outcomes = await withHeartbeats(await controlAll("start", added, session), session, { runtime, terminal });
-    return reportOutcomes(outcomes, flags.json === true, terminal);
-  });
+async function addHosts(
+  { session, directory, runtime, terminal }: HostContext,
+  hosts: readonly string[],
+  flags: AddFlags,
+): Promise<number> {
+  if (hosts.length === 0) {
+    throw invalidHosts("found no host, expected names or ranges such as rack[01-20]");
+  }
+  const setting = settingOf(flags);
+  for (const warning of await checkAgents([["--state-dir", directory.root, ...hostArguments(setting)]])) {
+    terminal.complain(`compute-cluster: warning: ${warning}`);
+  }
+  const id = runtime.random.uuid();
+  await writeAddition(runtime.files, directory, id, { hosts: foldHosts(hosts), setting });
+  try {
+    await session.call("add_hosts", { addition: id });
+  } finally {
+    await removeAddition(runtime.files, directory, id);
+  }
+  const rows = new Map((await session.call("list_hosts", { host: null })).map((row) => [row.host, row]));
+  const added = hosts.map((host) => rows.get(host)).filter((row) => row !== undefined);
+  const outcomes = await withHeartbeats(await controlAll("start", added, session), session, { runtime, terminal });
+  return reportOutcomes(outcomes, flags.json === true, terminal);
 }
 
 function settingOf({ driver, configFile, option }: AddFlags): HostSetting {
@@ -166,49 +156,51 @@ function settingOf({ driver, configFile, option }: AddFlags): HostSetting {
 }
 
 /** Removes hosts permanently. If it is interrupted, the same command continues the removal. @returns the exit code */
-function removeHosts(hosts: readonly string[], flags: RemoveFlags): Promise<number> {
-  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
-    const rows = await session.call("list_hosts", { host: null });
-    const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
-    const cloud = await openCloudSession(runtime.files, runtime.http, directory);
-    const bar = new ProgressBar();
-    const parts: RemovalParts = {
-      session: cloud,
-      timers: runtime.timers,
-      process: async (host) => (await session.call("list_hosts", { host })).at(0),
-      control: (host, action) => session.call("control_host", { host, action }, { timeout: CONTROL_TIMEOUT_MS }),
-      forget: async (host) => {
-        if (!(await session.call("forget_host", { host }))) {
-          const settingsStore = new HostSettingsStore(runtime.files, directory);
-          await settingsStore.read();
-          await settingsStore.forget(host);
-        }
-      },
-      progress: (host, left) => bar.update(`servers to leave ${host}`, left, 0),
-    };
-    const removed: string[] = [];
-    const failures: { readonly host: string; readonly reason: string }[] = [];
-    await mapConcurrently(chosen, AT_A_TIME, async ({ host }) => {
-      try {
-        await removeHost(host, flags.evacuate === true, parts);
-        removed.push(host);
-      } catch (error) {
-        if (!(error instanceof HostNotRemoved)) {
-          throw error;
-        }
-        failures.push({ host, reason: error.message });
+async function removeHosts(
+  { session, directory, runtime, terminal }: HostContext,
+  hosts: readonly string[],
+  flags: RemoveFlags,
+): Promise<number> {
+  const rows = await session.call("list_hosts", { host: null });
+  const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
+  const cloud = await openCloudSession(runtime.files, runtime.http, directory);
+  const bar = new ProgressBar();
+  const parts: RemovalParts = {
+    session: cloud,
+    timers: runtime.timers,
+    process: async (host) => (await session.call("list_hosts", { host })).at(0),
+    control: (host, action) => session.call("control_host", { host, action }, { timeout: CONTROL_TIMEOUT_MS }),
+    forget: async (host) => {
+      if (!(await session.call("forget_host", { host }))) {
+        const settingsStore = new HostSettingsStore(runtime.files, directory);
+        await settingsStore.read();
+        await settingsStore.forget(host);
       }
-      bar.update("removing", removed.length + failures.length, chosen.length);
-    });
-    bar.clear();
-    if (flags.json === true) {
-      terminal.print(JSON.stringify({ removed, failures }, null, 2));
-    } else if (removed.length > 0) {
-      terminal.print(`${foldHosts(removed)} removed`);
+    },
+    progress: (host, left) => bar.update(`servers to leave ${host}`, left, 0),
+  };
+  const removed: string[] = [];
+  const failures: { readonly host: string; readonly reason: string }[] = [];
+  await mapConcurrently(chosen, AT_A_TIME, async ({ host }) => {
+    try {
+      await removeHost(host, flags.evacuate === true, parts);
+      removed.push(host);
+    } catch (error) {
+      if (!(error instanceof CommandError)) {
+        throw error;
+      }
+      failures.push({ host, reason: error.message });
     }
-    for (const { reason } of failures) {
-      terminal.complain(`compute-cluster host: ${reason}`);
-    }
-    return failures.length === 0 ? ExitCode.ok : ExitCode.failure;
+    bar.update("removing", removed.length + failures.length, chosen.length);
   });
+  bar.clear();
+  if (flags.json === true) {
+    terminal.print(JSON.stringify({ removed, failures }, null, 2));
+  } else if (removed.length > 0) {
+    terminal.print(`${foldHosts(removed)} removed`);
+  }
+  for (const { reason } of failures) {
+    terminal.complain(`compute-cluster host: ${reason}`);
+  }
+  return failures.length === 0 ? ExitCode.ok : ExitCode.failure;
 }

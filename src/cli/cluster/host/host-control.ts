@@ -1,30 +1,30 @@
-import { InvalidArgumentError } from "commander";
-import type { AgentState, HostAction, HostProcess, HostRow } from "../../../conductor-client/methods/session.js";
+import type { HostAction, HostProcess, HostRow } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
-import { stateDir } from "../../../control-plane/local/state-dir.js";
-import { expandHosts, foldHosts, HostRangeError } from "../../../records/host-names.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { foldHosts } from "../../../records/host-names.js";
+import { groupBy } from "../../../runtime/collections.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
-import { ExitCode } from "../../ui/exit-code.js";
-import { quietLogger } from "../../ui/logging.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { type Column, renderTable } from "../../ui/table.js";
-import { createTerminal, ProgressBar, type Terminal } from "../../ui/terminal.js";
+import { ProgressBar, type Terminal } from "../../ui/terminal.js";
+import type { ClusterContext } from "../cluster-command.js";
 import { unknownHost } from "../host-settings.js";
-import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";
+import { ENDED } from "./remove-host.js";
 
 /** Flags of all `host` commands. */
 export interface HostFlags {
-  readonly stateDir: string;
   readonly all?: true;
   readonly json?: true;
 }
 
-type HostPlace = ReturnType<typeof placeOf>;
+export interface HostContext extends ClusterContext {
+  readonly session: HostSession;
+}
 
-/** An invalid host or range on the command line. */
-export class InvalidHosts extends Error {
-  override readonly name = "InvalidHosts";
+/** Creates the error about an invalid host or range on the command line. */
+export function invalidHosts(message: string): CommandError {
+  return new CommandError(ExitCode.usage, message, { command: "host" });
 }
 
 const UNITS: readonly (readonly [string, number])[] = [
@@ -52,14 +52,17 @@ const NAMED = 20;
 const DOING: Readonly<Record<HostAction, string>> = { start: "starting", stop: "stopping", kill: "killing" };
 
 /** Starts, stops or kills hosts, and waits until they are in their new states. @returns the exit code */
-export function controlHosts(action: HostAction, hosts: readonly string[], flags: HostFlags): Promise<number> {
-  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
-    const rows = await session.call("list_hosts", { host: null });
-    const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
-    const done = await controlAll(action, chosen, session);
-    const outcomes = action === "start" ? await withHeartbeats(done, session, { runtime, terminal }) : done;
-    return reportOutcomes(outcomes, flags.json === true, terminal);
-  });
+export async function controlHosts(
+  action: HostAction,
+  { session, directory, runtime, terminal }: HostContext,
+  hosts: readonly string[],
+  flags: HostFlags,
+): Promise<number> {
+  const rows = await session.call("list_hosts", { host: null });
+  const chosen = chosenHosts(hosts, flags.all === true, rows, directory.root);
+  const done = await controlAll(action, chosen, session);
+  const outcomes = action === "start" ? await withHeartbeats(done, session, { runtime, terminal }) : done;
+  return reportOutcomes(outcomes, flags.json === true, terminal);
 }
 
 /** Performs an action on every host, with a progress bar. */
@@ -109,11 +112,9 @@ async function controlOne(
     const isDone = action === "start" ? process.state === "serving" : ENDED.includes(process.state);
     return isDone ? { process } : { process, failure: `${process.state}: ${process.reason || "reason unknown"}` };
   } catch (error) {
-    return { process: row, failure: error instanceof Error ? error.message : String(error) };
+    return { process: row, failure: errorMessage(error) };
   }
 }
-
-const ENDED: readonly AgentState[] = ["stopped", "killed", "failed"];
 
 /** Prints the results. @returns the exit code; a single failed agent's own code, if it has one */
 export function reportOutcomes(
@@ -126,17 +127,9 @@ export function reportOutcomes(
     const views = outcomes.map(({ process, failure }) => ({ ...viewOf(process), failure: failure ?? null }));
     terminal.print(JSON.stringify(views, null, 2));
   } else {
-    const done = new Map<AgentState, string[]>();
-    for (const { process } of outcomes.filter(({ failure }) => failure === undefined)) {
-      const hosts = done.get(process.state);
-      if (hosts === undefined) {
-        done.set(process.state, [process.host]);
-      } else {
-        hosts.push(process.host);
-      }
-    }
-    for (const [state, hosts] of done) {
-      terminal.print(`${foldHosts(hosts)} ${state}`);
+    const done = outcomes.filter(({ failure }) => failure === undefined);
+    for (const [state, group] of groupBy(done, ({ process }) => process.state)) {
+      terminal.print(`${foldHosts(group.map(({ process }) => process.host))} ${state}`);
     }
   }
   for (const { process, failure } of failed.slice(0, NAMED)) {
@@ -153,21 +146,23 @@ export function reportOutcomes(
 }
 
 /** Prints the state of the hosts; of all hosts if none is named. */
-export function listHosts(hosts: readonly string[], flags: HostFlags): Promise<number> {
-  return withCluster(flags, async (session, { directory, runtime, terminal }) => {
-    const rows = await session.call("list_hosts", { host: null });
-    // One collator for all comparisons, since `localeCompare` creates one per call.
-    const byName = new Intl.Collator("en", { numeric: true });
-    const chosen = chosenHosts(hosts, hosts.length === 0, rows, directory.root).toSorted((one, other) =>
-      byName.compare(one.host, other.host),
-    );
-    terminal.print(
-      flags.json === true
-        ? JSON.stringify(chosen.map(viewOf), null, 2)
-        : hostTable(chosen, runtime.clock.now(), terminal.columns),
-    );
-    return ExitCode.ok;
-  });
+export async function listHosts(
+  { session, directory, runtime, terminal }: HostContext,
+  hosts: readonly string[],
+  flags: HostFlags,
+): Promise<number> {
+  const rows = await session.call("list_hosts", { host: null });
+  // One collator for all comparisons, since `localeCompare` creates one per call.
+  const byName = new Intl.Collator("en", { numeric: true });
+  const chosen = chosenHosts(hosts, hosts.length === 0, rows, directory.root).toSorted((one, other) =>
+    byName.compare(one.host, other.host),
+  );
+  terminal.print(
+    flags.json === true
+      ? JSON.stringify(chosen.map(viewOf), null, 2)
+      : hostTable(chosen, runtime.clock.now(), terminal.columns),
+  );
+  return ExitCode.ok;
 }
 
 /** Formats times as ISO 8601, for JSON output. */
@@ -216,37 +211,7 @@ function age(milliseconds: number): string {
   return `${Math.floor(seconds / size)} ${unit}`;
 }
 
-function placeOf({ stateDir: stateDirOption }: Pick<HostFlags, "stateDir">) {
-  return {
-    directory: stateDir(stateDirOption, process.cwd()),
-    runtime: createNodeRuntime({ logger: quietLogger }),
-    terminal: createTerminal(),
-  };
-}
-
-/** Runs `work` with a session of the running cluster, and closes all connections afterwards. */
-export async function withCluster(
-  flags: HostFlags,
-  work: (session: HostSession, place: HostPlace) => Promise<number>,
-): Promise<number> {
-  const place = placeOf(flags);
-  try {
-    return await withOperatorSession("host", place, (session) => work(session, place));
-  } finally {
-    await place.runtime.http.close();
-  }
-}
-
-/** Parses one argument to host names, for `Command.argument`. */
-export function collectHosts(text: string, before: readonly string[] = []): readonly string[] {
-  try {
-    return [...before, ...expandHosts(text)];
-  } catch (error) {
-    throw error instanceof HostRangeError ? new InvalidArgumentError(`${error.message}.`) : error;
-  }
-}
-
-/** Returns the rows of the selected hosts, in the order of the command line. @throws {InvalidHosts} */
+/** Returns the rows of the selected hosts, in the order of the command line. @throws {CommandError} */
 export function chosenHosts(
   hosts: readonly string[],
   all: boolean,
@@ -255,18 +220,18 @@ export function chosenHosts(
 ): readonly HostRow[] {
   if (all) {
     if (hosts.length > 0) {
-      throw new InvalidHosts(`found --all and ${hosts[0]}, expected one of the two`);
+      throw invalidHosts(`found --all and ${hosts[0]}, expected one of the two`);
     }
     return rows;
   }
   if (hosts.length === 0) {
-    throw new InvalidHosts("found no host, expected names or ranges such as devstack[1-3], or --all");
+    throw invalidHosts("found no host, expected names or ranges such as devstack[1-3], or --all");
   }
   const known = new Map(rows.map((row) => [row.host, row]));
   return [...new Set(hosts)].map((host) => {
     const row = known.get(host);
     if (row === undefined) {
-      throw new InvalidHosts(unknownHost(host, root, [...known.keys()]));
+      throw invalidHosts(unknownHost(host, root, [...known.keys()]));
     }
     return row;
   });

@@ -1,8 +1,10 @@
-import type { HostAction, HostProcess } from "../../../conductor-client/methods/session.js";
+import type { AgentState, HostAction, HostProcess } from "../../../conductor-client/methods/session.js";
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import type { Timers } from "../../../runtime/time.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 
 interface ServiceView {
   readonly id: string;
@@ -32,9 +34,9 @@ export interface RemovalParts {
   readonly progress: (host: string, left: number) => void;
 }
 
-/** The host is unchanged or partially removed; the command can be repeated. */
-export class HostNotRemoved extends Error {
-  override readonly name = "HostNotRemoved";
+/** Creates the error of a host that is unchanged or partially removed; the command can be repeated. */
+function notRemoved(message: string): CommandError {
+  return new CommandError(ExitCode.failure, message);
 }
 
 const REASON = "compute-cluster host remove is removing this host";
@@ -52,7 +54,7 @@ const NAMED = 5;
  * Removes a host as an operator would: disables its service, moves its servers away, stops its agent, deletes its compute
  * service and its settings. Each step checks first whether it is already done.
  * @param evacuate rebuilds its servers on other hosts; otherwise a host with servers is rejected
- * @throws {HostNotRemoved}
+ * @throws {CommandError}
  */
 export async function removeHost(host: string, evacuate: boolean, parts: RemovalParts): Promise<void> {
   const { session } = parts;
@@ -64,14 +66,14 @@ export async function removeHost(host: string, evacuate: boolean, parts: Removal
   }
   const isOurs = service.status === "enabled" || service.disabled_reason === REASON;
   if (service.status === "enabled") {
-    await disable(session, service.id, REASON);
+    await change(session, service.id, disabled(REASON));
   }
   const servers = await serversOn(host, session);
   if (servers.length > 0 && !evacuate) {
     if (isOurs) {
-      await enable(session, service.id);
+      await change(session, service.id, ENABLED);
     }
-    throw new HostNotRemoved(
+    throw notRemoved(
       `${host} has ${named(servers)}; move or delete ${servers.length === 1 ? "it" : "them"}, or evacuate them with --evacuate`,
     );
   }
@@ -100,12 +102,12 @@ async function serversOn(host: string, session: CloudSession): Promise<readonly 
 
 /**
  * Evacuates all servers. The agent must be down, and marked as down, before its servers may run elsewhere.
- * @throws {HostNotRemoved}
+ * @throws {CommandError}
  */
 async function evacuateAll(host: string, service: ServiceView, parts: RemovalParts): Promise<void> {
   const { session, timers, progress } = parts;
   await stopAgent(host, parts);
-  await forceDown(session, service.id);
+  await change(session, service.id, { forced_down: true });
   const attempted = new Map<string, string>();
   for (;;) {
     const left = await serversOn(host, session);
@@ -118,7 +120,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
     if (failed.length === left.length) {
       const [first] = failed;
       const why = (first?.fault && explainedFault(first.fault)) ?? attempted.get(first?.id ?? "");
-      throw new HostNotRemoved(`${named(failed)} could not be evacuated from ${host}: ${why || "see its events"}`);
+      throw notRemoved(`${named(failed)} could not be evacuated from ${host}: ${why || "see its events"}`);
     }
     await mapConcurrently(
       waiting.filter(({ id }) => !attempted.has(id)),
@@ -129,7 +131,7 @@ async function evacuateAll(host: string, service: ServiceView, parts: RemovalPar
         try {
           await session.request("compute", "POST", `/servers/${id}/action`, SERVICE_VERSION, { evacuate: {} });
         } catch (error) {
-          attempted.set(id, error instanceof Error ? error.message : String(error));
+          attempted.set(id, errorMessage(error));
         }
       },
     );
@@ -149,21 +151,24 @@ async function cleansUp(host: string, parts: RemovalParts): Promise<boolean> {
   }
 }
 
-/** @throws {HostNotRemoved} The agent runs and cannot be stopped. */
+/** States of an agent without a process. */
+export const ENDED: readonly AgentState[] = ["stopped", "failed", "killed"];
+
+/** @throws {CommandError} The agent runs and cannot be stopped. */
 async function stopAgent(host: string, { process, control }: RemovalParts): Promise<void> {
   const found = await process(host);
-  if (found === undefined || ["stopped", "failed", "killed"].includes(found.state)) {
+  if (found === undefined || ENDED.includes(found.state)) {
     return;
   }
   const { state } = await control(host, "stop").catch((error: unknown) => {
-    throw new HostNotRemoved(error instanceof Error ? error.message : String(error));
+    throw notRemoved(errorMessage(error));
   });
-  if (!["stopped", "failed", "killed"].includes(state)) {
-    throw new HostNotRemoved(`the agent of ${host} was stopped, but is ${state}`);
+  if (!ENDED.includes(state)) {
+    throw notRemoved(`the agent of ${host} was stopped, but is ${state}`);
   }
 }
 
-/** @param force also removes allocations of servers that run elsewhere. @throws {HostNotRemoved} */
+/** @param force also removes allocations of servers that run elsewhere. @throws {CommandError} */
 async function deleteService({ id, host }: ServiceView, force: boolean, session: CloudSession): Promise<void> {
   try {
     await session.request("compute", "DELETE", `/os-services/${id}${force ? "?force=true" : ""}`, SERVICE_VERSION);
@@ -171,9 +176,7 @@ async function deleteService({ id, host }: ServiceView, force: boolean, session:
     if (error instanceof Error && "status" in error && error.status === 404) {
       return;
     }
-    throw new HostNotRemoved(
-      `the compute service of ${host} cannot be deleted: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw notRemoved(`the compute service of ${host} cannot be deleted: ${errorMessage(error)}`);
   }
 }
 
@@ -205,27 +208,19 @@ async function servicesOf(session: CloudSession, hosts: ReadonlySet<string>): Pr
 export async function disableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
   const services = await servicesOf(session, new Set(hosts));
   const enabled = services.filter(({ status }) => status === "enabled");
-  await mapConcurrently(enabled, CONCURRENT_REQUESTS, ({ id }) => disable(session, id, NOT_STARTED));
+  await mapConcurrently(enabled, CONCURRENT_REQUESTS, ({ id }) => change(session, id, disabled(NOT_STARTED)));
 }
 
 /** Enables the services that {@link disableServices} disabled, and no others. */
 export async function enableServices(session: CloudSession, hosts: Iterable<string>): Promise<void> {
   const services = await servicesOf(session, new Set(hosts));
   const disabled = services.filter(({ disabled_reason: reason }) => reason === NOT_STARTED);
-  await mapConcurrently(disabled, CONCURRENT_REQUESTS, ({ id }) => enable(session, id));
+  await mapConcurrently(disabled, CONCURRENT_REQUESTS, ({ id }) => change(session, id, ENABLED));
 }
 
-async function disable(session: CloudSession, id: string, reason: string): Promise<void> {
-  await change(session, id, { status: "disabled", disabled_reason: reason });
-}
+const ENABLED = { status: "enabled" };
 
-async function enable(session: CloudSession, id: string): Promise<void> {
-  await change(session, id, { status: "enabled" });
-}
-
-async function forceDown(session: CloudSession, id: string): Promise<void> {
-  await change(session, id, { forced_down: true });
-}
+const disabled = (reason: string) => ({ status: "disabled", disabled_reason: reason });
 
 async function change(session: CloudSession, id: string, body: Readonly<Record<string, unknown>>): Promise<void> {
   await session.request("compute", "PUT", `/os-services/${id}`, SERVICE_VERSION, body);

@@ -1,8 +1,8 @@
-import { NoLocalCloud } from "../../../control-plane/local/cloud-session.js";
-import type { StateDir } from "../../../control-plane/local/state-dir.js";
+import { noClusterIn, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { CONTROL_PLANE, unknownHost } from "../host-settings.js";
 import { ENTRY, LogFile, LogSource, type LogText, logStems } from "./log-source.js";
 
@@ -71,11 +71,6 @@ export const SERVICES = [
   "ironic",
 ];
 
-/** No log has this name. */
-export class NoSuchLog extends Error {
-  override readonly name = "NoSuchLog";
-}
-
 /** The log of `up --detach` itself, which has only messages about the start. */
 const STARTER = "up";
 
@@ -83,8 +78,8 @@ const STARTER = "up";
  * Finds the logs with the requested entries. Nothing needs to run.
  * @param names hosts, `control-plane`, or one of its services; none: every log.
  * @param accepts selects entries
- * @throws {NoLocalCloud}
- * @throws {NoSuchLog}
+ * @throws {ClusterError} `NoLocalCloud`
+ * @throws {CommandError} no log has one of the names
  */
 export async function findSources(
   names: readonly string[],
@@ -93,7 +88,7 @@ export async function findSources(
 ): Promise<{ readonly sources: readonly LogSource[]; readonly missing: readonly string[] }> {
   const stems = await logStems(directory.logs);
   if (stems.length === 0 && (await files.stat(directory.root)) === undefined) {
-    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
+    throw noClusterIn(directory);
   }
   const toLogSource = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
   if (names.length === 0) {
@@ -112,11 +107,11 @@ export async function findSources(
       sources.push(toLogSource(name));
     } else if (name !== CONTROL_PLANE && !hosts.has(name)) {
       const near = didYouMean(name, [CONTROL_PLANE, ...SERVICES]);
-      throw new NoSuchLog(
+      const message =
         near === undefined
           ? unknownHost(name, directory.root, [...hosts])
-          : `there is no host ${name}; did you mean ${near}?`,
-      );
+          : `there is no host ${name}; did you mean ${near}?`;
+      throw new CommandError(ExitCode.usage, message, { command: "logs" });
     } else if (pools.length === 0) {
       missing.push(name);
     }

@@ -1,18 +1,15 @@
-import { Command, InvalidArgumentError } from "commander";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
-import { expandHosts, HostRangeError } from "../../../records/host-names.js";
-import { nodeClock, nodeTimers } from "../../../runtime/node/node-builtins.js";
-import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { type Command, InvalidArgumentError } from "commander";
+import { nodeClock } from "../../../runtime/node/node-builtins.js";
+import { collectHosts, integerIn } from "../../ui/command-line.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
-import { createTerminal, type Terminal } from "../../ui/terminal.js";
-import { findSources, NoSuchLog } from "./find-sources.js";
+import type { Terminal } from "../../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
+import { findSources } from "./find-sources.js";
 import { asRecord, type LogSource, type LogText, merged, type NamedEntry } from "./log-source.js";
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 interface LogFlags {
-  readonly stateDir: string;
   readonly lines?: number;
   readonly follow?: true;
   readonly since?: number;
@@ -28,11 +25,11 @@ const PAUSE = 250;
 
 /** Creates `compute-cluster logs`, and `host logs`, which is the same. */
 export function logsCommand(): Command {
-  return new Command("logs")
+  return clusterCommand("logs")
     .argument(
       "[name...]",
       "hosts, in ranges as devstack[1-3], control-plane, or a service of it: placement, ...",
-      names,
+      collectHosts,
       [],
     )
     .summary("what agents and control plane have logged, in order")
@@ -40,11 +37,10 @@ export function logsCommand(): Command {
       "Joins the logs of the agents and of the control plane, oldest first, whether they run or not. Of a log that hosts share, a host " +
         "has the entries that name it. Files that a log was rotated into are read, compressed ones are not.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option(
       "-n, --lines <n>",
       `the last entries of each log (default: ${DEFAULT_ENTRIES}, with --since or --request-id all)`,
-      count,
+      integerIn(0, 999_999_999, "a number of entries"),
     )
     .option("-f, --follow", "go on as more is logged, until Ctrl-C")
     .option("--since <time>", "no older ones: 90s, 10m, 2h, 1d, or 2026-11-25T20:13:51", since)
@@ -54,33 +50,7 @@ export function logsCommand(): Command {
       requestId,
     )
     .option("--json", "a JSON object a line")
-    .action(async (requestedNames: readonly string[], flags: LogFlags) => {
-      const terminal = createTerminal();
-      try {
-        process.exitCode = await printLogs(requestedNames, flags, terminal);
-      } catch (error) {
-        if (!(error instanceof NoSuchLog)) {
-          throw error;
-        }
-        terminal.complain(`compute-cluster logs: ${error.message}`);
-        process.exitCode = ExitCode.usage;
-      }
-    });
-}
-
-function names(text: string, before: readonly string[]): readonly string[] {
-  try {
-    return [...before, ...expandHosts(text)];
-  } catch (error) {
-    throw error instanceof HostRangeError ? new InvalidArgumentError(`${error.message}.`) : error;
-  }
-}
-
-function count(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) {
-    throw new InvalidArgumentError("expected a number of entries.");
-  }
-  return Number(text);
+    .action(inCluster(printLogs));
 }
 
 function since(text: string): number {
@@ -100,13 +70,16 @@ function requestId(text: string): string {
   return text;
 }
 
-/** Prints existing entries, and new ones with `follow`. @returns the exit code */
-async function printLogs(requestedNames: readonly string[], flags: LogFlags, terminal: Terminal): Promise<number> {
+/** Prints existing entries, and new ones with `follow`. */
+async function printLogs(
+  { directory, runtime, terminal }: ClusterContext,
+  requestedNames: readonly string[],
+  flags: LogFlags,
+): Promise<void> {
   const { since: oldest = Number.NEGATIVE_INFINITY, requestId: id } = flags;
   const accepts = ({ time, lines }: LogText): boolean =>
     time >= oldest && (id === undefined || lines.some((line) => line.includes(id)));
-  const directory = stateDir(flags.stateDir, process.cwd());
-  const { sources, missing } = await findSources(requestedNames, { directory, files: new NodeFiles() }, accepts);
+  const { sources, missing } = await findSources(requestedNames, { directory, files: runtime.files }, accepts);
   for (const name of missing) {
     terminal.complain(
       `compute-cluster logs: ${name} has no log in ${directory.logs}: its agent was started elsewhere, and logs there`,
@@ -122,11 +95,8 @@ async function printLogs(requestedNames: readonly string[], flags: LogFlags, ter
     for await (const entry of merged(sources)) {
       print(entry);
     }
-    await nodeTimers()
-      .sleep(PAUSE, signal)
-      .catch(() => undefined);
+    await runtime.timers.sleep(PAUSE, signal).catch(() => undefined);
   }
-  return ExitCode.ok;
 }
 
 /** Yields the last entries of each source, ordered by time. */

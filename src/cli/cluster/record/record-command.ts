@@ -1,29 +1,21 @@
 import { appendFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { Command } from "commander";
+import type { Command } from "commander";
 import type { RecordedCommand, RecordedEvent } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { IRONIC_FAULTS } from "../../../control-plane/bare-metal/provision-states.js";
-import {
-  DEFAULT_STATE_DIR,
-  hostsWithState,
-  readClusterInfo,
-  type StateDir,
-  stateDir,
-} from "../../../control-plane/local/state-dir.js";
+import { hostsWithState, readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
 import { readFaults } from "../../../faults/fault-file.js";
 import { formatFaultRule } from "../../../faults/faults.js";
 import { FileFailure } from "../../../runtime/files.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/command-line.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
-import { quietLogger } from "../../ui/logging.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
-import { createTerminal } from "../../ui/terminal.js";
+import { clusterCommand, inCluster } from "../cluster-command.js";
 import { clusterFileOf, clusterFileText } from "../file/write-cluster-file.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
@@ -121,7 +113,7 @@ const pointOf = (faultRule: string): string => faultRule.split("=")[0] ?? faultR
 const PAUSE = 250;
 
 export function recordCommand(): Command {
-  return new Command("record")
+  return clusterCommand("record")
     .argument("<file>", "a new file, of mode 0600")
     .summary("write what a cluster is asked and what becomes of its hosts, until Ctrl-C")
     .description(
@@ -129,13 +121,9 @@ export function recordCommand(): Command {
         "It says who has asked, without passwords, tokens, private keys and user data, and leaves out requests for tokens. " +
         "compute-cluster replay does it again.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
-    .action(async (file: string, { stateDir: stateDirOption }: { readonly stateDir: string }) => {
-      const runtime = createNodeRuntime({ logger: quietLogger });
-      const directory = stateDir(stateDirOption, process.cwd());
-      const signal = interruptSignal();
-      const terminal = createTerminal();
-      try {
+    .action(
+      inCluster(async ({ directory, runtime, terminal }, file: string) => {
+        const signal = interruptSignal();
         await withOperatorSession("record", { runtime, directory }, async (session) => {
           // Clear the buffer now, so that events during the creation of the file are recorded.
           await session.call("take_recorded", {});
@@ -149,11 +137,8 @@ export function recordCommand(): Command {
           await add(file, [{ end: runtime.clock.now(), held, lost } satisfies RecordingEnd]);
           terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost because the buffer was full`}`);
         });
-        process.exitCode = ExitCode.ok;
-      } finally {
-        await runtime.http.close();
-      }
-    });
+      }),
+    );
 }
 
 async function begin(file: string, directory: StateDir, runtime: Runtime): Promise<void> {

@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { readClusterInfo, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
-import { nodeDigests, nodeRandom } from "../../../runtime/node/node-cryptography.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
+import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../../runtime/runtime.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
-import { quietLogger } from "../../ui/logging.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import { withRuntime } from "../cluster-command.js";
 import { readClusterFile } from "../file/read-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";
 import { runOurs } from "../own-programs.js";
@@ -44,10 +45,12 @@ export function replayCommand(): Command {
     )
     .action(async (file: string, options: ReplayOptions) => {
       const terminal = createTerminal();
-      const recording = await readRecording(file, createNodeRuntime({ logger: quietLogger }).files);
-      const name = options.into ?? `replay-${nodeRandom().hex(4)}`;
-      await (options.into === undefined ? startLike(recording, name, file) : requireCluster(name));
-      process.exitCode = await replay(recording, name, options, terminal);
+      process.exitCode = await withRuntime(async (runtime) => {
+        const recording = await readRecording(file, runtime.files);
+        const name = options.into ?? `replay-${runtime.random.hex(4)}`;
+        await (options.into === undefined ? startLike(recording, name, file) : requireCluster(name));
+        return replay(recording, name, options, { runtime, terminal });
+      });
     });
 }
 
@@ -85,7 +88,7 @@ async function validateClusterFile(file: string, recorded: string): Promise<void
   try {
     await readClusterFile(file, { options, providedOptions: new Set() }, deps);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new CommandError(
       ExitCode.usage,
       `${recorded}:1: its cluster file is invalid: ${reason.replaceAll(file, "cluster")}`,
@@ -99,9 +102,8 @@ async function replay(
   recording: Recording,
   name: string,
   { speed: times, json }: ReplayOptions,
-  terminal: Terminal,
+  { runtime, terminal }: { readonly runtime: Runtime; readonly terminal: Terminal },
 ): Promise<number> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
   const signal = interruptSignal();
   const directory: StateDir = stateDir(rootOf(name), "/");
   const run = (words: readonly string[]) => runOurs([...words, "--state-dir", directory.root], signal);
@@ -127,8 +129,6 @@ async function replay(
     }
     terminal.complain(`compute-cluster: interrupted; cluster ${name} keeps running, with what was replayed so far`);
     return ExitCode.failure;
-  } finally {
-    await runtime.http.close();
   }
 }
 

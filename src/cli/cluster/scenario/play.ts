@@ -1,10 +1,10 @@
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import { type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { quietLogger } from "../../ui/logging.js";
+import { withRuntime } from "../cluster-command.js";
 import { runOurs } from "../own-programs.js";
 import { courseText, readScenario, type Scenario } from "./read-scenario.js";
 import {
@@ -16,26 +16,20 @@ import {
   wordsOf,
 } from "./scenario-file.js";
 
-/** A step did not have the result that the scenario expects. */
-class StepFailed extends Error {
-  override readonly name = "StepFailed";
-}
-
 /** Milliseconds between two attempts. */
 const PAUSE = 500;
 
 /**
  * Runs the steps in the running cluster, one after the other.
  * @param onStep called before each step.
- * @throws {StepFailed}
+ * @returns why a step failed; undefined on success
  */
 async function playScenario(
   { steps }: Pick<Scenario, "steps">,
   { directory, signal }: { readonly directory: StateDir; readonly signal: AbortSignal },
   onStep: (say: string) => void,
-): Promise<void> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
+): Promise<string | undefined> {
+  return withRuntime(async (runtime) => {
     const cloud = await openCloudSession(runtime.files, runtime.http, directory);
     for (const [at, step] of steps.entries()) {
       signal.throwIfAborted();
@@ -48,12 +42,11 @@ async function playScenario(
         reason = await attempt();
       }
       if (reason !== undefined) {
-        throw new StepFailed(`step ${at + 1} (${step.say}): ${reason}`);
+        return `step ${at + 1} (${step.say}): ${reason}`;
       }
     }
-  } finally {
-    await runtime.http.close();
-  }
+    return undefined;
+  });
 }
 
 /** Sends the request of a step. Returns why it failed; undefined on success. */
@@ -70,9 +63,7 @@ async function ask(
     return expect === undefined || expect < 300 ? undefined : `${request} succeeded, expected ${expect}`;
   } catch (error) {
     const status = error instanceof Error && "status" in error ? error.status : undefined;
-    return expect !== undefined && status === expect
-      ? undefined
-      : String(error instanceof Error ? error.message : error);
+    return expect !== undefined && status === expect ? undefined : errorMessage(error);
   }
 }
 
@@ -100,13 +91,10 @@ export async function playNamed(
 ): Promise<{ readonly text: string; readonly failed: boolean }> {
   const deps = { files: new NodeFiles(), digests: nodeDigests, cwd: process.cwd() };
   const scenario = await readScenario(name, deps);
-  try {
-    await playScenario(scenario, { directory: stateDir(stateDirOption, deps.cwd), signal }, onStep);
-  } catch (error) {
-    if (!(error instanceof StepFailed)) {
-      throw error;
-    }
-    return { text: `scenario ${scenario.name} failed: ${error.message}`, failed: true };
+  const place = { directory: stateDir(stateDirOption, deps.cwd), signal };
+  const reason = await playScenario(scenario, place, onStep);
+  if (reason !== undefined) {
+    return { text: `scenario ${scenario.name} failed: ${reason}`, failed: true };
   }
   return { text: `${scenario.about.trim()}\n\n${courseText(scenario, stateDirOption)}`, failed: false };
 }

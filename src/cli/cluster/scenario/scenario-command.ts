@@ -1,17 +1,16 @@
 import { Command } from "commander";
 import type { HostRow } from "../../../conductor-client/methods/session.js";
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
+import { stateDir } from "../../../control-plane/local/state-dir.js";
 import { expandHosts, HostRangeError } from "../../../records/host-names.js";
 import { isObject } from "../../../runtime/collections.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
-import { ExitCode } from "../../ui/exit-code.js";
-import { quietLogger } from "../../ui/logging.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
+import { type ClusterContext, inCluster, withStateDir } from "../cluster-command.js";
 import { withOperatorSession } from "../operator-session.js";
 import { clusterName, rootOf } from "../place.js";
 import { playNamed } from "./play.js";
@@ -38,18 +37,19 @@ export function scenarioCommand(): Command {
       "\nExit codes: 0 it is there; 1 a step failed; 2 wrong arguments or file; 3 the cluster lacks hosts, or has servers of these names; 4 no control plane.",
     );
   command.command("list").summary("the scenarios of this package").option("--json", "as JSON").action(list);
-  command
-    .command("show <name>")
+  withStateDir(command.command("show <name>"), "the cluster that its commands are to name")
     .summary("what a scenario does, what to look at, and how to mend it")
-    .option("--state-dir <dir>", "the cluster that its commands are to name", DEFAULT_STATE_DIR)
     .option("--json", "as JSON")
-    .action(show);
-  command
-    .command("run <name>")
+    .action(
+      inCluster(async ({ terminal, stateDirOption }, name: string, { json }: { readonly json?: true }) => {
+        const scenario = await readScenario(name, createDeps());
+        terminal.print(json === true ? JSON.stringify(scenario, null, 2) : scenarioText(scenario, stateDirOption));
+      }),
+    );
+  withStateDir(command.command("run <name>"))
     .summary("bring it about in a running cluster, which has the hosts that it names")
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--into <cluster>", "the cluster of this name, as --name", clusterName)
-    .action(runScenario);
+    .action(inCluster(runScenario));
   return command;
 }
 
@@ -73,53 +73,33 @@ const COLUMNS: readonly Column<Pick<Scenario, "name" | "title" | "finds">>[] = [
   { title: "Audit finds", value: ({ finds = [] }) => finds.join("\n") },
 ];
 
-async function show(
-  name: string,
-  { stateDir: stateDirOption, json }: { readonly stateDir: string; readonly json?: true },
-) {
-  const terminal = createTerminal();
-  const scenario = await readScenario(name, createDeps());
-  terminal.print(json === true ? JSON.stringify(scenario, null, 2) : scenarioText(scenario, stateDirOption));
-}
-
 async function runScenario(
+  { runtime, terminal, stateDirOption }: ClusterContext,
   name: string,
-  { stateDir: stateDirOption, into }: { readonly stateDir: string; readonly into?: string },
+  { into }: { readonly into?: string },
 ): Promise<void> {
   const root = into === undefined ? stateDirOption : rootOf(into);
-  const terminal = createTerminal();
-  const found = await obstaclesIn(root, await readScenario(name, createDeps()));
+  const { steps } = await readScenario(name, createDeps());
+  const directory = stateDir(root, process.cwd());
+  const cloud = await openCloudSession(runtime.files, runtime.http, directory);
+  const hosts = await withOperatorSession("scenario", { runtime, directory }, (session) =>
+    session.call("list_hosts", { host: null }),
+  );
+  const found = await obstacles(steps, { hosts, cloud });
   if (found.length > 0) {
-    terminal.complain(
-      `compute-cluster: scenario ${name} cannot be played in this cluster; nothing was changed:\n` +
+    throw new CommandError(
+      ExitCode.rejected,
+      `scenario ${name} cannot be played in this cluster; nothing was changed:\n` +
         `${found.map((text) => `  - ${text}`).join("\n")}\n` +
         `compute-cluster up --scenario ${name} starts a cluster for it`,
     );
-    process.exitCode = ExitCode.rejected;
-    return;
   }
   const onStep = (say: string) => terminal.print(`- ${say}`);
   const { text, failed } = await playNamed(name, root, { onStep, signal: interruptSignal() });
   if (failed) {
-    terminal.complain(`compute-cluster: ${text}`);
-  } else {
-    terminal.print(`\n${text}`);
+    throw new CommandError(ExitCode.failure, text);
   }
-  process.exitCode = failed ? ExitCode.failure : ExitCode.ok;
-}
-
-async function obstaclesIn(root: string, { steps }: Scenario): Promise<readonly string[]> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  const directory = stateDir(root, process.cwd());
-  try {
-    const cloud = await openCloudSession(runtime.files, runtime.http, directory);
-    const hosts = await withOperatorSession("scenario", { runtime, directory }, (session) =>
-      session.call("list_hosts", { host: null }),
-    );
-    return await obstacles(steps, { hosts, cloud });
-  } finally {
-    await runtime.http.close();
-  }
+  terminal.print(`\n${text}`);
 }
 
 /**

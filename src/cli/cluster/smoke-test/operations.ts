@@ -162,18 +162,11 @@ export async function evaluateAbort(
   }
 }
 
-const COMPUTE_VERSION = "2.79";
-
 /** Milliseconds between two polls of a host. */
 const PAUSE = 200;
 
 /** Ends a program like a crash, after which `up` restarts it; a killed or terminated one stays down. */
 const CRASH = "SIGUSR2";
-
-/** The host must not fail here, since nothing would restart its agent. */
-export class NoOutage extends Error {
-  override readonly name = "NoOutage";
-}
 
 interface OutagePlace {
   readonly runtime: Runtime;
@@ -186,17 +179,16 @@ interface OutagePlace {
 /**
  * Makes a host fail and fences it: suspends its agent, and forces its service down.
  * @returns a function that brings it back: it crashes the agent, `up` restarts it, and after its cleanup the service is
- * forced up
- * @throws {NoOutage}
+ * forced up. If nothing would restart its agent, the host does not fail, and the result is the reason
  */
-export async function failHost(host: string, place: OutagePlace): Promise<() => Promise<void>> {
+export async function failHost(host: string, place: OutagePlace): Promise<(() => Promise<void>) | string> {
   const { runtime, directory, session } = place;
   if (!Object.hasOwn(await new HostSettingsStore(runtime.files, directory).read(), host)) {
-    throw new NoOutage(`the agent of ${host} would not be restarted: compute-cluster up did not start it`);
+    return `the agent of ${host} would not be restarted: compute-cluster up did not start it`;
   }
   const pid = await withOperatorSession("drill", place, (conductor) => agentOf(host, conductor, runtime));
   if (pid === null) {
-    throw new NoOutage(`no agent on this machine has the lease of ${host}`);
+    return `no agent on this machine has the lease of ${host}`;
   }
   process.kill(pid, "SIGSTOP");
   try {
@@ -253,7 +245,7 @@ async function forcedUp(host: string, session: CloudSession): Promise<boolean> {
 
 async function force(host: string, down: boolean, session: CloudSession): Promise<void> {
   const { id } = await serviceOf(host, session);
-  await session.request("compute", "PUT", `/os-services/${id}`, COMPUTE_VERSION, { forced_down: down });
+  await session.request("compute", "PUT", `/os-services/${id}`, VERSION, { forced_down: down });
 }
 
 async function serviceOf(
@@ -261,7 +253,7 @@ async function serviceOf(
   session: CloudSession,
 ): Promise<{ readonly id: string; readonly state: string }> {
   const path = `/os-services?binary=nova-compute&host=${host}`;
-  const { services } = (await session.request("compute", "GET", path, COMPUTE_VERSION)) as {
+  const { services } = (await session.request("compute", "GET", path, VERSION)) as {
     readonly services: readonly { readonly id: string; readonly state: string }[];
   };
   const [service] = services;

@@ -1,16 +1,13 @@
 import { join } from "node:path";
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../../control-plane/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { driverTraceFile, type TracedCall } from "../../agent/driver-trace.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
-import { quietLogger } from "../../ui/logging.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { type Column, renderTable } from "../../ui/table.js";
-import { createTerminal } from "../../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
 import { failHost, SMOKE_TEST_OPERATIONS, type SmokeTestResources, type SmokeTestResult } from "./operations.js";
 import { SmokeTest } from "./smoke-test.js";
 
@@ -22,7 +19,6 @@ interface HostCall extends TracedCall {
 const QUIET: ReadonlySet<string> = new Set(["getInfo", "instanceExists", "instanceOnDisk"]);
 
 interface SmokeTestCommandOptions {
-  readonly stateDir: string;
   readonly only?: readonly string[];
   readonly timeout: string;
   /** The former name of `timeout`. */
@@ -31,14 +27,13 @@ interface SmokeTestCommandOptions {
 }
 
 export function smokeTestCommand(): Command {
-  return new Command("smoke-test")
+  return clusterCommand("smoke-test")
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
       "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
         "order, the time it took, and its outcome. Calls are known for agents that trace their driver: those of `up --driver`. " +
         "For an evacuation the agent of a host that `up` has started stands still, and is crashed afterwards.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--only <operations>", `some of: ${SMOKE_TEST_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
     .option("--timeout <seconds>", "limit for each operation", "60")
     .addOption(new Option("--patience <seconds>").hideHelp())
@@ -47,76 +42,70 @@ export function smokeTestCommand(): Command {
       "after",
       "\nExit codes: 0 nothing failed (unsupported operations are no failure); 1 an operation failed, no server could be created, or something could not be deleted.",
     )
-    .action(async (options: SmokeTestCommandOptions) => {
-      process.exitCode = await runSmokeTest(options);
-    });
+    .action(inCluster(runSmokeTest));
 }
 
 const names = (text: string): readonly string[] => text.split(",").map((name) => name.trim());
 
-async function runSmokeTest(options: SmokeTestCommandOptions): Promise<number> {
-  const terminal = createTerminal();
+async function runSmokeTest(
+  { directory, runtime, terminal }: ClusterContext,
+  options: SmokeTestCommandOptions,
+): Promise<number> {
   const known = new Set(SMOKE_TEST_OPERATIONS.map(({ name }) => name));
   const unknown = options.only?.find((name) => !known.has(name));
   const timeoutMs = Number(options.patience ?? options.timeout) * 1000;
   if (unknown !== undefined || !(timeoutMs > 0)) {
-    terminal.complain(
+    throw new CommandError(
+      ExitCode.usage,
       unknown === undefined
-        ? `compute-cluster: found --timeout ${options.patience ?? options.timeout}, expected a number of seconds`
-        : `compute-cluster: there is no operation ${unknown}; there are ${[...known].join(", ")}`,
+        ? `found --timeout ${options.patience ?? options.timeout}, expected a number of seconds`
+        : `there is no operation ${unknown}; there are ${[...known].join(", ")}`,
     );
-    return ExitCode.usage;
   }
-  const runtime = createNodeRuntime({ logger: quietLogger });
   const signal = interruptSignal();
-  try {
-    const directory = stateDir(options.stateDir, process.cwd());
-    const agents = directory.agents;
-    const session = await openCloudSession(runtime.files, runtime.http, directory);
-    const run = new SmokeTest({
-      session,
-      clock: runtime.clock,
-      timers: runtime.timers,
-      places: await placesOf(session),
-      hosts: await hostsUp(session),
-      ...(options.only === undefined ? {} : { only: options.only }),
-      timeoutMs,
-      signal,
-      failHost: (host) => failHost(host, { runtime, directory, session, timeoutMs }),
-      callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
-    });
-    const progress = (result: SmokeTestResult) => {
-      if (options.json !== true && terminal.interactive) {
-        terminal.print(`${result.operation}: ${result.outcome}`);
-      }
-    };
-    const results = await run.run(progress);
-    terminal.print(
-      options.json === true
-        ? JSON.stringify(withFormerNames(results, { outcome: "verdict" }), null, 2)
-        : renderTable(COLUMNS, results, terminal.columns),
+  const agents = directory.agents;
+  const session = await openCloudSession(runtime.files, runtime.http, directory);
+  const run = new SmokeTest({
+    session,
+    clock: runtime.clock,
+    timers: runtime.timers,
+    places: await placesOf(session),
+    hosts: await hostsUp(session),
+    ...(options.only === undefined ? {} : { only: options.only }),
+    timeoutMs,
+    signal,
+    failHost: (host) => failHost(host, { runtime, directory, session, timeoutMs }),
+    callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
+  });
+  const progress = (result: SmokeTestResult) => {
+    if (options.json !== true && terminal.interactive) {
+      terminal.print(`${result.operation}: ${result.outcome}`);
+    }
+  };
+  const results = await run.run(progress);
+  terminal.print(
+    options.json === true
+      ? JSON.stringify(withFormerNames(results, { outcome: "verdict" }), null, 2)
+      : renderTable(COLUMNS, results, terminal.columns),
+  );
+  if (options.json !== true && !(await isTraced(runtime.files, agents))) {
+    terminal.complain(
+      "No agent traces its driver calls: start agents with `compute-cluster up --driver`, or --trace-driver.",
     );
-    if (options.json !== true && !(await isTraced(runtime.files, agents))) {
-      terminal.complain(
-        "No agent traces its driver calls: start agents with `compute-cluster up --driver`, or --trace-driver.",
-      );
-    }
-    for (const leftover of run.leftovers) {
-      terminal.complain(`compute-cluster smoke-test: not deleted: ${leftover}; delete it with OpenStack's client`);
-    }
-    const failed = results.some(({ outcome }) => outcome === "failed") || run.leftovers.length > 0;
-    if (failed && options.json !== true) {
-      terminal.complain(`See the logs of the agents: ${directory.logs}/*.log`);
-    }
-    if (signal.aborted) {
-      const cleaned = run.leftovers.length === 0 ? "; the server of the smoke test is deleted" : "";
-      terminal.complain(`compute-cluster: interrupted${cleaned}`);
-      return ExitCode.failure;
-    }
-    return failed ? ExitCode.failure : ExitCode.ok;
-  } finally {
-    await runtime.http.close();
   }
+  for (const leftover of run.leftovers) {
+    terminal.complain(`compute-cluster smoke-test: not deleted: ${leftover}; delete it with OpenStack's client`);
+  }
+  const failed = results.some(({ outcome }) => outcome === "failed") || run.leftovers.length > 0;
+  if (failed && options.json !== true) {
+    terminal.complain(`See the logs of the agents: ${directory.logs}/*.log`);
+  }
+  if (signal.aborted) {
+    const cleaned = run.leftovers.length === 0 ? "; the server of the smoke test is deleted" : "";
+    terminal.complain(`compute-cluster: interrupted${cleaned}`);
+    return ExitCode.failure;
+  }
+  return failed ? ExitCode.failure : ExitCode.ok;
 }
 
 const COLUMNS: readonly Column<SmokeTestResult>[] = [

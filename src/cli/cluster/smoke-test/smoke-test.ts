@@ -1,11 +1,11 @@
 import type { CloudSession } from "../../../control-plane/local/cloud-session.js";
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Clock, Timers } from "../../../runtime/time.js";
 import {
   abortIfRunning,
   evaluateAbort,
   LIVE,
-  NoOutage,
   SMOKE_TEST_OPERATIONS,
   type SmokeTestOperation,
   type SmokeTestOutcome,
@@ -25,8 +25,8 @@ export interface SmokeTestOptions {
   readonly timeoutMs: number;
   /** Ends the smoke test early; its server is deleted. */
   readonly signal?: AbortSignal;
-  /** Takes a host down, and returns a function that brings it back. @throws {NoOutage} */
-  readonly failHost: (host: string) => Promise<() => Promise<void>>;
+  /** Takes a host down, and returns a function that brings it back; or the reason why the host must not fail. */
+  readonly failHost: (host: string) => Promise<(() => Promise<void>) | string>;
   /** Returns the driver calls about a guest since a time. */
   readonly callsSince: (server: string, since: number) => Promise<string>;
 }
@@ -160,18 +160,18 @@ export class SmokeTest {
   async #attempt(operation: SmokeTestOperation): Promise<SmokeTestOutcome> {
     try {
       const before = this.#server?.[HOST] ?? null;
-      const failed = operation.action === "evacuate" ? await this.#options.failHost(before ?? "") : async () => {};
+      const bringBack = operation.action === "evacuate" ? await this.#options.failHost(before ?? "") : async () => {};
+      if (typeof bringBack === "string") {
+        return { outcome: "skipped", reason: bringBack };
+      }
       try {
         await this.#ask(operation);
         return await this.#settled(operation, before);
       } finally {
-        await failed();
+        await bringBack();
       }
     } catch (error) {
-      if (error instanceof NoOutage) {
-        return { outcome: "skipped", reason: error.message };
-      }
-      return { outcome: "failed", reason: error instanceof Error ? error.message : String(error) };
+      return { outcome: "failed", reason: errorMessage(error) };
     }
   }
 
@@ -336,7 +336,7 @@ export class SmokeTest {
       }
     } catch (error) {
       if (!(error instanceof Error && "status" in error && error.status === 404)) {
-        this.#leftovers.push(`images of server ${server}: ${error instanceof Error ? error.message : String(error)}`);
+        this.#leftovers.push(`images of server ${server}: ${errorMessage(error)}`);
       }
     }
   }

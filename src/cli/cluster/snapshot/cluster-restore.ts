@@ -6,7 +6,7 @@ import {
   type DownHosts,
   type DownState,
   downHosts,
-  SnapshotRejectedError,
+  snapshotRejected,
 } from "../../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
@@ -14,10 +14,9 @@ import { ownStore } from "../../../control-plane/store/open-store.js";
 import { foldHosts } from "../../../records/host-names.js";
 import { nodeClock } from "../../../runtime/node/node-builtins.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { quietLogger } from "../../ui/logging.js";
 import type { Terminal } from "../../ui/terminal.js";
+import { withRuntime } from "../cluster-command.js";
 import { withOperatorSession } from "../operator-session.js";
 import { noHeartbeatText, untilReadyBySession } from "../until-ready.js";
 import { readSnapshotMetadata, saveRunning } from "./live-snapshot.js";
@@ -55,7 +54,7 @@ interface RestorePlace {
  * Restores a saved state in a running cluster, and waits until its hosts serve.
  * @param name null: the state after its start
  * @returns hosts that do not serve, with the reasons
- * @throws {SnapshotRejectedError}
+ * @throws {ClusterError} `SnapshotRefused`
  */
 export async function restoreRunning(
   name: string | null,
@@ -131,12 +130,12 @@ async function untilGone(
   throw new Error(reason);
 }
 
-/** @throws {SnapshotRejectedError} agents that `up` did not start would continue with a state that no longer exists */
+/** @throws {ClusterError} `SnapshotRefused` agents that `up` did not start would continue with a state that no longer exists */
 async function assertNoForeignAgents(session: HostSession): Promise<void> {
   const rows = await session.call("list_hosts", { host: null });
   const foreignHosts = rows.filter(({ process, state }) => process === "elsewhere" && state === "serving");
   if (foreignHosts.length > 0) {
-    throw new SnapshotRejectedError(
+    throw snapshotRejected(
       `this cluster did not start the agents of ${foldHosts(foreignHosts.map(({ host }) => host))}: they would continue with their knowledge of the ` +
         "replaced state; stop them first, or confirm with --yes and restart them afterwards",
     );
@@ -151,20 +150,13 @@ export interface StateToRestore {
   readonly startHosts: boolean;
 }
 
-/** @param name null: the state after the start @throws {SnapshotRejectedError} */
-export async function stateToRestore(
-  name: string | null,
-  directory: StateDir,
-  startHosts: boolean,
-): Promise<StateToRestore> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
+/** @param name null: the state after the start @throws {ClusterError} `SnapshotRefused` */
+export function stateToRestore(name: string | null, directory: StateDir, startHosts: boolean): Promise<StateToRestore> {
+  return withRuntime(async (runtime) => {
     const snapshot = new Snapshots(directory, runtime.files).read(name);
     assertSameDrivers(snapshot, (await readSnapshotMetadata(directory, runtime)).drivers);
     return { snapshot, directory, startHosts };
-  } finally {
-    await runtime.http.close();
-  }
+  });
 }
 
 /**
@@ -189,11 +181,8 @@ export async function putInPlace({
 
 /** Saves the state that `reset` restores. A failure is ignored here, since `reset` reports it. */
 export async function saveStart(directory: StateDir): Promise<void> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  try {
+  await withRuntime(async (runtime) => {
     await new Snapshots(directory, runtime.files).forgetStart();
     await saveRunning(null, { directory, runtime }).catch(() => undefined);
-  } finally {
-    await runtime.http.close();
-  }
+  });
 }

@@ -2,7 +2,7 @@ import { driverRecordPath, readDriverRecord } from "../../../agent/identity-file
 import type { HostRow } from "../../../conductor-client/methods/session.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { hostsWithState, readClusterInfo, type StateDir } from "../../../control-plane/local/state-dir.js";
-import { SnapshotRejectedError, savedHosts } from "../../../control-plane/snapshot/saved-state.js";
+import { savedHosts, snapshotRejected } from "../../../control-plane/snapshot/saved-state.js";
 import type { SnapshotMetadata } from "../../../control-plane/snapshot/snapshot-file.js";
 import { assertSupportedDrivers, Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import type { ObservedProcess } from "../../../runtime/processes.js";
@@ -29,7 +29,7 @@ const AT_A_TIME = 64;
 /**
  * Saves the state of a running cluster, and the states of its hosts. Suspends its processes meanwhile, for at most a second.
  * @param name null: the state after a start
- * @throws {SnapshotRejectedError}
+ * @throws {ClusterError} `SnapshotRefused`
  */
 export async function saveRunning(
   name: string | null,
@@ -78,7 +78,7 @@ export async function pidsHere(
  * dies, so they are never suspended for longer. Processes that were already suspended are not resumed.
  * @param pids agents first, so that no process receives only part of what they send
  * @param work receives a function to call regularly and at its end, and the running processes by pid
- * @throws {SnapshotRejectedError} it took too long
+ * @throws {ClusterError} `SnapshotRefused` it took too long
  * @internal
  */
 export async function whilePaused(
@@ -106,7 +106,7 @@ export async function whilePaused(
   const assertPauseWithinLimit = (): void => {
     const passed = clock.monotonic() - begin;
     if (all.length > 0 && passed > USED) {
-      throw new SnapshotRejectedError(
+      throw snapshotRejected(
         `the cluster would have been suspended for ${Math.round(passed)} ms, expected at most ${USED}: its state is too large to be saved while it runs; stop it with compute-cluster down first`,
       );
     }

@@ -1,14 +1,14 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
-import { DEFAULT_STATE_DIR, ensureUsable, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
+import { type Command, InvalidArgumentError } from "commander";
+import { ensureUsable, type StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Files } from "../../../runtime/files.js";
 import { nodeClock } from "../../../runtime/node/node-builtins.js";
 import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
-import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { integerIn } from "../../ui/command-line.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
-import { createTerminal } from "../../ui/terminal.js";
+import { clusterCommand, inCluster } from "../cluster-command.js";
 import { makeAuthority, makeServerCertificate } from "./make-certificates.js";
 import {
   type CertificateAttributes,
@@ -35,7 +35,6 @@ interface TlsReport {
 }
 
 interface TlsCommandOptions {
-  readonly stateDir: string;
   readonly name: readonly string[];
   readonly address: readonly string[];
   readonly days?: number;
@@ -57,13 +56,12 @@ const AUTHORITY_DAYS = 3650;
 const BACKDATED = 3_600_000;
 
 export function tlsCommand(): Command {
-  return new Command("tls")
+  return clusterCommand("tls")
     .summary("make or show the certificate with which the control plane listens for other machines")
     .description(
       "Makes a certificate authority and a certificate of the control plane (ECDSA P-256), in the folder tls of the state directory, " +
         "keys in files of mode 0600. What is there already is shown, and replaced only by --renew.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option(
       "--name <name>",
       "a DNS name of this machine, or *.domain; repeatable (default: its host name)",
@@ -71,18 +69,19 @@ export function tlsCommand(): Command {
       [],
     )
     .option("--address <address>", "an address of it; repeatable (default: all but loopback)", address, [])
-    .option("--days <n>", `how long the certificate is valid (default: ${DEFAULT_DAYS})`, days)
+    .option("--days <n>", `how long the certificate is valid (default: ${DEFAULT_DAYS})`, integerIn(1, AUTHORITY_DAYS))
     .option("--renew", "make a new certificate, of the same authority; without names for the same names")
     .option("--renew-ca", "make a new authority, too: every agent and client needs its certificate")
     .option("--cert <file>", "take this certificate instead, and those between it and its authority; PEM")
     .option("--key <file>", "its private key (default: in the file of --cert)")
     .option("--ca <file>", "the authority that agents and clients check it by (default: those of their system)")
     .option("--json", "as JSON")
-    .action(async (options: TlsCommandOptions) => {
-      const terminal = createTerminal();
-      const report = await certificateReport(options, new NodeFiles(), stateDir(options.stateDir, process.cwd()));
-      terminal.print(options.json ? JSON.stringify(report, null, 2) : renderTls(report));
-    });
+    .action(
+      inCluster(async ({ directory, runtime, terminal }, options: TlsCommandOptions) => {
+        const report = await certificateReport(options, runtime.files, directory);
+        terminal.print(options.json ? JSON.stringify(report, null, 2) : renderTls(report));
+      }),
+    );
 }
 
 function parseDnsName(text: string, before: readonly string[]): readonly string[] {
@@ -101,14 +100,6 @@ function address(text: string, before: readonly string[]): readonly string[] {
     throw new InvalidArgumentError("expected an address, as 192.0.2.2 or 2001:db8::2; names are given with --name.");
   }
   return [...before, text];
-}
-
-function days(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > AUTHORITY_DAYS) {
-    throw new InvalidArgumentError(`expected 1 to ${AUTHORITY_DAYS}.`);
-  }
-  return value;
 }
 
 /**

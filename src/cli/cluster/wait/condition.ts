@@ -5,6 +5,7 @@ import type { CloudSession } from "../../../control-plane/local/cloud-session.js
 import { explainedFault } from "../../../control-plane/scheduler/errors.js";
 import { MAX_HOSTS } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 
 /** A condition of `compute-cluster wait --for`. */
 export type Condition =
@@ -46,11 +47,6 @@ function assertStatus(status: string): void {
 /** The unmet part of a condition, as text for users; undefined if it is met. */
 type Missing = string | undefined;
 
-/** The condition can never be met, or cannot be evaluated. */
-export class WaitsInVain extends Error {
-  override readonly name = "WaitsInVain";
-}
-
 /** Clients for the conductor and the APIs of a cluster. */
 export interface ConditionClients {
   readonly session: HostSession;
@@ -58,7 +54,7 @@ export interface ConditionClients {
   readonly cloud: () => Promise<CloudSession>;
 }
 
-/** @throws {WaitsInVain} */
+/** @throws {CommandError} with the exit code of a failure: the condition can never be met, or cannot be evaluated */
 export async function checkCondition(condition: Condition, { session, cloud }: ConditionClients): Promise<Missing> {
   switch (condition.kind) {
     case "hosts":
@@ -111,10 +107,11 @@ async function serverMissing(
     return status === "DELETED" ? undefined : `there is no server ${server}`;
   }
   if (others.length > 0) {
-    throw new WaitsInVain(`${others.length + 1} servers are named ${server}; use an id`);
+    throw new CommandError(ExitCode.failure, `${others.length + 1} servers are named ${server}; use an id`);
   }
   if (one.status === "ERROR" && status !== "ERROR" && status !== "DELETED") {
-    throw new WaitsInVain(
+    throw new CommandError(
+      ExitCode.failure,
       `server ${server} is in ERROR: ${one.fault ? explainedFault(one.fault) : "no fault was recorded"}`,
     );
   }

@@ -1,18 +1,17 @@
-import { Command, InvalidArgumentError } from "commander";
-import { type CloudSession, NoLocalCloud, openCloudSession } from "../../../control-plane/local/cloud-session.js";
-import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../../control-plane/local/state-dir.js";
-import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { type Command, InvalidArgumentError } from "commander";
+import { isClusterError } from "../../../control-plane/cluster-error.js";
+import { type CloudSession, openCloudSession } from "../../../control-plane/local/cloud-session.js";
+import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { ExitCode, exitCodeOf } from "../../ui/exit-code.js";
-import { quietLogger } from "../../ui/logging.js";
+import { CommandError, ExitCode, exitCodeOf } from "../../ui/exit-code.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
-import { createTerminal, type Terminal } from "../../ui/terminal.js";
+import type { Terminal } from "../../ui/terminal.js";
+import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
 import { withOperatorSession } from "../operator-session.js";
 import { placeText } from "../place.js";
-import { type Condition, checkCondition, parseCondition, WaitsInVain } from "./condition.js";
+import { type Condition, checkCondition, parseCondition } from "./condition.js";
 
 interface WaitOptions {
-  readonly stateDir: string;
   readonly for: readonly Condition[];
   readonly timeout: number;
 }
@@ -21,22 +20,19 @@ interface WaitOptions {
 const LOOK_EVERY = 200;
 
 export function waitCommand(): Command {
-  return new Command("wait")
+  return clusterCommand("wait")
     .summary("wait until hosts serve, a server is in a state, or nothing is being done any more")
     .description(
       "Waits until all conditions hold at once: hosts=N, servers can be scheduled to so many hosts; settled, nothing is being done to any server; " +
         "server=NAME:STATUS, as server=vm1:ACTIVE (DELETED: it is gone). Waits for a cluster that is not started yet, too, and says so.",
     )
-    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--for <condition>", "repeatable (default: settled)", parseCondition, [])
     .option("--timeout <seconds>", "how long", seconds, 60)
     .addHelpText(
       "after",
       "\nExit codes: 0 all hold; 1 they did not in time, or cannot any more; 2 wrong arguments; 4 there is no control plane.",
     )
-    .action(async (options: WaitOptions) => {
-      process.exitCode = await wait(options);
-    });
+    .action(inCluster(wait));
 }
 
 function seconds(text: string): number {
@@ -47,11 +43,11 @@ function seconds(text: string): number {
   return value;
 }
 
-async function wait({ stateDir: stateDirOption, for: requestedConditions, timeout }: WaitOptions): Promise<number> {
-  const terminal = createTerminal();
+async function wait(
+  { directory, runtime, terminal, stateDirOption }: ClusterContext,
+  { for: requestedConditions, timeout }: WaitOptions,
+): Promise<number> {
   const interrupt = interruptSignal();
-  const runtime = createNodeRuntime({ logger: quietLogger });
-  const directory = stateDir(stateDirOption, process.cwd());
   const conditions: readonly Condition[] =
     requestedConditions.length === 0 ? [{ kind: "settled" }] : requestedConditions;
   const place: Place = { directory, runtime, stateDirOption, cloud: undefined };
@@ -65,8 +61,7 @@ async function wait({ stateDir: stateDirOption, for: requestedConditions, timeou
       }
       const over = runtime.clock.monotonic() >= until;
       if (over || interrupt.aborted) {
-        terminal.complain(`compute-cluster: ${over ? `timed out after ${timeout} s` : "interrupted"}: ${left.text}`);
-        return left.code;
+        throw new CommandError(left.code, `${over ? `timed out after ${timeout} s` : "interrupted"}: ${left.text}`);
       }
       show(left.text, terminal);
       if (!isReported && left.code === ExitCode.unreachable) {
@@ -75,15 +70,8 @@ async function wait({ stateDir: stateDirOption, for: requestedConditions, timeou
       }
       await runtime.timers.sleep(LOOK_EVERY);
     }
-  } catch (error) {
-    if (!(error instanceof WaitsInVain)) {
-      throw error;
-    }
-    terminal.complain(`compute-cluster: ${error.message}`);
-    return ExitCode.failure;
   } finally {
     show("", terminal);
-    await runtime.http.close();
   }
 }
 
@@ -122,14 +110,14 @@ async function look(
     return messages.length === 0 ? undefined : { text: messages.join("; "), code: ExitCode.failure };
   } catch (error) {
     place.cloud = undefined;
-    if (error instanceof WaitsInVain || !(error instanceof Error)) {
+    const isInVain = error instanceof CommandError && error.exitCode === ExitCode.failure;
+    if (isInVain || !(error instanceof Error)) {
       throw error;
     }
     // The cluster may be about to start.
-    const text =
-      error instanceof NoLocalCloud
-        ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
-        : error.message;
+    const text = isClusterError(error, "NoLocalCloud")
+      ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
+      : error.message;
     return { text, code: exitCodeOf(error) };
   }
 }

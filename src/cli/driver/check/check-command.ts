@@ -1,13 +1,13 @@
 import { type CaseOutcome, type CaseResult, countOf, type DriverReport, summaryOf } from "../../../testing/attempt.js";
 import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
-import { ExitCode } from "../../ui/exit-code.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { wrapWords } from "../../ui/table.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import type { CheckCommandOptions } from "../rule-process.js";
-import { CheckRejectedError, IsolatedCheck } from "./isolated-check.js";
+import { IsolatedCheck } from "./isolated-check.js";
 
 const WORDS: Readonly<Record<CaseOutcome, string>> = {
   passed: "ok",
@@ -96,13 +96,8 @@ export async function checkCommand(driver: string, options: CheckCommandOptions)
       printSum(report, driverInfo, terminal);
     }
     return countOf(report, "failed") === 0 ? ExitCode.ok : ExitCode.failure;
-  } catch (error) {
+  } finally {
     running.clear();
-    if (!(error instanceof CheckRejectedError)) {
-      throw error;
-    }
-    terminal.complain(`compute-agent: ${error.message}`);
-    return ExitCode.usage;
   }
 }
 
@@ -136,7 +131,7 @@ function unreachedLines({ results }: DriverReport): readonly string[] {
   });
 }
 
-/** @throws {CheckRejectedError} Unknown rules; the message lists the existing ones. */
+/** @throws {CommandError} Unknown rules; the message lists the existing ones. */
 function chosen(only: readonly string[] | undefined): readonly ContractCase[] {
   if (only === undefined) {
     return CONTRACT_CASES;
@@ -144,7 +139,7 @@ function chosen(only: readonly string[] | undefined): readonly ContractCase[] {
   const codes = CONTRACT_CASES.map(({ code }) => code);
   const unknown = only.filter((code) => !codes.includes(code));
   if (unknown.length > 0) {
-    throw new CheckRejectedError(`there is no rule ${unknown.join(", ")}; there are ${codes.join(", ")}`);
+    throw new CommandError(ExitCode.usage, `there is no rule ${unknown.join(", ")}; there are ${codes.join(", ")}`);
   }
   return CONTRACT_CASES.filter(({ code }) => only.includes(code));
 }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { errorMessage } from "../../../runtime/error-messages.js";
 import { assertKnownWaivers, UnknownWaiver } from "../../../testing/check-driver.js";
 import type { CheckPlace, DriverCheckOptions } from "../../../testing/options.js";
 import { describe } from "../../../virt/driver-error.js";
@@ -7,6 +8,7 @@ import { InvalidDriver } from "../../../virt/errors.js";
 import { compileDriverConfig, type DriverDefinition, InvalidConfiguration } from "../../../virt/index.js";
 import { loadDriver } from "../../../virt/load-driver.js";
 import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import type { CheckCommandOptions } from "../rule-process.js";
 
 /** A driver with the settings of its check. */
@@ -16,17 +18,15 @@ export interface CheckedSetup {
   readonly verbose: boolean;
 }
 
-/** The arguments name an unknown driver, rule or option; the message is for the user. */
-export class WrongSetup extends Error {
-  override readonly name = "WrongSetup";
-}
-
-/** @throws {WrongSetup} before any rule runs, instead of in each rule */
+/**
+ * Loads a driver and the settings of its check.
+ * @throws {CommandError} the arguments name an unknown driver, rule or option; before any rule runs, instead of in each
+ */
 export async function openSetup(name: string, commandOptions: CheckCommandOptions): Promise<CheckedSetup> {
   try {
     const { driver, check } = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
-    const described =
-      commandOptions.with === undefined ? ownDescription(name, check) : await descriptionIn(commandOptions.with);
+    const own = () => (check === undefined ? {} : descriptionOf(check, name));
+    const described = commandOptions.with === undefined ? own() : await descriptionIn(commandOptions.with);
     const config = (place: CheckPlace) => ({
       ...described.config?.(place),
       ...camelCased(optionsAt(place, commandOptions)),
@@ -42,7 +42,7 @@ export async function openSetup(name: string, commandOptions: CheckCommandOption
     return { driver, options, verbose: commandOptions.verbose === true };
   } catch (error) {
     if (error instanceof UnknownWaiver || error instanceof InvalidConfiguration || error instanceof InvalidDriver) {
-      throw new WrongSetup(error.message, { cause: error });
+      throw wrongSetup(error.message, error);
     }
     throw error;
   }
@@ -63,19 +63,18 @@ function camelCased(options: Readonly<Record<string, string>>): Readonly<Record<
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [camel(name), value]));
 }
 
-/** Returns the description that the driver's module exports. @throws {WrongSetup} */
-function ownDescription(name: string, check: unknown): DriverCheckOptions {
-  return check === undefined ? {} : descriptionOf(check, name);
+function wrongSetup(message: string, cause?: unknown): CommandError {
+  return new CommandError(ExitCode.usage, message, { cause });
 }
 
-/** Loads a description as `describeDriver` accepts it. @throws {WrongSetup} */
+/** Loads a description as `describeDriver` accepts it. @throws {CommandError} */
 async function descriptionIn(file: string): Promise<DriverCheckOptions> {
   const path = resolve(file);
   let loaded: unknown;
   try {
     loaded = await import(pathToFileURL(path).href);
   } catch (error) {
-    throw new WrongSetup(`--with ${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw wrongSetup(`--with ${file} cannot be loaded: ${errorMessage(error)}`);
   }
   const check = typeof loaded === "object" && loaded !== null && "check" in loaded ? loaded.check : undefined;
   return descriptionOf(check, `--with ${file}`);
@@ -83,7 +82,7 @@ async function descriptionIn(file: string): Promise<DriverCheckOptions> {
 
 function descriptionOf(check: unknown, where: string): DriverCheckOptions {
   if (typeof check !== "object" || check === null) {
-    throw new WrongSetup(
+    throw wrongSetup(
       `${where}: expected an export named check, with the options that describeDriver takes; found ${describe(check)}`,
     );
   }

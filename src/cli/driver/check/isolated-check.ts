@@ -4,6 +4,7 @@ import { nodeRandom } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import type { CaseResult, Cause } from "../../../testing/attempt.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
+import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import {
   type CheckCommandOptions,
   type Ended,
@@ -76,11 +77,6 @@ type DriverInfo = Extract<FromChild, { readonly is: "opened" }>;
 
 type Outcome = Pick<CaseResult, "outcome" | "message">;
 
-/** The driver does not exist, or the arguments do not fit it. */
-export class CheckRejectedError extends Error {
-  override readonly name = "Refused";
-}
-
 /**
  * Runs rules in child processes, which may hang, crash or be killed. Rules share a process until something goes wrong in it.
  */
@@ -99,7 +95,7 @@ export class IsolatedCheck {
     this.#settings = settings;
   }
 
-  /** @throws {CheckRejectedError} */
+  /** @throws {CommandError} the driver does not exist, or the arguments do not fit it */
   async run(
     rules: readonly ContractCase[],
   ): Promise<{ readonly driverInfo: DriverInfo; readonly results: readonly CaseResult[] }> {
@@ -138,10 +134,11 @@ export class IsolatedCheck {
   async #open(): Promise<DriverInfo> {
     const ready = await this.#current().ready;
     if (ready.is === "ended") {
-      throw new CheckRejectedError(`${this.#settings.driver} cannot be loaded: ${sentence(ready, "its module")}`);
+      const message = `${this.#settings.driver} cannot be loaded: ${sentence(ready, "its module")}`;
+      throw new CommandError(ExitCode.usage, message);
     }
     if (ready.is === "refused") {
-      throw new CheckRejectedError(ready.message);
+      throw new CommandError(ExitCode.usage, ready.message);
     }
     return ready;
   }

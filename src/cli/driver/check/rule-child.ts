@@ -4,20 +4,19 @@ import { CONTRACT_CASES } from "../../../testing/cases/index.js";
 import type { ContractCase } from "../../../testing/contract-case.js";
 import type { HarnessWatch } from "../../../testing/driver-harness.js";
 import type { DriverDefinition, VirtDriver } from "../../../virt/index.js";
+import { CommandError } from "../../ui/exit-code.js";
 import type { FromChild, Order, ToChild } from "../rule-process.js";
-import { type CheckedSetup, openSetup, WrongSetup } from "./checked-setup.js";
+import { type CheckedSetup, openSetup } from "./checked-setup.js";
 
 /** Reports the beginning and end of each call of the author's methods, so that the parent knows the current one. */
 class WatchedCalls {
-  readonly #report: (message: FromChild) => void;
   readonly #hung: ReadonlySet<string>;
   readonly #onHung: (method: string) => void;
   #closing = false;
   #calls = 0;
 
   /** @param onHung called instead of a method in `hung` */
-  constructor(report: (message: FromChild) => void, hung: readonly string[], onHung: (method: string) => void) {
-    this.#report = report;
+  constructor(hung: readonly string[], onHung: (method: string) => void) {
     this.#hung = new Set(hung);
     this.#onHung = onHung;
   }
@@ -49,8 +48,8 @@ class WatchedCalls {
     }
     this.#calls += 1;
     const id = this.#calls;
-    const back = () => this.#report({ is: "back", id });
-    this.#report({ is: "call", id, method });
+    const back = () => send({ is: "back", id });
+    send({ is: "call", id, method });
     let outcome: T;
     try {
       outcome = work();
@@ -94,11 +93,11 @@ export async function checkRules(): Promise<number> {
         const canary = options.canary !== undefined;
         send({ is: "opened", driver: driver.name, apiVersion: driver.apiVersion, kills, canary });
       } catch (error) {
-        send({ is: "refused", message: error instanceof WrongSetup ? error.message : stackOf(error) });
+        send({ is: "refused", message: error instanceof CommandError ? error.message : stackOf(error) });
       }
     } else if (setup !== undefined) {
       stop = new AbortController();
-      await new Worker(setup, stop).do(message);
+      await execute(setup, stop, message);
     }
   };
   return new Promise((resolve) => {
@@ -108,68 +107,45 @@ export async function checkRules(): Promise<number> {
 }
 
 /** Executes one order. */
-class Worker {
-  readonly #setup: CheckedSetup;
-  readonly #stop: AbortController;
-
-  constructor(setup: CheckedSetup, stop: AbortController) {
-    this.#setup = setup;
-    this.#stop = stop;
-  }
-
-  async do(order: Order): Promise<void> {
-    const { driver, options, verbose } = this.#setup;
-    const hung = order.do === "clear" ? [] : order.hung;
-    const calls = new WatchedCalls(send, hung, (method) => this.#stop.abort(new NotReached(method)));
-    const definition = calls.definition(driver);
-    const { signal } = this.#stop;
-    const watch: HarnessWatch = {
-      over: calls.over,
-      onClose: () => calls.close(),
-      onPlaced: (memory) => send({ is: "placed", memory }),
-      ...(verbose ? { onLog: (host, level, text) => void process.stderr.write(`${host} ${level} ${text}\n`) } : {}),
-      ...("memory" in order && order.memory !== null ? { memory: order.memory } : {}),
-    };
-    const around = { folder: order.folder, signal, watch };
-    switch (order.do) {
-      case "clear":
-        return void send({ is: "cleared", found: await clearAway(definition, options, around) });
-      case "rule":
-        return this.#done(await attempt(definition, ruleOf(order.code), options, around));
-      case "look":
-        return this.#done(await lookAfterKill(definition, ruleOf(order.code), options, around, order));
-      case "begin": {
-        const { kill } = order;
-        const call = typeof kill === "object" && "call" in kill ? kill.call : null;
-        const early = await beginKilled(definition, ruleOf(order.code), options, around, {
-          call,
-          strike: killed,
-          begun: async (subject, memory) => {
-            await sendAndFlush({ is: "begun", subject, memory });
-            if (typeof kill === "object" && "after" in kill) {
-              nodeTimers().after(kill.after, killed);
-            }
-          },
-        });
-        return early === null ? killed() : this.#done(early);
-      }
+async function execute({ driver, options, verbose }: CheckedSetup, stop: AbortController, order: Order): Promise<void> {
+  /** The method that the rule needs, and that did not return in an earlier rule. */
+  let unreached: string | null = null;
+  const calls = new WatchedCalls(order.do === "clear" ? [] : order.hung, (method) => {
+    unreached ??= stop.signal.aborted ? null : method;
+    stop.abort(new Error(`${method} did not return in an earlier rule`));
+  });
+  const done = (attempt: Attempt) => send({ is: "done", attempt, unreached });
+  const definition = calls.definition(driver);
+  const watch: HarnessWatch = {
+    over: calls.over,
+    onClose: () => calls.close(),
+    onPlaced: (memory) => send({ is: "placed", memory }),
+    ...(verbose ? { onLog: (host, level, text) => void process.stderr.write(`${host} ${level} ${text}\n`) } : {}),
+    ...("memory" in order && order.memory !== null ? { memory: order.memory } : {}),
+  };
+  const around = { folder: order.folder, signal: stop.signal, watch };
+  switch (order.do) {
+    case "clear":
+      return send({ is: "cleared", found: await clearAway(definition, options, around) });
+    case "rule":
+      return done(await attempt(definition, ruleOf(order.code), options, around));
+    case "look":
+      return done(await lookAfterKill(definition, ruleOf(order.code), options, around, order));
+    case "begin": {
+      const { kill } = order;
+      const call = typeof kill === "object" && "call" in kill ? kill.call : null;
+      const early = await beginKilled(definition, ruleOf(order.code), options, around, {
+        call,
+        strike: killed,
+        begun: async (subject, memory) => {
+          await sendAndFlush({ is: "begun", subject, memory });
+          if (typeof kill === "object" && "after" in kill) {
+            nodeTimers().after(kill.after, killed);
+          }
+        },
+      });
+      return early === null ? killed() : done(early);
     }
-  }
-
-  #done(result: Attempt): void {
-    const { reason } = this.#stop.signal;
-    send({ is: "done", attempt: result, unreached: reason instanceof NotReached ? reason.method : null });
-  }
-}
-
-/** The rule needs a method that did not return in an earlier rule. */
-class NotReached extends Error {
-  override readonly name = "NotReached";
-  readonly method: string;
-
-  constructor(method: string) {
-    super(`${method} did not return in an earlier rule`);
-    this.method = method;
   }
 }
 

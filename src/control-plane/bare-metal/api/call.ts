@@ -122,9 +122,3 @@ export function listArgument(text: string | undefined): readonly string[] | unde
         ),
       ];
 }
-
-/** Returns the message of Python's jsonschema for members that a schema does not define. */
-export function additionalProperties(names: readonly string[]): string {
-  const quoted = names.toSorted().map((name) => `'${name}'`);
-  return `Additional properties are not allowed (${quoted.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
-}

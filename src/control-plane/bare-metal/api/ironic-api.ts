@@ -1,14 +1,17 @@
 import type { FaultAction, Faults } from "../../../faults/faults.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Timers } from "../../../runtime/time.js";
 import type { ValidateToken } from "../../credentials.js";
-import { HttpError } from "../../http/http-error.js";
+import { forbidden, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
+import { type MicroversionRange, negotiate } from "../../http/microversions.js";
 import { atOnce } from "../../http/request.js";
-import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
+import { authenticate, json, withHeaders } from "../../http/responses.js";
 import { serve } from "../../http/serve.js";
+import { pythonJson } from "../../python/repr.js";
 import { attachmentRoutes } from "./attachment-routes.js";
 import { type IronicCall, type IronicResponse, type IronicRoute, links } from "./call.js";
 import { hardwareRoutes } from "./hardware-routes.js";
@@ -19,13 +22,30 @@ import { stateRoutes } from "./state-routes.js";
 /** 1.82 is Ironic 21.4, the first version with shards. */
 const MAX_MINOR = 82;
 
-const RANGE = `[1.1, 1.${MAX_MINOR}]`;
-
 const VERSION_HEADER = "x-openstack-ironic-api-version";
 
 const LIMITS = {
   "x-openstack-ironic-api-minimum-version": "1.1",
   "x-openstack-ironic-api-maximum-version": `1.${MAX_MINOR}`,
+};
+
+const RANGE: MicroversionRange = {
+  major: 1,
+  minimum: 1,
+  maximum: MAX_MINOR,
+  parse: (text) => {
+    const [, major, minor] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(text) ?? [];
+    return major === undefined ? undefined : [Number(major), Number(minor)];
+  },
+  malformed: () => webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header"),
+  unsupported: (_, major, minor) => {
+    const reason =
+      major === 1
+        ? `Version 1.${minor} was requested but the minor version is not supported by this service.`
+        : `Mutually exclusive versions requested. Version ${major}.${minor} requested but not supported by this service.`;
+    const range = `The supported version range is: [1.1, 1.${MAX_MINOR}].`;
+    return webError(406, "Not Acceptable", `${reason} ${range}`, LIMITS);
+  },
 };
 
 /** The first minor version of each collection. */
@@ -60,17 +80,21 @@ export function createIronicApi(options: IronicApiOptions): ServiceHandler {
     random: options.random,
     headers: (requestId) => ({ "openstack-request-id": requestId }),
     admit: (request) => admit(options, request),
-    lacks: ({ from = 1 }, { minor }) => minor < from,
-    unrouted: (_, match) =>
+    unrouted: (match) =>
       match.kind === "unknown"
         ? webError(404, "Not Found")
         : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
+    check: ({ from = 1 }, _request, { minor }) => {
+      if (minor < from) {
+        throw webError(404, "Not Found");
+      }
+    },
     handle: (route, routed, { minor, root }) =>
       atOnce(route.handle({ ...routed, minor, root, body: readBody(routed.request.body) }), toServiceResponse),
-    render: ({ status, message }) => ironicFault(status, message),
+    render: renderError,
     toHttpError: (error, { request: { method, path } }) => {
       options.logger.error("a request failed unexpectedly", { err: error, method, path });
-      return new HttpError(500, error instanceof Error ? error.message : String(error));
+      return new HttpError(500, messageOf(error));
     },
   });
   return gate(options, handler);
@@ -89,43 +113,31 @@ function admit(options: IronicApiOptions, request: ServiceRequest): Caller | { r
   }
   const path = request.path.replace(/^\/v1(?=\/|$)/, "").replace(/\/+$/, "");
   const discovery = path === "";
-  const rejection = discovery ? undefined : findRejection(options, request);
-  if (rejection) {
-    return { response: rejection };
+  if (!discovery) {
+    const caller = authenticate(options.validate, request, "/baremetal");
+    if ("response" in caller) {
+      return caller;
+    }
+    if (!caller.roles.some((role) => ALLOWED_ROLES.includes(role))) {
+      throw forbidden("Access was denied to the following resource: baremetal:node:get");
+    }
   }
-  const minor = negotiateIronic(request.headers[VERSION_HEADER]);
-  if (typeof minor !== "number") {
-    return { response: minor };
-  }
+  const minor = negotiate(request.headers[VERSION_HEADER]?.toLowerCase(), RANGE);
   const headers = versionHeaders(minor);
   if (!discovery) {
     return { path, headers, minor, root };
   }
-  return {
-    response:
-      request.method === "GET"
-        ? withHeaders(json(200, v1Document(root, minor)), headers)
-        : webError(405, "Method Not Allowed"),
-  };
+  if (request.method !== "GET") {
+    throw webError(405, "Method Not Allowed");
+  }
+  return { response: withHeaders(json(200, v1Document(root, minor)), headers) };
 }
+
+const ALLOWED_ROLES = ["admin", "service"];
 
 function toServiceResponse({ status = 200, body, location }: IronicResponse): ServiceResponse {
   const headers = location === undefined ? {} : { location };
   return body === undefined ? { status, headers, body: "" } : withHeaders(json(status, body), headers);
-}
-
-const ADMINISTRATORS = ["admin", "service"];
-
-/** Rejects callers other than administrators and services. */
-function findRejection({ validate }: IronicApiOptions, request: ServiceRequest): ServiceResponse | undefined {
-  const credentials = validate(request.headers["x-auth-token"] ?? "");
-  if (!credentials) {
-    return authenticationRequired(request, "/baremetal");
-  }
-  if (credentials.roles.some((role) => ADMINISTRATORS.includes(role))) {
-    return undefined;
-  }
-  return ironicFault(403, "Access was denied to the following resource: baremetal:node:get");
 }
 
 /** @throws {HttpError} 400, 413 */
@@ -153,7 +165,7 @@ function gate(
     const action = decide(faults, request);
     switch (action?.kind) {
       case "status":
-        return ironicFault(action.status, "a fault is set for this request");
+        return renderError(new HttpError(action.status, "a fault is set for this request"));
       case "lose-answer":
         await next(request);
         return GATEWAY_GAVE_UP;
@@ -222,53 +234,21 @@ function versionHeaders(minor: number): Readonly<Record<string, string>> {
   };
 }
 
-/** Returns the minor version in the header, 1 without one, or the response that rejects it. */
-function negotiateIronic(header: string | undefined): number | ServiceResponse {
-  const requestedVersion = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
-  const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(requestedVersion) ?? [];
-  if (major === "") {
-    return webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header");
-  }
-  const version = `${Number(major)}.${Number(minor)}`;
-  if (Number(major) !== 1) {
-    const text = `Mutually exclusive versions requested. Version ${version} requested but not supported by this service.`;
-    return webError(406, "Not Acceptable", `${text} The supported version range is: ${RANGE}.`, LIMITS);
-  }
-  if (Number(minor) < 1 || Number(minor) > MAX_MINOR) {
-    const text = `Version ${version} was requested but the minor version is not supported by this service.`;
-    return webError(406, "Not Acceptable", `${text} The supported version range is: ${RANGE}.`, LIMITS);
-  }
-  return Number(minor);
-}
-
-/** An error response of the web framework below Ironic. */
+/** An error of the web framework below Ironic. {@link renderError} tells it by its code. */
 function webError(
   status: number,
   title: string,
   description = "",
   headers: Readonly<Record<string, string>> = {},
-): ServiceResponse {
-  return {
-    status,
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify({ error_message: pythonJson({ code: status, title, description }) }),
-  };
+): HttpError {
+  return new HttpError(status, description, { code: title, headers });
 }
 
-/** An error response of Ironic itself: JSON as a string within JSON. */
-function ironicFault(status: number, faultstring: string): ServiceResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      error_message: pythonJson({ faultcode: status < 500 ? "Client" : "Server", faultstring, debuginfo: null }),
-    }),
-  };
-}
-
-/** Serializes like Python, with spaces after colons and commas. */
-function pythonJson(fields: Readonly<Record<string, string | number | null>>): string {
-  return `{${Object.entries(fields)
-    .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
-    .join(", ")}}`;
+/** Renders an error as Ironic does: JSON as a string within JSON. */
+function renderError({ status, code: title, message }: HttpError): ServiceResponse {
+  const fields =
+    title === undefined
+      ? { faultcode: status < 500 ? "Client" : "Server", faultstring: message, debuginfo: null }
+      : { code: status, title, description: message };
+  return json(status, { error_message: pythonJson(fields) });
 }

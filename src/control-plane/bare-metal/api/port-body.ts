@@ -1,10 +1,11 @@
 import { isObject } from "../../../runtime/collections.js";
 import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { unexpectedProperties } from "../../http/schema-errors.js";
 import { pythonRepr } from "../../python/repr.js";
 import type { JsonObject } from "../node-store.js";
 import type { PortChanges } from "../port-store.js";
-import { additionalProperties, booleanArgument, isMac, macArgument, uuidArgument } from "./call.js";
+import { booleanArgument, isMac, macArgument, uuidArgument } from "./call.js";
 
 interface LinkSchema {
   readonly fields: readonly string[];
@@ -110,7 +111,7 @@ function checkSchema(body: unknown, what: string): void {
   }
   const unknown = Object.keys(body).filter((name) => !Object.hasOwn(TYPES, name));
   if (unknown.length > 0) {
-    throw wrong(additionalProperties(unknown));
+    throw wrong(unexpectedProperties(unknown.toSorted()));
   }
   for (const [name, types] of Object.entries(TYPES)) {
     const value = body[name];
@@ -174,7 +175,7 @@ function errorsOf(value: JsonObject, { fields, networkTypes, required }: LinkSch
   });
   const unknown = Object.keys(value).filter((name) => !fields.includes(name));
   const ofObject = [
-    ...(unknown.length === 0 ? [] : [additionalProperties(unknown)]),
+    ...(unknown.length === 0 ? [] : [unexpectedProperties(unknown.toSorted())]),
     ...required.filter((name) => value[name] === undefined).map((name) => `'${name}' is a required property`),
   ];
   return [...ofMembers, ...ofObject.map((text) => ({ depth: 0 as const, text }))];

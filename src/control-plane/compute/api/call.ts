@@ -3,9 +3,10 @@ import type { Credentials } from "../../credentials.js";
 import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
-import { type Query, readJson } from "../../http/request.js";
+import { type Query, type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
+import type { SchemaVersions } from "../../http/schemas.js";
 import type { ComputeDeps } from "./deps.js";
-import type { SchemaValidator, SchemaVersions } from "./validate.js";
+import { validate } from "./validate.js";
 
 type Parameter = readonly [name: string, value: string];
 
@@ -61,43 +62,25 @@ export class Links {
   }
 }
 
-export type CallOptions = Pick<
-  Call,
-  "request" | "requestId" | "version" | "credentials" | "params" | "query" | "legacy"
-> & { readonly validator: SchemaValidator };
-
 /** One request to the Compute API, after authentication and negotiation. */
-export class Call {
-  readonly request: ServiceRequest;
-  readonly requestId: string;
+export class Call extends ServiceCall {
   /** Minor of the microversion to respond with. */
   readonly version: number;
   readonly credentials: Credentials;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
   readonly links: Links;
   /** Whether the request came through `/v2`, where body properties that the schema does not define are ignored. */
   readonly legacy: boolean;
-  readonly #validator: SchemaValidator;
 
-  constructor(options: CallOptions) {
-    this.request = options.request;
-    this.requestId = options.requestId;
-    this.version = options.version;
-    this.credentials = options.credentials;
-    this.params = options.params;
-    this.query = options.query;
-    this.legacy = options.legacy;
-    this.links = new Links(options.request, options.legacy ? "v2" : "v2.1", options.credentials.projectId);
-    this.#validator = options.validator;
+  constructor(routed: RoutedRequest, caller: Pick<Call, "version" | "credentials" | "legacy">) {
+    super(routed);
+    this.version = caller.version;
+    this.credentials = caller.credentials;
+    this.legacy = caller.legacy;
+    this.links = new Links(routed.request, caller.legacy ? "v2" : "v2.1", caller.credentials.projectId);
   }
 
   get isAdmin(): boolean {
     return this.credentials.roles.includes("admin");
-  }
-
-  param(name: string): string {
-    return this.params[name] ?? "";
   }
 
   /** Parses the body as JSON, without validation. @throws {HttpError} 400, 413, 415 */
@@ -117,7 +100,7 @@ export class Call {
 
   /** Returns the body, validated by the schema of the request's microversion. @throws {HttpError} 400, 413, 415 */
   body<T>(schemas: SchemaVersions<T>): T {
-    return this.#validator.body(this.json(), schemas, this.version, this.legacy);
+    return validate(this.json(), schemas, this.version, "field/attribute", this.legacy);
   }
 
   /** @throws {HttpError} 400 */
@@ -126,7 +109,7 @@ export class Call {
     if (length > MAX_QUERY_PARAMETERS) {
       throw badRequest(`The query has ${length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
     }
-    this.#validator.query(this.query, schemas, this.version);
+    validate(Object.fromEntries(this.query.lists()), schemas, this.version, "query parameters");
   }
 }
 

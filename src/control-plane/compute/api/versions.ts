@@ -1,4 +1,7 @@
+import type { ServiceRequest } from "../../../runtime/http-server.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { type MicroversionRange, negotiate, ownVersion, standardVersion } from "../../http/microversions.js";
 
 /** 2.96 is Dalmatian's. Later microversions are about features that this project does not have. */
 export const MAX_MICROVERSION = 96;
@@ -53,46 +56,34 @@ export function versionDocument(baseUrl: string, id: ApiVersion): Json {
   };
 }
 
-/** The range of microversions of a service whose major version is 2. */
-export interface MicroversionRange {
-  /** Name in the header `OpenStack-API-Version`: `compute`. */
-  readonly service: string;
-  /** Lower case: `x-openstack-nova-api-version`. */
-  readonly legacyHeader: string;
-  readonly minimum: number;
-  readonly maximum: number;
+const LEGACY_HEADER = "x-openstack-nova-api-version";
+
+const RANGE: MicroversionRange = {
+  major: 2,
+  minimum: MIN_MICROVERSION,
+  maximum: MAX_MICROVERSION,
+  parse: (text) => {
+    const [, major, minor] = /^([1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/.exec(text) ?? [];
+    return major === undefined ? undefined : [Number(major), Number(minor)];
+  },
+  malformed: (text) =>
+    badRequest(`API Version String ${text} is of invalid format. Must be of format MajorNum.MinorNum.`),
+  unsupported: (text) =>
+    new HttpError(
+      406,
+      `Version ${text} is not supported by the API. Minimum is 2.${MIN_MICROVERSION} and maximum is 2.${MAX_MICROVERSION}.`,
+    ),
+};
+
+/** Returns the minor version that the headers request. The standard header wins. @throws {HttpError} 400, 406 */
+export function negotiateCompute({ headers }: Pick<ServiceRequest, "headers">): number {
+  return negotiate(standardVersion(headers, "compute") ?? ownVersion(headers, LEGACY_HEADER), RANGE);
 }
 
-type Negotiation =
-  /** `minor` is the version to respond with. Without a header it is the minimum. */
-  | { readonly kind: "agreed"; readonly minor: number }
-  | { readonly kind: "malformed"; readonly version: string }
-  | { readonly kind: "unsupported"; readonly version: string };
-
-/** Returns the microversion that the headers request. The standard header wins, and in it the service's last value. */
-export function negotiate(headers: Readonly<Record<string, string>>, range: MicroversionRange): Negotiation {
-  const requested = standard(headers["openstack-api-version"], range.service) ?? legacy(headers[range.legacyHeader]);
-  if (requested === undefined) {
-    return { kind: "agreed", minor: range.minimum };
-  }
-  if (requested === "latest") {
-    return { kind: "agreed", minor: range.maximum };
-  }
-  const match = /^([1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/.exec(requested);
-  if (!match) {
-    return { kind: "malformed", version: requested };
-  }
-  const minor = Number(match[2]);
-  const supported = match[1] === "2" && minor >= range.minimum && minor <= range.maximum;
-  return supported ? { kind: "agreed", minor } : { kind: "unsupported", version: requested };
-}
-
-function standard(header: string | undefined, service: string): string | undefined {
-  const values = (header ?? "").split(",").map((value) => value.trim().split(/\s+/));
-  return values.findLast(([name, version]) => name?.toLowerCase() === service && version !== undefined)?.[1];
-}
-
-function legacy(header: string | undefined): string | undefined {
-  const value = header?.split(",").at(-1)?.trim();
-  return value === undefined || value === "" ? undefined : value;
+export function versionHeaders(minor: number): Record<string, string> {
+  return {
+    "openstack-api-version": `compute 2.${minor}`,
+    [LEGACY_HEADER]: `2.${minor}`,
+    vary: "OpenStack-API-Version, X-OpenStack-Nova-API-Version",
+  };
 }

@@ -1,7 +1,7 @@
 import { badRequest, notFound } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeRoute, requireAdmin, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { validateExtraSpecs } from "./extra-spec-validation.js";
 import { findFlavor } from "./flavor-access.js";
 

@@ -1,9 +1,9 @@
 import type { Flavor } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { type Schema, schemas } from "../api/validate.js";
 
 interface Tenant {
   readonly tenant: string;

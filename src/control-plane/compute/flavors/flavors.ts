@@ -1,6 +1,7 @@
 import type { Flavor } from "../../../records/index.js";
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import {
   type Call,
   type ComputeResponse,
@@ -12,7 +13,6 @@ import {
 } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { BOOLEAN, DESCRIPTION, INTEGER_TEXT, isTrue, MULTI, NAME } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { EXTRA_SPEC_ROUTES } from "./extra-specs.js";
 import { FLAVOR_ACCESS_ROUTES, findFlavor, isOpenTo } from "./flavor-access.js";
 

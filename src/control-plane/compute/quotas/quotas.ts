@@ -1,10 +1,10 @@
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import type { Limits } from "../../store/quotas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, denied, requireAdmin } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { BOOLEAN, isTrue, MULTI } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { classLimits, createUsageReader, defaultLimits, limitsOf } from "./limits-and-usage.js";
 import { listClassResources, listQuotaResources, only, PER_PROJECT, type Resource, UNLIMITED } from "./resources.js";
 

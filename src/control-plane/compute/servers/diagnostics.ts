@@ -1,10 +1,10 @@
 import { MAX_INTEGER } from "../../../records/field.js";
 import type { GuestDiagnostics } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
+import { schemas } from "../../http/schemas.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 

@@ -1,11 +1,11 @@
 import type { Instance, InstanceAction, InstanceActionEvent } from "../../../records/index.js";
 import { badRequest, notFound } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
+import { schemas } from "../../http/schemas.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import { type Call, type ComputeResponse, type ComputeRoute, readPage, requireReader, takePage } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { INTEGER_TEXT, SINGLE } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
 const TIME = SINGLE({ type: "string", format: "date-time" });

@@ -1,9 +1,9 @@
 import type { Instance } from "../../../records/index.js";
 import { badRequest, HttpError } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
 import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 
 const FILTERS = [
   "user_id",

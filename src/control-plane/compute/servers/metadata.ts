@@ -1,9 +1,9 @@
 import type { Instance } from "../../../records/index.js";
 import { badRequest, notFound } from "../../http/http-error.js";
+import { schemas } from "../../http/schemas.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { METADATA } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 import { assertMetadataQuota } from "../quotas/quota-checks.js";
 import { type AllowedStates, requireState } from "./actions/server-action.js";
 import { assertNotLocked, findServer } from "./find-server.js";

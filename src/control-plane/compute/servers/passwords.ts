@@ -1,10 +1,10 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import { HttpError } from "../../http/http-error.js";
+import { schemas } from "../../http/schemas.js";
 import { askAgent } from "../api/agents.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { ADMIN_PASSWORD } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 import { begin, requireHost, requireState, type ServerAction } from "./actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "./find-server.js";
 

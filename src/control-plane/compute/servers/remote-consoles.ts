@@ -1,7 +1,7 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { requireHost, type ServerAction } from "./actions/server-action.js";
 import { findServer } from "./find-server.js";
 

@@ -1,5 +1,6 @@
 import type { InjectedFile, Instance, InstanceChanges } from "../../../records/index.js";
 import { badRequest } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import {
   ADMIN_PASSWORD,
   BOOLEAN,
@@ -14,7 +15,6 @@ import {
   TAG,
   UUID_TEXT,
 } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 
 /**
  * Attributes that users set in several requests and that are only stored: access addresses, and whether partitions

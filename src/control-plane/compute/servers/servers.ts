@@ -1,7 +1,7 @@
+import { type Schema, schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { DESCRIPTION, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
-import { type Schema, schemas } from "../api/validate.js";
 import { runAction } from "./actions/run-action.js";
 import { createServer } from "./create-server.js";
 import { deleteServer } from "./delete-server.js";

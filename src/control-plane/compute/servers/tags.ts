@@ -1,10 +1,10 @@
 import type { VmState } from "../../../records/index.js";
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { schemas } from "../../http/schemas.js";
 import { pythonRepr } from "../../python/repr.js";
 import { type Call, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { TAG } from "../api/schema-parts.js";
-import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 
 /** Max tags of a server, as in Nova. */

@@ -1,37 +1,21 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
-import { PublicError } from "../../../runtime/error-messages.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
-import { addFault, endOperation, retriesExceeded, TaskError } from "./faults.js";
+import { addFault, endTask, isTaskError, retriesExceeded, TaskError } from "./faults.js";
 import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
-
-type BuildInstancesTask = Extract<Task, { kind: "build_instances" }>;
-
-/** A requested port, address or security group no longer exists. */
-class NetworkNotAllocated extends PublicError {
-  override readonly name = "NetworkNotAllocated";
-
-  constructor(instanceUuid: string, reason: string) {
-    super(`Build of instance ${instanceUuid} aborted: ${reason}`);
-  }
-}
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
 /** Builds an instance (spec 6.1 rows 2 and 3), or tries another host after an agent could not build it. */
-export function createBuildInstances(deps: TaskDeps) {
-  return {
-    run: (task: BuildTask, context: TaskContext): Promise<void> =>
-      task.alternates === undefined
-        ? scheduleAndBuild(deps, task, context)
-        : reschedule(deps, task, task.alternates, context),
-    fail: (task: BuildTask, error: unknown): void => giveUp(deps, task, error),
-  };
+export function buildInstance(deps: TaskDeps, task: BuildTask, context: TaskContext): Promise<void> {
+  return task.alternates === undefined
+    ? scheduleAndBuild(deps, task, context)
+    : reschedule(deps, task, task.alternates, context);
 }
 
 /** Row 2: claims a destination. Row 3: creates the instance and hands it to the destination in one transaction. */
@@ -77,7 +61,7 @@ async function handOver(
       return true;
     });
   } catch (error) {
-    if (!(error instanceof NetworkNotAllocated)) {
+    if (!isTaskError(error, "NetworkNotAllocated")) {
       throw error;
     }
     await release(deps, task);
@@ -212,13 +196,9 @@ async function giveWay(deps: TaskDeps, task: BuildTask, context: TaskContext): P
 }
 
 function endExhausted({ store, config }: TaskDeps, task: BuildTask, numAttempts: number): void {
-  const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) {
-    return;
-  }
   const { maxAttempts } = config;
-  const error = retriesExceeded(instance.uuid, { numAttempts, maxAttempts, reason: task.reason });
-  endOperation(store, instance, { ...task, vmState: "error" }, error);
+  const error = retriesExceeded(task.instanceUuid, { numAttempts, maxAttempts, reason: task.reason });
+  endTask(store, task, "error", error);
 }
 
 function castBuild(
@@ -277,22 +257,22 @@ async function release({ placement, scheduler }: TaskDeps, { instanceUuid, reque
   await placement.deleteAllocation(instanceUuid, { force: true, requestId });
 }
 
-function giveUp(deps: TaskDeps, task: BuildTask, error: unknown): void {
-  const instance = deps.store.instances.get(task.instanceUuid);
-  if (instance !== null) {
-    endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
-  } else {
+/** Sets the instance to error; without one, creates it in cell0. */
+export function giveUpBuild(deps: TaskDeps, task: BuildTask, error: unknown): void {
+  if (deps.store.instances.get(task.instanceUuid) === null) {
     buryInCell0(deps, task, error);
+  } else {
+    endTask(deps.store, task, "error", error);
   }
 }
 
 /**
  * Binds the ports to the instance, in the transaction that creates it.
- * @throws {NetworkNotAllocated} if a port, address or group was taken or removed after the request was accepted
+ * @throws {TaskError} `NetworkNotAllocated` if a port, address or group was taken or removed after the request was accepted
  */
 function givePorts(
   store: Store,
-  { instanceUuid, ports = [], securityGroups = [] }: BuildInstancesTask,
+  { instanceUuid, ports = [], securityGroups = [] }: BuildTask,
   projectId: string,
 ): void {
   if (ports.length === 0) {
@@ -300,11 +280,15 @@ function givePorts(
   }
   const gone = securityGroups.find((uuid) => store.securityGroups.get(uuid) === null);
   if (gone !== undefined) {
-    throw new NetworkNotAllocated(instanceUuid, `Security group ${gone} does not exist`);
+    throw networkNotAllocated(instanceUuid, `Security group ${gone} does not exist`);
   }
   try {
     store.ports.addToServer({ uuid: instanceUuid, projectId }, ports, securityGroups);
   } catch (error) {
-    throw error instanceof ConductorError ? new NetworkNotAllocated(instanceUuid, error.message) : error;
+    throw error instanceof ConductorError ? networkNotAllocated(instanceUuid, error.message) : error;
   }
+}
+
+function networkNotAllocated(instanceUuid: string, reason: string): TaskError {
+  return new TaskError("NetworkNotAllocated", `Build of instance ${instanceUuid} aborted: ${reason}`);
 }

@@ -1,31 +1,16 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
-import { isUp } from "../../../conductor-client/liveness.js";
 import { PlacementError } from "../../../placement-client/errors.js";
 import { FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type Migration } from "../../../records/index.js";
+import { messageOf } from "../../../runtime/error-messages.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { endOperation, messageOf } from "./faults.js";
-import { isAlive } from "./live-destination.js";
-import type { TaskDeps } from "./task-deps.js";
+import { isAlive, type TaskDeps } from "./task-deps.js";
 
 type DeleteTask = Extract<Task, { kind: "delete_local" }>;
 
 /** Deletes an instance without a host, or whose host is down (spec 6.2). No agent is called; a guest is reaped later (3.5). */
-export function createDeleteLocal(deps: TaskDeps) {
-  return {
-    run: (task: DeleteTask, context: TaskContext) => deleteLocal(deps, task, context),
-    /** Leaves the instance in error, so that the user can try again. */
-    fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
-      const instance = deps.store.instances.get(instanceUuid);
-      if (instance !== null) {
-        endOperation(deps.store, instance, { requestId, vmState: "error" }, error);
-      }
-    },
-  };
-}
-
-async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContext): Promise<void> {
+export async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContext): Promise<void> {
   const { store, placement, logger } = deps;
   const { instanceUuid, requestId } = task;
   if (handOver(deps, task, context)) {
@@ -73,7 +58,7 @@ function handOver(deps: TaskDeps, { instanceUuid, requestId }: DeleteTask, conte
   const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
-    if (instance === null || !isServed(deps, instance)) {
+    if (!instance?.host || !isAlive(deps, instance.host)) {
       return false;
     }
     bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
@@ -93,34 +78,10 @@ function destroyRow({ store, clock }: TaskDeps, instance: Instance | null, insta
   }
 }
 
-function isServed(
-  { store, clock, config }: TaskDeps,
-  instance: Instance,
-): instance is Instance & { readonly host: string } {
-  if (instance.host === null) {
-    return false;
-  }
-  const service = store.services.getByHost(instance.host, "nova-compute");
-  return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
-}
-
 type DeleteResizedTask = Extract<Task, { kind: "delete_resized" }>;
 
 /** Deletes a server in VERIFY_RESIZE: the source confirms the resize first (spec 6.2). */
-export function createDeleteResized(deps: TaskDeps) {
-  return {
-    run: (task: DeleteResizedTask, context: TaskContext) => deleteResized(deps, task, context),
-    /** Leaves the instance in error, so that the user can try again. */
-    fail: ({ instanceUuid, requestId }: DeleteResizedTask, error: unknown): void => {
-      const instance = deps.store.instances.get(instanceUuid);
-      if (instance !== null) {
-        endOperation(deps.store, instance, { requestId, vmState: "error" }, error);
-      }
-    },
-  };
-}
-
-async function deleteResized(deps: TaskDeps, task: DeleteResizedTask, context: TaskContext): Promise<void> {
+export async function deleteResized(deps: TaskDeps, task: DeleteResizedTask, context: TaskContext): Promise<void> {
   const { store, bus } = deps;
   const { instanceUuid, requestId } = task;
   const migration = store.migrations.get(task.migrationId);

@@ -41,7 +41,7 @@ export async function endSupersededMoves(
       deps.store.migrations.save(migration.id, { status: "error" });
       deps.store.instances.save(instance.uuid, afterMove(instance, migration, arrived));
       if (!arrived) {
-        restoreSpec(deps, instance.uuid, flavorsOf(instance, migration).before);
+        deps.store.requests.changeSpec(instance.uuid, { flavor: flavorsOf(instance, migration).before });
       }
       if (isUnderWay(migration)) {
         castCleanUp(deps, migration, arrived, requestId);
@@ -191,13 +191,6 @@ function isItsOwn(
 ): found is Flavor {
   const { migrationType, [column]: id } = migration;
   return found !== null && migrationType !== "live-migration" && (id === null || id === found.id);
-}
-
-function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {
-  const spec = store.requests.spec(uuid);
-  if (spec !== null) {
-    store.requests.saveSpec({ ...spec, flavor });
-  }
 }
 
 /**

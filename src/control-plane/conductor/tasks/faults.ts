@@ -1,7 +1,15 @@
-import { holdsTask, type Instance, POWER_STATES, type PowerState, type VmState } from "../../../records/index.js";
+import {
+  holdsTask,
+  type Instance,
+  POWER_STATES,
+  type PowerState,
+  type RequestSpec,
+  type VmState,
+} from "../../../records/index.js";
 import { PublicError, publicMessageOf } from "../../../runtime/error-messages.js";
 import { faultDetails, NoValidHost } from "../../scheduler/errors.js";
 import type { Store } from "../../store/store.js";
+import type { Task } from "../../store/tasks.js";
 import { CONDUCTOR_HOST } from "./task-deps.js";
 
 type TaskErrorCode =
@@ -9,6 +17,8 @@ type TaskErrorCode =
   | "MaxRetriesExceeded"
   /** A required record no longer exists. */
   | "RecordMissing"
+  /** A requested port, address or security group no longer exists. */
+  | "NetworkNotAllocated"
   /** A destination cannot live-migrate this guest; another one may. */
   | "MigrationPreCheckError"
   | "ComputeServiceUnavailable"
@@ -55,8 +65,6 @@ interface RetriesMade {
   readonly reason: string | undefined;
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** Adds a fault as the API returns it: expected errors with their message, others with their name. */
 export function addFault(store: Store, instanceUuid: string, error: unknown): void {
   store.instances.addFault({
@@ -82,6 +90,31 @@ export function endOperation(
     store.instances.save(instance.uuid, { vmState, taskState: null });
   }
   addFault(store, instance.uuid, error);
+}
+
+/**
+ * Ends the operation of a task, if its instance still exists, like {@link endOperation}.
+ * @param vmState undefined leaves it unchanged
+ */
+export function endTask(
+  store: Store,
+  { instanceUuid, requestId }: Pick<Task, "instanceUuid" | "requestId">,
+  vmState: VmState | undefined,
+  error: unknown,
+): void {
+  const instance = store.instances.get(instanceUuid);
+  if (instance !== null) {
+    endOperation(store, instance, { requestId, vmState: vmState ?? instance.vmState }, error);
+  }
+}
+
+/** @throws {TaskError} `RecordMissing` */
+export function requestSpecOf(store: Store, { instanceUuid }: Pick<Task, "instanceUuid">): RequestSpec {
+  const spec = store.requests.spec(instanceUuid);
+  if (spec === null) {
+    throw new TaskError("RecordMissing", `the request spec of instance ${instanceUuid} is gone`);
+  }
+  return spec;
 }
 
 const PRE_CHECK = "Migration pre-check error: ";
@@ -111,5 +144,8 @@ export class InstanceInvalidState extends PublicError {
 
 /** Returns whether an error precedes a live migration. The API responds with 400 if the client waits. */
 export function isUnsuitableHost(error: unknown): boolean {
-  return error instanceof NoValidHost || (error instanceof TaskError && error.code !== "RecordMissing");
+  return (
+    error instanceof NoValidHost ||
+    (error instanceof TaskError && !isTaskError(error, "RecordMissing", "NetworkNotAllocated"))
+  );
 }

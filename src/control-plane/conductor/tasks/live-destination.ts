@@ -1,20 +1,19 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
-import { isUp } from "../../../conductor-client/liveness.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
-import { NoValidHost } from "../../scheduler/errors.js";
-import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
+import { messageOf } from "../../../runtime/error-messages.js";
+import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
 import {
   computeServiceUnavailable,
   isTaskError,
-  messageOf,
   preCheckFailed,
   RETRIES_EXCEEDED,
+  requestSpecOf,
   TaskError,
 } from "./faults.js";
-import { type Move, sourceNode } from "./source-allocations.js";
-import type { TaskDeps } from "./task-deps.js";
+import { claimSameAmounts, type Move, sourceNode } from "./source-allocations.js";
+import { isAlive, type TaskDeps } from "./task-deps.js";
 
 export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 
@@ -38,13 +37,9 @@ export async function findLiveDestination(
   const { instance } = move;
   const tried = instance.host === null ? [] : [instance.host];
   for (;;) {
-    const spec = store.requests.spec(instance.uuid);
-    if (spec === null) {
-      throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
-    }
     const destination = await scheduler.selectDestination({
       instanceUuid: instance.uuid,
-      spec: { ...spec, flavor: instance.flavor },
+      spec: { ...requestSpecOf(store, task), flavor: instance.flavor },
       requestedHost: task.host ?? undefined,
       ignoreHosts: tried,
       held,
@@ -113,25 +108,7 @@ export async function claimForcedLive(
   assertCompatible(deps, instance, node);
   const owner = held === "replace" ? migration.uuid : instance.uuid;
   const { allocations } = await placement.getAllocationsForConsumer(owner, { requestId });
-  const providers = Object.values(allocations);
-  const [only] = providers;
-  if (only === undefined || providers.length > 1) {
-    throw new NoValidHost(
-      `Unable to move instance ${instance.uuid} to host ${host}. The instance has complex allocations on the source host so move cannot be forced.`,
-    );
-  }
-  const { uuid: consumer, projectId, userId } = instance;
-  const claimed = await claimSelection(
-    placement,
-    { allocationRequest: { [node.uuid]: { resources: only.resources } }, allocationRequestVersion: "1.36" },
-    { consumer, projectId, userId, held },
-    requestId,
-  );
-  if (!claimed) {
-    throw new NoValidHost(
-      `Unable to move instance ${instance.uuid} to host ${host}. There is not enough capacity on the host for the instance.`,
-    );
-  }
+  await claimSameAmounts(deps, move, node, { allocations, held });
   return { node, data: await askDestination(deps, task, move, node) };
 }
 
@@ -167,12 +144,6 @@ async function askDestination(
     }
     throw error;
   }
-}
-
-/** Returns true if the host's agent is up and can be called. */
-export function isAlive({ store, clock, config }: TaskDeps, host: string): boolean {
-  const service = store.services.getByHost(host, "nova-compute");
-  return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
 }
 
 function isPreCheckFailure(error: unknown): boolean {

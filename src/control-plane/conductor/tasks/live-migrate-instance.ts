@@ -1,45 +1,22 @@
 import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import type { TaskContext } from "../task-runner.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
-import { computeServiceUnavailable, endOperation, InstanceInvalidState, isUnsuitableHost } from "./faults.js";
-import {
-  claimForcedLive,
-  findLiveDestination,
-  isAlive,
-  type LiveDestination,
-  type LiveTask,
-} from "./live-destination.js";
+import { computeServiceUnavailable, endTask, InstanceInvalidState, isUnsuitableHost } from "./faults.js";
+import { claimForcedLive, findLiveDestination, type LiveDestination, type LiveTask } from "./live-destination.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations } from "./source-allocations.js";
-import { ActionEvents, type TaskDeps } from "./task-deps.js";
+import { ActionEvents, isAlive, type TaskDeps } from "./task-deps.js";
 
 /** Live-migrates an instance (spec 6.5 rows 2 to 4f). */
-export function createLiveMigrateInstance(deps: TaskDeps) {
-  return {
-    run: (task: LiveTask, context: TaskContext): Promise<void> => liveMigrate(deps, task, context),
-    fail: (task: LiveTask, error: unknown): void => {
-      const instance = deps.store.instances.get(task.instanceUuid);
-      const migration = findMigration(deps, task);
-      if (migration !== null) {
-        deps.store.migrations.save(migration.id, { status: "error" });
-      }
-      if (instance !== null) {
-        endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
-      }
-    },
-  };
-}
-
-async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskContext): Promise<void> {
+export async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
     return releaseDeleted(deps, task, UNFINISHED);
   }
   const { requestId } = task;
-  const names = { instanceUuid: instance.uuid, events: ["conductor_live_migrate_instance"], requestId };
   const { migration, events } = store.transaction(() => ({
     migration: findMigration(deps, task) ?? createMigration(deps, task, instance),
-    events: new ActionEvents(store, names),
+    events: new ActionEvents(store, task, "conductor_live_migrate_instance"),
   }));
   const move: Move = {
     instance,
@@ -71,6 +48,15 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskCont
       await failMove(deps, move, error, end, context);
     }
   });
+}
+
+/** Sets the migration and the instance to error. */
+export function failLiveMigration(deps: TaskDeps, task: LiveTask, error: unknown): void {
+  const migration = findMigration(deps, task);
+  if (migration !== null) {
+    deps.store.migrations.save(migration.id, { status: "error" });
+  }
+  endTask(deps.store, task, "error", error);
 }
 
 function assertMigratable(deps: TaskDeps, instance: Instance): void {

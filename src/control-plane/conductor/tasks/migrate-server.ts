@@ -13,7 +13,7 @@ import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { failMove, failReturnedMove, lastDestination, migrationOf, passOn, releaseDeleted } from "./end-move.js";
-import { endOperation, retriesExceeded, TaskError } from "./faults.js";
+import { endTask, requestSpecOf, retriesExceeded } from "./faults.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations, sourceNode } from "./source-allocations.js";
 import { ActionEvents, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
@@ -23,29 +23,7 @@ type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 const SAME_HOST_TRAIT = "COMPUTE_SAME_HOST_COLD_MIGRATE";
 
 /** Cold-migrates or resizes a server: spec 6.3 rows 2 and 3, and the reschedules of row 4. */
-export function createMigrateServer(deps: TaskDeps) {
-  return {
-    run: (task: MigrateTask, context: TaskContext): Promise<void> => migrate(deps, task, context),
-    fail: (task: MigrateTask, error: unknown): void => {
-      const { store } = deps;
-      const { failure } = task;
-      const instance = store.instances.get(task.instanceUuid);
-      const migration = instance === null ? null : findMigration(deps, task, instance);
-      if (migration !== null) {
-        store.migrations.save(migration.id, { status: "error" });
-      }
-      if (instance !== null) {
-        endOperation(store, instance, { ...task, vmState: vmStateAfter(task) ?? instance.vmState }, error);
-      }
-      const own = instance !== null && holdsTask(instance, task.requestId, ["resize_prep"]);
-      if (failure) {
-        failReturnedMove(store, own ? instance : null, failure);
-      }
-    },
-  };
-}
-
-async function migrate(deps: TaskDeps, task: MigrateTask, taskContext: TaskContext): Promise<void> {
+export async function migrateServer(deps: TaskDeps, task: MigrateTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
@@ -59,10 +37,9 @@ async function migrate(deps: TaskDeps, task: MigrateTask, taskContext: TaskConte
     return giveWay(deps, task, instance, findMigration(deps, task, instance), taskContext);
   }
   const { requestId } = task;
-  const names = { instanceUuid: instance.uuid, events: ["conductor_migrate_server", "cold_migrate"], requestId };
   const { migration, events } = store.transaction(() => ({
     migration: findMigration(deps, task, instance) ?? createMigration(deps, task, instance),
-    events: new ActionEvents(store, names),
+    events: new ActionEvents(store, task, "conductor_migrate_server", "cold_migrate"),
   }));
   const move: Move = {
     instance,
@@ -84,6 +61,21 @@ async function migrate(deps: TaskDeps, task: MigrateTask, taskContext: TaskConte
       await endFailed(deps, task, move, error, context);
     }
   });
+}
+
+/** Ends the move after an unexpected error. */
+export function failMigrate(deps: TaskDeps, task: MigrateTask, error: unknown): void {
+  const { store } = deps;
+  const instance = store.instances.get(task.instanceUuid);
+  const migration = instance === null ? null : findMigration(deps, task, instance);
+  if (migration !== null) {
+    store.migrations.save(migration.id, { status: "error" });
+  }
+  endTask(store, task, vmStateAfter(task), error);
+  const own = instance !== null && holdsTask(instance, task.requestId, ["resize_prep"]);
+  if (task.failure) {
+    failReturnedMove(store, own ? instance : null, task.failure);
+  }
 }
 
 /** Ends the move, since an evacuation or a delete owns the instance. That request continues with the source allocations. */
@@ -134,13 +126,9 @@ async function schedule(
   held: ScheduleRequest["held"],
 ): Promise<Chosen> {
   const { store, scheduler } = deps;
-  const spec = store.requests.spec(instance.uuid);
-  if (spec === null) {
-    throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
-  }
   const destination = await scheduler.selectDestination({
     instanceUuid: instance.uuid,
-    spec: { ...spec, flavor: task.flavor },
+    spec: { ...requestSpecOf(store, task), flavor: task.flavor },
     requestedHost: task.host ?? undefined,
     ignoreHosts: await excludedHosts(deps, task, instance),
     held,
@@ -207,10 +195,7 @@ function handOver(
     if (instance === null || !holdsTask(instance, task.requestId, ["resize_prep"])) {
       return false;
     }
-    const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) {
-      store.requests.saveSpec({ ...spec, flavor: task.flavor });
-    }
+    store.requests.changeSpec(instance.uuid, { flavor: task.flavor });
     const params = {
       instanceUuid: instance.uuid,
       migrationId: migration.id,
@@ -242,10 +227,7 @@ function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown
   const end = { taskState: "resize_prep", fault: error, vmState: vmStateAfter(task) } as const;
   return failMove(deps, move, error, end, context, (instance) => {
     if (instance !== null) {
-      const spec = store.requests.spec(instance.uuid);
-      if (spec !== null) {
-        store.requests.saveSpec({ ...spec, flavor: instance.flavor });
-      }
+      store.requests.changeSpec(instance.uuid, { flavor: instance.flavor });
     }
     if (!failure) {
       return;

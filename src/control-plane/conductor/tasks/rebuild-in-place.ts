@@ -45,21 +45,13 @@ export function requiresHost(image: ImageProperties): boolean {
  * Rebuilds on the same host (spec 6.6): checks the new image against the host and the server's allocations, then casts to
  * it.
  */
-export function createRebuildInPlace(deps: TaskDeps) {
-  return {
-    run: (task: RebuildTask, context: TaskContext) => rebuild(deps, task, context),
-    fail: (task: RebuildTask, error: unknown): void => reject(deps, task, error),
-  };
-}
-
-async function rebuild(deps: TaskDeps, task: RebuildTask, taskContext: TaskContext): Promise<void> {
+export async function rebuildInPlace(deps: TaskDeps, task: RebuildTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = ownInstance(deps, task);
   if (instance === null) {
     return;
   }
-  const names = { instanceUuid: instance.uuid, events: ["rebuild_server"], requestId: task.requestId };
-  const events = new ActionEvents(store, names);
+  const events = new ActionEvents(store, task, "rebuild_server");
   await events.during(taskContext, async (context) => {
     try {
       await checkImage(deps, instance, task.requestId);
@@ -67,7 +59,7 @@ async function rebuild(deps: TaskDeps, task: RebuildTask, taskContext: TaskConte
     } catch (error) {
       events.fail(error);
       store.transaction(() => {
-        reject(deps, task, error);
+        rejectRebuild(deps, task, error);
         context.finish();
       });
     }
@@ -125,7 +117,7 @@ function handOver(deps: TaskDeps, task: RebuildTask, context: TaskContext): void
  * Restores the server's image and ends the rebuild. After NoValidHost the server is in error, as in Nova; after other
  * errors its vm_state is unchanged.
  */
-function reject(deps: TaskDeps, task: RebuildTask, error: unknown): void {
+export function rejectRebuild(deps: TaskDeps, task: RebuildTask, error: unknown): void {
   const { store, logger } = deps;
   const instance = ownInstance(deps, task);
   if (instance === null) {
@@ -137,10 +129,7 @@ function reject(deps: TaskDeps, task: RebuildTask, error: unknown): void {
     imageRef: task.previousImageRef,
     systemMetadata: withImageProperties(systemMetadata, task.previousProperties),
   });
-  const spec = store.requests.spec(uuid);
-  if (spec !== null) {
-    store.requests.saveSpec({ ...spec, imageRef: task.previousImageRef });
-  }
+  store.requests.changeSpec(uuid, { imageRef: task.previousImageRef });
   const vmState: VmState = error instanceof NoValidHost ? "error" : instance.vmState;
   endOperation(store, instance, { requestId: task.requestId, vmState }, error);
 }

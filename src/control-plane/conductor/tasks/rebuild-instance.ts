@@ -1,6 +1,5 @@
 import { isPlacementError, PlacementError } from "../../../placement-client/errors.js";
 import {
-  type ComputeNode,
   hasInterruptedRebuild,
   holdsTask,
   type Instance,
@@ -8,32 +7,18 @@ import {
   type VmState,
 } from "../../../records/index.js";
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
-import { claimSelection } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
 import { endSupersededMoves } from "./end-superseded-moves.js";
-import { endOperation, isTaskError, TaskError } from "./faults.js";
-import { releaseUnfinishedClaims } from "./source-allocations.js";
+import { endTask, isTaskError, requestSpecOf, TaskError } from "./faults.js";
+import { claimSameAmounts, complexAllocations, releaseUnfinishedClaims, sourceNode } from "./source-allocations.js";
 import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 
 /** Evacuates an instance to a host that the scheduler selects (spec 6.7 row 2a) or the operator forces (row 2b). */
-export function createRebuildInstance(deps: TaskDeps) {
-  return {
-    run: (task: RebuildTask, context: TaskContext) => evacuate(deps, task, context),
-    fail: (task: RebuildTask, error: unknown): void => {
-      const instance = deps.store.instances.get(task.instanceUuid);
-      failMigration(deps, task);
-      if (instance !== null) {
-        endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
-      }
-    },
-  };
-}
-
-async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskContext): Promise<void> {
+export async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   const migration = migrationOf(deps, task);
@@ -43,8 +28,7 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, taskContext: TaskCont
   if (instance === null || !isStillRequested(instance, task)) {
     return giveWay(deps, task, taskContext);
   }
-  const names = { instanceUuid: instance.uuid, events: ["rebuild_server"], requestId: task.requestId };
-  const events = new ActionEvents(store, names);
+  const events = new ActionEvents(store, task, "rebuild_server");
   await events.during(taskContext, async (context) => {
     try {
       await endSupersededMoves(deps, instance, migration, task.requestId);
@@ -117,14 +101,10 @@ interface Claimed {
 
 /** Row 2a: the scheduler claims. The instance keeps its source allocations until the source returns. */
 async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
-  const spec = store.requests.spec(instance.uuid);
-  if (spec === null) {
-    throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
-  }
   const { selection } = await scheduler.selectDestination({
     instanceUuid: instance.uuid,
     // The server may have been resized since its creation.
-    spec: { ...spec, flavor: instance.flavor },
+    spec: { ...requestSpecOf(store, task), flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
     ignoreHosts: instance.host === null ? [] : [instance.host],
     held: "double",
@@ -136,7 +116,7 @@ async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask,
 /** Row 2b: claims on the forced host without filters or candidates, with the amounts of the only source provider. */
 async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
   const { placement, store } = deps;
-  const source = nodeOf(store, instance.host, instance.node);
+  const source = sourceNode(store, instance);
   const destination = task.host === null ? undefined : store.computeNodes.byHost(task.host)[0];
   if (!source || !destination) {
     throw new TaskError(
@@ -144,29 +124,15 @@ async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance
       `compute host ${source ? task.host : instance.host} has no compute node; start its agent, or evacuate without force`,
     );
   }
-  const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: task.requestId });
-  const providers = Object.entries(held.allocations);
-  if (providers.length === 0) {
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId: task.requestId });
+  if (Object.keys(allocations).length === 0) {
     throw new TaskError("RecordMissing", `instance ${instance.uuid} has no allocations to copy; heal them first`);
   }
-  const [only] = providers;
-  if (only === undefined || providers.length > 1 || only[0] !== source.uuid) {
-    throw new NoValidHost(
-      `Unable to move instance ${instance.uuid} to host ${destination.host}. The instance has complex allocations on the source host so move cannot be forced.`,
-    );
+  if (allocations[source.uuid] === undefined) {
+    throw complexAllocations(instance, destination);
   }
-  const { uuid: consumer, projectId, userId } = instance;
-  const claimed = await claimSelection(
-    placement,
-    { allocationRequest: { [destination.uuid]: { resources: only[1].resources } }, allocationRequestVersion: "1.36" },
-    { consumer, projectId, userId, held: "double" },
-    task.requestId,
-  );
-  if (!claimed) {
-    throw new NoValidHost(
-      `Unable to move instance ${instance.uuid} to host ${destination.host}. There is not enough capacity on the host for the instance.`,
-    );
-  }
+  const move = { instance, requestId: task.requestId };
+  await claimSameAmounts(deps, move, destination, { allocations, held: "double" });
   return { host: destination.host, node: destination.hypervisorHostname };
 }
 
@@ -238,10 +204,7 @@ function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, contex
     const forgotten =
       isTaskError(error, "RecordMissing") && config.upstreamQuirks.has("forget-failed-forced-evacuation");
     if (!forgotten) {
-      failMigration(deps, task);
-      if (instance !== null) {
-        endOperation(store, instance, { ...task, vmState }, error);
-      }
+      failEvacuation(deps, task, vmState, error);
     }
     context.finish();
   });
@@ -263,6 +226,12 @@ function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error:
   return null;
 }
 
+/** Sets the migration to error, and the instance to this state. */
+export function failEvacuation(deps: TaskDeps, task: RebuildTask, vmState: VmState, error: unknown): void {
+  failMigration(deps, task);
+  endTask(deps.store, task, vmState, error);
+}
+
 function failMigration(deps: TaskDeps, task: RebuildTask): void {
   const migration = migrationOf(deps, task);
   if (migration !== null) {
@@ -277,8 +246,4 @@ function migrationOf({ store, config }: TaskDeps, task: RebuildTask): Migration 
   }
   const accepted = store.migrations.byFilters({ instanceUuid: task.instanceUuid, statuses: ["accepted"] });
   return accepted[0] ?? null;
-}
-
-function nodeOf(store: TaskDeps["store"], host: string | null, node: string | null): ComputeNode | undefined {
-  return host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
 }

@@ -10,7 +10,7 @@ import {
   SPLIT_ALLOCATIONS_SERVICE_VERSION,
 } from "../../../records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
-import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
+import { claimSelection, type ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Store } from "../../store/store.js";
 import type { TaskDeps } from "./task-deps.js";
 
@@ -173,6 +173,43 @@ async function subtractSameHostClaim(
       { requestId, whileHeld },
     );
   }
+}
+
+/**
+ * Claims the amounts of the only source provider on an operator's host, without filters or candidates (spec 6.5 row 4f, 6.7
+ * row 2b).
+ * @param source.allocations of the owner of the source allocations
+ * @throws {NoValidHost}
+ */
+export async function claimSameAmounts(
+  { placement }: TaskDeps,
+  { instance, requestId }: Pick<Move, "instance" | "requestId">,
+  node: ComputeNode,
+  source: { readonly allocations: Allocations; readonly held: ScheduleRequest["held"] },
+): Promise<void> {
+  const providers = Object.values(source.allocations);
+  const [only] = providers;
+  if (only === undefined || providers.length > 1) {
+    throw complexAllocations(instance, node);
+  }
+  const { uuid: consumer, projectId, userId } = instance;
+  const claimed = await claimSelection(
+    placement,
+    { allocationRequest: { [node.uuid]: { resources: only.resources } }, allocationRequestVersion: "1.36" },
+    { consumer, projectId, userId, held: source.held },
+    requestId,
+  );
+  if (!claimed) {
+    throw new NoValidHost(
+      `Unable to move instance ${instance.uuid} to host ${node.host}. There is not enough capacity on the host for the instance.`,
+    );
+  }
+}
+
+export function complexAllocations({ uuid }: Instance, { host }: ComputeNode): NoValidHost {
+  return new NoValidHost(
+    `Unable to move instance ${uuid} to host ${host}. The instance has complex allocations on the source host so move cannot be forced.`,
+  );
 }
 
 export function sourceNode(

@@ -1,3 +1,4 @@
+import { isUp } from "../../../conductor-client/liveness.js";
 import type { NovaConfig } from "../../../config/nova-config.js";
 import type { ReportClient } from "../../../placement-client/report-client.js";
 import type { RetryInfo, Selection } from "../../../records/index.js";
@@ -7,6 +8,7 @@ import type { Clock } from "../../../runtime/time.js";
 import { faultDetails } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
+import type { Task } from "../../store/tasks.js";
 import type { AgentBus } from "../agent-messages.js";
 import type { TaskContext } from "../task-runner.js";
 
@@ -41,6 +43,12 @@ export interface TaskDeps {
 /** Host name in the conductor's own events and faults. */
 export const CONDUCTOR_HOST = "conductor";
 
+/** Returns true if the host's agent is up and can be called. */
+export function isAlive({ store, clock, config }: TaskDeps, host: string): boolean {
+  const service = store.services.getByHost(host, "nova-compute");
+  return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
+}
+
 /** Returns the instance's server group. With it, the destination checks the group's policy after its claim. */
 export function serverGroupOf({ store }: Pick<TaskDeps, "store">, instanceUuid: string): { serverGroup?: string } {
   const group = store.serverGroups.ofInstance(instanceUuid);
@@ -68,14 +76,13 @@ export class ActionEvents {
   /** Starts the events, in the current transaction if there is one. */
   constructor(
     store: Store,
-    {
-      events,
-      ...action
-    }: { readonly instanceUuid: string; readonly events: readonly string[]; readonly requestId: string },
+    { instanceUuid, requestId }: Pick<Task, "instanceUuid" | "requestId">,
+    ...events: readonly string[]
   ) {
+    const action = { instanceUuid, requestId, host: CONDUCTOR_HOST };
     this.#store = store;
     this.#ids = store.transaction(() =>
-      events.flatMap((event) => store.actions.startEvent({ ...action, event, host: CONDUCTOR_HOST }) ?? []),
+      events.flatMap((event) => store.actions.startEvent({ ...action, event }) ?? []),
     );
   }
 

@@ -3,7 +3,7 @@ import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
-import { endOperation, TaskError } from "./faults.js";
+import { endOperation, requestSpecOf } from "./faults.js";
 import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
@@ -12,19 +12,7 @@ type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
  * Unshelves an instance (spec 6.6): a shelved one starts on its host, an offloaded one on a host that the scheduler
  * selects.
  */
-export function createUnshelveInstance(deps: TaskDeps) {
-  return {
-    run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(deps, task, context),
-    fail: (task: UnshelveTask, error: unknown): void => {
-      const instance = deps.store.instances.get(task.instanceUuid);
-      if (instance !== null) {
-        endOperation(deps.store, instance, { ...task, vmState: instance.vmState }, error);
-      }
-    },
-  };
-}
-
-async function unshelve(deps: TaskDeps, task: UnshelveTask, taskContext: TaskContext): Promise<void> {
+export async function unshelveInstance(deps: TaskDeps, task: UnshelveTask, taskContext: TaskContext): Promise<void> {
   const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
@@ -34,12 +22,7 @@ async function unshelve(deps: TaskDeps, task: UnshelveTask, taskContext: TaskCon
     startInPlace(deps, task, taskContext);
     return;
   }
-  const names = {
-    instanceUuid: instance.uuid,
-    events: ["conductor_unshelve_instance", "schedule_instances"],
-    requestId: task.requestId,
-  };
-  const events = new ActionEvents(store, names);
+  const events = new ActionEvents(store, task, "conductor_unshelve_instance", "schedule_instances");
   await events.during(taskContext, async (context) => {
     try {
       const destination = await schedule(deps, task, instance);
@@ -77,13 +60,9 @@ function startInPlace({ store, bus }: TaskDeps, { instanceUuid, requestId }: Uns
 }
 
 async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, instance: Instance): Promise<Destination> {
-  const spec = store.requests.spec(instance.uuid);
-  if (spec === null) {
-    throw new TaskError("RecordMissing", `the request spec of instance ${instance.uuid} is gone`);
-  }
   return scheduler.selectDestination({
     instanceUuid: instance.uuid,
-    spec: { ...spec, flavor: instance.flavor },
+    spec: { ...requestSpecOf(store, task), flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
     // A killed run may have left its claim; an offloaded instance has no other allocations.
     held: "replace",

@@ -1,10 +1,9 @@
 import { isObject } from "../../../runtime/collections.js";
 import type { Digests, Random } from "../../../runtime/cryptography.js";
-import type { ServiceRequest } from "../../../runtime/http-server.js";
 import type { Clock } from "../../../runtime/time.js";
 import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
-import { type Query, readJson } from "../../http/request.js";
+import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { DEFAULT_DOMAIN } from "../store/records.js";
 import type { Authenticator } from "../tokens/authenticate.js";
@@ -31,24 +30,12 @@ export interface IdentityResponse {
 }
 
 /** A request to Identity. */
-export class IdentityCall {
+export class IdentityCall extends ServiceCall {
   readonly services: IdentityServices;
-  readonly request: ServiceRequest;
-  readonly query: Query;
-  readonly #params: Readonly<Record<string, string>>;
 
-  constructor(
-    services: IdentityServices,
-    call: {
-      readonly request: ServiceRequest;
-      readonly params: Readonly<Record<string, string>>;
-      readonly query: Query;
-    },
-  ) {
+  constructor(services: IdentityServices, routed: RoutedRequest) {
+    super(routed);
     this.services = services;
-    this.request = call.request;
-    this.query = call.query;
-    this.#params = call.params;
   }
 
   get store(): IdentityStore {
@@ -64,10 +51,6 @@ export class IdentityCall {
   get url(): string {
     const { baseUrl, path, query } = this.request;
     return `${baseUrl}${path}${query === "" ? "" : `?${query}`}`;
-  }
-
-  param(name: string): string {
-    return this.#params[name] ?? "";
   }
 
   /** Returns true if the query has the parameter with any value except 0, false, no and off. */

@@ -1,8 +1,9 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ErrorObject } from "ajv";
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { schemaWords } from "../../http/schema-errors.js";
+import { createCompiler } from "../../http/schemas.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { isSameName, type RecordTable, type StoredRecord } from "../store/record-tables.js";
 import type { IdentityCall, IdentityRoute } from "./identity-call.js";
@@ -247,19 +248,14 @@ function nextPage({ request, query }: IdentityCall, marker: string): string {
   return `${request.baseUrl}${request.path}?${parameters}`;
 }
 
-// The schemas are constants; a test validates them, so they are not validated at each start.
-const ajv = new Ajv({ strict: false, verbose: true, validateSchema: false, meta: false, code: { optimize: false } });
-
-/** Validators by schema, compiled on first use. */
-const COMPILED = new WeakMap<TSchema, ValidateFunction>();
+const compile = createCompiler({ allErrors: false });
 
 /**
  * Validates a body. The message has only the first lines of Keystone's: the remaining ones print the schema.
  * @throws {HttpError} 400
  */
 export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
-  const validate = COMPILED.get(schema) ?? ajv.compile(schema);
-  COMPILED.set(schema, validate);
+  const validate = compile(schema);
   if (!validate(value)) {
     const errors = validate.errors ?? [];
     const error = errors.at(-1);

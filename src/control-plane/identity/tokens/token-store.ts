@@ -1,6 +1,5 @@
-import type { Digests, Random } from "../../../runtime/cryptography.js";
+import { type Digests, equalInConstantTime, type Random } from "../../../runtime/cryptography.js";
 import type { Clock } from "../../../runtime/time.js";
-import { equalInConstantTime } from "../../credentials.js";
 import type { SqlValue } from "../../database/database-file.js";
 import type { Sql, SqlRow } from "../../database/sql.js";
 

@@ -1,49 +1,33 @@
 import { isObject } from "../../../runtime/collections.js";
 import type { Random } from "../../../runtime/cryptography.js";
-import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import { badRequest, tooLarge } from "../../http/http-error.js";
 import { excessOf, excessText, MAX_QUERY_PARAMETERS, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import type { Query } from "../../http/request.js";
+import { type Query, type RoutedRequest, ServiceCall } from "../../http/request.js";
 import type { Image, ImageStatus } from "../image.js";
 import type { ImageStore } from "../image-store.js";
 
 /** Returns a project's limit from Identity; undefined if no limit is registered, or if it is unlimited. */
 export type ImageLimits = (resource: string, projectId: string) => number | undefined;
 
-export type ImageCallOptions = Pick<
-  ImageCall,
-  "request" | "requestId" | "caller" | "params" | "query" | "store" | "random" | "limits"
->;
-
 /** One request to the Image API, after authentication. */
-export class ImageCall {
-  readonly request: ServiceRequest;
-  readonly requestId: string;
+export class ImageCall extends ServiceCall {
   readonly caller: Credentials;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
   readonly store: ImageStore;
   readonly random: Random;
   readonly limits: ImageLimits;
 
-  constructor(options: ImageCallOptions) {
-    this.request = options.request;
-    this.requestId = options.requestId;
-    this.caller = options.caller;
-    this.params = options.params;
-    this.query = options.query;
-    this.store = options.store;
-    this.random = options.random;
-    this.limits = options.limits;
+  constructor(routed: RoutedRequest, context: Pick<ImageCall, "caller" | "store" | "random" | "limits">) {
+    super(routed);
+    this.caller = context.caller;
+    this.store = context.store;
+    this.random = context.random;
+    this.limits = context.limits;
   }
 
   get isAdmin(): boolean {
     return this.caller.roles.includes("admin");
-  }
-
-  param(name: string): string {
-    return this.params[name] ?? "";
   }
 
   /** Parses the body as JSON, without validation. @throws {HttpError} 400, 413 */

@@ -1,8 +1,8 @@
-import { Ajv, type ValidateFunction } from "ajv";
 import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
 import { badRequest, type HttpError } from "../../http/http-error.js";
-import { escapeHtml, withHeaders } from "../../http/responses.js";
+import { escapeHtml } from "../../http/responses.js";
 import { instancePathOf, reportedError, schemaWords } from "../../http/schema-errors.js";
+import { createCompiler } from "../../http/schemas.js";
 
 const TITLES: Readonly<Record<number, string>> = {
   400: "Bad Request",
@@ -16,11 +16,10 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** Renders an error as Glance's web framework does: as HTML, JSON or plain text, depending on the Accept header. */
-export function renderFault(error: HttpError, { headers }: Pick<ServiceRequest, "headers">): ServiceResponse {
-  return withHeaders(errorPage(error, headers.accept), error.headers);
-}
-
-function errorPage({ status, message: detail }: HttpError, accept: string | undefined): ServiceResponse {
+export function renderFault(
+  { status, message: detail }: HttpError,
+  { headers: { accept } }: Pick<ServiceRequest, "headers">,
+): ServiceResponse {
   const title = TITLES[status] ?? "Error";
   const head = `${status} ${title}`;
   if (accept === undefined) {
@@ -56,29 +55,11 @@ export interface NamedSchema {
   readonly [more: string]: unknown;
 }
 
-const ajv = new Ajv({
-  allErrors: true,
-  strict: false,
-  verbose: true,
-  logger: false,
-  validateFormats: false,
-  validateSchema: false,
-  meta: false,
-  code: { optimize: false },
-});
-
-/** Compiled schemas. A schema is a constant of the program and is compiled when first used. */
-const COMPILED = new WeakMap<NamedSchema, ValidateFunction>();
-
-function compiled(schema: NamedSchema): ValidateFunction {
-  const validate = COMPILED.get(schema) ?? ajv.compile(schema);
-  COMPILED.set(schema, validate);
-  return validate;
-}
+const compile = createCompiler({ allErrors: true, validateFormats: false });
 
 /** Validates a body. @throws {HttpError} 400 with the message of Glance's validation */
 export function checkObject(value: unknown, schema: NamedSchema): void {
-  const validate = compiled(schema);
+  const validate = compile(schema);
   if (validate(value)) {
     return;
   }

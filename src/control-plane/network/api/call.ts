@@ -1,12 +1,12 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import { isObject } from "../../../runtime/collections.js";
-import type { ServiceRequest, ServiceResponse } from "../../../runtime/http-server.js";
+import type { ServiceResponse } from "../../../runtime/http-server.js";
 import type { Credentials } from "../../credentials.js";
 import type { EventLoopTicks } from "../../event-loop.js";
 import { badRequest, HttpError, tooLarge } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { MAX_QUERY_PARAMETERS } from "../../http/listener-limits.js";
-import { type Query, readJson } from "../../http/request.js";
+import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js";
 import { json } from "../../http/responses.js";
 import { type Check, parseRule } from "../../policy/rule-parser.js";
 import type { Store } from "../../store/store.js";
@@ -36,25 +36,18 @@ const REJECTION_STATUSES: Readonly<Record<string, number>> = {
   IpAddressGenerationFailure: 409,
 };
 
-export type NetworkCallOptions = Pick<NetworkCall, "request" | "caller" | "params" | "query" | "store" | "ticks">;
-
 /** One request to the Network API, after authentication. */
-export class NetworkCall {
-  readonly request: ServiceRequest;
+export class NetworkCall extends ServiceCall {
   readonly caller: Credentials;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
   readonly store: Store;
   /** Yields to other requests during long work. */
   readonly ticks: EventLoopTicks;
 
-  constructor(options: NetworkCallOptions) {
-    this.request = options.request;
-    this.caller = options.caller;
-    this.params = options.params;
-    this.query = options.query;
-    this.store = options.store;
-    this.ticks = options.ticks;
+  constructor(routed: RoutedRequest, context: Pick<NetworkCall, "caller" | "store" | "ticks">) {
+    super(routed);
+    this.caller = context.caller;
+    this.store = context.store;
+    this.ticks = context.ticks;
     if (this.query.entries.length > MAX_QUERY_PARAMETERS) {
       throw badRequest(`The query has ${this.query.entries.length} parameters; there may be ${MAX_QUERY_PARAMETERS}.`);
     }
@@ -67,10 +60,6 @@ export class NetworkCall {
   /** The project whose resources a list contains; undefined for all projects. */
   get listedProject(): string | undefined {
     return this.isAdmin ? undefined : (this.caller.projectId ?? "");
-  }
-
-  param(name: string): string {
-    return this.params[name] ?? "";
   }
 
   /** @throws {HttpError} 400, 413 */

@@ -16,7 +16,7 @@ export interface Group {
 
 /**
  * Resolves the names in a group; undefined if no provider can satisfy it.
- * @throws {ResourceClassNotFound | TraitNotFound}
+ * @throws {PlacementError} ResourceClassNotFound, TraitNotFound
  */
 export function resolveGroup(state: State, group: RequestGroup): Group | undefined {
   const resources = [...group.resources].map(([name, amount]) => [state.resourceClass(name), amount] as const);

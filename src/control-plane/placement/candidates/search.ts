@@ -25,7 +25,7 @@ export interface SearchOptions extends Pick<PlacementTuning, "maxAllocationCandi
 
 /**
  * Returns the candidates for a request. Some are computed lazily, while the caller iterates.
- * @throws {ResourceClassNotFound | TraitNotFound} immediately, or when the iteration starts.
+ * @throws {PlacementError} ResourceClassNotFound, TraitNotFound: immediately, or when the iteration starts.
  */
 export function searchCandidates(
   state: State,
@@ -54,7 +54,7 @@ export interface FoundRoots {
 /**
  * Fast path for the most common case: one group, no nested providers, no sharing providers. Null: the case does not
  * apply.
- * @throws {ResourceClassNotFound | TraitNotFound}
+ * @throws {PlacementError} ResourceClassNotFound, TraitNotFound
  */
 export function searchRoots(state: State, request: CandidatesRequest, options: SearchOptions): FoundRoots | null {
   const [only, another] = request.groups;

@@ -1,17 +1,25 @@
 import { badRequest, notFound } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { isUuidLike, normalizeUuid } from "../../python/uuid.js";
-import { type Call, type HandlerResponse, jsonObject, latest, NO_CONTENT, readJson } from "../http/call.js";
-import type { Schema } from "../http/json-schema.js";
-import type { Allocation, Consumer, Provider } from "../model.js";
+import {
+  type Call,
+  type HandlerResponse,
+  jsonObject,
+  latest,
+  NO_CONTENT,
+  type PlacementRoute,
+  route,
+} from "../http/call.js";
+import { type Allocation, type Consumer, type Provider, translateErrors } from "../model.js";
 import { deleteAllocations, replaceAllocations, updateConsumer } from "../store/allocation-changes.js";
 import {
-  allocationProblem,
+  allocationErrors,
   type ConsumerBody,
   type EnsuredConsumer,
   ensureConsumer,
   requestedAllocations,
 } from "./consumers.js";
-import { EXTERNAL_ID, GROUP_PATTERN_1_33, RC_PATTERN, schemaFor, UUID, UUID_PATTERN } from "./shared-schemas.js";
+import { EXTERNAL_ID, GROUP_PATTERN_1_33, RC_PATTERN, UUID, UUID_PATTERN } from "./shared-schemas.js";
 
 const RESOURCES: Schema = {
   type: "object",
@@ -82,14 +90,9 @@ const DICT_1_38 = consumerSchema(
   ["consumer_generation", "consumer_type"],
 );
 
-const PUT = [
-  [0, LIST_1_0],
-  [8, LIST_1_8],
-  [12, DICT_1_12],
-  [28, DICT_1_28],
-  [34, DICT_1_34],
-  [38, DICT_1_38],
-] as const;
+const PUT_LIST = schemas<ListBody>([0, LIST_1_0], [8, LIST_1_8]);
+
+const PUT = schemas<ConsumerBody>([12, DICT_1_12], [28, DICT_1_28], [34, DICT_1_34], [38, DICT_1_38]);
 
 const POST_SINCE = [
   [13, DICT_1_13],
@@ -98,20 +101,35 @@ const POST_SINCE = [
   [38, DICT_1_38],
 ] as const;
 
-const POST = POST_SINCE.map(([since, sub]): readonly [number, Schema] => [
-  since,
-  { type: "object", minProperties: 1, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
-]);
+/** Bodies of several consumers, by their UUID. */
+type ConsumersBody = Readonly<Record<string, ConsumerBody>>;
 
-/** The schemas of the reshaper, whose allocations may be empty. */
-const RESHAPED = POST_SINCE.filter(([since]) => since >= 28).map(([since, sub]): readonly [number, Schema] => [
-  since,
-  { type: "object", minProperties: 0, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
-]);
+const POST = schemas<ConsumersBody>(...POST_SINCE.map(([since, sub]) => [since, consumersSchema(sub, 1)] as const));
 
-export function listConsumerAllocations(call: Call): HandlerResponse {
-  call.can("placement:allocations:list");
-  const consumer = call.state.consumers.get(call.params[0] ?? "");
+/** The allocations of a reshape, which may be empty, by microversion. */
+export const RESHAPED = POST_SINCE.slice(1).map(
+  ([since, sub]) => [since === 28 ? 30 : since, consumersSchema(sub, 0)] as const,
+);
+
+function consumersSchema(consumer: Schema, minProperties: number): Schema {
+  return {
+    type: "object",
+    minProperties,
+    additionalProperties: false,
+    patternProperties: { [UUID_PATTERN]: consumer },
+  };
+}
+
+export const ALLOCATION_ROUTES: readonly PlacementRoute[] = [
+  route("GET", "/resource_providers/:uuid/allocations", "resource_providers:allocations:list", listProviderAllocations),
+  route("POST", "/allocations", "allocations:manage", postAllocations, { since: 13 }),
+  route("GET", "/allocations/:uuid", "allocations:list", listConsumerAllocations),
+  route("PUT", "/allocations/:uuid", "allocations:update", putAllocations),
+  route("DELETE", "/allocations/:uuid", "allocations:delete", removeAllocations),
+];
+
+function listConsumerAllocations(call: Call): HandlerResponse {
+  const consumer = call.state.consumers.get(call.param("uuid"));
   const allocations = consumer?.allocations ?? [];
   const byProvider = new Map<Provider, [string, string][]>();
   for (const { inventory, used } of allocations) {
@@ -140,13 +158,8 @@ function ownerJson(minor: number, consumer: Consumer): string {
   return json;
 }
 
-export function listProviderAllocations(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:allocations:list");
-  const [uuid = ""] = call.params;
-  const owner = call.state.providers.get(uuid);
-  if (owner === undefined) {
-    throw notFound(`Resource provider '${uuid}' not found: No resource provider with uuid ${uuid} found`);
-  }
+function listProviderAllocations(call: Call): HandlerResponse {
+  const owner = call.provider((uuid) => `Resource provider '${uuid}' not found: `);
   const all: Allocation[] = [];
   const members = [...owner.consumers].map((consumer): [string, string] => {
     const own = consumer.allocations.filter(({ inventory }) => inventory.provider === owner);
@@ -168,32 +181,25 @@ function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
   }
 }
 
-export function putAllocations(call: Call): HandlerResponse {
-  call.can("placement:allocations:update");
-  const [consumerUuid = ""] = call.params;
+function putAllocations(call: Call): HandlerResponse {
+  const consumerUuid = call.param("uuid");
   if (!isUuidLike(consumerUuid)) {
     throw badRequest(`Malformed consumer_uuid: ${consumerUuid}`);
   }
   const uuid = normalizeUuid(consumerUuid);
-  const data = readJson(call, putAllocationsSchema(call.minor));
-  const body = call.minor < 12 ? fromList(data as ListBody) : (data as ConsumerBody);
+  const body = call.minor < 12 ? fromList(call.body(PUT_LIST)) : call.body(PUT);
   const ensured = ensureConsumer(call, uuid, body);
   write(call, [[ensured, body]], `for consumer ${uuid}: `);
   return NO_CONTENT;
 }
 
-export function postAllocations(call: Call): HandlerResponse {
-  call.can("placement:allocations:manage");
-  const data = readJson(call, postAllocationsSchema(call.minor)) as Readonly<Record<string, ConsumerBody>>;
-  write(call, ensureAll(call, data), "");
+function postAllocations(call: Call): HandlerResponse {
+  write(call, ensureAll(call, call.body(POST)), "");
   return NO_CONTENT;
 }
 
 /** Ensures that all consumers in a request body exist. */
-export function ensureAll(
-  call: Call,
-  data: Readonly<Record<string, ConsumerBody>>,
-): (readonly [EnsuredConsumer, ConsumerBody])[] {
+export function ensureAll(call: Call, data: ConsumersBody): (readonly [EnsuredConsumer, ConsumerBody])[] {
   return Object.entries(data).map(([uuid, body]) => [ensureConsumer(call, uuid, body), body] as const);
 }
 
@@ -201,14 +207,12 @@ function write(call: Call, consumers: readonly (readonly [EnsuredConsumer, Consu
   const requested = keepingConsumers(call, () =>
     consumers.flatMap(([{ consumer }, body]) => requestedAllocations(call, consumer, body)),
   );
-  try {
+  translateErrors(() => {
     for (const [{ consumer, owner }] of consumers) {
       updateConsumer(call, consumer, owner);
     }
     replaceAllocations(call, requested);
-  } catch (error) {
-    throw allocationProblem(error, subject);
-  }
+  }, allocationErrors(subject));
 }
 
 /**
@@ -242,9 +246,8 @@ function fromList(body: ListBody): ConsumerBody {
   return { ...body, allocations: Object.fromEntries(entries) };
 }
 
-export function removeAllocations(call: Call): HandlerResponse {
-  call.can("placement:allocations:delete");
-  const [uuid = ""] = call.params;
+function removeAllocations(call: Call): HandlerResponse {
+  const uuid = call.param("uuid");
   const consumer = call.state.consumers.get(uuid);
   if (consumer === undefined || consumer.allocations.length === 0) {
     throw notFound(`No allocations for consumer '${uuid}'`);
@@ -280,16 +283,4 @@ function consumerSchema(
     additionalProperties: false,
     required: [...OWNED, ...required],
   };
-}
-
-function putAllocationsSchema(minor: number): Schema {
-  return schemaFor(PUT, minor);
-}
-
-function postAllocationsSchema(minor: number): Schema {
-  return schemaFor(POST, minor);
-}
-
-export function reshapedAllocationsSchema(minor: number): Schema {
-  return schemaFor(RESHAPED, minor);
 }

@@ -1,11 +1,11 @@
 import { badRequest } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { candidateRecords, candidatesJson, rootRecords } from "../candidates/render.js";
-import { parseCandidatesRequest } from "../candidates/request.js";
+import { type CandidatesRequest, parseCandidatesRequest } from "../candidates/request.js";
 import { searchCandidates, searchRoots } from "../candidates/search.js";
-import { type Call, checkQuery, type HandlerResponse } from "../http/call.js";
-import type { Schema } from "../http/json-schema.js";
-import { ResourceClassNotFound, TraitNotFound } from "../model.js";
-import { GROUP_PATTERN, GROUP_PATTERN_1_33, schemaFor } from "./shared-schemas.js";
+import { type Call, type HandlerResponse, type PlacementRoute, route } from "../http/call.js";
+import { translateErrors } from "../model.js";
+import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "./shared-schemas.js";
 
 const TEXT: Schema = { type: "string" };
 
@@ -20,7 +20,7 @@ const KINDS = ["resources", "required", "member_of"];
 
 const KINDS_1_31 = [...KINDS, "in_tree"];
 
-const SCHEMAS = [
+const QUERY = schemas(
   [10, plain({ resources: TEXT })],
   [16, plain({ resources: TEXT, limit: LIMIT })],
   [17, plain({ resources: TEXT, limit: LIMIT, required: TEXT_LIST })],
@@ -30,7 +30,11 @@ const SCHEMAS = [
   [33, granular({}, GROUP_PATTERN_1_33, KINDS_1_31)],
   [35, granular({ root_required: TEXT_LIST }, GROUP_PATTERN_1_33, KINDS_1_31)],
   [36, granular({ root_required: TEXT_LIST, same_subtree: TEXT_LIST }, GROUP_PATTERN_1_33, KINDS_1_31)],
-] as const;
+);
+
+export const CANDIDATE_ROUTES: readonly PlacementRoute[] = [
+  route("GET", "/allocation_candidates", "allocation_candidates:list", listCandidates, { since: 10 }),
+];
 
 /**
  * The first microversion that supports records: its summaries include complete trees, with all data that a scheduler
@@ -38,37 +42,33 @@ const SCHEMAS = [
  */
 const RECORDS_SINCE = 29;
 
-export function listCandidates(call: Call): HandlerResponse {
-  call.can("placement:allocation_candidates:list");
-  checkQuery(call, candidatesSchema(call.minor));
+function listCandidates(call: Call): HandlerResponse {
+  call.checkQuery(QUERY);
   const request = parseCandidatesRequest(call);
-  const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
-  try {
-    const { tuning } = call;
-    // A random choice needs the complete list.
-    const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
-    const options = { ...tuning, nestedAware: call.minor >= 29, limit };
-    const modified = call.unit.now;
-    const records = call.request.takesRecords === true && call.minor >= RECORDS_SINCE;
-    const flat = records ? searchRoots(call.state, request, options) : null;
-    if (flat !== null) {
-      const roots = take(call, flat.roots, request.limit);
-      return { records: rootRecords(roots, flat.resources, `1.${call.minor}`), modified };
-    }
-    const found = take(call, searchCandidates(call.state, request, options), request.limit);
-    if (records) {
-      return { records: candidateRecords(found, `1.${call.minor}`), modified };
-    }
-    return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified };
-  } catch (error) {
-    if (error instanceof ResourceClassNotFound) {
-      throw badRequest(`Invalid resource class in resources parameter: ${error.message}`);
-    }
-    if (error instanceof TraitNotFound) {
-      throw badRequest(error.message);
-    }
-    throw error;
+  return translateErrors(() => findCandidates(call, request), {
+    ResourceClassNotFound: (message) => badRequest(`Invalid resource class in resources parameter: ${message}`),
+    TraitNotFound: badRequest,
+  });
+}
+
+function findCandidates(call: Call, request: CandidatesRequest): HandlerResponse {
+  const { state, tuning, minor, unit } = call;
+  // A random choice needs the complete list.
+  const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
+  const options = { ...tuning, nestedAware: minor >= 29, limit };
+  const modified = unit.now;
+  const records = call.request.takesRecords === true && minor >= RECORDS_SINCE;
+  const flat = records ? searchRoots(state, request, options) : null;
+  if (flat !== null) {
+    const roots = take(call, flat.roots, request.limit);
+    return { records: rootRecords(roots, flat.resources, `1.${minor}`), modified };
   }
+  const found = take(call, searchCandidates(state, request, options), request.limit);
+  if (records) {
+    return { records: candidateRecords(found, `1.${minor}`), modified };
+  }
+  const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
+  return { body: candidatesJson(found, minor, state.nested > 0, requested), modified };
 }
 
 /** Returns at most `limit` candidates: the first ones, or a random choice with `randomize_allocation_candidates`. */
@@ -105,8 +105,4 @@ function granular(properties: Readonly<Record<string, Schema>>, group: string, k
     additionalProperties: false,
     patternProperties: Object.fromEntries(kinds.map((kind) => [`^${kind}(${group})?$`, TEXT])),
   };
-}
-
-function candidatesSchema(minor: number): Schema {
-  return schemaFor(SCHEMAS, minor);
 }

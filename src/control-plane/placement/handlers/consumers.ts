@@ -1,7 +1,7 @@
-import { badRequest, conflict, type HttpError } from "../../http/http-error.js";
+import { badRequest, conflict } from "../../http/http-error.js";
 import type { Call } from "../http/call.js";
 import { ErrorCode } from "../http/errors.js";
-import { type Consumer, InvalidInventory, NotFound } from "../model.js";
+import type { Consumer } from "../model.js";
 import {
   createConsumer,
   ensureConsumerType,
@@ -85,13 +85,10 @@ export function requestedAllocations(call: Call, consumer: Consumer, body: Consu
   return requested;
 }
 
-/** Converts an error of an allocation change to a response. `subject` differs for one and for several consumers. */
-export function allocationProblem(error: unknown, subject: string): HttpError | unknown {
-  if (error instanceof NotFound) {
-    return badRequest(`Unable to allocate inventory ${subject}${error.message}`);
-  }
-  if (error instanceof InvalidInventory) {
-    return conflict(`Unable to allocate inventory: ${error.message}`);
-  }
-  return error;
+/** The responses to errors of an allocation change. `subject` differs for one and for several consumers. */
+export function allocationErrors(subject: string) {
+  return {
+    NotFound: (message: string) => badRequest(`Unable to allocate inventory ${subject}${message}`),
+    InvalidInventory: (message: string) => conflict(`Unable to allocate inventory: ${message}`),
+  };
 }

@@ -1,7 +1,6 @@
 import { badRequest, type HttpError } from "../../http/http-error.js";
 import { isUuidLike } from "../../python/uuid.js";
 import type { Call } from "../http/call.js";
-import { pythonInt } from "../http/headers.js";
 
 /** Matches providers that have at least one trait of each required set and no forbidden trait. */
 export interface TraitFilter {
@@ -89,6 +88,12 @@ export function parseTraits(text: string, allowForbidden: boolean, allowAny: boo
     throw invalidQuery(`${expected} Got: ${text}`);
   }
   return { required: all.filter((trait) => !trait.startsWith("!")).map((trait) => new Set([trait])), forbidden };
+}
+
+/** Python's `int(text)`; undefined where Python raises an error. */
+export function pythonInt(text: string): number | undefined {
+  const trimmed = text.trim();
+  return /^[-+]?[0-9]+(?:_[0-9]+)*$/.test(trimmed) ? Number(trimmed.replaceAll("_", "")) : undefined;
 }
 
 function split(text: string): string[] {

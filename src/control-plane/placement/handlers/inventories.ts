@@ -1,25 +1,18 @@
-import { badRequest, conflict, notFound } from "../../http/http-error.js";
+import { badRequest, conflict, type HttpError, notFound } from "../../http/http-error.js";
+import { type Schema, schemas } from "../../http/schemas.js";
 import { reprFloat } from "../../python/repr.js";
-import { type Call, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import {
+  type Call,
+  compileBody,
+  type HandlerResponse,
+  latest,
+  NO_CONTENT,
+  type PlacementRoute,
+  route,
+} from "../http/call.js";
 import { ErrorCode } from "../http/errors.js";
-import { type Schema, validatorFor } from "../http/json-schema.js";
-import {
-  capacityOf,
-  InvalidInventoryCapacity,
-  type InventoryAmounts,
-  InventoryInUse,
-  InventoryWithResourceClassNotFound,
-  NotFound,
-  type Provider,
-  ResourceClassNotFound,
-} from "../model.js";
-import {
-  addInventory,
-  DuplicateInventory,
-  deleteInventory,
-  setInventories,
-  updateInventory,
-} from "../store/inventory-changes.js";
+import { capacityOf, type InventoryAmounts, PlacementError, type Provider, translateErrors } from "../model.js";
+import { addInventory, deleteInventory, setInventories, updateInventory } from "../store/inventory-changes.js";
 import { fragment } from "./provider-json.js";
 import { MAX_INT, RC_PATTERN } from "./shared-schemas.js";
 
@@ -38,19 +31,25 @@ const PROPERTIES: Readonly<Record<string, Schema>> = {
   allocation_ratio: { type: "number", maximum: MAX_FLOAT },
 };
 
-const PUT_INVENTORY: Schema = {
-  type: "object",
-  properties: PROPERTIES,
-  required: ["total", "resource_provider_generation"],
-  additionalProperties: false,
-};
+const PUT_INVENTORY = schemas<OneInventoryBody>([
+  0,
+  {
+    type: "object",
+    properties: PROPERTIES,
+    required: ["total", "resource_provider_generation"],
+    additionalProperties: false,
+  },
+]);
 
-const POST_INVENTORY: Schema = {
-  type: "object",
-  properties: { ...PROPERTIES, resource_class: { type: "string", pattern: RC_PATTERN } },
-  required: ["total", "resource_class"],
-  additionalProperties: false,
-};
+const POST_INVENTORY = schemas<OneInventoryBody>([
+  0,
+  {
+    type: "object",
+    properties: { ...PROPERTIES, resource_class: { type: "string", pattern: RC_PATTERN } },
+    required: ["total", "resource_class"],
+    additionalProperties: false,
+  },
+]);
 
 /** One entry of a body with several inventories. */
 const PUT_INVENTORY_RECORD: Schema = {
@@ -61,7 +60,7 @@ const PUT_INVENTORY_RECORD: Schema = {
 };
 
 /** The body of PUT for all inventories of a provider. */
-export const PUT_INVENTORIES: Schema = {
+export const INVENTORIES: Schema = {
   type: "object",
   properties: {
     resource_provider_generation: { type: "integer" },
@@ -76,6 +75,22 @@ export const PUT_INVENTORIES: Schema = {
   additionalProperties: false,
 };
 
+const PUT_INVENTORIES = schemas<InventoriesBody>([0, INVENTORIES]);
+
+const PATH = "/resource_providers/:uuid/inventories";
+
+const PATH_OF_ONE = `${PATH}/:class`;
+
+export const INVENTORY_ROUTES: readonly PlacementRoute[] = [
+  route("GET", PATH, "resource_providers:inventories:list", listInventories),
+  route("POST", PATH, "resource_providers:inventories:create", postInventory),
+  route("PUT", PATH, "resource_providers:inventories:update", putInventories),
+  route("DELETE", PATH, "resource_providers:inventories:delete", removeInventories, { since: 5, earlier: 405 }),
+  route("GET", PATH_OF_ONE, "resource_providers:inventories:show", showInventory),
+  route("PUT", PATH_OF_ONE, "resource_providers:inventories:update", putInventory),
+  route("DELETE", PATH_OF_ONE, "resource_providers:inventories:delete", removeInventory),
+];
+
 type InventoryBody = Pick<InventoryAmounts, "total"> & Partial<InventoryAmounts>;
 
 interface OneInventoryBody extends InventoryBody {
@@ -83,7 +98,7 @@ interface OneInventoryBody extends InventoryBody {
   readonly resource_provider_generation: number;
 }
 
-interface InventoriesBody {
+export interface InventoriesBody {
   readonly resource_provider_generation: number;
   readonly inventories: Readonly<Record<string, unknown>>;
 }
@@ -91,7 +106,7 @@ interface InventoriesBody {
 /**
  * Returns the amounts of several inventories by class. The schema checks only entries whose names are valid class
  * names.
- * @throws {ResourceClassNotFound} if an entry has another name.
+ * @throws {PlacementError} ResourceClassNotFound, if an entry has another name.
  */
 export function amountsByClass(
   { state: { classes } }: Pick<Call, "state">,
@@ -100,8 +115,8 @@ export function amountsByClass(
   const amounts = new Map<string, InventoryAmounts>();
   for (const name in inventories) {
     const body = inventories[name];
-    if (!classes.has(name) && !validatorFor(PUT_INVENTORY_RECORD)(body)) {
-      throw new ResourceClassNotFound(name);
+    if (!classes.has(name) && !compileBody(PUT_INVENTORY_RECORD)(body)) {
+      throw new PlacementError("ResourceClassNotFound", `No such resource class ${name}.`);
     }
     amounts.set(name, amountsOf(body as InventoryBody));
   }
@@ -122,7 +137,11 @@ function amountsOf(body: InventoryBody): InventoryAmounts {
 function checkCapacity(call: Call, owner: Provider, name: string, amounts: InventoryAmounts): void {
   const capacity = Math.trunc(capacityOf(amounts));
   if (call.minor < 26 ? capacity <= 0 : capacity < 0) {
-    throw new InvalidInventoryCapacity(name, owner.uuid, call.minor >= 26);
+    const relation = call.minor >= 26 ? "greater than" : "greater than or equal to";
+    throw new PlacementError(
+      "InvalidInventoryCapacity",
+      `Invalid inventory for '${name}' on resource provider '${owner.uuid}'. The reserved value is ${relation} total.`,
+    );
   }
 }
 
@@ -148,56 +167,46 @@ function inventoriesJson(owner: Provider): string {
   return `{"resource_provider_generation":${owner.generation},"inventories":{${parts.join(",")}}}`;
 }
 
-function found(call: Call): Provider {
-  const [uuid = ""] = call.params;
-  try {
-    return provider(call, uuid);
-  } catch (error) {
-    if (error instanceof NotFound) {
-      throw notFound(`No resource provider with uuid ${uuid} found : ${error.message}`);
-    }
-    throw error;
-  }
+function find(call: Call): Provider {
+  return call.provider((uuid) => `No resource provider with uuid ${uuid} found : `);
 }
 
-export function listInventories(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:list");
-  const owner = found(call);
+function listInventories(call: Call): HandlerResponse {
+  const owner = find(call);
   const body = fragment(owner, "inventories", () => inventoriesJson(owner));
   const modified = owner.inventories.size === 0 ? null : latest(owner.inventories.values(), call.unit.now);
   return { body, modified };
 }
 
-export function showInventory(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:show");
-  const owner = found(call);
-  const [uuid = "", name = ""] = call.params;
+function showInventory(call: Call): HandlerResponse {
+  const owner = find(call);
+  const name = call.param("class");
   const resourceClass = call.state.classes.get(name);
   const inventory = resourceClass === undefined ? undefined : owner.inventories.get(resourceClass);
   if (inventory === undefined) {
-    throw notFound(`No inventory of class ${name} for ${uuid}`);
+    throw notFound(`No inventory of class ${name} for ${owner.uuid}`);
   }
   return { body: inventoryJson(inventory.amounts, owner.generation), modified: latest([inventory], call.unit.now) };
 }
 
-export function postInventory(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:create");
-  const owner = provider(call, call.params[0] ?? "");
-  const body = readJson(call, POST_INVENTORY) as OneInventoryBody;
+function postInventory(call: Call): HandlerResponse {
+  const owner = call.provider();
+  const body = call.body(POST_INVENTORY);
   const amounts = amountsOf(body);
   const name = body.resource_class;
-  try {
-    checkCapacity(call, owner, name, amounts);
-    addInventory(call, owner, name, amounts);
-  } catch (error) {
-    if (error instanceof DuplicateInventory) {
-      throw conflict(`Update conflict: ${error.message}`, ErrorCode.concurrentUpdate);
-    }
-    if (error instanceof InvalidInventoryCapacity || error instanceof NotFound) {
-      throw badRequest(`Unable to create inventory for resource provider ${owner.uuid}: ${error.message}`);
-    }
-    throw error;
-  }
+  const reject = (message: string) =>
+    badRequest(`Unable to create inventory for resource provider ${owner.uuid}: ${message}`);
+  translateErrors(
+    () => {
+      checkCapacity(call, owner, name, amounts);
+      addInventory(call, owner, name, amounts);
+    },
+    {
+      Duplicate: (message) => conflict(`Update conflict: ${message}`, ErrorCode.concurrentUpdate),
+      InvalidInventoryCapacity: reject,
+      NotFound: reject,
+    },
+  );
   return {
     status: 201,
     location: `/resource_providers/${owner.uuid}/inventories/${name}`,
@@ -206,47 +215,47 @@ export function postInventory(call: Call): HandlerResponse {
   };
 }
 
-export function putInventory(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:update");
-  const [uuid = "", name = ""] = call.params;
-  const owner = provider(call, uuid);
-  const body = readJson(call, PUT_INVENTORY) as OneInventoryBody;
+function putInventory(call: Call): HandlerResponse {
+  const owner = call.provider();
+  const body = call.body(PUT_INVENTORY);
   checkGeneration(owner, body.resource_provider_generation);
   const amounts = amountsOf(body);
-  try {
-    checkCapacity(call, owner, name, amounts);
-    updateInventory(call, owner, name, amounts);
-  } catch (error) {
-    if (error instanceof InventoryWithResourceClassNotFound) {
-      throw badRequest(`No inventory record with resource class for resource provider ${owner.uuid}: ${error.message}`);
-    }
-    throw capacityProblem(owner, error);
-  }
+  const name = call.param("class");
+  translateErrors(
+    () => {
+      checkCapacity(call, owner, name, amounts);
+      updateInventory(call, owner, name, amounts);
+    },
+    {
+      InventoryWithResourceClassNotFound: (message) =>
+        badRequest(`No inventory record with resource class for resource provider ${owner.uuid}: ${message}`),
+      InvalidInventoryCapacity: (message) => capacityProblem(owner, message),
+    },
+  );
   return { body: inventoryJson(amounts, owner.generation), modified: call.unit.now };
 }
 
-export function putInventories(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:update");
-  const owner = provider(call, call.params[0] ?? "");
-  const body = readJson(call, PUT_INVENTORIES) as InventoriesBody;
+function putInventories(call: Call): HandlerResponse {
+  const owner = call.provider();
+  const body = call.body(PUT_INVENTORIES);
   checkGeneration(owner, body.resource_provider_generation);
-  let requestedInventories: ReadonlyMap<string, InventoryAmounts>;
-  try {
-    requestedInventories = amountsByClass(call, body.inventories);
-    for (const [name, amounts] of requestedInventories) {
-      checkCapacity(call, owner, name, amounts);
-    }
-    setInventories(call, owner, requestedInventories);
-  } catch (error) {
-    if (error instanceof ResourceClassNotFound) {
-      throw badRequest(`Unknown resource class in inventory for resource provider ${owner.uuid}: ${error.message}`);
-    }
-    if (error instanceof InventoryInUse) {
-      throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
-    }
-    throw capacityProblem(owner, error);
-  }
-  return { body: inventoriesJson(owner), modified: requestedInventories.size === 0 ? null : call.unit.now };
+  const requested = translateErrors(
+    () => {
+      const amountsOfClasses = amountsByClass(call, body.inventories);
+      for (const [name, amounts] of amountsOfClasses) {
+        checkCapacity(call, owner, name, amounts);
+      }
+      setInventories(call, owner, amountsOfClasses);
+      return amountsOfClasses;
+    },
+    {
+      ResourceClassNotFound: (message) =>
+        badRequest(`Unknown resource class in inventory for resource provider ${owner.uuid}: ${message}`),
+      InventoryInUse: (message) => conflict(`update conflict: ${message}`, ErrorCode.inventoryInUse),
+      InvalidInventoryCapacity: (message) => capacityProblem(owner, message),
+    },
+  );
+  return { body: inventoriesJson(owner), modified: requested.size === 0 ? null : call.unit.now };
 }
 
 function checkGeneration(owner: Provider, generation: number): void {
@@ -255,40 +264,24 @@ function checkGeneration(owner: Provider, generation: number): void {
   }
 }
 
-function capacityProblem(owner: Provider, error: unknown): unknown {
-  return error instanceof InvalidInventoryCapacity
-    ? badRequest(`Unable to update inventory for resource provider ${owner.uuid}: ${error.message}`)
-    : error;
+function capacityProblem(owner: Provider, message: string): HttpError {
+  return badRequest(`Unable to update inventory for resource provider ${owner.uuid}: ${message}`);
 }
 
-export function removeInventories(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:delete");
-  const owner = provider(call, call.params[0] ?? "");
-  try {
-    setInventories(call, owner, new Map());
-  } catch (error) {
-    if (error instanceof InventoryInUse) {
-      throw conflict(error.message, ErrorCode.inventoryInUse);
-    }
-    throw error;
-  }
+function removeInventories(call: Call): HandlerResponse {
+  translateErrors(() => setInventories(call, call.provider(), new Map()), {
+    InventoryInUse: (message) => conflict(message, ErrorCode.inventoryInUse),
+  });
   return NO_CONTENT;
 }
 
-export function removeInventory(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:inventories:delete");
-  const [uuid = "", name = ""] = call.params;
-  const owner = provider(call, uuid);
-  try {
-    deleteInventory(call, owner, name);
-  } catch (error) {
-    if (error instanceof InventoryInUse) {
-      throw conflict(`Unable to delete inventory of class ${name}: ${error.message}`, ErrorCode.concurrentUpdate);
-    }
-    if (error instanceof NotFound) {
-      throw notFound(`No inventory of class ${name} found for delete: ${error.message}`);
-    }
-    throw error;
-  }
+function removeInventory(call: Call): HandlerResponse {
+  const owner = call.provider();
+  const name = call.param("class");
+  translateErrors(() => deleteInventory(call, owner, name), {
+    InventoryInUse: (message) =>
+      conflict(`Unable to delete inventory of class ${name}: ${message}`, ErrorCode.concurrentUpdate),
+    NotFound: (message) => notFound(`No inventory of class ${name} found for delete: ${message}`),
+  });
   return NO_CONTENT;
 }

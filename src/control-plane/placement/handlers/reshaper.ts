@@ -1,89 +1,89 @@
-import { badRequest, conflict } from "../../http/http-error.js";
-import { type Call, type HandlerResponse, NO_CONTENT, readJson } from "../http/call.js";
+import { badRequest, conflict, type HttpError } from "../../http/http-error.js";
+import { schemas } from "../../http/schemas.js";
+import { type Call, type HandlerResponse, NO_CONTENT, type PlacementRoute, route } from "../http/call.js";
 import { ErrorCode } from "../http/errors.js";
-import type { Schema } from "../http/json-schema.js";
-import { type InventoryAmounts, InventoryInUse, NotFound, type Provider } from "../model.js";
+import { type InventoryAmounts, type Provider, translateErrors } from "../model.js";
 import { replaceAllocations, updateConsumer } from "../store/allocation-changes.js";
 import { setInventories } from "../store/inventory-changes.js";
-import { ensureAll, keepingConsumers, reshapedAllocationsSchema } from "./allocations.js";
-import { allocationProblem, type ConsumerBody, requestedAllocations } from "./consumers.js";
-import { amountsByClass, PUT_INVENTORIES } from "./inventories.js";
-import { schemaFor, UUID_PATTERN } from "./shared-schemas.js";
-
-const SCHEMAS = [30, 34, 38].map((since): readonly [number, Schema] => [
-  since,
-  {
-    type: "object",
-    properties: {
-      inventories: {
-        type: "object",
-        patternProperties: { [UUID_PATTERN]: PUT_INVENTORIES },
-        minProperties: 1,
-        additionalProperties: false,
-      },
-      allocations: reshapedAllocationsSchema(since),
-    },
-    required: ["inventories", "allocations"],
-    additionalProperties: false,
-  },
-]);
+import { ensureAll, keepingConsumers, RESHAPED } from "./allocations.js";
+import { allocationErrors, type ConsumerBody, requestedAllocations } from "./consumers.js";
+import { amountsByClass, INVENTORIES, type InventoriesBody } from "./inventories.js";
+import { UUID_PATTERN } from "./shared-schemas.js";
 
 interface ReshaperBody {
-  readonly inventories: Readonly<
-    Record<
-      string,
-      {
-        readonly resource_provider_generation: number;
-        readonly inventories: Readonly<Record<string, unknown>>;
-      }
-    >
-  >;
+  readonly inventories: Readonly<Record<string, InventoriesBody>>;
   readonly allocations: Readonly<Record<string, ConsumerBody>>;
 }
 
-type NewInventories = ReadonlyMap<Provider, ReadonlyMap<string, InventoryAmounts>>;
+const INVENTORIES_BY_PROVIDER = {
+  type: "object",
+  patternProperties: { [UUID_PATTERN]: INVENTORIES },
+  minProperties: 1,
+  additionalProperties: false,
+};
+
+const RESHAPE = schemas<ReshaperBody>(
+  ...RESHAPED.map(
+    ([since, allocations]) =>
+      [
+        since,
+        {
+          type: "object",
+          properties: { inventories: INVENTORIES_BY_PROVIDER, allocations },
+          required: ["inventories", "allocations"],
+          additionalProperties: false,
+        },
+      ] as const,
+  ),
+);
+
+export const RESHAPER_ROUTES: readonly PlacementRoute[] = [
+  route("POST", "/reshaper", "reshaper:reshape", reshape, { since: 30 }),
+];
 
 /** Moves inventories and their allocations between providers in one transaction. */
-export function reshape(call: Call): HandlerResponse {
-  call.can("placement:reshaper:reshape");
-  const body = readJson(call, reshaperSchema(call.minor)) as ReshaperBody;
+function reshape(call: Call): HandlerResponse {
+  const body = call.body(RESHAPE);
   const inventories = newInventories(call, body);
   const consumers = ensureAll(call, body.allocations);
   const requested = keepingConsumers(call, () =>
     consumers.flatMap(([{ consumer }, each]) => requestedAllocations(call, consumer, each)),
   );
-  try {
-    for (const [{ consumer, owner }] of consumers) {
-      updateConsumer(call, consumer, owner);
-    }
-    // An inventory with allocations cannot be removed, and an allocation needs an inventory. So both old and new
-    // inventories exist while the allocations move.
-    for (const [provider, amounts] of inventories) {
-      if (amounts.size > 0) {
-        setInventories(call, provider, new Map([...current(provider), ...amounts]));
+  translateErrors(
+    () => {
+      for (const [{ consumer, owner }] of consumers) {
+        updateConsumer(call, consumer, owner);
       }
-    }
-    replaceAllocations(call, requested);
-    for (const [provider, amounts] of inventories) {
-      setInventories(call, provider, amounts);
-    }
-  } catch (error) {
-    if (error instanceof NotFound) {
-      throw badRequest(`malformed reshaper data: ${error.message}`);
-    }
-    if (error instanceof InventoryInUse) {
-      throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
-    }
-    throw allocationProblem(error, "");
-  }
+      // An inventory with allocations cannot be removed, and an allocation needs an inventory. So both old and new
+      // inventories exist while the allocations move.
+      for (const [provider, amounts] of inventories) {
+        if (amounts.size > 0) {
+          setInventories(call, provider, new Map([...current(provider), ...amounts]));
+        }
+      }
+      replaceAllocations(call, requested);
+      for (const [provider, amounts] of inventories) {
+        setInventories(call, provider, amounts);
+      }
+    },
+    {
+      ...allocationErrors(""),
+      NotFound: malformed,
+      InventoryInUse: (message) => conflict(`update conflict: ${message}`, ErrorCode.inventoryInUse),
+    },
+  );
   return NO_CONTENT;
+}
+
+function malformed(message: string): HttpError {
+  return badRequest(`malformed reshaper data: ${message}`);
 }
 
 function current(provider: Provider): [string, InventoryAmounts][] {
   return [...provider.inventories.values()].map(({ resourceClass, amounts }) => [resourceClass.name, amounts]);
 }
 
-function newInventories(call: Call, body: ReshaperBody): NewInventories {
+function newInventories(call: Call, body: ReshaperBody): ReadonlyMap<Provider, ReadonlyMap<string, InventoryAmounts>> {
   const found = new Map<Provider, ReadonlyMap<string, InventoryAmounts>>();
   for (const [uuid, { resource_provider_generation: expectedGeneration, inventories }] of Object.entries(
     body.inventories,
@@ -101,15 +101,8 @@ function newInventories(call: Call, body: ReshaperBody): NewInventories {
         ErrorCode.concurrentUpdate,
       );
     }
-    try {
-      found.set(provider, amountsByClass(call, inventories));
-    } catch (error) {
-      throw error instanceof NotFound ? badRequest(`malformed reshaper data: ${error.message}`) : error;
-    }
+    const amounts = translateErrors(() => amountsByClass(call, inventories), { NotFound: malformed });
+    found.set(provider, amounts);
   }
   return found;
-}
-
-function reshaperSchema(minor: number): Schema {
-  return schemaFor(SCHEMAS, minor);
 }

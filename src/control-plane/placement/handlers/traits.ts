@@ -1,15 +1,56 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
-import { type Call, checkQuery, type HandlerResponse, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import { schemas } from "../../http/schemas.js";
+import { type Call, type HandlerResponse, latest, NO_CONTENT, type PlacementRoute, route } from "../http/call.js";
 import { ErrorCode } from "../http/errors.js";
-import { validatorFor } from "../http/json-schema.js";
-import { NotFound, type Trait } from "../model.js";
-import { CannotChangeStandard, createTrait, deleteTrait, InUse, setTraits } from "../store/trait-and-class-changes.js";
-import { CUSTOM_TRAIT, LIST_TRAITS, PUT_TRAITS } from "./shared-schemas.js";
+import { pythonPattern } from "../http/json-schema-errors.js";
+import { type Trait, translateErrors } from "../model.js";
+import { createTrait, deleteTrait, setTraits } from "../store/trait-and-class-changes.js";
+import { CUSTOM_PATTERN } from "./shared-schemas.js";
 
-export function putTrait(call: Call): HandlerResponse {
-  call.can("placement:traits:update");
-  const [name = ""] = call.params;
-  if (!validatorFor(CUSTOM_TRAIT)(name)) {
+const LIST = schemas([
+  0,
+  {
+    type: "object",
+    properties: { name: { type: "string" }, associated: { type: "string" } },
+    additionalProperties: false,
+  },
+]);
+
+const PUT_PROVIDER_TRAITS = schemas<{
+  readonly traits: readonly string[];
+  readonly resource_provider_generation: number;
+}>([
+  0,
+  {
+    type: "object",
+    properties: {
+      traits: { type: "array", items: { type: "string", minLength: 1, maxLength: 255 } },
+      resource_provider_generation: { type: "integer" },
+    },
+    required: ["traits", "resource_provider_generation"],
+    additionalProperties: false,
+  },
+]);
+
+const OF_PROVIDER = "/resource_providers/:uuid/traits";
+
+const SINCE_1_6 = { since: 6 };
+
+const SINCE_1_6_WITHOUT_JSON: Partial<PlacementRoute> = { since: 6, json: "none" };
+
+export const TRAIT_ROUTES: readonly PlacementRoute[] = [
+  route("GET", "/traits", "traits:list", listTraits, SINCE_1_6),
+  route("GET", "/traits/:name", "traits:show", showTrait, SINCE_1_6_WITHOUT_JSON),
+  route("PUT", "/traits/:name", "traits:update", putTrait, SINCE_1_6_WITHOUT_JSON),
+  route("DELETE", "/traits/:name", "traits:delete", removeTrait, SINCE_1_6),
+  route("GET", OF_PROVIDER, "resource_providers:traits:list", listProviderTraits, SINCE_1_6),
+  route("PUT", OF_PROVIDER, "resource_providers:traits:update", putProviderTraits, SINCE_1_6),
+  route("DELETE", OF_PROVIDER, "resource_providers:traits:delete", removeProviderTraits, SINCE_1_6),
+];
+
+function putTrait(call: Call): HandlerResponse {
+  const name = call.param("name");
+  if (name.length > 255 || !pythonPattern(CUSTOM_PATTERN).test(name)) {
     throw badRequest(
       'The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"',
     );
@@ -19,38 +60,22 @@ export function putTrait(call: Call): HandlerResponse {
   return { status: known === undefined ? 201 : 204, location: `/traits/${name}`, modified: trait.createdAt };
 }
 
-export function showTrait(call: Call): HandlerResponse {
-  call.can("placement:traits:show");
-  return { status: 204, modified: findTrait(call).createdAt };
+function showTrait(call: Call): HandlerResponse {
+  const { createdAt } = translateErrors(() => call.state.trait(call.param("name")), { TraitNotFound: notFound });
+  return { status: 204, modified: createdAt };
 }
 
-function findTrait(call: Call): Trait {
-  try {
-    return call.state.trait(call.params[0] ?? "");
-  } catch (error) {
-    throw error instanceof NotFound ? notFound(error.message) : error;
-  }
-}
-
-export function removeTrait(call: Call): HandlerResponse {
-  call.can("placement:traits:delete");
-  try {
-    deleteTrait(call, findTrait(call).name);
-  } catch (error) {
-    if (error instanceof CannotChangeStandard) {
-      throw badRequest(error.message);
-    }
-    if (error instanceof InUse) {
-      throw conflict(error.message);
-    }
-    throw error;
-  }
+function removeTrait(call: Call): HandlerResponse {
+  translateErrors(() => deleteTrait(call, call.param("name")), {
+    TraitNotFound: notFound,
+    CannotChangeStandard: badRequest,
+    InUse: conflict,
+  });
   return NO_CONTENT;
 }
 
-export function listTraits(call: Call): HandlerResponse {
-  call.can("placement:traits:list");
-  checkQuery(call, LIST_TRAITS);
+function listTraits(call: Call): HandlerResponse {
+  call.checkQuery(LIST);
   let found = [...call.state.traits.values()];
   const name = call.query.get("name");
   if (name !== undefined) {
@@ -90,23 +115,14 @@ function traitsJson(traits: Iterable<Trait>, generation?: number): string {
   return `{"traits":${names}${generation === undefined ? "" : `,"resource_provider_generation":${generation}`}}`;
 }
 
-export function listProviderTraits(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:traits:list");
-  const [uuid = ""] = call.params;
-  const owner = call.state.providers.get(uuid);
-  if (owner === undefined) {
-    throw notFound(`No resource provider with uuid ${uuid} found: No resource provider with uuid ${uuid} found`);
-  }
+function listProviderTraits(call: Call): HandlerResponse {
+  const owner = call.provider((uuid) => `No resource provider with uuid ${uuid} found: `);
   return { body: traitsJson(owner.traits, owner.generation), modified: latest(owner.traits, call.unit.now) };
 }
 
-export function putProviderTraits(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:traits:update");
-  const body = readJson(call, PUT_TRAITS) as {
-    readonly traits: readonly string[];
-    readonly resource_provider_generation: number;
-  };
-  const owner = provider(call, call.params[0] ?? "");
+function putProviderTraits(call: Call): HandlerResponse {
+  const body = call.body(PUT_PROVIDER_TRAITS);
+  const owner = call.provider();
   if (owner.generation !== body.resource_provider_generation) {
     throw conflict(
       "Resource provider's generation already changed. Please update the generation and try again.",
@@ -130,9 +146,8 @@ export function putProviderTraits(call: Call): HandlerResponse {
   return { body: traitsJson(traits, owner.generation), modified: latest(traits, call.unit.now) };
 }
 
-export function removeProviderTraits(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:traits:delete");
-  setTraits(call, provider(call, call.params[0] ?? ""), new Set());
+function removeProviderTraits(call: Call): HandlerResponse {
+  setTraits(call, call.provider(), new Set());
   return NO_CONTENT;
 }
 

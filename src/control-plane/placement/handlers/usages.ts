@@ -1,35 +1,35 @@
-import { notFound } from "../../http/http-error.js";
-import { type Call, checkQuery, type HandlerResponse, jsonObject } from "../http/call.js";
-import type { Schema } from "../http/json-schema.js";
+import { schemas } from "../../http/schemas.js";
+import { type Call, type HandlerResponse, jsonObject, type PlacementRoute, route } from "../http/call.js";
 import type { Consumer } from "../model.js";
 import { EXTERNAL_ID, RC_PATTERN } from "./shared-schemas.js";
 
 const OWNER = { project_id: EXTERNAL_ID, user_id: EXTERNAL_ID };
 
-const USAGES_1_9: Schema = {
-  type: "object",
-  properties: OWNER,
-  required: ["project_id"],
-  additionalProperties: false,
-};
+const CONSUMER_TYPE = { type: "string", pattern: `${RC_PATTERN}|^all|^unknown$`, minLength: 1, maxLength: 255 };
 
-const USAGES_1_38: Schema = {
-  type: "object",
-  properties: {
-    ...OWNER,
-    consumer_type: { type: "string", pattern: `${RC_PATTERN}|^all|^unknown$`, minLength: 1, maxLength: 255 },
-  },
-  required: ["project_id"],
-  additionalProperties: false,
-};
+const USAGES = schemas(
+  [9, { type: "object", properties: OWNER, required: ["project_id"], additionalProperties: false }],
+  [
+    38,
+    {
+      type: "object",
+      properties: { ...OWNER, consumer_type: CONSUMER_TYPE },
+      required: ["project_id"],
+      additionalProperties: false,
+    },
+  ],
+);
 
-export function listProviderUsages(call: Call): HandlerResponse {
-  call.can("placement:resource_providers:usages");
-  const [uuid = ""] = call.params;
-  const owner = call.state.providers.get(uuid);
-  if (owner === undefined) {
-    throw notFound(`No resource provider with uuid ${uuid} found: No resource provider with uuid ${uuid} found`);
-  }
+export const USAGE_ROUTES: readonly PlacementRoute[] = [
+  route("GET", "/resource_providers/:uuid/usages", "resource_providers:usages", showProviderUsages),
+  route("GET", "/usages", "usages", showTotalUsages, {
+    since: 9,
+    target: ({ query }) => ({ project_id: query.get("project_id") ?? null }),
+  }),
+];
+
+function showProviderUsages(call: Call): HandlerResponse {
+  const owner = call.provider((uuid) => `No resource provider with uuid ${uuid} found: `);
   const usages = jsonObject(
     [...owner.inventories.values()].map(({ resourceClass, used }) => [resourceClass.name, String(used)]),
   );
@@ -37,17 +37,14 @@ export function listProviderUsages(call: Call): HandlerResponse {
   return { body, modified: call.unit.now };
 }
 
-export function listTotalUsages(call: Call): HandlerResponse {
+function showTotalUsages(call: Call): HandlerResponse {
   const { query } = call;
-  const projectId = query.get("project_id") ?? null;
-  call.can("placement:usages", { project_id: projectId });
-  const byType = call.minor >= 38;
-  checkQuery(call, byType ? USAGES_1_38 : USAGES_1_9);
+  call.checkQuery(USAGES);
   const userId = query.get("user_id");
-  const owned = [...(call.state.projects.get(projectId ?? "")?.consumers ?? [])].filter(
+  const owned = [...(call.state.projects.get(query.get("project_id") ?? "")?.consumers ?? [])].filter(
     (consumer) => userId === undefined || consumer.user.externalId === userId,
   );
-  const usages = byType ? usagesByType(owned, query.get("consumer_type")) : sumsJson(owned);
+  const usages = call.minor >= 38 ? usagesByType(owned, query.get("consumer_type")) : sumsJson(owned);
   return { body: `{"usages":${usages}}`, modified: call.unit.now };
 }
 

@@ -1,64 +1,111 @@
 import type { Random } from "../../../runtime/cryptography.js";
-import type { ServiceRequest } from "../../../runtime/http-server.js";
-import { badRequest, HttpError } from "../../http/http-error.js";
+import { badRequest, HttpError, notFound } from "../../http/http-error.js";
 import { excessOf, excessText, MESSAGE_LIMITS } from "../../http/listener-limits.js";
-import { dictOf, JsonDecodeError, parsePythonJson, toPlain } from "../../python/json.js";
+import { type Query, type RoutedRequest, ServiceCall } from "../../http/request.js";
+import { createCompiler, type Schema, type SchemaVersions, schemaFor } from "../../http/schemas.js";
+import type { PolicyAttributes } from "../../policy/rule-parser.js";
+import { dictOf, parsePythonJson, toPlain } from "../../python/json.js";
 import { isHyphenatedUuid, isUuidLike } from "../../python/uuid.js";
-import type { Action } from "../auth.js";
-import { NotFound, type Provider } from "../model.js";
+import { PlacementError, type Provider } from "../model.js";
 import type { PlacementTuning } from "../options.js";
-import type { Changing } from "../store/state.js";
-import { type Schema, validatorFor } from "./json-schema.js";
+import type { Changing, State, UnitOfWork } from "../store/state.js";
 import { explain } from "./json-schema-errors.js";
 
-/** The parameters of a query string, in order, including repeated ones. */
-export class Query {
-  readonly entries: readonly (readonly [string, string])[];
+/** Compiles the schemas of bodies. What a validator rejects, {@link explain} may accept: Python has more numbers. */
+export const compileBody = createCompiler({ formats: { uuid: isUuidLike } });
 
-  /** @throws {HttpError} 400 if a part is not UTF-8. */
-  constructor(query: string) {
-    this.entries = query === "" ? [] : parse(query);
-  }
+/** Compiles the schemas of queries, whose UUIDs need hyphens. */
+const compileQuery = createCompiler({ formats: { uuid: isHyphenatedUuid } });
 
-  has(name: string): boolean {
-    return this.entries.some(([key]) => key === name);
-  }
-
-  /** Returns the last value of a parameter. */
-  get(name: string): string | undefined {
-    for (let i = this.entries.length - 1; i >= 0; i -= 1) {
-      const entry = this.entries[i];
-      if (entry?.[0] === name) {
-        return entry[1];
-      }
-    }
-    return undefined;
-  }
-
-  all(name: string): string[] {
-    return this.entries.filter(([key]) => key === name).map(([, value]) => value);
-  }
-}
-
-/** The context of a handler: the request and its unit of work. */
-export interface Call extends Changing {
-  readonly request: ServiceRequest;
+/** A request to Placement and its unit of work. */
+export class Call extends ServiceCall implements Changing {
   /** The second number of the microversion. */
   readonly minor: number;
-  /** The values of the variable path segments. */
-  readonly params: readonly string[];
-  readonly query: Query;
-  /** The path of the mount point, with which absolute paths in responses begin. */
-  readonly prefix: string;
+  readonly state: State;
+  readonly unit: UnitOfWork;
   readonly tuning: PlacementTuning;
   readonly random: Random;
-  /** @throws {PolicyNotAuthorized} */
-  can(action: Action, target?: Readonly<Record<string, string | null | undefined>>): void;
+  /** The path of the mount point, with which absolute paths in responses begin. */
+  readonly prefix: string;
+
+  constructor(routed: RoutedRequest, context: Pick<Call, "minor" | "state" | "unit" | "tuning" | "random">) {
+    super(routed);
+    this.minor = context.minor;
+    this.state = context.state;
+    this.unit = context.unit;
+    this.tuning = context.tuning;
+    this.random = context.random;
+    const { baseUrl } = routed.request;
+    const slash = baseUrl.indexOf("/", baseUrl.indexOf("//") + 2);
+    this.prefix = slash < 0 ? "" : baseUrl.slice(slash);
+  }
+
+  /**
+   * Returns the provider that the path names.
+   * @param description begins the message of a 404
+   * @throws {HttpError | PlacementError} 404, NotFound
+   */
+  provider(description?: (uuid: string) => string): Provider {
+    const uuid = this.param("uuid");
+    const found = this.state.providers.get(uuid);
+    if (found === undefined) {
+      const message = `No resource provider with uuid ${uuid} found`;
+      throw description ? notFound(`${description(uuid)}${message}`) : new PlacementError("NotFound", message);
+    }
+    return found;
+  }
+
+  /**
+   * Parses and validates the body.
+   * @throws {HttpError} 400 with the messages of Python's json and jsonschema; 413 if the body exceeds the limits.
+   */
+  body<T>(versions: SchemaVersions<T>): T {
+    return readJson(this.request.body, schemaFor(versions, this.minor) ?? {}) as T;
+  }
+
+  /** @throws {HttpError} 400 if the parameters of the query string are invalid. */
+  checkQuery(versions: SchemaVersions<unknown>): void {
+    const schema = schemaFor(versions, this.minor) ?? {};
+    const { entries } = this.query;
+    const isValid = compileQuery(schema)(Object.fromEntries(entries));
+    const problem = isValid ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
+    if (problem !== undefined) {
+      throw badRequest(`Invalid query string parameters: ${problem}`);
+    }
+  }
 }
 
-/** The token does not permit the action. */
-export class PolicyNotAuthorized extends Error {
-  override readonly name = "PolicyNotAuthorized";
+export interface PlacementRoute {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: string;
+  /** The policy rule, without the prefix `placement:`. Absent: the route is public. */
+  readonly action?: string;
+  /** Attributes of the rule's target. Default: the caller's project and user. */
+  readonly target?: (call: Call) => PolicyAttributes["target"];
+  readonly handle: (call: Call) => HandlerResponse;
+  /** The first microversion that supports the route. Default 0. */
+  readonly since?: number;
+  /** The status for earlier microversions. Default 404. */
+  readonly earlier?: 404 | 405;
+  /**
+   * Whether the response or the request has JSON. Clients that do not support JSON get 406 or 415. Default: the
+   * response of GET, the request of POST and PUT.
+   */
+  readonly json?: "none" | "response" | "request";
+  /** The first microversion that does not read the JSON of the request. */
+  readonly jsonUntil?: number;
+  /** Checks the content type before the microversion. */
+  readonly contentFirst?: boolean;
+}
+
+export function route(
+  method: PlacementRoute["method"],
+  path: string,
+  action: string,
+  handle: PlacementRoute["handle"],
+  options: Partial<PlacementRoute> = {},
+): PlacementRoute {
+  return { method, path, action, handle, ...options };
 }
 
 /** The response of a handler. The service adds the headers that all responses have. */
@@ -87,12 +134,7 @@ export const NO_CONTENT: HandlerResponse = { status: 204 };
  */
 const EXPLAINED = 65_536;
 
-/**
- * Parses and validates the body.
- * @throws {HttpError} 400 with the messages of Python's json and jsonschema; 413 if the body exceeds the limits.
- */
-export function readJson(call: Call, schema: Schema): unknown {
-  const text = call.request.body;
+function readJson(text: string, schema: Schema): unknown {
   const excess = excessOf(text, MESSAGE_LIMITS.placement);
   if (excess === "depth") {
     throw badRequest(`Malformed JSON: ${excessText(excess, MESSAGE_LIMITS.placement)}`);
@@ -101,7 +143,7 @@ export function readJson(call: Call, schema: Schema): unknown {
     throw new HttpError(413, excessText(excess, MESSAGE_LIMITS.placement));
   }
   const quick = parseQuickly(text);
-  if (quick !== undefined && validatorFor(schema)(quick)) {
+  if (quick !== undefined && compileBody(schema)(quick)) {
     return quick;
   }
   try {
@@ -115,7 +157,7 @@ export function readJson(call: Call, schema: Schema): unknown {
     }
     return toPlain(value);
   } catch (error) {
-    if (error instanceof JsonDecodeError) {
+    if (error instanceof SyntaxError) {
       throw badRequest(`Malformed JSON: ${error.message}`);
     }
     throw error;
@@ -128,46 +170,6 @@ function parseQuickly(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** @throws {HttpError} 400 if the parameters of the query string are invalid. */
-export function checkQuery(call: Call, schema: Schema): void {
-  const { entries } = call.query;
-  const problem = quickQuery(schema, entries) ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
-  if (problem !== undefined) {
-    throw badRequest(`Invalid query string parameters: ${problem}`);
-  }
-}
-
-function quickQuery(schema: Schema, entries: readonly (readonly [string, string])[]): boolean {
-  const value = Object.fromEntries(entries);
-  return validatorFor(schema)(value) && hyphenated(schema).every((name) => isHyphenatedUuid(value[name] ?? NO_UUID));
-}
-
-const NO_UUID = "00000000-0000-0000-0000-000000000000";
-
-const HYPHENATED = new WeakMap<Schema, readonly string[]>();
-
-/**
- * Returns the UUID parameters of a schema. The compiled validator accepts any spelling of a UUID, but query parameters
- * need hyphens.
- */
-function hyphenated(schema: Schema): readonly string[] {
-  let names = HYPHENATED.get(schema);
-  if (names === undefined) {
-    names = Object.keys(schema.properties ?? {}).filter((name) => schema.properties?.[name]?.format === "uuid");
-    HYPHENATED.set(schema, names);
-  }
-  return names;
-}
-
-/** @throws {NotFound} */
-export function provider(call: Call, uuid: string): Provider {
-  const found = call.state.providers.get(uuid);
-  if (found === undefined) {
-    throw new NotFound(`No resource provider with uuid ${uuid} found`);
-  }
-  return found;
 }
 
 /** Returns the latest `updated_at or created_at` of the records in a response; `now` if there are none. */
@@ -190,7 +192,11 @@ export function jsonObject(members: Iterable<readonly [string, string]>): string
   return `{${parts.join(",")}}`;
 }
 
-function parse(query: string): (readonly [string, string])[] {
+/** Parses a query string as Python's WSGI servers do. @throws {HttpError} 400 if a part is not UTF-8 */
+export function parseQuery(query: string): Query["entries"] {
+  if (query === "") {
+    return [];
+  }
   return query
     .split("&")
     .filter((part) => part !== "")

@@ -1,6 +1,45 @@
+import { failureMessage, missingProperty, unexpectedProperties } from "../../http/schema-errors.js";
 import { PythonFloat, type PythonValue } from "../../python/json.js";
 import { compareText, pformat, repr } from "../../python/repr.js";
-import { characters, pythonPattern, type Schema, type SchemaType } from "./json-schema.js";
+
+/**
+ * The part of JSON Schema that Placement's API uses. The order of keywords matters: of several errors, the one of the
+ * first keyword is reported.
+ */
+interface Schema {
+  readonly type?: SchemaType | readonly SchemaType[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: false;
+  readonly required?: readonly string[];
+  readonly minProperties?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly uniqueItems?: true;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: "uuid";
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+}
+
+type SchemaType = "object" | "array" | "string" | "integer" | "number" | "null";
+
+/** Python's `re.search` for the patterns in use: `$` also matches before a final newline. */
+export function pythonPattern(pattern: string): RegExp {
+  const known = PATTERNS.get(pattern);
+  if (known !== undefined) {
+    return known;
+  }
+  const compiled = new RegExp(pattern.replaceAll("$", "\\n?$"));
+  PATTERNS.set(pattern, compiled);
+  return compiled;
+}
+
+const PATTERNS = new Map<string, RegExp>();
 
 /** Checks whether a string has the format `uuid`. Bodies and query strings have different rules. */
 export type UuidFormat = (text: string) => boolean;
@@ -21,7 +60,7 @@ interface Failure {
  * valid.
  * Uses jsonschema's best match of all errors, with the schema and the instance pretty-printed.
  */
-export function explain(schema: Schema, value: PythonValue, uuid: UuidFormat): string | undefined {
+export function explain(schema: object, value: PythonValue, uuid: UuidFormat): string | undefined {
   const best = bestMatch(failures(schema, value, uuid));
   if (best === undefined) {
     return undefined;
@@ -127,7 +166,7 @@ function isType(value: PythonValue, type: SchemaType): boolean {
 
 function failures(schema: Schema, value: PythonValue, uuid: UuidFormat): Failure[] {
   return Object.keys(schema).flatMap((keyword) => {
-    const found = KEYWORDS[keyword]?.(schema, value, uuid) ?? [];
+    const found = NESTED[keyword]?.(schema, value, uuid) ?? ownFailure(schema, keyword, value, uuid);
     return found.map((failure) => ({
       message: failure.message,
       keyword: failure.keyword ?? keyword,
@@ -141,7 +180,34 @@ function failures(schema: Schema, value: PythonValue, uuid: UuidFormat): Failure
 }
 
 type Found = Pick<Failure, "message"> & Partial<Failure>;
-type Keyword = (schema: Schema, value: PythonValue, uuid: UuidFormat) => readonly Found[];
+
+function ownFailure(schema: Schema, keyword: string, value: PythonValue, uuid: UuidFormat): readonly Found[] {
+  return IS_INVALID[keyword]?.(value, schema, uuid)
+    ? [{ message: failureMessage(keyword, repr(value), schema[keyword as keyof Schema]) }]
+    : [];
+}
+
+/** Checks of keywords that concern the value itself. */
+const IS_INVALID: Readonly<Record<string, (value: PythonValue, schema: Schema, uuid: UuidFormat) => boolean>> = {
+  type: (value, { type = [] }) => ![type].flat().some((each) => isType(value, each as SchemaType)),
+  minProperties: (value, { minProperties = 0 }) => value instanceof Map && value.size < minProperties,
+  minItems: (value, { minItems = 0 }) => Array.isArray(value) && value.length < minItems,
+  uniqueItems: (value) => Array.isArray(value) && new Set(value.map(repr)).size < value.length,
+  minLength: (value, { minLength = 0 }) => typeof value === "string" && [...value].length < minLength,
+  maxLength: (value, { maxLength = 0 }) => typeof value === "string" && [...value].length > maxLength,
+  pattern: (value, { pattern = "" }) => typeof value === "string" && !pythonPattern(pattern).test(value),
+  format: (value, _, uuid) => typeof value === "string" && !uuid(value),
+  minimum: (value, { minimum = 0 }) => (numeric(value) ?? minimum) < minimum,
+  maximum: (value, { maximum = 0 }) => (numeric(value) ?? maximum) > maximum,
+  enum: (value, schema) => !(schema.enum ?? []).some((allowed) => allowed === value),
+};
+
+function numeric(value: PythonValue): number | bigint | undefined {
+  if (typeof value === "number" || typeof value === "bigint") {
+    return value;
+  }
+  return value instanceof PythonFloat ? value.value : undefined;
+}
 
 function descend(
   schema: Schema,
@@ -157,25 +223,8 @@ function descend(
   }));
 }
 
-function when(failed: boolean, message: () => string): readonly Found[] {
-  return failed ? [{ message: message() }] : [];
-}
-
-function numeric(value: PythonValue): number | bigint | undefined {
-  if (typeof value === "number" || typeof value === "bigint") {
-    return value;
-  }
-  return value instanceof PythonFloat ? value.value : undefined;
-}
-
-const KEYWORDS: Readonly<Record<string, Keyword>> = {
-  type: (schema, value) => {
-    const types = [schema.type ?? []].flat() as SchemaType[];
-    return when(
-      !types.some((type) => isType(value, type)),
-      () => `${repr(value)} is not of type ${types.map(repr).join(", ")}`,
-    );
-  },
+/** Checks of keywords that concern members, and of those that have a message each. */
+const NESTED: Readonly<Record<string, (schema: Schema, value: PythonValue, uuid: UuidFormat) => readonly Found[]>> = {
   properties: (schema, value, uuid) =>
     value instanceof Map
       ? Object.entries(schema.properties ?? {}).flatMap(([key, sub]) => {
@@ -200,69 +249,22 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
       (key) =>
         !Object.hasOwn(schema.properties ?? {}, key) && !patterns.some((pattern) => pythonPattern(pattern).test(key)),
     );
-    const names = [...extras].sort(compareText).map(repr).join(", ");
-    return when(extras.length > 0, () =>
-      schema.patternProperties === undefined
-        ? `Additional properties are not allowed (${names} ${extras.length === 1 ? "was" : "were"} unexpected)`
-        : `${names} ${extras.length === 1 ? "does" : "do"} not match any of the regexes: ` +
-          [...patterns].sort(compareText).map(repr).join(", "),
-    );
+    const names = extras.sort(compareText);
+    if (names.length === 0) {
+      return [];
+    }
+    if (patterns.length === 0) {
+      return [{ message: unexpectedProperties(names) }];
+    }
+    const [subjects, regexes] = [names, patterns.sort(compareText)].map((strings) => strings.map(repr).join(", "));
+    return [{ message: `${subjects} ${names.length === 1 ? "does" : "do"} not match any of the regexes: ${regexes}` }];
   },
   required: (schema, value) =>
     value instanceof Map
-      ? (schema.required ?? [])
-          .filter((key) => !value.has(key))
-          .map((key) => ({ message: `${repr(key)} is a required property` }))
+      ? (schema.required ?? []).filter((key) => !value.has(key)).map((key) => ({ message: missingProperty(key) }))
       : [],
-  minProperties: (schema, value) =>
-    when(
-      value instanceof Map && value.size < (schema.minProperties ?? 0),
-      () => `${repr(value)} does not have enough properties`,
-    ),
   items: (schema, value, uuid) =>
     Array.isArray(value) ? value.flatMap((item, at) => descend(schema.items ?? {}, item, uuid, [at], [])) : [],
-  minItems: (schema, value) =>
-    when(Array.isArray(value) && value.length < (schema.minItems ?? 0), () => `${repr(value)} is too short`),
-  uniqueItems: (_schema, value) =>
-    when(
-      Array.isArray(value) && new Set(value.map(repr)).size < value.length,
-      () => `${repr(value)} has non-unique elements`,
-    ),
-  minLength: (schema, value) =>
-    when(typeof value === "string" && characters(value) < (schema.minLength ?? 0), () => `${repr(value)} is too short`),
-  maxLength: (schema, value) =>
-    when(
-      typeof value === "string" && characters(value) > (schema.maxLength ?? Number.POSITIVE_INFINITY),
-      () => `${repr(value)} is too long`,
-    ),
-  pattern: (schema, value) =>
-    when(
-      typeof value === "string" && !pythonPattern(schema.pattern ?? "").test(value),
-      () => `${repr(value)} does not match ${repr(schema.pattern ?? "")}`,
-    ),
-  format: (schema, value, uuid) =>
-    when(typeof value === "string" && !uuid(value), () => `${repr(value)} is not a ${repr(schema.format ?? "")}`),
-  minimum: (schema, value) => {
-    const number = numeric(value);
-    const limit = schema.minimum ?? 0;
-    return when(
-      number !== undefined && number < limit,
-      () => `${repr(value)} is less than the minimum of ${repr(pythonSchema(limit))}`,
-    );
-  },
-  maximum: (schema, value) => {
-    const number = numeric(value);
-    const limit = schema.maximum ?? 0;
-    return when(
-      number !== undefined && number > limit,
-      () => `${repr(value)} is greater than the maximum of ${repr(pythonSchema(limit))}`,
-    );
-  },
-  enum: (schema, value) =>
-    when(
-      !(schema.enum ?? []).some((allowed) => allowed === value),
-      () => `${repr(value)} is not one of ${repr([...(schema.enum ?? [])])}`,
-    ),
   anyOf: (schema, value, uuid) => {
     const branches = (schema.anyOf ?? []).map((sub, at) => ({ at, found: failures(sub, value, uuid) }));
     if (branches.some(({ found }) => found.length === 0)) {
@@ -270,7 +272,7 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
     }
     return [
       {
-        message: `${repr(value)} is not valid under any of the given schemas`,
+        message: failureMessage("anyOf", repr(value), schema.anyOf),
         context: branches.flatMap(({ at, found }) =>
           found.map((failure) => ({ ...failure, schemaPath: [at, ...failure.schemaPath] })),
         ),

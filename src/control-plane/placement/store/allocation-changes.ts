@@ -3,10 +3,8 @@ import {
   type Consumer,
   type ConsumerType,
   capacityOf,
-  InvalidAllocationCapacityExceeded,
-  InvalidAllocationConstraintsViolated,
-  InvalidInventory,
   type Inventory,
+  PlacementError,
   type Project,
   type Provider,
   type User,
@@ -34,7 +32,7 @@ export interface RequestedAllocation {
  * Replaces all allocations of the listed consumers by the requested ones. Increments the generation of each listed
  * provider and consumer.
  * Deletes consumers without remaining allocations.
- * @throws {ResourceClassNotFound | InvalidInventory} if a class is unknown, a provider has no such inventory, or its
+ * @throws {PlacementError} ResourceClassNotFound or InvalidInventory, if a class is unknown, a provider has no such inventory, or its
  * capacity is exceeded.
  */
 export function replaceAllocations(changing: Changing, requested: readonly RequestedAllocation[]): void {
@@ -114,18 +112,18 @@ function checkCapacity(
     }
     const inventory = provider.inventories.get(state.resourceClass(className));
     if (inventory === undefined) {
-      throw new InvalidInventory(className, provider.uuid);
+      throw invalidInventory(className, provider.uuid);
     }
     const { amounts, used } = inventory;
     if (amount < amounts.min_unit || amount > amounts.max_unit || amount % amounts.step_size !== 0) {
-      throw new InvalidAllocationConstraintsViolated(className, provider.uuid);
+      throw invalidAllocation(className, provider, "violate inventory constraints");
     }
     const sum = (sums.get(inventory) ?? 0) + amount;
     sums.set(inventory, sum);
     // Usage that already exceeds the capacity is accepted unless it grows.
     const formerly = before.get(inventory) ?? 0;
     if (capacityOf(amounts) < used + sum && (formerly === 0 || used + sum > formerly)) {
-      throw new InvalidAllocationCapacityExceeded(className, provider.uuid);
+      throw invalidAllocation(className, provider, "exceed the capacity");
     }
     return inventory;
   });
@@ -148,7 +146,17 @@ function checkProviders({ state }: Pick<Changing, "state">, requested: readonly 
     return;
   }
   const names = [...classes].sort((a, b) => a.id - b.id).map(({ name }) => name);
-  throw new InvalidInventory(names.join(", "), [...without].map(({ uuid }) => uuid).join(", "));
+  throw invalidInventory(names.join(", "), [...without].map(({ uuid }) => uuid).join(", "));
+}
+
+function invalidInventory(classNames: string, providerUuids: string): PlacementError {
+  const message = `Inventory for '${classNames}' on resource provider '${providerUuids}' invalid.`;
+  return new PlacementError("InvalidInventory", message);
+}
+
+function invalidAllocation(className: string, { uuid }: Provider, what: string): PlacementError {
+  const message = `Unable to create allocation for '${className}' on resource provider '${uuid}'.`;
+  return new PlacementError("InvalidInventory", `${message} The requested amount would ${what}.`);
 }
 
 function setAllocations({ unit }: Changing, consumer: Consumer, allocations: readonly Allocation[]): void {

@@ -1,26 +1,9 @@
-import {
-  type Inventory,
-  type InventoryAmounts,
-  InventoryInUse,
-  InventoryWithResourceClassNotFound,
-  NotFound,
-  type Provider,
-  type ResourceClass,
-} from "../model.js";
+import { type Inventory, type InventoryAmounts, PlacementError, type Provider, type ResourceClass } from "../model.js";
 import { inventoriesChange } from "./database.js";
 import { incrementGeneration } from "./provider-changes.js";
 import type { Changing } from "./state.js";
 
-/** The provider already has an inventory of this class. */
-export class DuplicateInventory extends Error {
-  override readonly name = "DuplicateInventory";
-
-  constructor() {
-    super("an inventory of this class exists");
-  }
-}
-
-/** @throws {ResourceClassNotFound | DuplicateInventory} */
+/** @throws {PlacementError} ResourceClassNotFound, Duplicate */
 export function addInventory(
   changing: Changing,
   provider: Provider,
@@ -29,7 +12,7 @@ export function addInventory(
 ): Inventory {
   const resourceClass = changing.state.resourceClass(className);
   if (provider.inventories.has(resourceClass)) {
-    throw new DuplicateInventory();
+    throw new PlacementError("Duplicate", "an inventory of this class exists");
   }
   const inventory = insert(changing, provider, resourceClass, amounts);
   write(changing.unit, [inventory]);
@@ -37,7 +20,7 @@ export function addInventory(
   return inventory;
 }
 
-/** @throws {ResourceClassNotFound | InventoryWithResourceClassNotFound} */
+/** @throws {PlacementError} ResourceClassNotFound, InventoryWithResourceClassNotFound */
 export function updateInventory(
   changing: Changing,
   provider: Provider,
@@ -46,7 +29,7 @@ export function updateInventory(
 ): Inventory {
   const inventory = provider.inventories.get(changing.state.resourceClass(className));
   if (inventory === undefined) {
-    throw new InventoryWithResourceClassNotFound(className);
+    throw new PlacementError("InventoryWithResourceClassNotFound", `No inventory of class ${className} found.`);
   }
   change(changing, inventory, amounts);
   write(changing.unit, [inventory]);
@@ -54,14 +37,14 @@ export function updateInventory(
   return inventory;
 }
 
-/** @throws {ResourceClassNotFound | InventoryInUse | NotFound} */
+/** @throws {PlacementError} ResourceClassNotFound, InventoryInUse, NotFound */
 export function deleteInventory(changing: Changing, provider: Provider, className: string): void {
   const inventory = provider.inventories.get(changing.state.resourceClass(className));
   if (inventory === undefined) {
-    throw new NotFound(`No inventory of class ${className} found for delete`);
+    throw new PlacementError("NotFound", `No inventory of class ${className} found for delete`);
   }
   if (inventory.used > 0) {
-    throw new InventoryInUse(className, provider.uuid);
+    throw inUse(className, provider);
   }
   remove(changing, inventory);
   incrementGeneration(changing.unit, provider);
@@ -69,7 +52,7 @@ export function deleteInventory(changing: Changing, provider: Provider, classNam
 
 /**
  * Replaces all inventories of a provider, by class name.
- * @throws {ResourceClassNotFound | InventoryInUse}
+ * @throws {PlacementError} ResourceClassNotFound, InventoryInUse
  */
 export function setInventories(
   changing: Changing,
@@ -84,7 +67,7 @@ export function setInventories(
   const used = unwanted.filter((inventory) => inventory.used > 0);
   if (used.length > 0) {
     const classes = used.map(({ resourceClass }) => resourceClass).sort((a, b) => a.id - b.id);
-    throw new InventoryInUse(classes.map(({ name }) => name).join(", "), provider.uuid);
+    throw inUse(classes.map(({ name }) => name).join(", "), provider);
   }
   for (const inventory of unwanted) {
     remove(changing, inventory);
@@ -113,6 +96,10 @@ export function setInventories(
     write(changing.unit, written);
   }
   incrementGeneration(changing.unit, provider);
+}
+
+function inUse(classNames: string, { uuid }: Provider): PlacementError {
+  return new PlacementError("InventoryInUse", `Inventory for '${classNames}' on resource provider '${uuid}' in use.`);
 }
 
 function hasAmounts({ amounts }: Inventory, expected: InventoryAmounts): boolean {

@@ -189,12 +189,12 @@ const MAX_GROUP_SIZE = 128;
 const LONGEST = 5;
 
 /** Handles a request that changes records. It runs a second time if the first run was rolled back. */
-type Handle = (sink: Sink) => ServiceResponse;
+type Handle = (sink: Sink) => ServiceResponse | Promise<ServiceResponse>;
 
 interface Member {
   readonly handle: Handle;
-  readonly settle: (response: ServiceResponse | Promise<never>) => void;
-  readonly response: ServiceResponse;
+  readonly settle: (response: ReturnType<Handle>) => void;
+  readonly response: ReturnType<Handle>;
 }
 
 /**
@@ -225,7 +225,7 @@ export class GroupCommit implements Sink {
   }
 
   /** Responds when the changes that the request has made, or has observed, are in the database. */
-  handle(handle: Handle): ServiceResponse | Promise<ServiceResponse> {
+  handle(handle: Handle): ReturnType<Handle> {
     this.#arrived += 1;
     if (this.#arrived === 1) {
       const alone = !this.#crowded;
@@ -284,7 +284,7 @@ export class GroupCommit implements Sink {
     }
   }
 
-  #within(handle: Handle): ServiceResponse {
+  #within(handle: Handle): ReturnType<Handle> {
     try {
       return handle(this);
     } catch (error) {
@@ -303,7 +303,7 @@ export class GroupCommit implements Sink {
     }
   }
 
-  #alone(handle: Handle): ServiceResponse | Promise<never> {
+  #alone(handle: Handle): ReturnType<Handle> {
     try {
       return handle(this.#journal);
     } catch (error) {

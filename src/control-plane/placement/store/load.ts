@@ -1,5 +1,5 @@
 import { STANDARD_RESOURCE_CLASSES } from "../../../records/resource-request.js";
-import { DatabaseTooNew } from "../../database/database-file.js";
+import { databaseTooNew } from "../../database/database-file.js";
 import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Change, Database } from "./database.js";
@@ -296,7 +296,7 @@ export function migrate(database: Database): void {
   const [row] = database.prepare("SELECT version FROM placement_schema").all() as { version: number }[];
   const version = row?.version ?? 0;
   if (version > STEPS.length) {
-    throw new DatabaseTooNew(database.path, "placement", version, STEPS.length);
+    throw databaseTooNew(database.path, "placement", version, STEPS.length);
   }
   if (version === STEPS.length) {
     return;

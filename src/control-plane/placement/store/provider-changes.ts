@@ -1,4 +1,4 @@
-import { NotFound, ObjectActionError, type Provider } from "../model.js";
+import { PlacementError, type Provider } from "../model.js";
 import { type Changing, subtree } from "./state.js";
 
 export interface NewProvider {
@@ -7,48 +7,27 @@ export interface NewProvider {
   readonly parentUuid: string | null;
 }
 
-/** A provider with the same name or UUID exists; `columns` lists which. */
-export class DuplicateProvider extends Error {
-  override readonly name = "DuplicateProvider";
-  readonly columns: readonly ("uuid" | "name")[];
-
-  constructor(columns: readonly ("uuid" | "name")[]) {
-    super(`a provider with this ${columns.join(" and ")} exists`);
-    this.columns = columns;
-  }
-}
-
-/** The provider has children. */
-export class CannotDeleteParent extends Error {
-  override readonly name = "CannotDeleteParent";
-}
-
-/** The provider has allocations. */
-export class ProviderInUse extends Error {
-  override readonly name = "ProviderInUse";
-}
-
-/** @throws {ObjectActionError | DuplicateProvider} */
+/** @throws {PlacementError} ObjectActionError, or Duplicate with the column as its message */
 export function createProvider({ state, unit }: Changing, { uuid, name, parentUuid }: NewProvider): Provider {
   if (name === "") {
-    throw new ObjectActionError("create", "name is required");
+    throw actionError("create", "name is required");
   }
   if (parentUuid === uuid) {
-    throw new ObjectActionError(
+    throw actionError(
       "create",
       "parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is no parent.",
     );
   }
   const parent = parentUuid === null ? null : state.providers.get(parentUuid);
   if (parent === undefined) {
-    throw new ObjectActionError("create", "parent provider UUID does not exist.");
+    throw actionError("create", "parent provider UUID does not exist.");
   }
   // SQLite reports only one violated constraint, and the UUID's comes first.
   if (state.providers.has(uuid)) {
-    throw new DuplicateProvider(["uuid"]);
+    throw new PlacementError("Duplicate", "uuid");
   }
   if (state.providersByName.has(name)) {
-    throw new DuplicateProvider(["name"]);
+    throw new PlacementError("Duplicate", "name");
   }
 
   const provider = newProvider(state.nextId("providers"), uuid, name, parent, unit.now);
@@ -84,6 +63,10 @@ export function createProvider({ state, unit }: Changing, { uuid, name, parentUu
   return provider;
 }
 
+function actionError(action: string, reason: string): PlacementError {
+  return new PlacementError("ObjectActionError", `Object action ${action} failed because: ${reason}`);
+}
+
 /** Returns an empty provider that is not yet linked to its parent. */
 export function newProvider(id: number, uuid: string, name: string, parent: Provider | null, now: number): Provider {
   const children = new Set<Provider>();
@@ -117,17 +100,17 @@ function link(provider: Provider): void {
   provider.parent?.children.add(provider);
 }
 
-/** @throws {NotFound | CannotDeleteParent | ProviderInUse} */
+/** @throws {PlacementError} NotFound, CannotDeleteParent, InUse */
 export function deleteProvider({ state, unit }: Changing, uuid: string): void {
   const provider = state.providers.get(uuid);
   if (provider === undefined) {
-    throw new NotFound(`No resource provider with uuid ${uuid} found`);
+    throw new PlacementError("NotFound", `No resource provider with uuid ${uuid} found`);
   }
   if (provider.children.size > 0) {
-    throw new CannotDeleteParent();
+    throw new PlacementError("CannotDeleteParent", "the provider has children");
   }
   if (provider.consumers.size > 0) {
-    throw new ProviderInUse();
+    throw new PlacementError("InUse", "the provider has allocations");
   }
   unit.apply(
     () => {
@@ -179,27 +162,27 @@ export interface ProviderUpdate {
   readonly allowReparenting: boolean;
 }
 
-/** @throws {ObjectActionError | DuplicateProvider} */
+/** @throws {PlacementError} ObjectActionError, or Duplicate with the column as its message */
 export function updateProvider(changing: Changing, provider: Provider, update: ProviderUpdate): void {
   const { state } = changing;
   const { name, parentUuid, allowReparenting } = update;
   const parent = parentUuid === null ? null : state.providers.get(parentUuid);
   if (parent === undefined) {
-    throw new ObjectActionError("create", "parent provider UUID does not exist.");
+    throw actionError("create", "parent provider UUID does not exist.");
   }
   if (parent !== null) {
     if (provider.parent !== null && provider.parent !== parent && !allowReparenting) {
-      throw new ObjectActionError("update", "re-parenting a provider is not currently allowed.");
+      throw actionError("update", "re-parenting a provider is not currently allowed.");
     }
     if (subtree(provider).includes(parent)) {
-      throw new ObjectActionError("update", "creating loop in the provider tree is not allowed.");
+      throw actionError("update", "creating loop in the provider tree is not allowed.");
     }
   } else if (provider.parent !== null && !allowReparenting) {
-    throw new ObjectActionError("update", "un-parenting a provider is not currently allowed.");
+    throw actionError("update", "un-parenting a provider is not currently allowed.");
   }
   const other = state.providersByName.get(name);
   if (other !== undefined && other !== provider) {
-    throw new DuplicateProvider(["name"]);
+    throw new PlacementError("Duplicate", "name");
   }
   if (name !== provider.name) {
     rename(changing, provider, name);

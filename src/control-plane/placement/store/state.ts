@@ -4,12 +4,11 @@ import {
   type Allocation,
   type Consumer,
   type ConsumerType,
+  PlacementError,
   type Project,
   type Provider,
   type ResourceClass,
-  ResourceClassNotFound,
   type Trait,
-  TraitNotFound,
   type User,
 } from "../model.js";
 import type { ConsumerChange, ProviderChange, SqlValue } from "./database.js";
@@ -51,20 +50,20 @@ export class State {
     }
   }
 
-  /** @throws {ResourceClassNotFound} */
+  /** @throws {PlacementError} ResourceClassNotFound */
   resourceClass(name: string): ResourceClass {
     const found = this.classes.get(name);
     if (found === undefined) {
-      throw new ResourceClassNotFound(name);
+      throw new PlacementError("ResourceClassNotFound", `No such resource class ${name}.`);
     }
     return found;
   }
 
-  /** @throws {TraitNotFound} */
+  /** @throws {PlacementError} TraitNotFound */
   trait(name: string): Trait {
     const found = this.traits.get(name);
     if (found === undefined) {
-      throw new TraitNotFound(name);
+      throw new PlacementError("TraitNotFound", `No such trait(s): ${name}.`);
     }
     return found;
   }

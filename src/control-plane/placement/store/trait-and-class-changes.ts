@@ -7,25 +7,10 @@ const FIRST_CUSTOM_CLASS = 10_000;
 
 const CUSTOM = "CUSTOM_";
 
-/** The name is already used. */
-export class ResourceClassExists extends PlacementError {
-  override readonly name = "ResourceClassExists";
-}
-
-/** A standard class or trait cannot be changed or deleted. */
-export class CannotChangeStandard extends PlacementError {
-  override readonly name = "CannotChangeStandard";
-}
-
-/** A class has inventories, or a trait is on a provider. */
-export class InUse extends PlacementError {
-  override readonly name = "InUse";
-}
-
-/** @throws {ResourceClassExists} */
+/** @throws {PlacementError} Duplicate */
 export function createClass({ state, unit }: Changing, name: string): ResourceClass {
   if (state.classes.has(name)) {
-    throw new ResourceClassExists(name);
+    throw new PlacementError("Duplicate", name);
   }
   const id = state.nextId("classes", FIRST_CUSTOM_CLASS);
   const created: ResourceClass = { id, name, createdAt: unit.now, updatedAt: null, inventories: new Set() };
@@ -38,17 +23,17 @@ export function createClass({ state, unit }: Changing, name: string): ResourceCl
   return created;
 }
 
-/** @throws {ResourceClassExists | CannotChangeStandard} */
+/** @throws {PlacementError} Duplicate, CannotChangeStandard */
 export function renameClass({ state, unit }: Changing, resourceClass: ResourceClass, name: string): void {
   if (resourceClass.id < FIRST_CUSTOM_CLASS) {
-    throw new CannotChangeStandard(resourceClass.name);
+    throw new PlacementError("CannotChangeStandard", resourceClass.name);
   }
   const { name: before, updatedAt } = resourceClass;
   if (name === before) {
     return;
   }
   if (state.classes.has(name)) {
-    throw new ResourceClassExists(name);
+    throw new PlacementError("Duplicate", name);
   }
   const set = (from: string, to: string, time: number | null) => {
     state.classes.delete(from);
@@ -67,14 +52,14 @@ export function renameClass({ state, unit }: Changing, resourceClass: ResourceCl
   unit.write(sql, name, unit.now, resourceClass.id);
 }
 
-/** @throws {CannotChangeStandard | InUse} */
+/** @throws {PlacementError} CannotChangeStandard, InUse */
 export function deleteClass({ state, unit }: Changing, resourceClass: ResourceClass): void {
   const { id, name, inventories } = resourceClass;
   if (id < FIRST_CUSTOM_CLASS) {
-    throw new CannotChangeStandard(`Cannot delete standard resource class ${name}.`);
+    throw new PlacementError("CannotChangeStandard", `Cannot delete standard resource class ${name}.`);
   }
   if (inventories.size > 0) {
-    throw new InUse(`Cannot delete resource class ${name}. Class is in use in inventory.`);
+    throw new PlacementError("InUse", `Cannot delete resource class ${name}. Class is in use in inventory.`);
   }
   unit.apply(
     () => state.classes.delete(name),
@@ -93,14 +78,14 @@ export function createTrait({ state, unit }: Changing, name: string): Trait {
   return created;
 }
 
-/** @throws {TraitNotFound | CannotChangeStandard | InUse} */
+/** @throws {PlacementError} TraitNotFound, CannotChangeStandard, InUse */
 export function deleteTrait({ state, unit }: Changing, name: string): void {
   const trait = state.trait(name);
   if (!name.startsWith(CUSTOM)) {
-    throw new CannotChangeStandard(`Cannot delete standard trait ${name}.`);
+    throw new PlacementError("CannotChangeStandard", `Cannot delete standard trait ${name}.`);
   }
   if (trait.providers.size > 0) {
-    throw new InUse(`The trait ${name} is in use by a resource provider.`);
+    throw new PlacementError("InUse", `The trait ${name} is in use by a resource provider.`);
   }
   unit.apply(
     () => state.traits.delete(name),

@@ -6,6 +6,16 @@ const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", 
 
 export type View = (typeof VIEWS)[number];
 
+export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  hosts: "Hosts",
+  servers: "Servers",
+  placement: "Placement",
+  consumers: "Placement",
+  requests: "Requests",
+  try: "Try it",
+  snapshots: "Snapshots",
+};
+
 /** The page's location: `#/hosts/devstack1?state=down`. */
 export interface Route {
   readonly view: View;

@@ -93,3 +93,55 @@ export function Lines({ label, text, unbrokenWords = false }: LinesProps) {
     </div>
   );
 }
+
+interface GridColumn<T> {
+  readonly title: string;
+  readonly cell: (row: T) => ComponentChildren;
+  readonly class?: "mono" | "number";
+}
+
+interface GridProps<T> {
+  readonly label: string;
+  /** The first column has the headers of the rows. */
+  readonly columns: readonly GridColumn<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** Whether the row is displayed as a problem. */
+  readonly isWrong?: (row: T) => boolean;
+}
+
+/** A table that scrolls separately. */
+export function Grid<T>({ label, columns, rows, keyOf, isWrong }: GridProps<T>) {
+  return (
+    <Scroll label={label}>
+      <table class="grid">
+        <thead>
+          <tr>
+            {columns.map(({ title, class: name }) => (
+              <th key={title} scope="col" class={name === "number" ? name : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={isWrong?.(row) === true ? "wrong" : undefined}>
+              {columns.map(({ title, cell, class: name }, index) =>
+                index === 0 ? (
+                  <th key={title} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={title} class={name}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

@@ -1,9 +1,59 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useDashboard } from "../live.js";
 import type { Cluster } from "../model/cluster.js";
-import { shortId } from "../model/format.js";
-import { type Found, hashOf, routeOf, search } from "../model/navigation.js";
+import { count, shortId } from "../model/format.js";
+import { type Found, hashOf, routeOf, search, VIEW_NAMES, type View } from "../model/navigation.js";
+
+interface HeadProps {
+  readonly title: ComponentChildren;
+  /** A count beside the title. */
+  readonly figure?: number;
+  readonly children?: ComponentChildren;
+}
+
+/** The heading of a view. @param up the list that has the view's object */
+export function ViewHead({ title, figure, up, children }: HeadProps & { readonly up?: View }) {
+  return (
+    <div class="view-head">
+      <h1>
+        {up !== undefined && (
+          <>
+            <a class="up-link" href={hashOf(up)}>
+              {VIEW_NAMES[up]}
+            </a>{" "}
+          </>
+        )}
+        {title}
+        {figure !== undefined && <Figure value={figure} />}
+      </h1>
+      {children}
+    </div>
+  );
+}
+
+/** A section with a heading. */
+export function Panel({ title, figure, children }: HeadProps) {
+  return (
+    <section class="panel">
+      <h2>
+        {title}
+        {figure !== undefined && <Figure value={figure} />}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function Figure({ value }: { readonly value: number }) {
+  return (
+    <>
+      {" "}
+      <span class="figure">{count(value)}</span>
+    </>
+  );
+}
 
 export function HostLink({ host }: { readonly host: string }) {
   return <a href={hashOf("hosts", host)}>{host}</a>;

@@ -8,7 +8,7 @@ import { byName } from "../model/filters.js";
 import { shortId } from "../model/format.js";
 import { State } from "../parts/indicators.js";
 import { Lines } from "../parts/lists.js";
-import { RequestLink, ServerLink, setFilter } from "../parts/navigation.js";
+import { Panel, RequestLink, ServerLink, setFilter } from "../parts/navigation.js";
 
 interface Props {
   readonly field: ActionField;
@@ -39,8 +39,7 @@ export function ActionForm({ action }: { readonly action: DashboardAction }) {
     busy.value = false;
   };
   return (
-    <section class="panel">
-      <h2>{action.label}</h2>
+    <Panel title={action.label}>
       <p>{action.summary}</p>
       <form
         class="action"
@@ -90,7 +89,7 @@ export function ActionForm({ action }: { readonly action: DashboardAction }) {
         </form>
       </dialog>
       <div aria-live="polite">{response.value !== null && <ActionResult response={response.value} />}</div>
-    </section>
+    </Panel>
   );
 }
 

@@ -2,7 +2,7 @@ import type { ConsumerRow } from "../../wire/rows.js";
 import { useDashboard } from "../live.js";
 import { inOrder } from "../model/bars.js";
 import { amount, className } from "../model/format.js";
-import { Scroll } from "../parts/lists.js";
+import { Grid } from "../parts/lists.js";
 import { ConsumerLink, ProviderLink } from "../parts/navigation.js";
 
 /** The current allocations of a server and its moves, each with its owner. */
@@ -15,47 +15,40 @@ export function Held({ server }: { readonly server: string }) {
   return <HeldRows label="Who holds what" consumers={consumers} withHolder />;
 }
 
-/** The allocations of consumers, by provider. */
-export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps) {
-  return (
-    <Scroll label={label}>
-      <table class="grid">
-        <thead>
-          <tr>
-            {withHolder && <th scope="col">Holder</th>}
-            <th scope="col">Provider</th>
-            <th scope="col">Resources</th>
-          </tr>
-        </thead>
-        <tbody>
-          {consumers.flatMap(({ uuid, type, held }) =>
-            Object.entries(held).map(([provider, amounts]) => (
-              <tr key={`${uuid}${provider}`}>
-                {withHolder && (
-                  <th scope="row">
-                    <HolderType type={type} /> <ConsumerLink uuid={uuid} />
-                  </th>
-                )}
-                <td>
-                  <ProviderLink uuid={provider} />
-                </td>
-                <td>
-                  <Amounts amounts={amounts} />
-                </td>
-              </tr>
-            )),
-          )}
-        </tbody>
-      </table>
-    </Scroll>
-  );
-}
-
 interface HeldRowsProps {
   readonly label: string;
   readonly consumers: readonly ConsumerRow[];
   /** False if all rows belong to the same consumer. */
   readonly withHolder?: boolean;
+}
+
+/** The allocations of consumers, by provider. */
+export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps) {
+  const rows = consumers.flatMap(({ uuid, type, held }) =>
+    Object.entries(held).map(([provider, amounts]) => ({ uuid, type, provider, amounts })),
+  );
+  const holder = { title: "Holder", cell: (row: (typeof rows)[number]) => <Holder {...row} /> };
+  return (
+    <Grid
+      label={label}
+      columns={[
+        ...(withHolder ? [holder] : []),
+        { title: "Provider", cell: ({ provider }) => <ProviderLink uuid={provider} /> },
+        { title: "Resources", cell: ({ amounts }) => <Amounts amounts={amounts} /> },
+      ]}
+      rows={rows}
+      keyOf={({ uuid, provider }) => `${uuid}${provider}`}
+    />
+  );
+}
+
+/** A consumer as the owner of allocations. */
+export function Holder({ uuid, type }: Pick<ConsumerRow, "uuid" | "type">) {
+  return (
+    <>
+      <HolderType type={type} /> <ConsumerLink uuid={uuid} />
+    </>
+  );
 }
 
 export function HolderType({ type }: { readonly type: string }) {

@@ -4,7 +4,7 @@ import { othersOf, type Pair, pairsOf } from "../model/cluster.js";
 import { age } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { Bar, BarLegend, Empty, Findings, HostState, Icon, ServerState, State } from "../parts/indicators.js";
-import { ActionLinks, HostLink, ServerLink } from "../parts/navigation.js";
+import { ActionLinks, HostLink, ServerLink, ViewHead } from "../parts/navigation.js";
 import { ProviderTree } from "./provider.js";
 
 interface PairsProps {
@@ -31,15 +31,9 @@ export function HostView({ host }: { readonly host: string }) {
   const roots = cluster.providersOfHost.get(host).filter((provider) => provider.parent === null);
   return (
     <>
-      <div class="view-head">
-        <h1>
-          <a class="up-link" href={hashOf("hosts")}>
-            Hosts
-          </a>{" "}
-          {host}
-        </h1>
+      <ViewHead up="hosts" title={host}>
         <BarLegend />
-      </div>
+      </ViewHead>
       {!known && cluster.ready.value && (
         <Empty>
           There is no host of this name. <a href={hashOf("hosts")}>All hosts</a>

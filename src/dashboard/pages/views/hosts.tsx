@@ -6,7 +6,7 @@ import { count } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { Bar, BarLegend, Empty, HostState, State } from "../parts/indicators.js";
 import { VirtualList } from "../parts/lists.js";
-import { FilterField, HostLink, PickField, setFilter } from "../parts/navigation.js";
+import { FilterField, HostLink, PickField, setFilter, ViewHead } from "../parts/navigation.js";
 import { Heartbeat, HostCard } from "./host.js";
 
 /** Maximum number of hosts drawn as cards; more hosts are drawn as lines. */
@@ -40,12 +40,9 @@ export function Hosts() {
   const { state, aggregate, fault, text } = filter.value;
   return (
     <>
-      <div class="view-head">
-        <h1>
-          Hosts <span class="figure">{count(hosts.value.length)}</span>
-        </h1>
+      <ViewHead title="Hosts" figure={hosts.value.length}>
         <BarLegend />
-      </div>
+      </ViewHead>
       <div class="filters">
         <FilterField label="Filter hosts by name, zone, reason …" value={text} />
         <fieldset class="chips">

@@ -3,10 +3,9 @@ import { useDashboard } from "../live.js";
 import { barsOf } from "../model/bars.js";
 import { byName, hasWords } from "../model/filters.js";
 import { count } from "../model/format.js";
-import { hashOf } from "../model/navigation.js";
 import { Bar, BarLegend, Empty, Findings, State } from "../parts/indicators.js";
 import { VirtualList } from "../parts/lists.js";
-import { CheckField, FilterField, HostLink, ProviderLink, ServerLink } from "../parts/navigation.js";
+import { CheckField, FilterField, HostLink, Panel, ProviderLink, ServerLink, ViewHead } from "../parts/navigation.js";
 import { HeldRows, HolderType } from "./allocations.js";
 import { Fact } from "./server.js";
 
@@ -27,13 +26,16 @@ export function Placement() {
   });
   return (
     <>
-      <div class="view-head">
-        <h1>
-          Placement <span class="figure">{count(cluster.tables.provider.rows.size)}</span>
-          <span class="quiet"> providers</span>
-        </h1>
+      <ViewHead
+        title={
+          <>
+            Placement <span class="figure">{count(cluster.tables.provider.rows.size)}</span>
+            <span class="quiet"> providers</span>
+          </>
+        }
+      >
         <BarLegend />
-      </div>
+      </ViewHead>
       <div class="filters">
         <FilterField label="Filter trees by name, id, host …" value={route.value.filter.q ?? ""} />
         <CheckField label="Without a compute node" name="orphans" />
@@ -92,15 +94,9 @@ export function ConsumerView({ uuid }: { readonly uuid: string }) {
   const consumer = cluster.tables.consumer.get(uuid);
   return (
     <>
-      <div class="view-head">
-        <h1>
-          <a class="up-link" href={hashOf("placement")}>
-            Placement
-          </a>{" "}
-          Consumer
-        </h1>
+      <ViewHead up="placement" title="Consumer">
         {consumer !== undefined && <HolderType type={consumer.type} />}
-      </div>
+      </ViewHead>
       <dl class="facts">
         <Fact name="Id">
           <span class="mono">{uuid}</span>
@@ -122,10 +118,9 @@ export function ConsumerView({ uuid }: { readonly uuid: string }) {
       <Findings findings={cluster.findingsOfConsumer.get(uuid)} />
       {consumer === undefined && cluster.ready.value && <Empty>It holds nothing.</Empty>}
       {consumer !== undefined && (
-        <section class="panel">
-          <h2>Holds</h2>
+        <Panel title="Holds">
           <HeldRows label="What it holds" consumers={[consumer]} />
-        </section>
+        </Panel>
       )}
     </>
   );

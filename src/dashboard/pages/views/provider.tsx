@@ -3,11 +3,10 @@ import { useDashboard } from "../live.js";
 import { barOf, barsOf, CONSUMER_TYPES, capacityOf } from "../model/bars.js";
 import { byName } from "../model/filters.js";
 import { count } from "../model/format.js";
-import { hashOf } from "../model/navigation.js";
 import { Bar, BarLegend, Empty, Findings } from "../parts/indicators.js";
-import { Scroll } from "../parts/lists.js";
-import { ConsumerLink, HostLink, ProviderLink, ServerLink } from "../parts/navigation.js";
-import { Amounts, HolderType } from "./allocations.js";
+import { Grid, Scroll } from "../parts/lists.js";
+import { HostLink, Panel, ProviderLink, ServerLink, ViewHead } from "../parts/navigation.js";
+import { Amounts, Holder } from "./allocations.js";
 import { Fact } from "./server.js";
 
 interface BranchProps {
@@ -25,15 +24,9 @@ export function ProviderView({ uuid }: { readonly uuid: string }) {
   const traits = cluster.tables.traits.get(provider?.traits ?? "") ?? [];
   return (
     <>
-      <div class="view-head">
-        <h1>
-          <a class="up-link" href={hashOf("placement")}>
-            Placement
-          </a>{" "}
-          {provider?.name ?? <span class="mono">{uuid}</span>}
-        </h1>
+      <ViewHead up="placement" title={provider?.name ?? <span class="mono">{uuid}</span>}>
         <BarLegend />
-      </div>
+      </ViewHead>
       {provider === undefined && cluster.ready.value && <Empty>There is no provider of this id any more.</Empty>}
       {provider !== undefined && (
         <>
@@ -45,25 +38,18 @@ export function ProviderView({ uuid }: { readonly uuid: string }) {
             <Fact name="Host">{provider.host === null ? "no compute node" : <HostLink host={provider.host} />}</Fact>
           </dl>
           <Findings findings={cluster.findingsOfProvider.get(uuid)} />
-          <section class="panel">
-            <h2>Inventory</h2>
+          <Panel title="Inventory">
             <Inventory provider={provider} />
-          </section>
+          </Panel>
           <div class="halves">
             <ProviderTree root={provider.root} at={uuid} />
             <div>
-              <section class="panel">
-                <h2>
-                  Traits <span class="figure">{traits.length}</span>
-                </h2>
+              <Panel title="Traits" figure={traits.length}>
                 <Tags tags={traits} none="It has no traits." />
-              </section>
-              <section class="panel">
-                <h2>
-                  Aggregates <span class="figure">{provider.aggregates.length}</span>
-                </h2>
+              </Panel>
+              <Panel title="Aggregates" figure={provider.aggregates.length}>
                 <Tags tags={provider.aggregates} none="It is in no aggregate." />
-              </section>
+              </Panel>
             </div>
           </div>
           <Consumers provider={uuid} />
@@ -146,44 +132,32 @@ function Consumers({ provider }: { readonly provider: string }) {
   const { cluster } = useDashboard();
   const consumers = cluster.consumersOfProvider.get(provider);
   return (
-    <section class="panel">
-      <h2>
-        Consumers <span class="figure">{count(consumers.length)}</span>
-      </h2>
+    <Panel title="Consumers" figure={consumers.length}>
       {consumers.length === 0 ? (
         <p class="quiet">Nobody holds anything of it.</p>
       ) : (
-        <Scroll label="Consumers">
-          <table class="grid">
-            <thead>
-              <tr>
-                <th scope="col">Holder</th>
-                <th scope="col">Server</th>
-                <th scope="col">Resources</th>
-              </tr>
-            </thead>
-            <tbody>
-              {consumers.slice(0, MAX_CONSUMERS).map((consumer) => (
-                <tr key={consumer.uuid} class={consumer.type === "stale" ? "wrong" : undefined}>
-                  <th scope="row">
-                    <HolderType type={consumer.type} /> <ConsumerLink uuid={consumer.uuid} />
-                  </th>
-                  <td>
-                    {consumer.server === null ? <span class="quiet">none</span> : <ServerLink uuid={consumer.server} />}
-                  </td>
-                  <td>
-                    <Amounts amounts={consumer.held[provider] ?? {}} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+        <>
+          <Grid
+            label="Consumers"
+            columns={[
+              { title: "Holder", cell: (consumer) => <Holder {...consumer} /> },
+              {
+                title: "Server",
+                cell: ({ server }) =>
+                  server === null ? <span class="quiet">none</span> : <ServerLink uuid={server} />,
+              },
+              { title: "Resources", cell: ({ held }) => <Amounts amounts={held[provider] ?? {}} /> },
+            ]}
+            rows={consumers.slice(0, MAX_CONSUMERS)}
+            keyOf={({ uuid }) => uuid}
+            isWrong={({ type }) => type === "stale"}
+          />
           {consumers.length > MAX_CONSUMERS && (
             <p class="quiet">{count(consumers.length - MAX_CONSUMERS)} more are not shown: search for one by its id.</p>
           )}
-        </Scroll>
+        </>
       )}
-    </section>
+    </Panel>
   );
 }
 

@@ -7,7 +7,7 @@ import { isRequestMatch, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
 import { Empty } from "../parts/indicators.js";
 import { Lines, VirtualList } from "../parts/lists.js";
-import { CheckField, FilterField, PickField } from "../parts/navigation.js";
+import { CheckField, FilterField, PickField, ViewHead } from "../parts/navigation.js";
 
 const NO_WORDS: ReturnType<typeof requestWords> = [];
 
@@ -29,10 +29,7 @@ export function Requests() {
   });
   return (
     <>
-      <div class="view-head">
-        <h1>
-          Requests <span class="figure">{count(visibleRequests.value.length)}</span>
-        </h1>
+      <ViewHead title="Requests" figure={visibleRequests.value.length}>
         <button
           type="button"
           aria-pressed={held.value !== null}
@@ -44,7 +41,7 @@ export function Requests() {
             ? "Hold"
             : `Go on (${count(Math.max(0, cluster.requests.value.length - held.value.length))} more)`}
         </button>
-      </div>
+      </ViewHead>
       <div class="filters">
         <FilterField label="Filter by server, request id, path, user …" value={route.value.filter.q ?? ""} />
         <PickField label="Service" name="service" value={route.value.filter.service ?? ""} choices={services.value} />

@@ -1,7 +1,7 @@
 import type { ActionRow, EventRow } from "../../wire/rows.js";
 import { dateTime, fineTime, span } from "../model/format.js";
 import { State } from "../parts/indicators.js";
-import { Scroll } from "../parts/lists.js";
+import { Grid } from "../parts/lists.js";
 import { HostLink, RequestLink } from "../parts/navigation.js";
 
 /** All actions of a server and their events, newest first. */
@@ -29,40 +29,38 @@ export function ServerActions({ actions }: { readonly actions: readonly ActionRo
 
 function Events({ events, of }: { readonly events: readonly EventRow[]; readonly of: string }) {
   return (
-    <Scroll label={`Events of ${of}`}>
-      <table class="grid">
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Result</th>
-            <th scope="col">Host</th>
-            <th scope="col">Began</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <tr key={`${event.event}${event.startedAt}`} class={event.result === "Error" ? "wrong" : undefined}>
-              <th scope="row">
-                {event.event}
-                {event.details !== null && <p class="reason reason-wrong">{event.details}</p>}
-              </th>
-              <td>
-                {event.result === null ? (
-                  <State shape="work" word="under way" />
-                ) : (
-                  <State shape={event.result === "Error" ? "wrong" : "up"} word={event.result} />
-                )}
-              </td>
-              <td>{event.host === null ? "" : <HostLink host={event.host} />}</td>
-              <td class="mono">{fineTime(event.startedAt)}</td>
-              <td class="number">{event.finishedAt === null ? "" : span(event.finishedAt - event.startedAt)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Grid
+      label={`Events of ${of}`}
+      columns={[
+        {
+          title: "Event",
+          cell: ({ event, details }) => (
+            <>
+              {event}
+              {details !== null && <p class="reason reason-wrong">{details}</p>}
+            </>
+          ),
+        },
+        {
+          title: "Result",
+          cell: ({ result }) => (
+            <State
+              shape={result === null ? "work" : result === "Error" ? "wrong" : "up"}
+              word={result ?? "under way"}
+            />
+          ),
+        },
+        { title: "Host", cell: ({ host }) => (host === null ? "" : <HostLink host={host} />) },
+        { title: "Began", cell: ({ startedAt }) => fineTime(startedAt), class: "mono" },
+        {
+          title: "Took",
+          cell: ({ startedAt, finishedAt }) => (finishedAt === null ? "" : span(finishedAt - startedAt)),
+          class: "number",
+        },
+      ]}
+      rows={events}
+      keyOf={({ event, startedAt }) => `${event}${startedAt}`}
+      isWrong={({ result }) => result === "Error"}
+    />
   );
 }

@@ -7,8 +7,8 @@ import { amount, clockTime, dateTime } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { type Lane, type Timeline, timelineOf } from "../model/timeline.js";
 import { Empty, Findings, ServerState, State } from "../parts/indicators.js";
-import { Scroll } from "../parts/lists.js";
-import { ActionLinks, HostLink, RequestLink } from "../parts/navigation.js";
+import { Grid, Scroll } from "../parts/lists.js";
+import { ActionLinks, ConsumerLink, HostLink, Panel, RequestLink, ViewHead } from "../parts/navigation.js";
 import { Held } from "./allocations.js";
 import { ServerActions } from "./server-actions.js";
 
@@ -48,35 +48,23 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
   const { cluster } = useDashboard();
   const life = useLife(uuid);
   const server = cluster.tables.server.get(uuid) ?? life?.server;
-  const head = (
-    <a class="up-link" href={hashOf("servers")}>
-      Servers
-    </a>
-  );
   if (server === undefined || life === null) {
     return (
       <>
-        <div class="view-head">
-          <h1>
-            {head} <span class="mono">{uuid}</span>
-          </h1>
-        </div>
+        <ViewHead up="servers" title={<span class="mono">{uuid}</span>} />
         {life === null && <Empty>There is no server of this id, and never was.</Empty>}
       </>
     );
   }
   return (
     <>
-      <div class="view-head">
-        <h1>
-          {head} {server.name || uuid}
-        </h1>
+      <ViewHead up="servers" title={server.name || uuid}>
         {life?.deletedAt === null || life === undefined ? (
           <ServerState server={server} />
         ) : (
           <State shape="none" word={`deleted ${dateTime(life.deletedAt)}`} />
         )}
-      </div>
+      </ViewHead>
       <dl class="facts">
         <Fact name="Id">
           <span class="mono">{uuid}</span>
@@ -103,24 +91,20 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
       {(life === undefined || life.deletedAt === null) && <ActionLinks subject="server" of={uuid} />}
       {life !== undefined && (
         <>
-          <section class="panel">
-            <h2>Life</h2>
+          <Panel title="Life">
             <TimelineChart life={life} />
-          </section>
+          </Panel>
           <div class="halves">
-            <section class="panel">
-              <h2>Who holds what, now</h2>
+            <Panel title="Who holds what, now">
               <Held server={uuid} />
-            </section>
-            <section class="panel">
-              <h2>Moves</h2>
+            </Panel>
+            <Panel title="Moves">
               <Moves migrations={life.migrations} />
-            </section>
+            </Panel>
           </div>
-          <section class="panel">
-            <h2>Actions and events</h2>
+          <Panel title="Actions and events">
             <ServerActions actions={life.actions} />
-          </section>
+          </Panel>
         </>
       )}
     </>
@@ -141,39 +125,22 @@ function Moves({ migrations }: { readonly migrations: readonly MigrationRow[] })
     return <p class="quiet">It has never moved.</p>;
   }
   return (
-    <Scroll label="Moves">
-      <table class="grid">
-        <thead>
-          <tr>
-            <th scope="col">Move</th>
-            <th scope="col">Status</th>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col">Holds by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {migrations.map(({ uuid, type, status, source, dest, progress, oldFlavor, newFlavor }) => (
-            <tr key={uuid}>
-              <th scope="row">
-                {type === "resize" && oldFlavor !== newFlavor ? `resize ${oldFlavor} → ${newFlavor}` : type}
-              </th>
-              <td>
-                {status}
-                {progress === null ? "" : ` ${progress} %`}
-              </td>
-              <td>{source === null ? "" : <HostLink host={source} />}</td>
-              <td>{dest === null ? "" : <HostLink host={dest} />}</td>
-              <td>
-                <a class="mono" href={hashOf("consumers", uuid)} title={uuid}>
-                  {uuid.slice(0, 8)}
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Grid
+      label="Moves"
+      columns={[
+        {
+          title: "Move",
+          cell: ({ type, oldFlavor, newFlavor }) =>
+            type === "resize" && oldFlavor !== newFlavor ? `resize ${oldFlavor} → ${newFlavor}` : type,
+        },
+        { title: "Status", cell: ({ status, progress }) => (progress === null ? status : `${status} ${progress} %`) },
+        { title: "From", cell: ({ source }) => (source === null ? "" : <HostLink host={source} />) },
+        { title: "To", cell: ({ dest }) => (dest === null ? "" : <HostLink host={dest} />) },
+        { title: "Holds by", cell: ({ uuid }) => <ConsumerLink uuid={uuid} /> },
+      ]}
+      rows={migrations}
+      keyOf={({ uuid }) => uuid}
+    />
   );
 }
 

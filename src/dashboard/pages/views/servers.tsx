@@ -1,10 +1,10 @@
 import { useComputed } from "@preact/signals";
 import { useDashboard } from "../live.js";
 import { byName, isServerMatch } from "../model/filters.js";
-import { count, shortId } from "../model/format.js";
+import { shortId } from "../model/format.js";
 import { Empty, ServerState, State } from "../parts/indicators.js";
 import { VirtualList } from "../parts/lists.js";
-import { FilterField, HostLink, PickField, ServerLink } from "../parts/navigation.js";
+import { FilterField, HostLink, PickField, ServerLink, ViewHead } from "../parts/navigation.js";
 
 export function Servers() {
   const { cluster, route, narrow } = useDashboard();
@@ -20,11 +20,7 @@ export function Servers() {
   const { q = "", status = "" } = route.value.filter;
   return (
     <>
-      <div class="view-head">
-        <h1>
-          Servers <span class="figure">{count(servers.value.length)}</span>
-        </h1>
-      </div>
+      <ViewHead title="Servers" figure={servers.value.length} />
       <div class="filters">
         <FilterField label="Filter servers by name, id, host, task …" value={q} />
         {statuses.value.length > 0 && (

@@ -2,7 +2,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { enter, leave } from "../api.js";
 import { useDashboard } from "../live.js";
 import { age, clockTime } from "../model/format.js";
-import { hashOf, type View } from "../model/navigation.js";
+import { hashOf, VIEW_NAMES, type View } from "../model/navigation.js";
 import { Icon } from "../parts/indicators.js";
 import { Search } from "../parts/navigation.js";
 import { HostView } from "./host.js";
@@ -15,23 +15,13 @@ import { Servers } from "./servers.js";
 import { Snapshots } from "./snapshots.js";
 import { Try } from "./try.js";
 
-const NAMES: Readonly<Record<View, string>> = {
-  hosts: "Hosts",
-  servers: "Servers",
-  placement: "Placement",
-  consumers: "Placement",
-  requests: "Requests",
-  try: "Try it",
-  snapshots: "Snapshots",
-};
-
 export function Shell() {
   const { cluster, live, route } = useDashboard();
   const { view, of } = route.value;
   const hello = cluster.hello.value;
   useSignalEffect(() => {
     const name = cluster.hello.value?.name;
-    document.title = [route.value.of, NAMES[route.value.view], name].filter(Boolean).join(" · ");
+    document.title = [route.value.of, VIEW_NAMES[route.value.view], name].filter(Boolean).join(" · ");
   });
   if (live.state.value === "out") {
     return <Enter />;
@@ -82,8 +72,12 @@ function Nav() {
   return (
     <nav aria-label="Views">
       {views.map((view) => (
-        <a key={view} href={hashOf(view)} aria-current={NAMES[route.value.view] === NAMES[view] ? "page" : undefined}>
-          {NAMES[view]}
+        <a
+          key={view}
+          href={hashOf(view)}
+          aria-current={VIEW_NAMES[route.value.view] === VIEW_NAMES[view] ? "page" : undefined}
+        >
+          {VIEW_NAMES[view]}
         </a>
       ))}
     </nav>

@@ -3,6 +3,7 @@ import { byName } from "../model/filters.js";
 import { bytes, dateTime } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { Empty } from "../parts/indicators.js";
+import { Panel, ViewHead } from "../parts/navigation.js";
 
 /** Snapshots to restore and scenarios to run. */
 export function Snapshots() {
@@ -11,14 +12,10 @@ export function Snapshots() {
   const scenarios = [...cluster.tables.scenario.rows].sort(([a], [b]) => byName(a, b));
   return (
     <>
-      <div class="view-head">
-        <h1>Snapshots and scenarios</h1>
+      <ViewHead title="Snapshots and scenarios">
         <Does subject="cluster" of="" only={/snapshot/} />
-      </div>
-      <section class="panel">
-        <h2>
-          Snapshots <span class="figure">{snapshots.length}</span>
-        </h2>
+      </ViewHead>
+      <Panel title="Snapshots" figure={snapshots.length}>
         {snapshots.length === 0 && (
           <Empty>
             None is saved. <code>compute-cluster snapshot save NAME</code> saves all of this cluster.
@@ -35,11 +32,8 @@ export function Snapshots() {
             </li>
           ))}
         </ul>
-      </section>
-      <section class="panel">
-        <h2>
-          Scenarios <span class="figure">{scenarios.length}</span>
-        </h2>
+      </Panel>
+      <Panel title="Scenarios" figure={scenarios.length}>
         {scenarios.length === 0 && <p class="quiet">This server offers none.</p>}
         <ul class="rows">
           {scenarios.map(([name, { title }]) => (
@@ -50,7 +44,7 @@ export function Snapshots() {
             </li>
           ))}
         </ul>
-      </section>
+      </Panel>
     </>
   );
 }

@@ -2,6 +2,7 @@ import { useDashboard } from "../live.js";
 import { count } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { Empty, Findings } from "../parts/indicators.js";
+import { Panel, ViewHead } from "../parts/navigation.js";
 import { ActionForm } from "./action-form.js";
 
 const SUBJECTS = [
@@ -21,9 +22,7 @@ export function Try() {
   const chosen = actions.find(({ name }) => name === route.value.of) ?? actions[0];
   return (
     <>
-      <div class="view-head">
-        <h1>Try it</h1>
-      </div>
+      <ViewHead title="Try it" />
       {hello !== null && chosen === undefined && (
         <Empty>This window is read-only: it shows, and changes nothing.</Empty>
       )}
@@ -67,10 +66,7 @@ function AllFindings() {
   const findings = [...cluster.tables.finding.rows.values()];
   const audit = cluster.hello.value?.actions.find(({ name }) => name === "audit");
   return (
-    <section class="panel">
-      <h2>
-        What is wrong now <span class="figure">{count(findings.length)}</span>
-      </h2>
+    <Panel title="What is wrong now" figure={findings.length}>
       {findings.length === 0 && <p class="quiet">Nothing that this window knows of.</p>}
       <Findings findings={findings.slice(0, MAX_FINDINGS)} />
       {findings.length > MAX_FINDINGS && <p class="quiet">And {count(findings.length - MAX_FINDINGS)} more.</p>}
@@ -80,7 +76,7 @@ function AllFindings() {
           inventories.
         </p>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -90,10 +86,7 @@ function Planned() {
   const edits = [...cluster.tables.edit.rows];
   const actions = cluster.hello.value?.actions.filter(({ subject }) => subject === "finding") ?? [];
   return edits.length === 0 ? null : (
-    <section class="panel">
-      <h2>
-        The plan of the last audit <span class="figure">{count(edits.length)}</span>
-      </h2>
+    <Panel title="The plan of the last audit" figure={edits.length}>
       <ul class="edits">
         {edits.slice(0, MAX_FINDINGS).map(([key, { findings, reason, does, subject }]) => (
           <li key={key}>
@@ -114,6 +107,6 @@ function Planned() {
         ))}
       </ul>
       {edits.length > MAX_FINDINGS && <p class="quiet">And {count(edits.length - MAX_FINDINGS)} more.</p>}
-    </section>
+    </Panel>
   );
 }

@@ -7,8 +7,9 @@ export const bug1713783: PlantedBug = {
     {
       file: "src/control-plane/conductor/tasks/rebuild-instance.ts",
       find: `    if (!forgotten) {
-      failMigration(deps, task);`,
-      replace: "    if (!forgotten) {",
+      failEvacuation(deps, task, vmState, error);`,
+      replace: `    if (!forgotten) {
+      endTask(deps.store, task, vmState, error);`,
     },
   ],
 };

@@ -5,21 +5,21 @@ export const bug1896463: PlantedBug = {
   what: "a pass sees half of an evacuation's end",
   edits: [
     {
-      file: "src/agent/tracker/instance-saves.ts",
-      find: `  const expected = { expectedTaskState: [...taskState], ofRequest };
-  return takeOver(`,
-      replace: `  const expected = { expectedTaskState: [...taskState], ofRequest };
-  await tracker.context.conductor.call("instance_save", {
-    uuid: instance.uuid,
-    changes: {
-      host: tracker.context.host,
-      node: nodeName,
-      computeId: tracker.nodes.get(nodeName)?.row.id ?? null,
-      migrationContext: null,
-    },
-    ...expected,
-  });
-  return takeOver(`,
+      file: "src/agent/tracker/resource-tracker.ts",
+      find: `    const expected = { expectedTaskState: [...taskState], ofRequest };
+    return this.#takeOver(`,
+      replace: `    const expected = { expectedTaskState: [...taskState], ofRequest };
+    await this.#state.conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: {
+        host: this.#state.host,
+        node,
+        computeId: this.#state.nodes.get(node)?.row.id ?? null,
+        migrationContext: null,
+      },
+      ...expected,
+    });
+    return this.#takeOver(`,
     },
   ],
 };

@@ -10,7 +10,7 @@ test("2.5 row 1 a host is reported once its queue is read again, and not before"
   let isRead = () => {};
   let settled = Promise.resolve();
   const context = {
-    ...{ host: "h", runtime, config: { defaults: { reportInterval: 10 } } },
+    ...{ host: "h", runtime, logger: runtime.logger, config: { defaults: { reportInterval: 10 } } },
     conductor: { leaseSettled: () => settled, call: async (method: string) => void calls.push(method) },
     metrics: { heartbeat: (arrived: boolean) => void beats.push(arrived) },
   };
@@ -36,7 +36,7 @@ test("2.5 row 1 that no conductor answers is logged once until one does, all els
   const gone = new ConductorError("ServiceNotFound", "no service");
   const replies = [silent, new ConductorError("ConductorUnreachable", "no way"), gone, gone, null, silent, null];
   const context = {
-    ...{ host: "h", runtime, config: { defaults: { reportInterval: 10 } } },
+    ...{ host: "h", runtime, logger: runtime.logger, config: { defaults: { reportInterval: 10 } } },
     conductor: {
       leaseSettled: () => undefined,
       call: async () => {

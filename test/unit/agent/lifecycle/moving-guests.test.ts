@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
 import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
 import { IncomingMoves } from "../../../../src/agent/operations/flow/unfinished-work.js";
+import type { AgentServices } from "../../../../src/agent/services.js";
 import { registerLifecycleListener } from "../../../../src/agent/startup/lifecycle-events.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import type { LifecycleEvent } from "../../../../src/virt/context.js";

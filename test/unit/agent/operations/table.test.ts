@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { agentHandlers, drainingHandlers, TaskTracker } from "../../../../src/agent/lifecycle/agent-handlers.js";
-import type {
-  AgentServices,
-  OperationName,
-  OperationServices,
-} from "../../../../src/agent/operations/flow/contract.js";
+import type { OperationName, OperationServices } from "../../../../src/agent/operations/flow/contract.js";
 import { callOf, OPERATIONS } from "../../../../src/agent/operations/table.js";
+import type { AgentServices } from "../../../../src/agent/services.js";
 import { AGENT_METHODS, type AgentMethod } from "../../../../src/conductor-client/methods/agent.js";
 import type { AgentHandlers } from "../../../../src/conductor-client/port.js";
 
@@ -30,7 +27,7 @@ function methodsOf(handlers: Partial<AgentHandlers>): string[] {
 /** Returns the event of the instance's action that an operation records. */
 function eventOf(name: OperationName): string {
   const logger = { child: () => logger };
-  const operationServices = { context: { runtime: { logger } } } as unknown as OperationServices;
+  const operationServices = { logger } as unknown as OperationServices;
   return callOf(name, operationServices, { instanceUuid: "vm", requestId: "req-1" } as never).event.event;
 }
 

@@ -1,4 +1,5 @@
-import type { AllocationServices, Move } from "../../../../src/agent/operations/flow/release-allocations.js";
+import type { AgentContext } from "../../../../src/agent/context.js";
+import type { Move } from "../../../../src/agent/operations/flow/release-allocations.js";
 import type { ResourceAmounts } from "../../../../src/placement-client/types.js";
 import type { Instance, Migration } from "../../../../src/records/index.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
@@ -33,7 +34,7 @@ export interface Case {
 export function endedMove(
   hosts: TwoHosts,
   { instance = {}, migration = {}, others = [], quirks = [], stored = () => ({}) }: Case = {},
-): { readonly services: AllocationServices; readonly move: Move } {
+): { readonly services: AgentContext; readonly move: Move } {
   const flavors = { flavor: OLD, instanceTypeId: OLD.id, oldFlavor: OLD, newFlavor: NEW };
   const moved = anInstance({ uuid: I, host: "devstack1", node: "devstack1", ...flavors, ...instance });
   const ends = { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2", destNode: "devstack2" };
@@ -70,13 +71,12 @@ export function endedMove(
       ),
   };
   const services = {
-    context: {
-      conductor: { call: async (method: string, params: never) => handlers[method]?.(params) },
-      placement: hosts.client,
-      runtime: { ...hosts.bench.runtime, timers: { sleep: async () => undefined, after: () => () => undefined } },
-      config: { workarounds: { upstreamQuirks: new Set(quirks) } },
-    },
-  } as unknown as AllocationServices;
+    conductor: { call: async (method: string, params: never) => handlers[method]?.(params) },
+    placement: hosts.client,
+    runtime: { ...hosts.bench.runtime, timers: { sleep: async () => undefined, after: () => () => undefined } },
+    logger: hosts.bench.runtime.logger,
+    config: { workarounds: { upstreamQuirks: new Set(quirks) } },
+  } as unknown as AgentContext;
   const move: Move = { instance: moved, migration: ofMove };
   return { services, move };
 }

@@ -1,7 +1,8 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
-import type { InstanceMethod, Operations, ReplyOf, RequestOf } from "../../../../src/agent/operations/flow/contract.js";
-import { createOperations } from "../../../../src/agent/operations/operations.js";
-import type { ResourceTracker } from "../../../../src/agent/tracker/contract.js";
+import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
+import type { InstanceMethod, ReplyOf, RequestOf } from "../../../../src/agent/operations/flow/contract.js";
+import { createOperations, type Operations } from "../../../../src/agent/operations/operations.js";
+import type { ResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
 import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
@@ -107,6 +108,8 @@ export class FlowStage {
         workarounds: { upstreamQuirks: new Set(quirks), ...workarounds },
       },
       runtime: { ...this.runtime, ...this.#time() },
+      logger: this.runtime.logger,
+      metrics: NO_METRICS,
       conductor: this.#conductor(),
       driver: this.#driver(options),
       placement: this.#placement(),

@@ -1,7 +1,8 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
-import type { InstanceMethod, Operations } from "../../../../src/agent/operations/flow/contract.js";
+import type { InstanceMethod } from "../../../../src/agent/operations/flow/contract.js";
 import { OutgoingMigrations } from "../../../../src/agent/operations/flow/outgoing-migrations.js";
 import { IncomingMoves, InterruptedRequests } from "../../../../src/agent/operations/flow/unfinished-work.js";
+import type { Operations } from "../../../../src/agent/operations/operations.js";
 
 /** Replaces operations in a test. */
 export type OperationOverrides = Partial<Record<InstanceMethod, () => Promise<unknown>>> &

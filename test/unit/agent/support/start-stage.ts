@@ -1,4 +1,4 @@
-import type { AgentServices } from "../../../../src/agent/operations/flow/contract.js";
+import type { AgentServices } from "../../../../src/agent/services.js";
 import { FlowStage, type StageOptions } from "./flow-stage.js";
 
 export interface StartOptions extends StageOptions {

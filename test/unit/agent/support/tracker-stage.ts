@@ -1,4 +1,5 @@
 import { ProviderMerge } from "../../../../src/agent/tracker/provider-config.js";
+import { ResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
 import type { TrackerOptions, TrackerState } from "../../../../src/agent/tracker/tracker-state.js";
 import type { ComputeNode } from "../../../../src/records/index.js";
@@ -40,18 +41,22 @@ const OPTIONS: TrackerOptions = {
 /** The tracker functions of host `here` with the recording substitutes of a {@link FlowStage}. */
 export class TrackerStage extends FlowStage {
   readonly state: TrackerState;
+  /** A tracker on this state; {@link FlowStage.tracker} only records its calls. */
+  readonly subject: ResourceTracker;
 
   constructor({ options = {}, nodes = [NODE], ...rest }: TrackerStageOptions = {}) {
     super(rest);
     this.state = {
-      context: { ...this.context, localNodeUuid: async () => "local-uuid" },
+      ...this.context,
+      localNodeUuid: async () => "local-uuid",
       options: { ...OPTIONS, ...options },
       lock: new FairLock(),
       nodes: new Map(nodes.map((row) => [row.hypervisorHostname, new TrackedNode(row)])),
-      merge: new ProviderMerge([], this.context.runtime.logger),
+      merge: new ProviderMerge([], this.context.logger),
       capabilityTraits: capabilitiesAsTraits(this.context.driver.capabilities),
       binding: { serviceId: 3, disabled: false, epoch: 0, persistsComputeIds: true },
     };
+    this.subject = new ResourceTracker(this.state);
   }
 
   /** Returns a node that the tracker knows. */

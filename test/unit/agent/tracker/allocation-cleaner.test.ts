@@ -58,20 +58,6 @@ describe("4.6 who holds something on a node", () => {
     expect(changed(missing)).toEqual([["placement.invalidateResourceProvider", "node-uuid"]]);
     expect(changed(broken)).toEqual([]);
   });
-
-  test("4.6 row 4 a deleted instance's go", async () => {
-    const stage = holding({ instance: { deleted: 1 } });
-    await clean(stage, [], PASS);
-    expect(changed(stage)).toEqual([["placement.deleteAllocation", "vm", { force: false, ...REQUEST }]]);
-    expect(stage.logged("instance is deleted: its allocations are removed")).toBe(1);
-  });
-
-  test("4.6 row 4 that fails, and ends the pass of the node", async () => {
-    const stage = holding({ instance: { deleted: 1 } });
-    stage.replies["placement.deleteAllocation"] = new Error("Placement");
-    await expect(clean(stage)).rejects.toThrow("Placement");
-  });
-
   test.each<[string, TrackerStageOptions["instance"], string | null]>([
     ["row 5 on no host", { host: null }, null],
     ["row 6 on this node", {}, "instance is on this node and not counted by the tracker"],
@@ -90,40 +76,11 @@ describe("4.6 row 7 an instance on another host", () => {
   const moved = (options: TrackerStageOptions = {}) =>
     holding({ ...options, instance: { host: "there", node: "far", ...options.instance } });
   const HEALS = { healMovedAllocations: true };
-
-  test("keeps what it holds here; that is said", async () => {
-    const stage = moved();
-    await clean(stage);
-    expect(changed(stage)).toEqual([]);
-    expect(stage.runtime.logs).toMatchObject([
-      {
-        level: "warn",
-        message: expect.stringContaining("instance is on host there and still has allocations here"),
-        fields: { node: "node", instance: "vm", row: 7 },
-      },
-    ]);
-  });
-
-  test("heal_moved_allocations: loses it, where nothing moves it now", async () => {
-    const stage = moved({ options: HEALS });
-    await clean(stage, [], PASS);
-    expect(changed(stage)).toEqual([STRIPPED]);
-    expect(stage.argumentsOf("migrations_by_filters")).toEqual([[{ filters: { instanceUuid: "vm" } }]]);
-    expect(stage.runtime.logs).toHaveLength(1);
-  });
-
   const ENDED: readonly MigrationStatus[] = ["confirmed", "reverted", "failed", "completed", "cancelled", "done"];
 
   test.each(MIGRATION_STATUSES)("heal_moved_allocations: with a migration that is %s", async (status) => {
     const stage = moved({ options: HEALS, others: [{ status }] });
     await clean(stage);
     expect(changed(stage)).toEqual(ENDED.includes(status) ? [STRIPPED] : []);
-  });
-
-  test("heal_moved_allocations: not while it is in a task", async () => {
-    const stage = moved({ options: HEALS, instance: { taskState: "resize_migrated" } });
-    await clean(stage);
-    expect(changed(stage)).toEqual([]);
-    expect(stage.argumentsOf("migrations_by_filters")).toEqual([]);
   });
 });

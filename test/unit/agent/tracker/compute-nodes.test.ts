@@ -41,7 +41,7 @@ function staged({
   ...options
 }: TrackerStageOptions & { readonly row?: Partial<ComputeNode> | null } = {}) {
   const stage = new TrackerStage({ nodes, ...options });
-  Object.assign(stage.state.context.driver, { getHostIpAddr: () => "10.0.0.1" });
+  Object.assign(stage.state.driver, { getHostIpAddr: () => "10.0.0.1" });
   stage.replies.compute_node_get_by_uuid = () => (options.row ? { ...NODE, ...options.row } : null);
   stage.replies.compute_node_create = ({ resources, ...place }: { resources: object }) => ({
     ...NODE,
@@ -156,7 +156,7 @@ describe("4.4 step 2: the node's row", () => {
     "2.4 f its name is its own (%s), unless nodes move between agents (%s): %s",
     async (exclusiveNames, rebalancesNodes, exclusive) => {
       const stage = staged({ options: { exclusiveNames } });
-      Object.assign(stage.state.context.driver, { rebalancesNodes });
+      Object.assign(stage.state.driver, { rebalancesNodes });
       await init(stage);
       expect(stage.argumentsOf("compute_node_create")[0]?.[0]).toMatchObject({ exclusive });
     },

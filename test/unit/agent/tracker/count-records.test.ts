@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import {
-  BatchReader,
+  batchReader,
   contextResources,
   countRecords,
-  SingleReader,
+  singleReader,
 } from "../../../../src/agent/tracker/node-records.js";
 import { ConductorError } from "../../../../src/conductor-client/errors.js";
 import {
@@ -184,7 +184,7 @@ describe("4.4 step 4: who is on a node", () => {
     const stage = new TrackerStage();
     stage.replies.instances_by_host_and_node = [row("a", "node")];
     stage.replies.migrations_in_progress = [move(1, FROM_HERE)];
-    const { instances, migrations } = await new SingleReader(stage.state).read("node");
+    const { instances, migrations } = await singleReader(stage.state)("node");
     expect([instances.map(({ uuid }) => uuid), ids(migrations)]).toEqual([["a"], [1]]);
     expect(stage.lines).toEqual([
       ["instances_by_host_and_node", { host: "here", node: "node" }],
@@ -203,12 +203,12 @@ describe("4.4 step 4: who is on a node", () => {
       move(5, { ...TO_HERE, destNode: null }),
       move(6, { sourceCompute: "there", sourceNode: "node", destCompute: "there", destNode: "node" }),
     ];
-    return { stage, reader: new BatchReader(stage.state) };
+    return { stage, reader: batchReader(stage.state) };
   }
 
   test("of many nodes: asked for once, and told apart by their nodes", async () => {
     const { stage, reader } = batch();
-    const [first, second, third] = await Promise.all(["node", "second", "third"].map((name) => reader.read(name)));
+    const [first, second, third] = await Promise.all(["node", "second", "third"].map((name) => reader(name)));
     expect(first?.instances.map(({ uuid }) => uuid)).toEqual(["a", "c"]);
     expect(ids(first?.migrations ?? [])).toEqual([1, 2, 3, 4]);
     expect(second?.instances.map(({ uuid }) => uuid)).toEqual(["b"]);
@@ -224,13 +224,13 @@ describe("4.4 step 4: who is on a node", () => {
 
   test("asked for again when a write of the agent has changed who is where, and only then", async () => {
     const { stage, reader } = batch();
-    await reader.read("node");
-    await reader.read("second");
+    await reader("node");
+    await reader("second");
     expect(stage.argumentsOf("instances_by_host")).toHaveLength(1);
     stage.state.binding.epoch += 1;
     stage.replies.instances_by_host = [row("e", "node")];
-    expect((await reader.read("node")).instances.map(({ uuid }) => uuid)).toEqual(["e"]);
-    expect((await reader.read("second")).instances).toEqual([]);
+    expect((await reader("node")).instances.map(({ uuid }) => uuid)).toEqual(["e"]);
+    expect((await reader("second")).instances).toEqual([]);
     expect(stage.argumentsOf("instances_by_host")).toHaveLength(2);
   });
 
@@ -238,8 +238,8 @@ describe("4.4 step 4: who is on a node", () => {
     const { stage, reader } = batch();
     const reply = stage.replies.instances_by_host;
     stage.replies.instances_by_host = new Error("conductor");
-    await expect(reader.read("node")).rejects.toThrow("conductor");
+    await expect(reader("node")).rejects.toThrow("conductor");
     stage.replies.instances_by_host = reply;
-    expect((await reader.read("node")).instances).toHaveLength(2);
+    expect((await reader("node")).instances).toHaveLength(2);
   });
 });

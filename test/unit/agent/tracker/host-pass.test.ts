@@ -31,7 +31,7 @@ function row(name: string, changes: Partial<ComputeNode> = {}) {
 function hosting(names: readonly string[], options: TrackerStageOptions = {}): TrackerStage {
   const stage = new TrackerStage({ nodes: names.map((name) => row(name)), lacks: ["getNodenamesByUuid"], ...options });
   const { replies } = stage;
-  Object.assign(stage.state.context.driver, { getHostIpAddr: () => "10.0.0.1" });
+  Object.assign(stage.state.driver, { getHostIpAddr: () => "10.0.0.1" });
   replies["driver.getAvailableNodes"] = names;
   replies["driver.nodeIsAvailable"] = true;
   replies["driver.isNodeDeleted"] = false;

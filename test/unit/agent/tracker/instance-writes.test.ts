@@ -1,10 +1,4 @@
 import { describe, expect, test } from "vitest";
-import {
-  finishEvacuation,
-  finishLiveMigration,
-  saveInstance,
-  updateUsage,
-} from "../../../../src/agent/tracker/instance-saves.js";
 import type { Instance } from "../../../../src/records/index.js";
 import { aMigration } from "../../../fixtures/records.js";
 import { TO_HERE } from "../support/staged-move.js";
@@ -31,7 +25,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
   test("6.5 row 8 after a live migration: only from its source, and in these tasks", async () => {
     const stage = staged({ instance: THERE });
     const expected = { source: "there", taskState: ["migrating"] } as const;
-    const saved = await finishLiveMigration(stage.state, vm(stage), "node", { powerState: 1 }, expected);
+    const saved = await stage.subject.finishLiveMigration(vm(stage), "node", { powerState: 1 }, expected);
     expect(stage.argumentsOf("save_together")).toEqual([
       [
         {
@@ -49,7 +43,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
 
   test("in any task, where none is named", async () => {
     const stage = staged({ instance: THERE });
-    await finishLiveMigration(stage.state, vm(stage), "node", {}, { source: null });
+    await stage.subject.finishLiveMigration(vm(stage), "node", {}, { source: null });
     expect(stage.argumentsOf("save_together")).toStrictEqual([
       [{ instance: { uuid: "vm", changes: HERE, expectedHost: null } }],
     ]);
@@ -59,7 +53,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
     const stage = staged({ instance: THERE });
     const migration = aMigration({ id: 7, ...TO_HERE });
     stage.node().account.countMigration({ ...migration, instanceUuid: "vm" }, null);
-    await finishEvacuation(stage.state, vm(stage), "node", migration, { taskState: null }, OWN);
+    await stage.subject.finishEvacuation(vm(stage), "node", migration, { taskState: null }, OWN);
     expect(stage.argumentsOf("save_together")).toEqual([
       [
         {
@@ -78,7 +72,7 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
 
   test("on a node that is not tracked it has no compute id yet, and counts nowhere", async () => {
     const stage = staged({ instance: THERE });
-    await finishEvacuation(stage.state, vm(stage), "new", aMigration({ id: 7 }), {}, OWN);
+    await stage.subject.finishEvacuation(vm(stage), "new", aMigration({ id: 7 }), {}, OWN);
     expect(stage.argumentsOf("save_together")[0]?.[0]).toStrictEqual({
       instance: {
         uuid: "vm",
@@ -95,12 +89,12 @@ describe("V20 an instance becomes this host's, and is counted in the same sectio
 describe("V20 an instance that is written is counted anew", () => {
   test("if it still is here, in these tasks", async () => {
     const stage = staged();
-    await saveInstance(stage.state, vm(stage), { vmState: "shelved" }, ["shelving", null]);
+    await stage.subject.saveInstance(vm(stage), { vmState: "shelved" }, ["shelving", null]);
     expect(stage.argumentsOf("instance_save")).toStrictEqual([
       [{ uuid: "vm", changes: { vmState: "shelved" }, expectedTaskState: ["shelving", null], expectedHost: "here" }],
     ]);
     expect(counted(stage)).toBe(true);
-    await saveInstance(stage.state, vm(stage), { vmState: "deleted" });
+    await stage.subject.saveInstance(vm(stage), { vmState: "deleted" });
     expect(stage.argumentsOf("instance_save")[1]).toStrictEqual([{ uuid: "vm", changes: { vmState: "deleted" } }]);
     expect(counted(stage)).toBe(false);
   });
@@ -111,7 +105,7 @@ describe("V20 an instance that is written is counted anew", () => {
     ["no node", { node: null }],
   ])("of %s nothing is counted", async (_, instance) => {
     const stage = staged({ instance });
-    await saveInstance(stage.state, vm(stage), {});
+    await stage.subject.saveInstance(vm(stage), {});
     expect(counted(stage)).toBe(false);
     expect(stage.argumentsOf("placement.getProviderTreeAndEnsureRoot")).toEqual([]);
   });
@@ -119,11 +113,11 @@ describe("V20 an instance that is written is counted anew", () => {
   test("one that leaves counts no more; its migration only while it counts", async () => {
     const stage = staged({ instance: { taskState: "resize_prep" } });
     const migration = aMigration({ id: 7, instanceUuid: "vm", ...TO_HERE });
-    await saveInstance(stage.state, vm(stage), {});
+    await stage.subject.saveInstance(vm(stage), {});
     stage.node().account.countMigration(migration, null);
-    await saveInstance(stage.state, vm(stage), {});
+    await stage.subject.saveInstance(vm(stage), {});
     expect(stage.node().account.migrations).toEqual([migration]);
-    await saveInstance(stage.state, vm(stage), { taskState: null, host: null, node: null });
+    await stage.subject.saveInstance(vm(stage), { taskState: null, host: null, node: null });
     expect([counted(stage), stage.node().account.migrations]).toEqual([false, []]);
   });
 
@@ -131,10 +125,10 @@ describe("V20 an instance that is written is counted anew", () => {
     const stage = staged();
     stage.replies["placement.getProviderTreeAndEnsureRoot"] = new Error("away");
     stage.replies.service_get_by_host = { disabled: true };
-    await expect(updateUsage(stage.state, vm(stage), "node")).rejects.toThrow("away");
+    await expect(stage.subject.updateUsage(vm(stage), "node")).rejects.toThrow("away");
     expect([counted(stage), stage.state.binding]).toMatchObject([true, { disabled: true, epoch: 1 }]);
     const other = staged();
-    await updateUsage(other.state, vm(other), "new");
+    await other.subject.updateUsage(vm(other), "new");
     expect([other.lines, other.state.binding.epoch]).toEqual([[], 0]);
   });
 });

@@ -30,12 +30,6 @@ const names = (stage: TrackerStage) => [...stage.state.nodes.keys()];
 const did = (stage: TrackerStage) => stage.did.filter(([call]) => !/^driver|^instances_by/.test(call));
 
 describe("4.3 step 3 rows that are gone", () => {
-  test("their nodes are forgotten, with what is remembered of their providers", () => {
-    const stage = orphaned();
-    forgetNodesWithoutRow(stage.state, [SECOND]);
-    expect([names(stage), stage.did]).toEqual([["second"], [FORGET]]);
-  });
-
   test("unguarded-node-delete: upstream remembers them", () => {
     const stage = orphaned({ options: { unguardedNodeDelete: true } });
     forgetNodesWithoutRow(stage.state, []);
@@ -56,23 +50,6 @@ describe("4.3 step 4 nodes that the driver does not list", () => {
     ]);
     expect(names(stage)).toEqual(["second"]);
   });
-
-  test("one that it does not call deleted is kept, and that is said", async () => {
-    const stage = orphaned();
-    stage.replies["driver.isNodeDeleted"] = false;
-    await remove(stage);
-    expect(did(stage)).toEqual([]);
-    expect(stage.runtime.logs).toMatchObject([{ level: "warn", fields: { node: "node" } }]);
-  });
-
-  test("one that another host has now keeps its provider", async () => {
-    const stage = orphaned();
-    stage.replies.compute_node_destroy = false;
-    await remove(stage);
-    expect(did(stage)).toEqual([DESTROY(), FORGET, FORGET]);
-    expect(names(stage)).toEqual(["second"]);
-  });
-
   test.each([
     ["the host that it has now", { host: "there" }, "there"],
     ["its own, when the row is gone", null, "here"],

@@ -17,7 +17,7 @@ const GPU = provider("gpu", { name: "gpu", parent: "one", inventories: { VGPU: i
 const subject = { kind: "server", uuid: "vm", name: "name-vm" };
 const at = (uuid: string) => ({ uuid, name: `node-${uuid}` });
 
-describe("a server that holds what it needs where it is", () => {
+describe("a server with the right allocations on its host", () => {
   test.each<[string, Parts]>([
     ["on its host", { held: { vm: { one: NEED } } }],
     ["and of what is shared with it", { held: { vm: { one: { VCPU: 1, MEMORY_MB: 512 }, nfs: { DISK_GB: 1 } } } }],
@@ -29,7 +29,7 @@ describe("a server that holds what it needs where it is", () => {
 });
 
 describe("wrong-provider", () => {
-  it("all that it holds is elsewhere: that goes, and its need is held where it is", () => {
+  it("replaces allocations that are all on another provider by the server's needs on its own", () => {
     expect(findingsOf({ servers: [server("vm", "one")], held: { vm: { two: NEED } } })).toEqual([
       {
         code: "wrong-provider",
@@ -45,7 +45,7 @@ describe("wrong-provider", () => {
     ]);
   });
 
-  it("what it holds there of the tree, and of what is shared with that tree only, goes with it", () => {
+  it("removes with them those in the same tree and of providers shared with that tree only", () => {
     const shared = { ...NFS, sharedWith: new Set(["two"]) };
     const child = { ...GPU, parent: "two", root: "two" };
     const providers = [provider("one"), provider("two"), shared, child];
@@ -54,7 +54,7 @@ describe("wrong-provider", () => {
     expect(finding?.remedies[0]).toEqual({ kind: "drop", consumer: "vm", providers: ["two", "gpu", "nfs"] });
   });
 
-  it("where several providers could serve it, it is left, and says so", () => {
+  it("reports a server that several providers could serve, without a plan", () => {
     const disks = ["d1", "d2"].map((uuid) =>
       provider(uuid, { name: uuid, parent: "one", inventories: { DISK_GB: inventory(5) } }),
     );
@@ -69,7 +69,7 @@ describe("wrong-provider", () => {
     ]);
   });
 
-  it("a server on no host that holds something loses that", () => {
+  it("removes the allocations of a server without a host", () => {
     const servers = [server("vm", null, { vmState: "shelved_offloaded" })];
     expect(findingsOf({ servers, held: { vm: { one: NEED, two: NEED } } })).toEqual([
       {
@@ -86,7 +86,7 @@ describe("wrong-provider", () => {
     expect(found({ servers: builds, held: { vm: { one: NEED } } })).toEqual([]);
   });
 
-  it("a build that died before its host had it keeps what it was given, and nothing else", () => {
+  it("leaves a build that failed before it had a host the allocations of its claim", () => {
     const servers = [server("vm", null, { vmState: "error" })];
     expect(found({ servers, held: { vm: { one: NEED } } })).toEqual([]);
     expect(found({ servers, held: { vm: { one: NEED, two: NEED } } })).not.toEqual([]);
@@ -97,7 +97,7 @@ describe("wrong-provider", () => {
 describe("doubled-allocation", () => {
   const parts = { servers: [server("vm", "one")], held: { vm: { one: NEED, two: NEED } } };
 
-  it("what it holds elsewhere goes", () => {
+  it("removes the allocations elsewhere", () => {
     expect(findingsOf(parts)).toEqual([
       {
         code: "doubled-allocation",
@@ -112,7 +112,7 @@ describe("doubled-allocation", () => {
     ]);
   });
 
-  it("on several nodes it is a finding each, in the order of their uuids", () => {
+  it("reports each of several other nodes, in the order of their uuids", () => {
     const nodes = ["one", "two", "three"].map((uuid) => node(uuid));
     const providers = ["one", "two", "three"].map((uuid) => provider(uuid));
     const held = { vm: { two: NEED, three: NEED, one: NEED } };
@@ -144,7 +144,7 @@ describe("doubled-allocation", () => {
     expect(found({ ...parts, ...more, servers })).toEqual(expected);
   });
 
-  it("an evacuation explains what is held of a node that is gone by its name", () => {
+  it("explains by an evacuation the allocations on a deleted node of that name", () => {
     const servers = [server("vm", "two")];
     const migrations = [migration("vm", "done", { type: "evacuation" })];
     const nodes = [node("two")];
@@ -160,7 +160,7 @@ describe("doubled-allocation", () => {
 describe("missing-allocation", () => {
   const lacking = (more: Parts = {}) => findingsOf({ servers: [server("vm", "one")], ...more });
 
-  it("a server that holds nothing: its owner and its need", () => {
+  it("creates the allocations of a server without any, with its owner", () => {
     expect(lacking()).toEqual([
       {
         code: "missing-allocation",
@@ -177,14 +177,14 @@ describe("missing-allocation", () => {
     ]);
   });
 
-  it("the root comes before its children, where both offer a class", () => {
+  it("prefers the root to its children where both have a class", () => {
     const providers = [provider("one"), provider("two"), provider("numa", { name: "numa", parent: "one" })];
     expect(lacking({ providers })[0]?.remedies.slice(1)).toEqual([
       { kind: "hold", consumer: "vm", provider: "one", amounts: NEED },
     ]);
   });
 
-  it("each class where the one provider is that offers it: the root, else its tree, else what is shared", () => {
+  it("allocates each class from the one provider that has it: the root, its tree or a sharing provider", () => {
     const { VCPU, MEMORY_MB } = provider("one").inventories;
     const one = provider("one", { inventories: { ...(VCPU ? { VCPU } : {}) } });
     const numa = provider("numa", {
@@ -227,13 +227,13 @@ describe("missing-allocation", () => {
     expect(lacking({ servers })).toEqual([]);
   });
 
-  it("one on a node without a provider is not judged, but the node", () => {
+  it("reports the node without a provider instead of its servers", () => {
     expect(found({ servers: [server("vm", "one")], providers: [provider("two")] })).toEqual([
       "node-without-provider one",
     ]);
   });
 
-  it("a move that is under way, or has just ended, keeps it from being judged", () => {
+  it("reports nothing during a move and shortly after it", () => {
     expect(
       found({ servers: [server("vm", "one")], migrations: [migration("vm", "migrating", { changedAt: NOW })] }),
     ).toEqual([]);
@@ -250,7 +250,7 @@ describe("missing-allocation of a move that waits for its confirmation", () => {
   const what =
     "migration 7 of server name-vm waits for its confirmation, and has no allocations on its source node-one";
 
-  it("its source is held for the migration again", () => {
+  it("creates the migration's allocations on the source again", () => {
     expect(findingsOf({ servers: resized, migrations: moves(), held })).toEqual([
       {
         code: "missing-allocation",
@@ -266,7 +266,7 @@ describe("missing-allocation of a move that waits for its confirmation", () => {
     ]);
   });
 
-  it("of a resize the API does not tell what that was", () => {
+  it("only reports a resize, since the API does not return its old flavor", () => {
     expect(findingsOf({ servers: resized, migrations: moves({ type: "resize" }), held })).toMatchObject([
       {
         explanation: `${what.replace("migration 7", "resize 7")}; the API does not return its old flavor`,
@@ -287,12 +287,12 @@ describe("missing-allocation of a move that waits for its confirmation", () => {
     expect(found({ servers: resized, migrations: moves(), held, ...more })).toEqual([]);
   });
 
-  it("a source without a provider says only that", () => {
+  it("only reports a source without a provider", () => {
     const providers = [provider("two")];
     expect(found({ servers: resized, migrations: moves(), held, providers })).toEqual(["node-without-provider one"]);
   });
 
-  it("a server that holds nothing at all lacks its own", () => {
+  it("reports the server's own allocations if it has none at all", () => {
     expect(found({ servers: resized, migrations: moves() })).toEqual(["missing-allocation vm"]);
   });
 });

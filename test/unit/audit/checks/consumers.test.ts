@@ -14,7 +14,7 @@ describe("wrong-amounts", () => {
   const holding = (own: Readonly<Record<string, number>>, more: Parts = {}) =>
     findingsOf({ servers: [server("vm", "one")], held: { vm: { one: own } }, ...more });
 
-  it("each class that differs from the flavor's is set", () => {
+  it("sets each class that differs from the flavor", () => {
     expect(holding({ VCPU: 2, MEMORY_MB: 512 })).toEqual([
       {
         code: "wrong-amounts",
@@ -31,7 +31,7 @@ describe("wrong-amounts", () => {
     ]);
   });
 
-  it("classes that ports and devices ask for say nothing about the flavor", () => {
+  it("ignores classes that ports and devices request", () => {
     expect(holding({ ...NEED, NET_BW_EGR_KILOBIT_PER_SEC: 5, VGPU: 1 })).toEqual([]);
   });
 
@@ -57,7 +57,7 @@ describe("wrong-amounts", () => {
     }
   });
 
-  it("one dedicated CPU is told by its class, too", () => {
+  it("recognizes a single dedicated CPU by its class", () => {
     const flavor = { ...server("vm", "one").flavor, extraSpecs: { "hw:cpu_policy": "dedicated" } };
     const servers = [server("vm", "one", { flavor })];
     expect(holding({ PCPU: 1, MEMORY_MB: 512, DISK_GB: 1 }, { servers })).toEqual([]);
@@ -65,7 +65,7 @@ describe("wrong-amounts", () => {
     expect(finding?.explanation).toContain("PCPU 2 instead of 1");
   });
 
-  it("what it holds of a shared provider counts, and is set there", () => {
+  it("counts and sets allocations of a sharing provider", () => {
     const providers = [provider("one"), provider("two"), NFS];
     const held = { vm: { one: { VCPU: 1, MEMORY_MB: 512 }, nfs: { DISK_GB: 2 } } };
     expect(findingsOf({ servers: [server("vm", "one")], providers, held })).toMatchObject([
@@ -73,7 +73,7 @@ describe("wrong-amounts", () => {
     ]);
   });
 
-  it("held on two providers, it is left", () => {
+  it("only reports amounts on two providers", () => {
     const providers = [provider("one"), provider("two"), NFS];
     const held = { vm: { one: NEED, nfs: { DISK_GB: 2 } } };
     expect(findingsOf({ servers: [server("vm", "one")], providers, held })).toMatchObject([
@@ -124,7 +124,7 @@ describe("wrong-owner", () => {
     ]);
   });
 
-  it("of what a migration of the server holds, too", () => {
+  it("checks the owner of a migration's allocations", () => {
     const migrations = [migration("vm", "error")];
     const held = { vm: { one: NEED }, move: { two: NEED } };
     const records = [{ uuid: "move", userId: "other" }];
@@ -134,7 +134,7 @@ describe("wrong-owner", () => {
     });
   });
 
-  it("is not judged where the owner is not known, the consumer has gone, or the server does something", () => {
+  it("reports nothing if the owner is unknown, the consumer is gone or the server has a task", () => {
     const record = { projectId: "other" };
     const one = (more: Parameters<typeof server>[2]) => ({ servers: [server("vm", "one", more)] });
     expect(owned({ ...record, uuid: "stranger" })).toEqual([]);
@@ -150,7 +150,7 @@ describe("consumers that Nova does not know", () => {
   const consumer = { kind: "consumer", uuid: "x", name: "" };
   const holds = "has VCPU 1, MEMORY_MB 512, DISK_GB 1 allocated on node-one";
 
-  it("orphaned-consumer: no server and no migration; it is cleared", () => {
+  it("orphaned-consumer: removes the allocations of a consumer that is neither server nor migration", () => {
     expect(unknown()).toEqual([
       {
         code: "orphaned-consumer",
@@ -163,7 +163,7 @@ describe("consumers that Nova does not know", () => {
     ]);
   });
 
-  it("sums and names what it holds on several nodes", () => {
+  it("lists the sum and the nodes of allocations on several nodes", () => {
     const [finding] = unknown({ held: { x: { one: NEED, two: { VCPU: 2 } } } });
     expect(finding?.explanation).toContain("it has VCPU 3, MEMORY_MB 512, DISK_GB 1 allocated on node-one, node-two");
   });
@@ -174,7 +174,7 @@ describe("consumers that Nova does not know", () => {
     held: { x: { one: { CUSTOM_METAL: 1 } } },
   });
 
-  it("baremetal-leftover: the node is taken for good", () => {
+  it("baremetal-leftover: reports a node that stays allocated", () => {
     const explanation =
       "no server has this uuid; it has CUSTOM_METAL 1 allocated on node-one, which blocks the bare metal node";
     for (const type of ["ironic", "QEMU"]) {
@@ -209,7 +209,7 @@ describe("consumers that Nova does not know", () => {
     ).toEqual([]);
   });
 
-  test.each([undefined, null, "unknown", "INSTANCE", "MIGRATION"])("type %s may be Nova's", (type) => {
+  test.each([undefined, null, "unknown", "INSTANCE", "MIGRATION"])("type %s may belong to Nova", (type) => {
     const records = type === undefined ? [] : [{ uuid: "x", type }];
     expect(unknown({ records }).map(({ code }) => code)).toEqual(["orphaned-consumer"]);
   });
@@ -241,7 +241,7 @@ describe("consumers that Nova does not know", () => {
     expect(finding?.explanation).toMatch(/^no known server or migration has this uuid; it has VCPU/);
   });
 
-  it("so does the other of two nodes with one name", () => {
+  it("reports the other of two nodes with one name", () => {
     const nodes = [node("one"), node("three", { name: "node-one" }), node("two")];
     const providers = [provider("one"), provider("two"), provider("three")];
     const finding = unknown({ nodes, providers, held: { x: { three: NEED } } }).find(
@@ -250,12 +250,12 @@ describe("consumers that Nova does not know", () => {
     expect(finding?.left).toBe("the identity of the compute node is in doubt");
   });
 
-  it("what it holds of a sharing provider leaves none", () => {
+  it("reports no leftover on a sharing provider", () => {
     const providers = [provider("one"), provider("two"), NFS];
     expect(found({ held: { x: { one: NEED, nfs: { DISK_GB: 1 } } }, providers })).toEqual(["orphaned-consumer x"]);
   });
 
-  describe("many at once look like a database that was restored from an old copy", () => {
+  describe("many unknown consumers suggest a database restored from an old copy", () => {
     const advice = "more than --max-share 0.5: was the database restored from an old copy? If not, raise it";
     const many = (onOne: number, servers: number, onTwo = 0) => ({
       held: Object.fromEntries([
@@ -267,11 +267,11 @@ describe("consumers that Nova does not know", () => {
     });
     const reasons = (parts: Parts) => findingsOf(parts, 0.5).map(({ code, left }) => [code, left]);
 
-    it("one alone is never many", () => {
+    it("a single one does not", () => {
       expect(reasons(many(1, 0))).toEqual([["orphaned-consumer", null]]);
     });
 
-    it("of all consumers", () => {
+    it("counted over all consumers", () => {
       const left = `67% of all consumers are unknown, ${advice}`;
       expect(reasons(many(2, 1))).toEqual([
         ["unknown-consumer", left],
@@ -279,7 +279,7 @@ describe("consumers that Nova does not know", () => {
       ]);
     });
 
-    it("of one provider's, which says nothing about another's", () => {
+    it("counted for one provider, without an effect on others", () => {
       const left = `100% of the provider's consumers are unknown, ${advice}`;
       expect(reasons(many(2, 3, 1))).toEqual([
         ["orphaned-consumer", null],
@@ -288,7 +288,7 @@ describe("consumers that Nova does not know", () => {
       ]);
     });
 
-    it("just the share is not too many", () => {
+    it("exactly the allowed share does not", () => {
       expect(reasons(many(0, 2, 2))).toEqual([
         ["orphaned-consumer", null],
         ["orphaned-consumer", null],

@@ -14,7 +14,7 @@ function checkLeftGuests(more: Parts = {}): readonly Finding[] {
 
 const BASE = { code: "stale-guest", subject: { kind: "server", uuid: "vm", name: "name-vm" }, remedies: [] };
 
-it("a guest on another host than its server, with what removes it", () => {
+it("reports a guest on another host than its server, with the command that removes it", () => {
   expect(checkLeftGuests()).toEqual([
     {
       ...BASE,
@@ -38,7 +38,7 @@ test.each<[string, Parts]>([
   ]);
 });
 
-it("a guest of a server without a host", () => {
+it("reports a guest of a server without a host", () => {
   const servers = [server("vm", null, { vmState: "shelved_offloaded" })];
   expect(checkLeftGuests({ servers, held: {}, guests: { "host-one": [guest("vm")] } })).toMatchObject([
     {
@@ -48,7 +48,7 @@ it("a guest of a server without a host", () => {
   ]);
 });
 
-it("a guest without a server, also on a host without a compute node", () => {
+it("reports a guest without a server, also on a host without a compute node", () => {
   expect(checkLeftGuests({ guests: { "host-gone": [guest("nobody")] } })).toEqual([
     {
       code: "guest-without-server",

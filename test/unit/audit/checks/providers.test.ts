@@ -10,7 +10,7 @@ describe("provider-without-node", () => {
   const gone = (more: Parts = {}, own: Parameters<typeof provider>[1] = {}) =>
     findingsOf({ providers: [provider("one"), provider("two"), provider("gone", own)], ...more });
 
-  it("a tree that no compute node answers for goes, leaves first", () => {
+  it("deletes a tree without a compute node, leaves first", () => {
     const child = (uuid: string, parent: string) =>
       provider(uuid, { name: uuid, parent, root: "gone", inventories: {} });
     const providers = [
@@ -65,7 +65,7 @@ describe("provider-without-node", () => {
   });
 });
 
-test("what is below a provider that shares, or shares itself, is shared, and no host's", () => {
+test("treats sharing providers and providers below them as shared, without a host", () => {
   const pool = provider("pool", { inventories: {}, sharedWith: new Set(["one"]) });
   const disk = provider("disk", { parent: "pool", inventories: { VCPU: inventory(1) } });
   const nodelessProvider = provider("shelf", { inventories: { VCPU: inventory(1) } });
@@ -98,7 +98,7 @@ describe("node-without-provider", () => {
 });
 
 describe("identity-clash", () => {
-  it("a provider with another name than its node's gets that, unless it is taken", () => {
+  it("renames a provider to its node's name unless that name is taken", () => {
     const clash = {
       code: "identity-clash",
       subject: { kind: "node", ...at("one") },
@@ -115,11 +115,11 @@ describe("identity-clash", () => {
     ]);
   });
 
-  describe("a provider has the node's name and another uuid", () => {
+  describe("a provider with the node's name and another uuid", () => {
     const mistaken = (more: Parts = {}) =>
       findingsOf({ providers: [provider("old", { name: "node-one" }), provider("two")], ...more });
 
-    it("that holds nothing and stands alone: it is made anew", () => {
+    it("is replaced if it is unused and has no children", () => {
       expect(mistaken()).toEqual([
         {
           code: "identity-clash",
@@ -136,7 +136,7 @@ describe("identity-clash", () => {
       ]);
     });
 
-    it("that is in use, has children, or is another node's: it is left", () => {
+    it("is only reported if it is used, has children or belongs to another node", () => {
       const child = provider("child", { name: "child", parent: "old", root: "old", inventories: {} });
       const used = mistaken({ held: { x: { old: NEED } }, knowsMigrationConsumers: false });
       expect(used).toMatchObject([
@@ -151,7 +151,7 @@ describe("identity-clash", () => {
     });
   });
 
-  it("two hosts with a node of one name", () => {
+  it("reports two hosts with nodes of one name", () => {
     const nodes = [node("one"), node("three", { name: "node-one" }), node("two")];
     const providers = [provider("one"), provider("two"), provider("three", { name: "node-three" })];
     expect(findingsOf({ nodes, providers }).filter(({ subject }) => subject.kind === "provider")).toEqual([
@@ -175,7 +175,7 @@ describe("overcommitted-inventory", () => {
     return findingsOf({ servers: SERVERS, held: HELD, providers: [one, provider("two")], ...more });
   };
 
-  it("more is held than there is, and says how much", () => {
+  it("reports usage above the capacity, with the difference", () => {
     expect(full(inventory(1))).toEqual([
       {
         code: "overcommitted-inventory",
@@ -198,7 +198,7 @@ describe("overcommitted-inventory", () => {
     expect(full(VCPU)).toHaveLength(expected);
   });
 
-  it("what the compute node's own totals would mend is a stale inventory", () => {
+  it("reports a stale inventory instead if the compute node's totals are sufficient", () => {
     const nodes = (VCPU: number) => [node("one", { totals: { VCPU } }), node("two")];
     expect(full(inventory(2), { nodes: nodes(1) }).map(({ code }) => code)).toEqual(["stale-inventory"]);
     expect(full(inventory(1), { nodes: nodes(4) }).map(({ code }) => code)).toEqual(["stale-inventory"]);
@@ -208,7 +208,7 @@ describe("overcommitted-inventory", () => {
     ]);
   });
 
-  it("Ironic reserves the node that a server has", () => {
+  it("accepts that Ironic reserves a node with a server", () => {
     const nodes = (type: string) => [node("one", { type }), node("two")];
     const VCPU = inventory(2, { reserved: 2 });
     expect(full(VCPU, { nodes: nodes("ironic") })).toEqual([]);
@@ -221,7 +221,7 @@ describe("stale-inventory", () => {
     findingsOf({ nodes: [node("one", { totals, type }), node("two")], ...more });
   const { VCPU, MEMORY_MB, DISK_GB } = provider("one").inventories;
 
-  it("the totals that differ are set, max_unit with the total where it was the total", () => {
+  it("sets totals that differ, and max_unit if it was equal to the total", () => {
     const inventories = { VCPU: inventory(8), MEMORY_MB: inventory(4096, { max_unit: 100, reserved: 5 }) };
     const providers = [provider("one", { inventories }), provider("two")];
     expect(stale({ VCPU: 16, MEMORY_MB: 8192, DISK_GB: 7 }, { providers })).toEqual([
@@ -246,7 +246,7 @@ describe("stale-inventory", () => {
     ]);
   });
 
-  it("CPUs that are set apart for dedicated use are the node's, too", () => {
+  it("counts dedicated CPUs as CPUs of the node", () => {
     const inventories = { VCPU: inventory(6), PCPU: inventory(2) };
     const providers = [provider("one", { inventories }), provider("two")];
     expect(stale({ VCPU: 8 }, { providers })).toEqual([]);
@@ -256,7 +256,7 @@ describe("stale-inventory", () => {
     expect(stale({ VCPU: 2 }, { providers })).toEqual([]);
   });
 
-  it("totals that would leave more held than there is: left", () => {
+  it("only reports totals below the usage", () => {
     const held = { vm: { one: { ...NEED, VCPU: 3 } } };
     const flavor = { ...server("vm", "one").flavor, vcpus: 3 };
     const servers = [server("vm", "one", { flavor })];
@@ -279,14 +279,14 @@ describe("stale-inventory", () => {
     expect(stale(totals, {}, type)).toEqual([]);
   });
 
-  it("a node without a provider has none that could be stale", () => {
+  it("reports no stale inventory of a node without a provider", () => {
     expect(found({ nodes: [node("one", { totals: { VCPU: 1 } }), node("two")], providers: [provider("two")] })).toEqual(
       ["node-without-provider one"],
     );
   });
 });
 
-it("findings come by code, in the order of the codes, and by whose they are", () => {
+it("sorts findings by code, then by subject", () => {
   const servers = ["b", "a"].map((id) => server(id, "one"));
   expect(found({ servers, held: { x: { two: NEED } } })).toEqual([
     "orphaned-consumer x",

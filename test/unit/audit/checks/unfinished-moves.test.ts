@@ -14,7 +14,7 @@ describe("unfinished-migration", () => {
       ...more,
     });
 
-  it("one that has ended and holds something still: that goes", () => {
+  it("removes the allocations of a migration that has ended", () => {
     expect(moved("confirmed")).toEqual([
       {
         code: "unfinished-migration",
@@ -27,7 +27,7 @@ describe("unfinished-migration", () => {
     ]);
   });
 
-  it("what the server lacks at home is given back to it", () => {
+  it("returns to the server the resources that it lacks on its host", () => {
     const servers = [server("vm", "one")];
     const held = { move: { one: NEED } };
     expect(moved("error", { servers, held })).toMatchObject([
@@ -50,14 +50,14 @@ describe("unfinished-migration", () => {
     expect(codes).toEqual(["missing-allocation", "unfinished-migration"]);
   });
 
-  it("one that waits for its confirmation owes nothing, whatever it holds", () => {
+  it("accepts any allocations of a migration that waits for its confirmation", () => {
     const servers = [server("vm", "two", { vmState: "resized" })];
     const migrations = [migration("vm", "finished")];
     const codes = moved("finished", { servers, migrations, held: { move: { two: NEED } } }).map(({ code }) => code);
     expect(codes).toEqual(["missing-allocation"]);
   });
 
-  it("one of a server that is gone", () => {
+  it("removes the allocations of a migration whose server is deleted", () => {
     expect(moved("error", { servers: [], held: { move: { one: NEED } } })).toMatchObject([
       {
         explanation:
@@ -67,11 +67,11 @@ describe("unfinished-migration", () => {
     expect(moved("migrating", { servers: [], held: { move: { one: NEED } } })).toEqual([]);
   });
 
-  it("not while the server does something", () => {
+  it("reports nothing while the server has a task", () => {
     expect(moved("confirmed", { servers: [server("vm", "two", { taskState: "rebooting" })] })).toEqual([]);
   });
 
-  it("one that nothing drives any more: left, with who has to be started", () => {
+  it("only reports a migration whose agent is down, and names the host to start", () => {
     const migrations = [migration("vm", "migrating", { changedAt: NOW - 300_001 })];
     expect(moved("", { migrations })).toEqual([
       {
@@ -89,11 +89,11 @@ describe("unfinished-migration", () => {
     ]);
   });
 
-  describe("a move that waits for its confirmation, whose server was reset", () => {
+  describe("a migration that waits for its confirmation, while its server was reset", () => {
     const reset = (vmState: string, more: Parts = {}) =>
       moved("finished", { servers: [server("vm", "two", { vmState })], ...more });
 
-    it.each(["active", "error"])("%s: what the migration holds goes", (vmState) => {
+    it.each(["active", "error"])("%s: the migration's allocations are removed", (vmState) => {
       expect(reset(vmState)).toEqual([
         {
           code: "unfinished-migration",
@@ -108,11 +108,11 @@ describe("unfinished-migration", () => {
       ]);
     });
 
-    it("nothing is left to do once the migration holds nothing", () => {
+    it("reports nothing if the migration has no allocations", () => {
       expect(reset("error", { held: { vm: { two: NEED } } })).toEqual([]);
     });
 
-    it("what the server itself holds on the source, below Queens, goes", () => {
+    it("removes the server's own allocations on the source of a move before Queens", () => {
       expect(reset("active", { held: { vm: { one: NEED, two: NEED } } })).toMatchObject([
         { code: "doubled-allocation", remedies: [{ kind: "drop", consumer: "vm", providers: ["one"] }] },
       ]);
@@ -122,12 +122,12 @@ describe("unfinished-migration", () => {
       ["it finished minutes ago", { migrations: [migration("vm", "finished", { changedAt: NOW - 300_000 })] }],
       ["its server does something", { servers: [server("vm", "two", { taskState: "resize_finish" })] }],
       ["its server builds", { servers: [server("vm", "two", { vmState: "building" })] }],
-    ])("not while %s", (_what, more) => {
+    ])("reports nothing while %s", (_what, more) => {
       expect(reset("active", more)).toEqual([]);
     });
   });
 
-  it("sooner, where nothing moves any more by what the operator says", () => {
+  it("reports it earlier if the operator says that no move is running", () => {
     const moveTimeouts = { settles: 0, stuck: 0 };
     const checkMigration = (status: string) =>
       checkSnapshot(
@@ -151,7 +151,7 @@ describe("unfinished-migration", () => {
       "it waits for its confirmation",
       { servers: [server("vm", "two", { vmState: "resized" })], migrations: [migration("vm", "finished")] },
     ],
-  ])("not when %s", (_what, more) => {
+  ])("reports nothing when %s", (_what, more) => {
     expect(moved("migrating", more)).toEqual([]);
   });
 });
@@ -167,7 +167,7 @@ describe("unfinished-evacuation", () => {
   const text =
     "the server was evacuated from host host-one to host-two (evacuation 7, done) and still has allocations on node-one";
 
-  it("its old host is down: what is held there goes", () => {
+  it("removes the allocations on the old host if that is down", () => {
     expect(evacuated([node("one", { serviceUp: false }), node("two")])).toEqual([
       {
         code: "unfinished-evacuation",
@@ -180,7 +180,7 @@ describe("unfinished-evacuation", () => {
     ]);
   });
 
-  it("its old host is up: it has to clean up itself", () => {
+  it("leaves the clean-up to the old host if that is up", () => {
     expect(evacuated([node("one"), node("two")])).toMatchObject([
       {
         explanation: text,

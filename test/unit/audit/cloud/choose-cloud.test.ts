@@ -41,8 +41,8 @@ async function choose(contents: Readonly<Record<string, string>>, choice: Partia
   });
 }
 
-describe("which cloud, and how it is entered", () => {
-  it("reads a named cloud from clouds.yaml, digits of passwords as they are written", async () => {
+describe("choosing a cloud and its credentials", () => {
+  it("reads a named cloud from clouds.yaml, with passwords of digits unchanged", async () => {
     expect(await choose({ "/home/me/cloud/clouds.yaml": CLOUDS }, { cloud: "one" })).toEqual({
       name: "one",
       authUrl: "http://keystone:5000/v3",
@@ -60,25 +60,25 @@ describe("which cloud, and how it is entered", () => {
     ["insecure: true", { verify: false }],
     ["cacert: /etc/ca.pem", { verify: true, cacert: "/etc/ca.pem" }],
     ["cert: /c.pem\n    key: /k.pem", { verify: true, cert: "/c.pem", key: "/k.pem" }],
-  ])("reads how HTTPS is secured: %s", async (line, tls) => {
+  ])("reads TLS settings: %s", async (line, tls) => {
     const text = CLOUDS.replace("    region_name", `    ${line}\n    region_name`);
     expect((await choose({ "/home/me/cloud/clouds.yaml": text }, { cloud: "one" })).tls).toEqual(tls);
   });
 
-  it("reads application credentials, which bring their scope along", async () => {
+  it("reads application credentials, which include their scope", async () => {
     const config = await choose({ "/home/me/cloud/clouds.yaml": CLOUDS }, { cloud: "app" });
     expect(config.credentials).toEqual({ kind: "application_credential", id: "abc", secret: "s3cret" });
     expect(config.scope).toBeUndefined();
   });
 
   it.each(["/home/me/cloud/clouds.yaml", "/home/me/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml"])(
-    "looks in %s",
+    "searches %s",
     async (path) => {
       expect((await choose({ [path]: CLOUDS }, { cloud: "one" })).name).toBe("one");
     },
   );
 
-  it("prefers OS_CLIENT_CONFIG_FILE, and takes secrets from secure.yaml beside it", async () => {
+  it("prefers OS_CLIENT_CONFIG_FILE, and reads secrets from secure.yaml beside it", async () => {
     const without = CLOUDS.replace("      password: 0012\n", "");
     const secure = "clouds:\n  one:\n    auth:\n      password: hidden\n";
     const environment = { OS_CLIENT_CONFIG_FILE: "/cfg/clouds.yaml", OS_CLOUD: "one" };
@@ -90,7 +90,7 @@ describe("which cloud, and how it is entered", () => {
     expect((await choose(contents, { environment })).credentials).toMatchObject({ password: "hidden" });
   });
 
-  it("takes OS_* variables where no cloud is named, a token too", async () => {
+  it("reads OS_* variables, also a token, if no cloud is named", async () => {
     const environment = { OS_AUTH_URL: "http://k", OS_TOKEN: "t", OS_PROJECT_ID: "p", OS_REGION_NAME: "R" };
     expect(await choose({}, { environment, interface: "admin" })).toMatchObject({
       credentials: { kind: "token", token: "t" },
@@ -100,13 +100,13 @@ describe("which cloud, and how it is entered", () => {
     });
   });
 
-  it("takes the local cluster where nothing says otherwise, and says what to do where there is none", async () => {
+  it("uses the local cluster by default, and explains what to do if there is none", async () => {
     const local = CLOUDS.replace("  one:", "  devstack:");
     expect((await choose({ "/home/me/cloud/.compute-cluster/clouds.yaml": local })).name).toBe("devstack");
     await expect(choose({})).rejects.toThrow(/--os-cloud or OS_CLOUD.*compute-cluster up/);
   });
 
-  it("takes the local cluster that was asked for, whatever OS_* variables say; a cloud that is named goes before", async () => {
+  it("prefers a requested local cluster to OS_* variables, and a named cloud to both", async () => {
     const local = { file: "/there/clouds.yaml", cloud: "devstack", requested: true };
     const environment = { OS_CLOUD: "one", OS_AUTH_URL: "http://k" };
     const contents = {
@@ -151,7 +151,7 @@ describe("which cloud, and how it is entered", () => {
       CLOUDS.replace("    region_name", "    verify: perhaps\n    region_name"),
       /:10: expected true or false as verify/,
     ],
-  ])("tells the line of %s, and no secret", async (what, text, message) => {
+  ])("reports the line of %s, without secrets", async (what, text, message) => {
     const cloud = what.includes("auth_type") ? "app" : "one";
     const error = await choose({ "/home/me/cloud/clouds.yaml": text }, { cloud }).catch((each: Error) => each);
     expect(error).toBeInstanceOf(Error);

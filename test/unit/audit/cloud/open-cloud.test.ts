@@ -66,8 +66,8 @@ async function failure(respond: Responder, config: Partial<CloudConfig> = {}): P
   return message;
 }
 
-describe("entering a cloud", () => {
-  it("takes the endpoints of interface and region, and the newest microversions that it knows", async () => {
+describe("opening a cloud", () => {
+  it("selects endpoints by interface and region, and the newest microversions that both sides support", async () => {
     const http = stub();
     const { compute, placement } = await openCloud(http, CONFIG);
     expect([compute.version, placement.version]).toEqual([87, 38]);
@@ -93,13 +93,13 @@ describe("entering a cloud", () => {
       { kind: "password", user: { id: "u" }, password: "p" },
       { methods: ["password"], password: { user: { id: "u", password: "p" } } },
     ],
-  ] as const)("asks for a token with %j", async (credentials, identity) => {
+  ] as const)("requests a token with %j", async (credentials, identity) => {
     const http = stub();
     await openCloud(http, { ...CONFIG, credentials });
     expect(JSON.parse(http.sent[0]?.body ?? "")).toMatchObject({ auth: { identity } });
   });
 
-  it("uses an older cloud at what that offers, and says why one is too old", async () => {
+  it("uses an older cloud at its microversions, and explains why one is too old", async () => {
     const at =
       (maximum: string): Responder =>
       ({ url }) =>
@@ -110,7 +110,7 @@ describe("entering a cloud", () => {
     expect(await failure(at("2.25"))).toMatch(/2\.1 to 2\.25; at least 2\.53 is needed \(uuids of compute nodes\)/);
   });
 
-  it("says what is wrong with the credentials, the address and the catalog", async () => {
+  it("explains errors of credentials, address and catalog", async () => {
     const tokens =
       (status: number): Responder =>
       ({ url }) =>
@@ -143,7 +143,7 @@ describe("entering a cloud", () => {
     expect(await failure(proxy)).toMatch(/the compute endpoint responded 502/);
   });
 
-  it("gets another token once one has expired, and gives up when that is refused, too", async () => {
+  it("requests a new token after expiry, and fails if that is rejected", async () => {
     let expired = false;
     const http = stub(({ url, headers }) =>
       expired && url.endsWith("/x") && headers?.["x-auth-token"] === "secret-token-1" ? { status: 401 } : undefined,
@@ -160,8 +160,8 @@ describe("entering a cloud", () => {
   });
 });
 
-describe("who may audit", () => {
-  it("tells a user without the role what is missing", async () => {
+describe("users without the role", () => {
+  it("get an error that names the missing role", async () => {
     const world = await AuditWorld.open();
     const user = { name: "demo", domain: { id: "default" } };
     const config: CloudConfig = {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { AGENT_FAULTS } from "../../../../src/cli/agent/agent-faults.js";
 import { faultCommand } from "../../../../src/cli/cluster/fault.js";
+import { reportFailure } from "../../../../src/cli/ui/exit-code.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
 import { parseFaultRule } from "../../../../src/faults/faults.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
@@ -35,6 +36,8 @@ async function fault(...args: string[]): Promise<number> {
   try {
     await faultCommand().parseAsync(["--state-dir", root, ...args], { from: "user" });
     return Number(process.exitCode ?? 0);
+  } catch (error) {
+    return reportFailure("compute-cluster", error).code;
   } finally {
     process.exitCode = 0;
   }

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { CloudConfigInvalid, CloudUnreachable, NoLocalCloud } from "../../../../src/audit/cloud/errors.js";
+import { AuditError } from "../../../../src/audit/errors.js";
 import { exitCodeOf, toDo } from "../../../../src/cli/ui/exit-code.js";
 import { ConductorError } from "../../../../src/conductor-client/errors.js";
-import { NoLocalCloud as NoClusterHere } from "../../../../src/control-plane/local/cloud-session.js";
+import { ClusterError } from "../../../../src/control-plane/cluster-error.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { BrokerRejectedError } from "../../../../src/runtime/message-broker.js";
 
@@ -15,17 +15,19 @@ it("names the options for the kind of queues when a broker rejects the declared 
 });
 
 it.each([
-  new CloudUnreachable("no answer"),
+  new AuditError("CloudUnreachable", "no answer"),
   new ConductorError("ConductorUnreachable", "no answer"),
   new HttpConnectFailure("http://127.0.0.1:1", "ECONNREFUSED"),
   new HttpTimeout("http://127.0.0.1:1", 60_000),
   new ConductorError("JoinTokenRefused", "wrong"),
-  new NoClusterHere("no cluster"),
-  new NoLocalCloud("no cluster"),
+  new ClusterError("NoLocalCloud", "no cluster"),
+  new AuditError("NoLocalCloud", "no cluster"),
 ])("exits with 4 for $name: no control plane responds", (error) => {
   expect(exitCodeOf(error)).toBe(4);
 });
 
 it("exits with 2 for an invalid clouds.yaml, and with 1 for an unexpected failure", () => {
-  expect([exitCodeOf(new CloudConfigInvalid("no YAML")), exitCodeOf(new Error("disk full"))]).toEqual([2, 1]);
+  expect([exitCodeOf(new AuditError("CloudConfigInvalid", "no YAML")), exitCodeOf(new Error("disk full"))]).toEqual([
+    2, 1,
+  ]);
 });

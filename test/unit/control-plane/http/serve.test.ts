@@ -33,7 +33,7 @@ const service = serve<TestRoute, { path: string; headers: Record<string, string>
   ],
   headers: (requestId) => ({ "x-openstack-request-id": requestId }),
   admit: ({ path }) => ({ path, headers: { "x-version": "1" } }),
-  unrouted: (_, { kind }) => ({ status: kind === "unknown" ? 404 : 405, headers: {}, body: "" }),
+  unrouted: ({ kind }) => new HttpError(kind === "unknown" ? 404 : 405, "", { headers: { "x-kind": kind } }),
   handle: (route) => route.handle(),
   render: ({ status, message }) => ({ status, headers: {}, body: message }),
   toHttpError: (error) => new HttpError(500, error instanceof Error ? error.message : ""),
@@ -63,7 +63,11 @@ test("a thrown error and a rejected promise get the same response", async () => 
 });
 
 test("an unknown path and a wrong method get different responses", () => {
-  expect(ask("/nowhere")).toMatchObject({ status: 404 });
+  expect(ask("/nowhere")).toEqual({
+    status: 404,
+    headers: { "x-kind": "unknown", "x-openstack-request-id": expect.stringMatching(/^req-/) },
+    body: "",
+  });
   expect(ask("/now", "PUT")).toMatchObject({ status: 405 });
   expect(ask("/%E0%A4%A")).toMatchObject({ status: 404 });
 });

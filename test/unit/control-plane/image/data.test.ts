@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Caller, CIRROS, ImageWorld, parts } from "./image-world.js";
+import type { Caller } from "../../../fixtures/callers.js";
+import { CIRROS, ImageWorld, parts } from "./image-world.js";
 
 let world: ImageWorld;
 

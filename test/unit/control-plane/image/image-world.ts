@@ -1,4 +1,3 @@
-import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import type { Sql } from "../../../../src/control-plane/database/sql.js";
 import { createImageApi } from "../../../../src/control-plane/image/image-api.js";
 import { ImageStore } from "../../../../src/control-plane/image/image-store.js";
@@ -6,21 +5,11 @@ import type { Bytes } from "../../../../src/runtime/http.js";
 import type { ServiceHandler, ServiceResponse } from "../../../../src/runtime/http-server.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { type Caller, validateCaller } from "../../../fixtures/callers.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { Reply } from "../compute/api-world.js";
 
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
-
-/** The callers: two projects with a member each, a reader of the first project, and the administrator. */
-const CALLERS = {
-  admin: { projectId: "admin", roles: ["admin", "member", "reader"] },
-  demo: { projectId: "demo", roles: ["member", "reader"] },
-  alt: { projectId: "alt", roles: ["member", "reader"] },
-  reader: { projectId: "demo", roles: ["reader"] },
-  unscoped: { projectId: null, roles: ["reader"] },
-} as const;
-
-export type Caller = keyof typeof CALLERS;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -64,8 +53,11 @@ export class ImageWorld {
     const cap = this.#sizeCap === undefined ? {} : { sizeCap: this.#sizeCap };
     const { sql, folder } = this;
     const store = new ImageStore({ sql, clock, files, logger, digests: nodeDigests, folder, ...cap });
-    const validate = (token: string) => (Object.hasOwn(CALLERS, token) ? credentials(token as Caller) : undefined);
-    return { runtime, store, api: createImageApi({ validate, random, store, limits: (name) => this.limits[name] }) };
+    return {
+      runtime,
+      store,
+      api: createImageApi({ validate: validateCaller, random, store, limits: (name) => this.limits[name] }),
+    };
   }
 
   async ask(method: string, url: string, ask: Ask = {}): Promise<Reply> {
@@ -150,20 +142,6 @@ export async function* parts(...chunks: readonly string[]): Bytes & AsyncGenerat
   for (const text of chunks) {
     yield Buffer.from(text);
   }
-}
-
-function credentials(name: Caller): Credentials {
-  const { projectId, roles } = CALLERS[name];
-  return {
-    userId: `user-${name}`,
-    userName: name,
-    projectId,
-    projectName: projectId,
-    domainId: "default",
-    roles,
-    systemScope: null,
-    expiresAt: Number.MAX_SAFE_INTEGER,
-  };
 }
 
 async function textOf(bytes: Bytes): Promise<string> {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Caller, CIRROS, ImageWorld } from "./image-world.js";
+import type { Caller } from "../../../fixtures/callers.js";
+import { CIRROS, ImageWorld } from "./image-world.js";
 
 let world: ImageWorld;
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 /** Returns the metrics in the tables of docs/reference/metrics.md, with the prefix that precedes each table. */
 async function documented(): Promise<ReadonlySet<string>> {
-  const text = await readFile(new URL("../../../../docs/metrics.md", import.meta.url), "utf8");
+  const text = await readFile(new URL("../../../../docs/reference/metrics.md", import.meta.url), "utf8");
   const [agents = "", controlPlane = ""] = text.split("## The control plane's");
   const rows = (part: string, prefix: string) =>
     [...part.matchAll(/^\| (`[^|]+`) \| (gauge|counter|histogram) /gm)].flatMap(([, names = ""]) =>

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Body, type Caller, NETWORK, NetworkWorld, SUBNET } from "./network-world.js";
+import type { Caller } from "../../../fixtures/callers.js";
+import { type Body, NETWORK, NetworkWorld, SUBNET } from "./network-world.js";
 
 let world: NetworkWorld;
 

@@ -1,23 +1,13 @@
-import type { Credentials } from "../../../../src/control-plane/credentials.js";
 import { createNetworkApi } from "../../../../src/control-plane/network/network-api.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { ServiceHandler } from "../../../../src/runtime/http-server.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { type Caller, validateCaller } from "../../../fixtures/callers.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { Reply } from "../compute/api-world.js";
 
 export const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
 export const SUBNET = "c0ffee00-0000-4000-8000-000000000011";
-
-/** The callers: two projects with a member each, a reader of the first project, and the administrator. */
-const CALLERS = {
-  admin: { projectId: "admin", roles: ["admin", "member", "reader"] },
-  demo: { projectId: "demo", roles: ["member", "reader"] },
-  alt: { projectId: "alt", roles: ["member", "reader"] },
-  reader: { projectId: "demo", roles: ["reader"] },
-} as const;
-
-export type Caller = keyof typeof CALLERS;
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -30,8 +20,7 @@ export class NetworkWorld {
   constructor() {
     const runtime = this.#world.spawn();
     this.store = emptyStore({ runtime });
-    const validate = (token: string) => (Object.hasOwn(CALLERS, token) ? credentials(token as Caller) : undefined);
-    this.#api = createNetworkApi({ ...runtime, validate, store: this.store });
+    this.#api = createNetworkApi({ ...runtime, validate: validateCaller, store: this.store });
   }
 
   /** Sends a request. @param url below `/v2.0`, or below the mount point if it begins with `//` */
@@ -78,18 +67,4 @@ export class NetworkWorld {
   async port(body: Body = {}, as: Caller = "demo"): Promise<Body> {
     return this.get("POST", "/ports", { port: { network_id: NETWORK, ...body } }, as);
   }
-}
-
-function credentials(name: Caller): Credentials {
-  const { projectId, roles } = CALLERS[name];
-  return {
-    userId: `user-${name}`,
-    userName: name,
-    projectId,
-    projectName: projectId,
-    domainId: "default",
-    roles,
-    systemScope: null,
-    expiresAt: Number.MAX_SAFE_INTEGER,
-  };
 }

@@ -1,4 +1,4 @@
-import type { Schema } from "../../../../src/control-plane/placement/http/json-schema.js";
+import type { Schema } from "../../../../src/control-plane/http/schemas.js";
 
 /** Recorded output of CPython 3.11. */
 

@@ -2,7 +2,6 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { DatabaseTooNew } from "../../../../src/control-plane/database/database-file.js";
 import { applySchema } from "../../../../src/control-plane/database/schema-steps.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import { STORE_SCHEMA } from "../../../../src/control-plane/store/schema/store-schema.js";
@@ -98,7 +97,7 @@ describe("the file", () => {
     const later = [...STORE_SCHEMA, { version: newest + 1, name: "later", sql: "CREATE TABLE later (a INTEGER)" }];
     applySchema(store.database, "conductor", later, 0);
     store.close();
-    await expect(open()).rejects.toThrow(DatabaseTooNew);
+    await expect(open()).rejects.toMatchObject({ code: "DatabaseTooNew" });
     await expect(open()).rejects.toThrow(
       `version ${newest + 1} of the conductor tables, but this program supports only versions up to ${newest}`,
     );

@@ -3,7 +3,7 @@ import { commandLines, wordsOf } from "../../../../src/dashboard/actions.js";
 
 const LINE = "compute-cluster fault set {host} {rule} [--name {name}] [--all {all}]";
 
-it("a command line has the values, quoted for a shell, and leaves out what is not given", () => {
+it("a command line has the values, quoted for a shell, without empty options", () => {
   const body = { host: "one; rm -rf /", rule: "driver.spawn=fail:once", all: false };
   expect(commandLines([LINE], body)).toEqual(["compute-cluster fault set 'one; rm -rf /' 'driver.spawn=fail:once'"]);
   expect(commandLines([LINE], { host: "one", rule: "k", name: "it's", all: true })).toEqual([
@@ -11,7 +11,7 @@ it("a command line has the values, quoted for a shell, and leaves out what is no
   ]);
 });
 
-it("a value is one word of a program, whatever is in it", () => {
+it("any value is one argument of a program", () => {
   expect(wordsOf(LINE, { host: "one two", rule: "$(date) {host}", name: "[x]" })).toEqual([
     "compute-cluster",
     "fault",

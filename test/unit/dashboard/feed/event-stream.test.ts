@@ -50,13 +50,13 @@ function follow({ rows, cost, viewer }: { rows: number; cost: number; viewer?: P
   return { feed, steps: steps, take };
 }
 
-it("a snapshot comes in pieces of so many rows, and everybody else has a turn after each", async () => {
+it("a snapshot is sent in batches of rows, with an event-loop tick after each", async () => {
   const { steps, take } = follow({ rows: 450, cost: 0 });
   while ((await take()) !== "ready") {}
   expect(steps).toEqual(["hello", "200 rows", "slept 0", "200 rows", "slept 0", "50 rows", "slept 0", "ready"]);
 });
 
-it("rows that take long to read make smaller pieces: none is longer than six milliseconds", async () => {
+it("rows that are slow to read are sent in smaller batches of at most six milliseconds", async () => {
   const { steps, take } = follow({ rows: 20, cost: 1 });
   while ((await take()) !== "ready") {}
   const pieces = steps.filter((turn) => turn.endsWith("rows"));
@@ -64,7 +64,7 @@ it("rows that take long to read make smaller pieces: none is longer than six mil
   expect(steps.filter((turn) => turn === "slept 0")).toHaveLength(pieces.length);
 });
 
-it("a browser that is too slow for what is kept gets no goodbye, as it is to come back and begin anew", async () => {
+it("a browser that is slower than the buffer is disconnected without a close message, so that it reconnects", async () => {
   const { feed, steps, take } = follow({ rows: 0, cost: 0 });
   while ((await take()) !== "ready") {}
   feed.clear();

@@ -17,8 +17,8 @@ function set(kind: Kind, key: string, value: unknown): void {
   feed.changed(kind, key);
 }
 
-describe("a feed", () => {
-  it("tells what has changed as it is when it tells, and what is gone", async () => {
+describe("Feed", () => {
+  it("sends changed rows in their latest state, and removed rows", async () => {
     set("server", "one", 1);
     set("server", "one", 2);
     set("server", "two", 1);
@@ -34,7 +34,7 @@ describe("a feed", () => {
     ]);
   });
 
-  it("does not repeat a row that is as it was told, unless somebody reads a snapshot meanwhile", async () => {
+  it("does not repeat an unchanged row, unless a snapshot was read since", async () => {
     set("server", "one", 1);
     await runtime.advance(50);
     set("server", "one", 1);
@@ -50,7 +50,7 @@ describe("a feed", () => {
     expect(feed.seq).toBe(3);
   });
 
-  it("repeats that a row is gone, and each request, of which it remembers nothing", async () => {
+  it("repeats removals and requests, which it does not remember", async () => {
     for (let round = 0; round < 2; round += 1) {
       feed.changed("server", "gone");
       set("request", "one", { id: "one" });
@@ -60,7 +60,7 @@ describe("a feed", () => {
     expect(feed.after(0)).toMatchObject([update, update]);
   });
 
-  it("keeps so many characters of messages: who is further behind has to begin anew", async () => {
+  it("buffers a limited number of characters; a reader further behind starts again", async () => {
     for (let round = 0; round < 20; round += 1) {
       set("server", "one", `${round}${"x".repeat(1024 * 1024)}`);
       await runtime.advance(50);
@@ -72,7 +72,7 @@ describe("a feed", () => {
     expect(JSON.stringify(feed.after(13)).length).toBeLessThan(9 * 1024 * 1024);
   });
 
-  it("forgets all when nobody looks any more, so that nobody goes on from what was before", async () => {
+  it("forgets its state without readers, so that none continues from it", async () => {
     set("server", "one", 1);
     await runtime.advance(50);
     set("server", "one", 2);
@@ -82,7 +82,7 @@ describe("a feed", () => {
   });
 });
 
-it("several messages are one: what came last of each key", () => {
+it("merges messages into the last value of each key", () => {
   const message = (seq: number, more: Partial<DashboardMessage>): DashboardMessage => ({
     seq,
     at: seq,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ObservedStates, serverLife } from "../../../../src/dashboard/server-lifecycle.js";
 import { addInstance, addNode, addService, memoryStore } from "../../control-plane/store/support.js";
 
-it("a host has had the server from its build until the move that took it away, whenever its next host launched it", async () => {
+it("a host has the server from the build until the move away, whenever the next host launched it", async () => {
   const { store, runtime } = await memoryStore();
   const { clock } = runtime;
   const { uuid } = addInstance(store);

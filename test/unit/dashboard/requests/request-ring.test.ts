@@ -44,7 +44,7 @@ function openRing() {
   return { ring, hear, runtime, rows, listeners };
 }
 
-it("hears of requests between its begin and its end only, tells of them, and forgets them with it", async () => {
+it("records requests only between start and stop, publishes them, and discards them at the end", async () => {
   const { ring, hear, runtime, rows, listeners } = openRing();
   hear({});
   expect([rows(), listeners.size]).toEqual([[], 0]);
@@ -72,7 +72,7 @@ it("hears of requests between its begin and its end only, tells of them, and for
   ]);
 });
 
-it("shows no secret of a path, a body or an answer", () => {
+it("removes secrets from paths, request bodies and response bodies", () => {
   const { ring, hear, rows } = openRing();
   ring.begin();
   const body = JSON.stringify({
@@ -93,7 +93,7 @@ it("shows no secret of a path, a body or an answer", () => {
   expect(rendered).toContain("vm");
 });
 
-it("keeps a megabyte, the last requests, and no body that is long or no JSON", () => {
+it("keeps a megabyte of the last requests, without bodies that are long or not JSON", () => {
   const { ring, hear, rows } = openRing();
   ring.begin();
   hear({ body: "not json" }, "x".repeat(100_000));
@@ -107,7 +107,7 @@ it("keeps a megabyte, the last requests, and no body that is long or no JSON", (
   expect(retained.at(-1)?.key).toMatch(/-101$/);
 });
 
-it("notes which ids a request was about, the first of them, and each once", () => {
+it("records each id that a request is about once, up to a limit", () => {
   const { ring, hear, rows } = openRing();
   ring.begin();
   const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;

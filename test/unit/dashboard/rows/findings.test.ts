@@ -35,7 +35,7 @@ function codes(host: string, ...uuids: readonly string[]): readonly string[] {
 
 const active = { vmState: "active", taskState: null } as const;
 
-it("a guest where its server is is no finding, and elsewhere it is stale", () => {
+it("a guest is stale unless it is on its server's host", () => {
   servers = [anInstance({ uuid: "a", host: "one", ...active })];
   expect(codes("one", "a")).toEqual([]);
   expect(codes("two", "a")).toEqual(["stale-guest"]);
@@ -43,7 +43,7 @@ it("a guest where its server is is no finding, and elsewhere it is stale", () =>
   expect(codes("two", "a")).toEqual([]);
 });
 
-it("an evacuated guest says that its agent removes it, and a move under way explains a guest on both ends", () => {
+it("the agent removes an evacuated guest; a running move explains a guest on both hosts", () => {
   servers = [anInstance({ uuid: "a", host: "one", ...active })];
   moves = [aMigration({ migrationType: "evacuation", status: "done" })];
   expect(codes("two", "a")).toEqual(["stale-guest"]);
@@ -52,7 +52,7 @@ it("an evacuated guest says that its agent removes it, and a move under way expl
   expect(codes("two", "a")).toEqual([]);
 });
 
-it("a guest of no server, or of one that is deleted, is without one", () => {
+it("a guest whose server is deleted or unknown has no server", () => {
   servers = [anInstance({ uuid: "gone", host: "one", deleted: 7, displayName: "old" })];
   expect(codes("one", "gone", "never")).toEqual(["guest-without-server", "guest-without-server"]);
   expect([...findings.all.values()].map(({ text }) => text)).toEqual([
@@ -61,7 +61,7 @@ it("a guest of no server, or of one that is deleted, is without one", () => {
   ]);
 });
 
-it("a server at rest without a guest is a finding; one that builds, moves or is shelved is none", () => {
+it("an idle server without a guest is a finding; one that builds, moves or is shelved is none", () => {
   servers = [
     anInstance({ uuid: "a", host: "one", ...active }),
     anInstance({ uuid: "b", host: "one", vmState: "building", taskState: "spawning" }),
@@ -77,7 +77,7 @@ it("a server at rest without a guest is a finding; one that builds, moves or is 
   expect(findings.all.size).toBe(0);
 });
 
-it("what is held for nobody is said with what it is", () => {
+it("allocations of unknown consumers are listed with their amounts", () => {
   const row: ConsumerRow = {
     uuid: "c",
     type: "stale",
@@ -97,7 +97,7 @@ it("what is held for nobody is said with what it is", () => {
   expect(findings.all.size).toBe(0);
 });
 
-it("a server at rest that holds nothing is told of, one that something is done to or that has no host is not", () => {
+it("an idle server without allocations is a finding; one with a task or without a host is none", () => {
   const holding = (server: Partial<Instance>, holds = false) => {
     servers = [anInstance({ uuid: "a", host: "one", ...active, ...server })];
     findings.checkServerAllocations("a", holds ? ["rp-one"] : []);
@@ -117,7 +117,7 @@ it("a server at rest that holds nothing is told of, one that something is done t
   expect(findings.all.size).toBe(0);
 });
 
-it("a server at rest that holds another host as well is a finding of that host, unless a move explains it", () => {
+it("allocations of an idle server on another host are a finding of that host, unless a move explains them", () => {
   const holding = (...providers: readonly string[]) => {
     servers = [anInstance({ uuid: "a", host: "one", ...active })];
     findings.checkServerAllocations("a", providers);

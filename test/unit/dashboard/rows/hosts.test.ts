@@ -17,7 +17,7 @@ function known(host: string, more: Partial<HostAgent> = {}): HostAgent {
   return { host, state: "serving", reason: "", exitCode: null, ...more };
 }
 
-it("a host that refuses to start is there without a service, with its reason, until it is forgotten", () => {
+it("a host that cannot start is listed without a service, with the reason, until it is removed", () => {
   const rejectedHost = known("backup1", { state: "failed", exitCode: 3, reason: "recorded for devstack1" });
   expect(hosts.noteAgents([rejectedHost])).toEqual(["backup1"]);
   const row = { state: "down", registered: false, agent: "refused", reason: "recorded for devstack1" };
@@ -28,7 +28,7 @@ it("a host that refuses to start is there without a service, with its reason, un
   expect([hosts.read("backup1"), [...hosts.all()]]).toEqual([undefined, []]);
 });
 
-it("a host that has a service is there once, whatever its agent does", () => {
+it("a host with a service is listed once, whatever its agent reports", () => {
   const { id } = store.services.create({ host: "one", binary: "nova-compute", topic: "compute", version: 73 });
   store.services.reportState(id);
   hosts.noteAgents([known("one", { state: "failed", exitCode: 1 })]);

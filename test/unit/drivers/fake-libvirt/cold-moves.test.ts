@@ -28,14 +28,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       await source.spawn(small, SPAWN);
     });
     afterEach(() => harness.close());
-
-    test("S 1 the guest is off, its definition stays", async () => {
-      await source.migrateDiskAndPowerOff(small, TO);
-      expect(await look()).toMatchObject({ source: "shutoff", destination: undefined });
-      expect(await source.instanceOnDisk(small)).toBe(false);
-    });
-
-    test("S 1, D 2, S 3a a resize that is confirmed: larger disks there, nothing left here", async () => {
+    test("S 1, D 2, S 3a a confirmed resize: larger disks at the destination, nothing at the source", async () => {
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
       await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
       expect(await look()).toMatchObject({ source: "shutoff", destination: "running" });
@@ -49,14 +42,14 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       expect(await destination.getAvailableResource("devstack2")).toMatchObject({ vcpusUsed: 4, memoryMbUsed: 4096 });
     });
 
-    test("D 2 without power on: defined and shut off; what S had stays the size if the flavor is the same", async () => {
+    test("D 2 without power on: defined and shut off; disks keep their size if the flavor is the same", async () => {
       const diskInfo = await source.migrateDiskAndPowerOff(small, { ...TO, flavor: small.flavor });
       await destination.finishMigration(migrationOf(), small, diskInfo, { ...FINISH, powerOn: false });
       expect(await look()).toMatchObject({ source: "shutoff", destination: "shutoff" });
       expect(await bytes("devstack2", "disk")).toBe(10 * GIB);
     });
 
-    test("D 3b, S 4b a resize that is reverted: all is as before", async () => {
+    test("D 3b, S 4b a reverted resize restores the guest", async () => {
       const before = await look();
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
       await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
@@ -72,24 +65,14 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
     test.each([
       ["a hard reboot of", () => source.reboot(small, "HARD")],
       ["power for", () => source.powerOn(small)],
-    ])(
-      "8.2 %s what a move has set aside here makes it the guest again: no confirmation removes it",
-      async (_, start) => {
-        await source.migrateDiskAndPowerOff(small, TO);
-        await start();
-        expect(await source.instanceOnDisk(small)).toBe(true);
-        await source.confirmMigration(migrationOf(), small, CONFIRM);
-        expect(await look()).toMatchObject({ source: "running" });
-      },
-    );
-
-    test("S 4b without power on: shut off", async () => {
+    ])("8.2 %s restores the guest from the files of the move; no confirmation removes it", async (_, start) => {
       await source.migrateDiskAndPowerOff(small, TO);
-      await source.finishRevertMigration(small, { ...REVERT, powerOn: false });
-      expect(await look()).toMatchObject({ source: "shutoff" });
+      await start();
+      expect(await source.instanceOnDisk(small)).toBe(true);
+      await source.confirmMigration(migrationOf(), small, CONFIRM);
+      expect(await look()).toMatchObject({ source: "running" });
     });
-
-    test("6.4 same-host resize: confirm must not touch the guest, revert brings the old one back", async () => {
+    test("6.4 same-host resize: confirm does not touch the guest, revert restores the old one", async () => {
       const sameHost = migrationOf({ destCompute: "devstack1" });
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
       await source.finishMigration(sameHost, large, diskInfo, FINISH);
@@ -108,7 +91,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       expect(await bytes("devstack1", "disk")).toBe(20 * GIB);
     });
 
-    test("files that an earlier move left are no part of this one", async () => {
+    test("leftover files of an earlier move are ignored", async () => {
       const root = shared ? `${harness.folder}/nfs` : `${harness.folder}/hypervisors/devstack1/instances`;
       await harness.files.truncate(`${root}/${UUID}_resize/disk`, 99 * GIB);
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
@@ -116,7 +99,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       expect(await bytes("devstack2", "disk")).toBe(20 * GIB);
     });
 
-    test("6.3 a guest that is deleted leaves nothing at the source either", async () => {
+    test("6.3 a deleted guest leaves nothing at the source", async () => {
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
       await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
       await destination.destroy(large, DESTROY);
@@ -125,7 +108,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
     });
   });
 
-  describe("what cannot be done", () => {
+  describe("moves that are impossible", () => {
     let harness: Harness;
     let source: DriverHost;
     beforeEach(async () => {
@@ -137,7 +120,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
     test.each([
       ["root", { ...small.flavor, rootGb: 5, ephemeralGb: 1 }],
       ["ephemeral", { ...small.flavor, rootGb: 10, ephemeralGb: 0 }],
-    ])("a smaller %s disk: InstanceFaultRollback, and nothing happened", async (disk, flavor) => {
+    ])("a smaller %s disk is InstanceFaultRollback, without effect", async (disk, flavor) => {
       await source.spawn(small, SPAWN);
       const error = await source.migrateDiskAndPowerOff(small, { ...TO, flavor }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(InstanceFaultRollback);
@@ -145,11 +128,11 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       expect(await lookAt(harness, false)).toMatchObject({ source: "running" });
     });
 
-    test("S 1 of a guest that is not there: InstanceNotFound", async () => {
+    test("S 1 of a missing guest: InstanceNotFound", async () => {
       await expect(source.migrateDiskAndPowerOff(small, TO)).rejects.toThrow(GuestNotFound);
     });
 
-    test("D 2 on another machine, which does not see the source's folders: disks of the same sizes, and back again", async () => {
+    test("D 2 on another machine, without access to the source's folders: disks of the same sizes, and back again", async () => {
       const elsewhere = await createHarness();
       onTestFinished(() => elsewhere.close());
       const destination = await connect(elsewhere, "devstack2");
@@ -165,7 +148,7 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       expect(await lookAt(harness, false)).toEqual(before);
     });
 
-    test("D 2 without the source's disks, or with another driver's information", async () => {
+    test("D 2 fails without the source's disks, or with another driver's disk information", async () => {
       const destination = await connect(harness, "devstack2");
       const diskInfo = JSON.stringify({ instancesPath: `${harness.folder}/hypervisors/devstack1/instances` });
       await expect(destination.finishMigration(migrationOf(), large, diskInfo, FINISH)).rejects.toThrow(
@@ -177,21 +160,21 @@ describe.each(HARNESSES)("8.3 cold moves on %s", (_, createHarness) => {
       expect(await lookAt(harness, false)).toMatchObject({ destination: undefined });
     });
 
-    test("D 2 a source that says nothing of disks, as nova's own fakes: they are made", async () => {
+    test("D 2 creates disks if the source sends no disk information, as Nova's fake drivers do", async () => {
       const destination = await connect(harness, "devstack2");
       await destination.finishMigration(migrationOf(), large, "{}", FINISH);
       expect(await destination.powerState(large)).toBe(1);
       expect(await lookAt(harness, false)).toMatchObject({ destination: "running" });
     });
 
-    test("S 4b when the disks are gone: says where they should be, and defines no empty guest", async () => {
+    test("S 4b without disks fails with their expected path, and defines no empty guest", async () => {
       await expect(source.finishRevertMigration(small, REVERT)).rejects.toThrow(
         /cannot be restored: expected its disk in .*instances\/1111/,
       );
       expect(await lookAt(harness, false)).toMatchObject({ source: undefined });
     });
 
-    test("3a two agents on one hypervisor: the guest that the other has taken is left alone, with a warning", async () => {
+    test("3a of two agents on one hypervisor, a guest that the other has taken is kept, with a warning", async () => {
       await source.spawn(small, SPAWN);
       const other = await connect(harness, "devstack1", {}, { host: "devstack2" });
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);

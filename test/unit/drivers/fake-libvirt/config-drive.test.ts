@@ -20,7 +20,7 @@ describe.each(HARNESSES)("8.15 config drives of fake-libvirt on %s", (_, createH
   });
   afterEach(() => harness.close());
 
-  test("lie beside the disks, and go with them", async () => {
+  test("are beside the disks and are deleted with them", async () => {
     await host.spawn(vm, SPAWN);
     expect(JSON.parse((await drive("latest/meta_data.json")) ?? "{}")).toMatchObject({ uuid: UUID });
     expect(await drive("content/0001")).toBe("two");
@@ -28,14 +28,14 @@ describe.each(HARNESSES)("8.15 config drives of fake-libvirt on %s", (_, createH
     expect(await drive("latest/meta_data.json")).toBeUndefined();
   });
 
-  test("are made anew with what the instance has by then", async () => {
+  test("are created again with the instance's current data", async () => {
     await host.spawn(vm, SPAWN);
     await harness.files.remove(`${harness.folder}/hypervisors/devstack1/domains/${UUID}.xml`);
     await host.reboot({ ...vm, injectedFiles: [file("three")] }, "HARD");
     expect([await drive("content/0000"), await drive("content/0001")]).toEqual(["three", undefined]);
   });
 
-  test("an instance that wants none has none", async () => {
+  test("are missing if the instance requests none", async () => {
     await host.spawn({ ...vm, configDrive: false }, SPAWN);
     expect(await drive("latest/meta_data.json")).toBeUndefined();
   });

@@ -68,7 +68,7 @@ const DELAYED: Readonly<Record<string, readonly [before: Act, act: Act]>> = {
   ],
 };
 
-test("every option that delays has its operation here", () => {
+test("every delay option has an operation in this test", () => {
   const options = Object.keys(fakeLibvirtSchema.options).filter((name) => name.startsWith("delay_"));
   expect(Object.keys(DELAYED).sort()).toEqual(options.sort());
 });

@@ -31,7 +31,7 @@ const domain: Domain = {
 };
 
 describe("domain XML", () => {
-  test("reads as libvirt's and Nova's", () => {
+  test("parses as libvirt's and Nova's", () => {
     const xml = domainToXml(domain);
     for (const line of [
       '<domain type="kvm">',
@@ -51,12 +51,12 @@ describe("domain XML", () => {
     }
   });
 
-  test("one disk and one device come back as lists", () => {
+  test("a single disk and a single device are parsed as lists", () => {
     const small = { ...domain, disks: domain.disks.slice(0, 1) };
     expect(domainFromXml(domainToXml(small), UUID)).toEqual(small);
   });
 
-  test("no disk, no device, no metadata", () => {
+  test("may have no disk, no device and no metadata", () => {
     const bare = { ...domain, disks: [], devices: [], nova: null, leftBehind: false, awaited: false };
     expect(domainFromXml(domainToXml(bare), UUID)).toEqual(bare);
   });
@@ -67,7 +67,7 @@ describe("domain XML", () => {
   const amount = fc.nat({ max: 2 ** 31 });
 
   property([fc.record({ displayName: text, flavor: text, path: text, amount })])(
-    "names of any kind survive being written and read",
+    "names with any characters survive rendering and parsing",
     ({ displayName, flavor, path, amount: size }) => {
       const odd: Domain = {
         ...domain,
@@ -80,7 +80,7 @@ describe("domain XML", () => {
   );
 
   property([fc.record({ displayName: fc.string({ unit: ANY_CHARACTER, maxLength: 20 }) })])(
-    "no name makes XML that cannot be read",
+    "no name makes the XML invalid",
     ({ displayName }) => {
       const odd = { ...domain, nova: domain.nova && { ...domain.nova, displayName } };
       expect(domainFromXml(domainToXml(odd), UUID).vcpus).toBe(2);
@@ -88,7 +88,7 @@ describe("domain XML", () => {
   );
 
   property([fc.record({ start: fc.nat(), length: fc.nat({ max: 200 }), put: fc.string({ maxLength: 20 }) })])(
-    "damage is either harmless or BrokenDomainXml",
+    "damaged XML is harmless or BrokenDomainXml",
     ({ start, length, put }) => {
       const xml = domainToXml(domain);
       const from = start % xml.length;
@@ -107,7 +107,7 @@ describe("domain XML", () => {
     ["one of a volume", { ...domain, nova: domain.nova && { ...domain.nova, imageId: "" } }],
     ["one with devices and marks", { ...domain, devices: [...domain.devices, ...domain.devices] }],
     ["one of somebody else", bare],
-  ])("what this driver writes is read without a parser: %s", (_, written) => {
+  ])("XML of this driver is read by the fast path: %s", (_, written) => {
     expect(readOwnLayout(domainToXml(written))).toEqual(written);
   });
 
@@ -116,7 +116,7 @@ describe("domain XML", () => {
   const names = fc.record({ name: text, cpuModel: text, path: text, displayName: text, flavor: text, owner: text });
 
   property([names, amount, fc.boolean()])(
-    "a text that is read without a parser is what a parser reads",
+    "the fast path returns the parser's result",
     ({ name, cpuModel, path, displayName, flavor, owner }, size, isMarked) => {
       const nova = domain.nova && { ...domain.nova, displayName, projectId: owner, creationTime: owner };
       const xml = domainToXml({
@@ -136,7 +136,7 @@ describe("domain XML", () => {
     fc.nat(),
     fc.nat({ max: 3 }),
     fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom("0", " ", "\n", "<b/>")),
-  ])("a damaged text that is read without a parser is what a parser reads", (start, length, put) => {
+  ])("the fast path returns the parser's result for damaged XML", (start, length, put) => {
     const xml = domainToXml(domain);
     const from = start % xml.length;
     const damaged = xml.slice(0, from) + put + xml.slice(from + length);
@@ -149,7 +149,7 @@ describe("domain XML", () => {
     ['<memory unit="MiB">512</memory>', 512],
     ['<memory unit="GiB">2</memory>', 2048],
     ['<memory unit="b">1048576</memory>', 1],
-  ])("memory in libvirt's units: %s", (memory, memoryMb) => {
+  ])("memory has libvirt's units: %s", (memory, memoryMb) => {
     const xml = `<domain><name>x</name><uuid>${UUID}</uuid>${memory}<vcpu>1</vcpu></domain>`;
     expect(domainFromXml(xml, UUID)).toMatchObject({ memoryMb });
   });

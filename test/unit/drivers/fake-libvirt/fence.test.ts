@@ -30,7 +30,7 @@ for (const [name, open] of benches) {
         ),
       );
 
-    test("an older agent neither makes, changes nor removes a guest, or its disks, any more", async () => {
+    test("an older agent cannot create, change or remove a guest or its disks", async () => {
       const old = await raised(7);
       await bench.run(old.guests.write(path("domains", "one.xml"), "one"));
       await bench.run(old.disks.truncate(path("instances", "one"), 10));
@@ -47,14 +47,14 @@ for (const [name, open] of benches) {
       expect(await bench.run(bench.runtime.files.list(path("instances")))).toEqual(["one"]);
     });
 
-    test("an older agent cannot raise it again, and leaves no trace of the try", async () => {
+    test("an older agent cannot raise the fence, and its attempt leaves no file", async () => {
       const present = await raised(12);
       expect(await getRejection(fenceOf().raise(7))).toMatch(/epoch 7: its newest epoch is 12/);
       expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1")))).toEqual(["12"]);
       expect(await getRejection(present.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
     });
 
-    test("what an older agent had not put into its place goes, and one that waits with a file puts it nowhere", async () => {
+    test("unfinished files of an older agent are removed, and its pending renames fail", async () => {
       const old = await raised(7);
       const waits = path("fences", "devstack1", "7", "one.xml-00000000");
       await bench.run(bench.runtime.files.write(waits, "one"));
@@ -64,7 +64,7 @@ for (const [name, open] of benches) {
       expect(await getRejection(old.guests.write(path("domains", "one.xml"), "one"))).toMatch(/its newest epoch is 12/);
     });
 
-    test("of agents that raise it at a time the one with the greatest epoch has it", async () => {
+    test("of agents that raise the fence at the same time, the greatest epoch wins", async () => {
       await raised(7);
       const epochs = [12, 13, 14];
       const raising = Promise.allSettled(epochs.map((epoch) => fenceOf().raise(epoch)));
@@ -72,7 +72,7 @@ for (const [name, open] of benches) {
       expect(await bench.run(bench.runtime.files.list(path("fences", "devstack1")))).toEqual(["14"]);
     });
 
-    test("agents of other hosts that are pointed at one hypervisor have fences of their own", async () => {
+    test("agents of other hosts on one hypervisor have fences of their own", async () => {
       const one = await raised(12, "../one");
       const two = await raised(7, "two");
       expect(await getRejection(one.guests.write(path("domains", "one.xml"), "one"))).toBe("done");
@@ -80,7 +80,7 @@ for (const [name, open] of benches) {
       expect(await bench.run(bench.runtime.files.list(path("fences")))).toEqual(["%2E.%2Fone", "two"]);
     });
 
-    test("it leaves nothing but its own folder, and is nothing without an epoch", async () => {
+    test("the fence creates only its own folder, and nothing without an epoch", async () => {
       const old = await raised(1);
       await bench.run(old.guests.write(path("domains", "one.xml"), "one"));
       await raised(2);

@@ -21,29 +21,26 @@ async function host() {
   return { runtime, driver };
 }
 
-describe("8.3 a live migration from, or to, a hypervisor that hands no guest over", () => {
+describe("8.3 a live migration from or to a hypervisor without guest handover", () => {
   test.each([
     ["active", POWER_STATES.running],
     ["paused", POWER_STATES.paused],
-  ] as const)(
-    "the guest of one that is %s appears when it is said to have come, and not before",
-    async (vmState, power) => {
-      const { driver } = await host();
-      const instance = { ...small, vmState };
-      await driver.preLiveMigration(instance, { ...NO_DEVICES, data: DATA });
-      expect(await driver.powerState(instance)).toBe(POWER_STATES.shutdown);
-      await driver.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
-      expect(await driver.powerState(instance)).toBe(power);
-      expect(await driver.instanceOnDisk(instance)).toBe(true);
-      // The guest is a normal guest by now.
-      await expect(driver.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })).rejects.toThrow(InstanceExists);
-      await driver.powerOff(instance);
-      await driver.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
-      expect(await driver.powerState(instance)).toBe(POWER_STATES.shutdown);
-    },
-  );
+  ] as const)("a guest that is %s appears when its arrival is reported, and not before", async (vmState, power) => {
+    const { driver } = await host();
+    const instance = { ...small, vmState };
+    await driver.preLiveMigration(instance, { ...NO_DEVICES, data: DATA });
+    expect(await driver.powerState(instance)).toBe(POWER_STATES.shutdown);
+    await driver.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
+    expect(await driver.powerState(instance)).toBe(power);
+    expect(await driver.instanceOnDisk(instance)).toBe(true);
+    // The guest is a normal guest by now.
+    await expect(driver.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })).rejects.toThrow(InstanceExists);
+    await driver.powerOff(instance);
+    await driver.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
+    expect(await driver.powerState(instance)).toBe(POWER_STATES.shutdown);
+  });
 
-  test("what was made ready is gone when it is taken back, and no hindrance when it is not", async () => {
+  test("a prepared destination is removed by a rollback, and does not block a later migration without one", async () => {
     const { driver } = await host();
     await driver.preLiveMigration(small, { ...NO_DEVICES, data: DATA });
     expect(await driver.checkCanLiveMigrateDestination(small, CHECK)).toMatchObject({

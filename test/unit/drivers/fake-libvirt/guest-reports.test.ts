@@ -8,7 +8,7 @@ import { DESTROY, HARNESSES, type Harness, IMAGE, KEEP_DISKS, SPAWN } from "./fi
 const vm1 = instanceOf({ vcpus: 2, memoryMb: 2048, hostname: "vm1" });
 const boots = (text: string): number => text.split("Linux version").length - 1;
 
-describe.each(HARNESSES)("8.14 what people ask of fake-libvirt on %s", (_, createHarness) => {
+describe.each(HARNESSES)("8.14 reports of fake-libvirt guests on %s", (_, createHarness) => {
   let harness: Harness;
   let host: DriverHost;
 
@@ -18,21 +18,21 @@ describe.each(HARNESSES)("8.14 what people ask of fake-libvirt on %s", (_, creat
   });
   afterEach(() => harness.close());
 
-  test("the console has the boot of the guest, up to its login", async () => {
+  test("the console has the guest's boot up to the login prompt", async () => {
     await host.spawn(vm1, SPAWN);
     const text = await host.getConsoleOutput(vm1);
     expect(text).toMatch(/^SeaBIOS[\s\S]*Linux version[\s\S]*smpboot: Allowing 2 CPUs[\s\S]*\nvm1 login: \n$/);
     expect(text).toMatch(/Memory: \d+K\/2097152K available/);
   });
 
-  test("a guest that was never started has written nothing", async () => {
+  test("the console of a guest that was never started is empty", async () => {
     await host.spawn(vm1, { ...SPAWN, powerOn: false });
     expect(await host.getConsoleOutput(vm1)).toBe("");
     await host.powerOn(vm1);
     expect(boots(await host.getConsoleOutput(vm1))).toBe(1);
   });
 
-  test("each boot is appended; what starts no kernel is not", async () => {
+  test("each boot is appended; actions without a boot are not", async () => {
     await host.spawn(vm1, SPAWN);
     await host.reboot(vm1, "SOFT");
     await host.reboot(vm1, "HARD");
@@ -51,7 +51,7 @@ describe.each(HARNESSES)("8.14 what people ask of fake-libvirt on %s", (_, creat
     expect(boots(await host.getConsoleOutput(vm1))).toBe(6);
   });
 
-  test("the console outlives the agent, goes with the disks, and stays with them", async () => {
+  test("the console survives the agent, and is deleted and retained with the disks", async () => {
     await host.spawn(vm1, SPAWN);
     await host.cleanupHost();
     const next = await harness.connect();
@@ -64,7 +64,7 @@ describe.each(HARNESSES)("8.14 what people ask of fake-libvirt on %s", (_, creat
     expect(boots(await next.getConsoleOutput(vm1))).toBe(1);
   });
 
-  test("however often a guest boots, its console stays small", async () => {
+  test("the console has a limited size after any number of boots", async () => {
     await host.spawn(vm1, SPAWN);
     const path = `${harness.folder}/hypervisors/devstack1/instances/${UUID}/console.log`;
     await harness.files.append(path, "x\n".repeat(200 * 1024));
@@ -92,20 +92,20 @@ describe.each(HARNESSES)("8.14 what people ask of fake-libvirt on %s", (_, creat
     });
   });
 
-  test("of a guest that is not there nothing is told", async () => {
+  test("a missing guest has no reports", async () => {
     await expect(host.getConsoleOutput(vm1)).rejects.toThrow(GuestNotFound);
     await expect(host.getDiagnostics(vm1)).rejects.toThrow(GuestNotFound);
     await expect(host.getInstanceDiagnostics(vm1)).rejects.toThrow(GuestNotFound);
   });
 
-  test("the host is up since it was first used", async () => {
+  test("the host's uptime starts at its first use", async () => {
     expect(await host.getHostUptime()).toMatch(
       /^ \d\d:\d\d:\d\d up \d+ min, {2}0 users, {2}load average: 0.00, 0.00, 0.00\n$/,
     );
   });
 });
 
-test("8.14 the words of uptime", () => {
+test("8.14 the format of uptime", () => {
   const now = Date.UTC(2026, 0, 1, 12, 34, 56);
   expect(uptimeText(now, 59, 0)).toBe(" 12:34:56 up 0 min,  0 users,  load average: 0.00, 0.00, 0.00\n");
   expect(uptimeText(now, 7_500, 1)).toBe(" 12:34:56 up  2:05,  0 users,  load average: 1.00, 0.90, 0.80\n");
@@ -123,7 +123,7 @@ describe.each(HARNESSES)("6.6 the administrator's password on %s", (_, createHar
   });
   afterEach(() => harness.close());
 
-  test("is taken where the image has a guest agent, of a guest that runs", async () => {
+  test("is set if the image has a guest agent and the guest is running", async () => {
     await host.spawn(vm1, SPAWN);
     const withAgent = { ...vm1, systemMetadata: { image_hw_qemu_guest_agent: "yes" } };
     await host.setAdminPassword(withAgent, "secret");

@@ -89,7 +89,7 @@ async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
 }
 
 describe.each([false, true])("8.3 live migration, shared storage: %s", (shared) => {
-  test("the guest runs at the destination, and nothing of it is left at the source", async () => {
+  test("the guest runs at the destination, and the source has nothing of it", async () => {
     const hosts = await twoHosts({ shared });
     const { called, done, data } = await migrate(hosts);
     await hosts.runtime.runUntil(done);
@@ -110,7 +110,7 @@ describe.each([false, true])("8.3 live migration, shared storage: %s", (shared) 
     expect(await hosts.look()).toMatchObject({ source: undefined, destination: "paused" });
   });
 
-  test("abort while it copies: recover(cancelled), all is as before", async () => {
+  test("an abort during the copy is recover(cancelled), and restores the source", async () => {
     const hosts = await twoHosts({ shared, source: { delayLiveMigration: 60 } });
     const before = await hosts.look();
     const { called, done } = await migrate(hosts);
@@ -123,8 +123,8 @@ describe.each([false, true])("8.3 live migration, shared storage: %s", (shared) 
   });
 });
 
-describe("6.5 the course of a live migration", () => {
-  test("progress is told twice a second, in bytes", async () => {
+describe("6.5 the progress of a live migration", () => {
+  test("progress is reported twice a second, in bytes", async () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 10 } });
     const { progress, done, called } = await migrate(hosts);
     await hosts.runtime.advance(5_000);
@@ -142,7 +142,7 @@ describe("6.5 the course of a live migration", () => {
     expect(called).toEqual(["post"]);
   });
 
-  test("force-complete with post-copy: the guest runs there at once, the rest follows, with an event", async () => {
+  test("force-complete with post-copy resumes the guest at the destination at once, and copies the rest, with an event", async () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 100 } });
     const { called, done, progress } = await migrate(hosts);
     await hosts.runtime.advance(20_000);
@@ -159,7 +159,7 @@ describe("6.5 the course of a live migration", () => {
     expect(await hosts.look()).toMatchObject({ source: undefined, destination: "running" });
   });
 
-  test("force-complete without post-copy: paused here until the rest is copied, and can still be aborted", async () => {
+  test("force-complete without post-copy pauses the guest until the rest is copied, and can be aborted", async () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 100, liveMigrationPermitPostCopy: false } });
     const { called, done } = await migrate(hosts);
     await hosts.runtime.advance(20_000);
@@ -172,14 +172,14 @@ describe("6.5 the course of a live migration", () => {
     expect(await hosts.look()).toMatchObject({ source: "running", destination: undefined });
   });
 
-  test("force-complete of none: says so", async () => {
+  test("force-complete without a migration fails", async () => {
     const { source } = await twoHosts();
     await expect(source.driver.liveMigrationForceComplete(small)).rejects.toThrow(
       /no live migration of guest .* is running/,
     );
   });
 
-  test("abort of none is success", async () => {
+  test("abort without a migration is success", async () => {
     const { source, look } = await twoHosts();
     await source.driver.liveMigrationAbort(small);
     expect(await look()).toMatchObject({ source: "running" });
@@ -188,7 +188,7 @@ describe("6.5 the course of a live migration", () => {
   test.each([
     ["stopped", (hosts: TwoHosts) => hosts.source.driver.powerOff(small), "shutoff"],
     ["destroyed", (hosts: TwoHosts) => hosts.source.driver.destroy(small, DESTROY), undefined],
-  ])("a guest that is %s meanwhile: recover(failed), and it stays so", async (_, act, state) => {
+  ])("a guest that is %s meanwhile: recover(failed), and it stays in that state", async (_, act, state) => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 10 } });
     const { called, done } = await migrate(hosts);
     await hosts.runtime.advance(3_000);
@@ -198,7 +198,7 @@ describe("6.5 the course of a live migration", () => {
     expect(await hosts.look()).toMatchObject({ source: state, destination: undefined, destinationFiles: [] });
   });
 
-  test("a caller that gives up: recover(failed), and the guest goes on here", async () => {
+  test("an aborted call is recover(failed), and the guest keeps running at the source", async () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 10 } });
     const controller = new AbortController();
     const { called, done } = await migrate(hosts, controller.signal);
@@ -223,7 +223,7 @@ describe("6.5 the course of a live migration", () => {
     expect(await look()).toMatchObject({ source: "running" });
   });
 
-  test("a guest that is off cannot be migrated live: recover(failed); one that is not there: InstanceNotFound", async () => {
+  test("live migration of a guest that is shut off is recover(failed), of a missing one InstanceNotFound", async () => {
     const hosts = await twoHosts();
     const data = await check(hosts);
     await hosts.source.driver.powerOff(small);
@@ -241,14 +241,14 @@ describe("6.5 the course of a live migration", () => {
   });
 });
 
-describe("8.3 checks, and what they leave", () => {
+describe("8.3 checks and their temporary files", () => {
   const getPreCheckError = async (hosts: TwoHosts, block: boolean | null = null) => {
     const error = await check(hosts, block).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MigrationPreCheckError);
     return String(error);
   };
 
-  test("the storage decides, unless the API was told", async () => {
+  test("shared storage decides about block migration, unless the API request does", async () => {
     expect(await check(await twoHosts())).toMatchObject({ blockMigration: true, sharedInstanceFiles: false });
     expect(await check(await twoHosts({ shared: true }))).toMatchObject({ blockMigration: false });
     expect(await getPreCheckError(await twoHosts({ shared: true }), true)).toContain(
@@ -257,14 +257,14 @@ describe("8.3 checks, and what they leave", () => {
     expect(await getPreCheckError(await twoHosts(), false)).toContain("not on storage that both hosts share");
   });
 
-  test("a CPU that lacks what the guest's has", async () => {
+  test("reject a CPU without the features of the guest's", async () => {
     expect(await getPreCheckError(await twoHosts({ dest: { cpuModel: "Nehalem" } }))).toMatch(
       /its CPU is Cascadelake-Server, but Nehalem of the destination lacks aes, /,
     );
     await expect(check(await twoHosts({ source: { cpuModel: "Nehalem" } }))).resolves.toBeDefined();
   });
 
-  test("disks that do not fit, only if they are copied and not over-committed", async () => {
+  test("reject disks that do not fit, only if they are copied without over-commit", async () => {
     expect(await getPreCheckError(await twoHosts({ dest: { diskGb: 10 } }))).toContain(
       "need 11 GiB, but only 10 GiB are free",
     );
@@ -277,7 +277,7 @@ describe("8.3 checks, and what they leave", () => {
     await expect(source.driver.checkCanLiveMigrateSource(small, destinationData)).resolves.toBeDefined();
   });
 
-  test("a guest that is there already, or not here, or has no XML", async () => {
+  test("reject a guest that exists at the destination, or is missing or without XML at the source", async () => {
     const hosts = await twoHosts();
     await hosts.dest.driver.spawn(small, SPAWN);
     expect(await getPreCheckError(hosts)).toContain("hypervisors/devstack2 already");
@@ -288,7 +288,7 @@ describe("8.3 checks, and what they leave", () => {
     await expect(check(other)).rejects.toThrow(GuestNotFound);
   });
 
-  test("a destination whose folder is another machine's, or of another driver", async () => {
+  test("reject a destination whose folder is on another machine or of another driver", async () => {
     const { source, dest } = await twoHosts();
     const destinationData = await dest.driver.checkCanLiveMigrateDestination(small, {
       blockMigration: null,
@@ -304,7 +304,7 @@ describe("8.3 checks, and what they leave", () => {
     ).rejects.toThrow(/contains no hypervisor/);
   });
 
-  test("the file that the checks look for is gone afterwards", async () => {
+  test("remove their test file", async () => {
     const hosts = await twoHosts();
     await check(hosts);
     expect((await hosts.look()).destinationFiles).toEqual([]);
@@ -316,7 +316,7 @@ describe("8.3 checks, and what they leave", () => {
     expect(await hosts.runtime.files.stat("/lab/hypervisors/devstack2/hypervisor.json")).toBeDefined();
   });
 
-  test("preparing a destination where the guest, or no shared disk, is: refused", async () => {
+  test("preparing a destination fails if the guest exists there or a shared disk does not", async () => {
     const hosts = await twoHosts();
     const data = await check(hosts);
     const lie = { ...data, sharedInstanceFiles: true };
@@ -327,7 +327,7 @@ describe("8.3 checks, and what they leave", () => {
     await expect(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data })).rejects.toThrow(InstanceExists);
   });
 
-  test("8.2 cleanup must not be used on a running guest; an absent one is success", async () => {
+  test("8.2 cleanup of a running guest fails; cleanup of a missing one is success", async () => {
     const { source, look } = await twoHosts();
     await expect(source.driver.cleanup(small, DESTROY)).rejects.toThrow(
       /is running on this host and is not cleaned up/,
@@ -341,7 +341,7 @@ describe("8.3 checks, and what they leave", () => {
     expect((await look()).sourceFiles).toEqual([]);
   });
 
-  test("a guest with devices of its host stays", async () => {
+  test("a guest with host devices cannot be migrated", async () => {
     const hosts = await twoHosts();
     const path = `/lab/hypervisors/devstack1/domains/${small.uuid}.xml`;
     const device = '<fake:devices><fake:device address="0000:81:00.0" class="VGPU" part="0"/></fake:devices>';
@@ -351,7 +351,7 @@ describe("8.3 checks, and what they leave", () => {
   });
 });
 
-test("8.3 post at the destination of a guest that did not arrive: InstanceNotFound", async () => {
+test("8.3 postLiveMigrationAtDestination of a guest that did not arrive: InstanceNotFound", async () => {
   const { dest } = await twoHosts();
   const data = { blockMigration: true, sharedInstanceFiles: false };
   await expect(dest.driver.postLiveMigrationAtDestination(small, { ...NO_DEVICES, data })).rejects.toThrow(
@@ -359,7 +359,7 @@ test("8.3 post at the destination of a guest that did not arrive: InstanceNotFou
   );
 });
 
-test("drivers that are told to, take their time", async () => {
+test("drivers with delay options take that time", async () => {
   const hosts = await twoHosts({ dest: { delayPreLiveMigration: 5 } });
   const data = await check(hosts);
   const started = hosts.runtime.clock.monotonic();

@@ -11,7 +11,7 @@ const runs = instanceOf();
 const stopped = instanceOf({ id: 43, uuid: "44444444-4444-4444-8444-444444444444" });
 
 test.each([undefined, 7])(
-  "a machine that loses its power has its guests, none of which runs (epoch %s)",
+  "after a power loss a machine has its guests, and none is running (epoch %s)",
   async (epoch) => {
     const world = new VirtualWorld();
     const machine = new VirtualMachine("one", world.machine.disk);

@@ -53,7 +53,7 @@ describe("8.7 duties of update_provider_tree", () => {
     expect(root().inventory).not.toHaveProperty("DISK_GB");
   });
 
-  test("8.7 duty 3 CPU traits of the model are added, those of another removed, foreign ones kept", async () => {
+  test("8.7 duty 3 CPU traits of the model are added, those of another removed, external ones kept", async () => {
     tree.addTraits("devstack1", "CUSTOM_GOLD", "COMPUTE_NODE", "HW_CPU_X86_AVX512F");
     await update(await harness.connect({ cpuModel: "Nehalem" }));
     expect([...root().traits]).toEqual(expect.arrayContaining(["CUSTOM_GOLD", "COMPUTE_NODE", "HW_CPU_X86_SSE42"]));
@@ -97,7 +97,7 @@ describe("8.7 duties of update_provider_tree", () => {
     expect(tree.data("nfs").inventory).toEqual({ DISK_GB: { total: 5000 } });
   });
 
-  test("8.7 duty 4 devices are child providers, found again by their names", async () => {
+  test("8.7 duty 4 devices are child providers, identified by name", async () => {
     await update(await harness.connect(DEVICES));
     const { uuid } = tree.data(GPU);
     await update(await harness.connect(DEVICES));
@@ -109,7 +109,7 @@ describe("8.7 duties of update_provider_tree", () => {
     expect(tree.data(GPU).traits.has("OWNER_NOVA")).toBe(true);
   });
 
-  test("8.7 duty 1 children that this driver did not make stay; its own go with their device", async () => {
+  test("8.7 duty 1 children of others stay; those of this driver are removed with their device", async () => {
     tree.newChild("devstack1_numa0", "devstack1", OTHER_UUID);
     await update(await harness.connect(DEVICES));
     await update(await harness.connect({ devices: DEVICES.devices.slice(0, 1) }));
@@ -122,7 +122,7 @@ describe("8.7 duties of update_provider_tree", () => {
 describe("4.7 allocation ratios", () => {
   const options = (changes: Partial<typeof INVENTORY_OPTIONS>) => ({ inventory: { ...INVENTORY_OPTIONS, ...changes } });
 
-  test("what is set wins, else what Placement has, else the initial one", async () => {
+  test("the configured one wins, then Placement's, then the initial one", async () => {
     await update(await harness.connect());
     expect(root().inventory.VCPU).toMatchObject({ allocationRatio: 4 });
     tree.updateInventory("devstack1", { VCPU: { total: 8, allocationRatio: 2.5 } });
@@ -158,7 +158,7 @@ describe("devices of guests", () => {
   });
   const xmlOf = (uuid: string) => harness.files.read(`${harness.folder}/hypervisors/devstack1/domains/${uuid}.xml`);
 
-  test("come from the provider that the allocation names, each part once", async () => {
+  test("are taken from the provider in the allocation, each of them once", async () => {
     const host = await harness.connect(DEVICES);
     await update(host);
     await Promise.all([host.spawn(vm1, wants(CARD, 1)), host.spawn(vm2, wants(CARD, 1))]);
@@ -171,7 +171,7 @@ describe("devices of guests", () => {
     ]);
   });
 
-  test("ComputeResourcesUnavailable when they are taken, and nothing is left; free again after a destroy", async () => {
+  test("if taken are ComputeResourcesUnavailable without leftovers, and free after a destroy", async () => {
     const host = await harness.connect(DEVICES);
     await update(host);
     await host.spawn(vm1, wants(GPU, 2));
@@ -181,7 +181,7 @@ describe("devices of guests", () => {
     await host.spawn(vm2, wants(GPU, 1));
   });
 
-  test("8.3 move with what the instance holds; a revert without a word of it keeps those of the definition", async () => {
+  test("8.3 move with the allocations; a revert without allocations keeps those of the definition", async () => {
     const host = await harness.connect(DEVICES);
     await update(host);
     const addresses = async () => [...(await xmlOf(UUID)).matchAll(/address="([^"]*)"/g)].map(([, address]) => address);
@@ -204,7 +204,7 @@ describe("devices of guests", () => {
     const FLAT = { ...DEVICES, nestedDevices: false };
     const vcpu = { VCPU: 2, MEMORY_MB: 64 };
 
-    test("8.7 duty 5 is needed before anything is edited, moves inventory and allocations, keeps the sums", async () => {
+    test("8.7 duty 5 is requested before any edit, moves inventory and allocations, keeps the sums", async () => {
       const flat = await harness.connect(FLAT);
       await update(flat);
       expect(root().inventory.VGPU).toMatchObject({ total: 4 });
@@ -235,14 +235,14 @@ describe("devices of guests", () => {
       await update(nested);
     });
 
-    test("fails when the devices of the new configuration have too little room", async () => {
+    test("fails if the configured devices have too little capacity", async () => {
       await update(await harness.connect(FLAT));
       const nested = await harness.connect({ devices: ["0000:81:00.0=VGPU:1"] });
       const allocations: ReshapeAllocations = new Map([[UUID, new Map([[NODE_UUID, { VGPU: 2 }]])]]);
       await expect(update(nested, allocations)).rejects.toThrow(ReshapeFailed);
     });
 
-    test("turned off again, what is nested stays nested", async () => {
+    test("leaves nested providers nested after it is turned off", async () => {
       await update(await harness.connect(DEVICES));
       await update(await harness.connect(FLAT));
       expect(root().inventory).not.toHaveProperty("VGPU");

@@ -10,7 +10,7 @@ import { createRealHarness, SPAWN } from "./fixtures.js";
 
 const uuidOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
-test("a steady pass reads no XML; a changed file is read once, also when its time stamp is the old one", async () => {
+test("a steady pass reads no XML; a changed file is read once, even with an old modification time", async () => {
   const runtime = createVirtualRuntime();
   const reads: string[] = [];
   const counting: Files = new Proxy(runtime.files, {
@@ -51,7 +51,7 @@ test("a steady pass reads no XML; a changed file is read once, also when its tim
   await host.cleanupHost();
 });
 
-test("a steady pass does not read who the hypervisor is; a new name is told in the next", async () => {
+test("a steady pass does not read the hypervisor's name; a new name is reported in the next", async () => {
   const runtime = createVirtualRuntime();
   const reads: string[] = [];
   const counting: Files = new Proxy(runtime.files, {
@@ -85,7 +85,7 @@ test("a steady pass does not read who the hypervisor is; a new name is told in t
   await host.cleanupHost();
 });
 
-test("the driver looks only at the guest that changed, however many there are", async () => {
+test("the driver reads only the guest that changed, of any number", async () => {
   const runtime = createVirtualRuntime();
   const looked = new Set<string>();
   const watched: Files = new Proxy(runtime.files, {
@@ -121,7 +121,7 @@ test("the driver looks only at the guest that changed, however many there are", 
   await host.cleanupHost();
 });
 
-test("a start reads each state once; what changed since the first look is seen in the next pass", async () => {
+test("a start reads each state once; later changes are reported in the next pass", async () => {
   const runtime = createVirtualRuntime();
   const reads: string[] = [];
   const counting: Files = new Proxy(runtime.files, {
@@ -158,7 +158,7 @@ test("a start reads each state once; what changed since the first look is seen i
   await host.cleanupHost();
 });
 
-test("on real files a running driver hears of what a person does", async () => {
+test("on real files a running driver notices a user's changes", async () => {
   const harness = await createRealHarness();
   try {
     const host = await harness.connect({ stopEventDelay: 0 });

@@ -8,7 +8,7 @@ import { SPAWN } from "./fixtures.js";
 
 const DOMAIN = "instance-0000002a";
 
-it("undefine removes a domain that is shut off, and no other, in virsh's words", async () => {
+it("undefine removes only a domain that is shut off, with virsh's messages", async () => {
   const runtime = createVirtualRuntime();
   const config = { connectionUri: "fake-libvirt:///h" };
   const host = await createDriverHost(definition, contextOf(runtime, { config, files: runtime.files }));
@@ -26,7 +26,7 @@ it("undefine removes a domain that is shut off, and no other, in virsh's words",
   await host.cleanupHost();
 });
 
-it("says that there is no hypervisor instead of listing nothing", async () => {
+it("reports a missing hypervisor instead of an empty list", async () => {
   const virsh = new Virsh("fake-libvirt:///nowhere", createVirtualRuntime());
   await expect(virsh.list()).rejects.toThrow(
     "failed to connect to the hypervisor: there is no hypervisor at fake-libvirt:///nowhere",

@@ -1,7 +1,7 @@
 import { isObject } from "../../../../runtime/collections.js";
+import { schemas } from "../../../http/schemas.js";
 import { requireAdmin, requireMember } from "../../api/call.js";
 import { gone } from "../../api/gone.js";
-import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { anyBody, endAction, recordAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 

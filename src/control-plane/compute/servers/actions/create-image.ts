@@ -1,9 +1,9 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import { type Call, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { METADATA, NAME, NON_NEGATIVE_INTEGER } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";
 import { findInstance } from "../find-server.js";
 import {

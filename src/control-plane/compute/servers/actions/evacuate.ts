@@ -5,11 +5,11 @@ import {
   REBUILD_TASK_STATES,
 } from "../../../../records/index.js";
 import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
+import { type Schema, schemas } from "../../../http/schemas.js";
 import type { Store } from "../../../store/store.js";
 import { isUp } from "../../api/agents.js";
 import { requireAdmin } from "../../api/call.js";
 import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance } from "../find-server.js";
 import { recordAction, requireState, type ServerAction } from "./server-action.js";

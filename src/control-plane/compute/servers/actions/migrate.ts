@@ -1,10 +1,11 @@
-import { InstanceInvalidState, isUnsuitableHost, messageOf } from "../../../conductor/tasks/faults.js";
+import { messageOf } from "../../../../runtime/error-messages.js";
+import { InstanceInvalidState, isUnsuitableHost } from "../../../conductor/tasks/faults.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { type Schema, schemas } from "../../../http/schemas.js";
 import type { StoredTask } from "../../../store/tasks.js";
 import { type Call, type ComputeResponse, requireAdmin } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { begin, requireAgent, requireState, type ServerAction } from "./server-action.js";
 

@@ -1,5 +1,5 @@
+import { schemas } from "../../../http/schemas.js";
 import { requireMember } from "../../api/call.js";
-import { schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import {
   type AllowedStates,

@@ -9,6 +9,7 @@ import {
 import { rebuildParams, requiresHost } from "../../../conductor/tasks/rebuild-in-place.js";
 import { badRequest } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
+import { type Schema, schemas } from "../../../http/schemas.js";
 import { type Call, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import {
@@ -20,7 +21,6 @@ import {
   NAME,
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
 import { assertFileQuota, assertMetadataQuota } from "../../quotas/quota-checks.js";
 import { assertNoCertificates, chosenKey } from "../create-checks.js";
 import { generatePassword } from "../create-server.js";
@@ -114,10 +114,7 @@ export const rebuild: ServerAction = {
     const { imageRef } = requested;
     const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
     begin(deps, call, instance, begun, "rebuild");
-    const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) {
-      store.requests.saveSpec({ ...spec, imageRef });
-    }
+    store.requests.changeSpec(instance.uuid, { imageRef });
     if (imageRef !== instance.imageRef && requiresHost(properties)) {
       store.tasks.add({
         kind: "rebuild_in_place",

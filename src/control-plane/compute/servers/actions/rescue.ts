@@ -1,6 +1,6 @@
+import { schemas } from "../../../http/schemas.js";
 import { requireMember } from "../../api/call.js";
 import { ADMIN_PASSWORD } from "../../api/schema-parts.js";
-import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse } from "../image-flavor-checks.js";

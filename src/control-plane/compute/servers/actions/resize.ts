@@ -1,9 +1,9 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
 import { requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
@@ -119,10 +119,7 @@ export const revertResize: ServerAction = {
     const migration = finishedMigration(deps, instance);
     // Nova's API does not catch this error here, so that its response has the error's own status, 413.
     assertUpsizeQuota(deps, instance, instance.flavor, instance.oldFlavor ?? instance.flavor, 413);
-    const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) {
-      store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });
-    }
+    store.requests.changeSpec(instance.uuid, { flavor: instance.oldFlavor ?? instance.flavor });
     begin(deps, call, instance, { taskState: "resize_reverting" }, "revertResize");
     store.migrations.save(migration.id, { status: "reverting" }, { expectedStatus: ["finished"] });
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };

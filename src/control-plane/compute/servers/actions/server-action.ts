@@ -2,10 +2,10 @@ import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conduc
 import type { ParamsOf } from "../../../../conductor-client/methods/method.js";
 import type { Instance, InstanceChanges, TaskState, VmState } from "../../../../records/index.js";
 import { conflict } from "../../../http/http-error.js";
+import type { SchemaVersions } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import type { SchemaVersions } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 
 /** An action of POST /servers/{id}/action. */

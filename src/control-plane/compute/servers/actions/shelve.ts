@@ -1,9 +1,9 @@
 import type { Instance } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
+import { type Schema, schemas } from "../../../http/schemas.js";
 import { type Call, requireAdmin, requireMember } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { HOSTNAME, NAME } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { agentAction, anyBody, begin, requireHost, requireState, type ServerAction } from "./server-action.js";
 

@@ -1,12 +1,12 @@
 import type { AnySchemaObject } from "ajv";
 import type { Instance } from "../../../../records/index.js";
 import { notFound } from "../../../http/http-error.js";
+import { schemas } from "../../../http/schemas.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { addressText } from "../../../store/network-settings.js";
 import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
-import { schemas } from "../../api/validate.js";
 import { requireHost, type ServerAction } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 

@@ -1,6 +1,7 @@
 import type { Instance } from "../../../../records/index.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
+import { type Schema, schemas } from "../../../http/schemas.js";
 import { FLAT_NETWORK } from "../../../network/flat-network.js";
 import { fixedIps, portStatus } from "../../../network/ports.js";
 import { portQuota } from "../../../network/quotas.js";
@@ -8,7 +9,6 @@ import type { Port } from "../../../store/ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { TAG, UUID_TEXT } from "../../api/schema-parts.js";
-import { type Schema, schemas } from "../../api/validate.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 import { freePort, NETWORK_MARK, portLimitExceeded } from "./requested-networks.js";

@@ -17,7 +17,7 @@ beforeEach(async () => {
   request = { instanceUuid, requestId: "req-1" };
 });
 
-const begin = () => new ActionEvents(store, { ...request, events: ["outer", "inner"] });
+const begin = () => new ActionEvents(store, request, "outer", "inner");
 const action = () => store.actions.start({ ...request, action: "resize", userId: "user", projectId: "project" });
 
 describe("the events of a conductor's task", () => {

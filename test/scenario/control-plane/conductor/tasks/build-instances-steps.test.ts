@@ -3,11 +3,9 @@ import type { Task } from "../../../../../src/control-plane/store/tasks.js";
 import type { Selection } from "../../../../../src/records/index.js";
 import { ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { FULL } from "../../../../unit/placement-client/bench.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
-
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 /** Creates a build request whose task has not run yet. */
 async function requested(

@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Selection } from "../../../../../src/records/index.js";
 import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { errorResponse, FULL } from "../../../../unit/placement-client/bench.js";
 
 function alternatesOf(cast: Cast | undefined): Selection[] {
   return cast ? (cast.params as { alternates: Selection[] }).alternates : expect.fail("no cast");
 }
-
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("6.1 build", () => {
   let bench: ConductorBench;
@@ -130,69 +128,6 @@ describe("6.1 build", () => {
     expect(bench.casts).toHaveLength(1);
     expect(await bench.held(uuid)).toEqual({ [bench.casts[0]?.host ?? ""]: NEED });
   });
-
-  it("row 3, build request deleted before: nothing is claimed or created", async () => {
-    await bench.host("devstack1");
-    const uuid = bench.request();
-    bench.store.requests.destroyBuildRequest(uuid);
-    await bench.run();
-    expect(bench.store.instances.get(uuid)).toBeNull();
-    expect(bench.placementBench.requests().some((request) => request.includes("candidates"))).toBe(false);
-    expect(bench.casts).toEqual([]);
-  });
-
-  it("row 3, run again after the handover: the agent's allocations stay", async () => {
-    await bench.host("devstack1");
-    const uuid = bench.request();
-    await bench.run();
-    await bench.run({ kind: "build_instances", instanceUuid: uuid, requestId: `req-${uuid}` });
-    expect(await bench.held(uuid)).toEqual({ devstack1: NEED });
-    expect(bench.casts).toHaveLength(1);
-  });
-
-  it("row 3, build request deleted during scheduling: the claim is deleted by force", async () => {
-    await bench.host("devstack1");
-    const uuid = bench.request();
-    bench.placementBench.inject({
-      on: "PUT /allocations",
-      does: () => {
-        bench.store.requests.destroyBuildRequest(uuid);
-      },
-    });
-    await bench.run();
-    expect(await bench.held(uuid)).toEqual({});
-    expect(bench.store.instances.get(uuid)).toBeNull();
-    expect(bench.casts).toEqual([]);
-    expect(bench.store.tasks.pending()).toEqual([]);
-  });
-
-  it("one forced host: no retry information, and the host's state is ignored", async () => {
-    await bench.host("devstack1");
-    await bench.host("devstack2");
-    bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
-    bench.request({ forcedHost: "devstack2" });
-    await bench.run();
-    expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
-    expect(bench.casts[0]?.params).not.toHaveProperty("retry");
-  });
-
-  it.each(["requestedHost", "requestedNode"])(
-    "2.74 %s is filtered like any other, and no other host is used",
-    async (key) => {
-      await bench.host("devstack1", { vcpus: 64 });
-      await bench.host("devstack2");
-      const good = bench.request({ [key]: "devstack2" });
-      await bench.run();
-      expect(bench.casts).toMatchObject([{ host: "devstack2", params: { retry: { numAttempts: 1 } } }]);
-      expect(bench.store.instances.get(good)).not.toBeNull();
-      bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
-      const bad = bench.request({ [key]: "devstack2" });
-      await bench.run();
-      expect(bench.casts).toHaveLength(1);
-      expect(bench.store.instances.get(bad)?.vmState).toBe("error");
-    },
-  );
-
   it("max_attempts 1: neither retry information nor alternates", async () => {
     bench = await ConductorBench.open({ maxAttempts: 1 });
     await bench.host("devstack1");
@@ -265,53 +200,6 @@ describe("6.1 build", () => {
       retry: { numAttempts, hosts: [["devstack9", "devstack9"] as const] },
       reason: "spawn failed",
     });
-
-    it("claims the first alternate with capacity, without requesting candidates", async () => {
-      await bench.run(again(1));
-      const [first, second] = alternates;
-      expect(bench.casts).toMatchObject([
-        {
-          host: first?.host,
-          params: {
-            alternates: [{ host: second?.host }],
-            retry: {
-              numAttempts: 2,
-              hosts: [
-                ["devstack9", "devstack9"],
-                [first?.host, first?.node],
-              ],
-            },
-          },
-        },
-      ]);
-      expect(await bench.held(uuid)).toEqual({ [first?.host ?? ""]: NEED });
-      expect(bench.placementBench.requests().some((request) => request.includes("candidates"))).toBe(false);
-    });
-
-    it("claims the next alternate if the first is full", async () => {
-      bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
-      await bench.run(again(1));
-      expect(bench.casts).toMatchObject([{ host: alternates[1]?.host, params: { alternates: [] } }]);
-    });
-
-    it("no alternate left, all full, or too many attempts: MaxRetriesExceeded, vm error, no allocations", async () => {
-      const exhausted = async (text: string) => {
-        expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null });
-        const message = `Exceeded maximum number of retries. ${text}`;
-        expect(bench.store.instances.fault(uuid)?.message).toBe(message);
-        expect(await bench.held(uuid)).toEqual({});
-        expect(bench.casts).toEqual([]);
-      };
-      const none = `Exhausted all hosts available for retrying build failures for instance ${uuid}.`;
-      await bench.run(again(1, []));
-      await exhausted(none);
-      bench.placementBench.inject({ on: "PUT /allocations", does: FULL, times: 2 });
-      await bench.run(again(1));
-      await exhausted(none);
-      await bench.run(again(3));
-      await exhausted(`Exceeded max scheduling attempts 3 for instance ${uuid}. Last exception: spawn failed`);
-    });
-
     it("a delete whose task_state the failed host has overwritten is carried out, and nothing is cast", async () => {
       bench.store.instances.save(uuid, { taskState: "deleting", taskRequestId: "req-delete" });
       bench.store.instances.save(uuid, { taskState: "scheduling", taskRequestId: `req-${uuid}` });
@@ -328,18 +216,6 @@ describe("6.1 build", () => {
       await bench.run(again(1));
       expect(bench.casts).toEqual([]);
       bench.store.instances.destroy(uuid);
-      await bench.run(again(1));
-      expect(bench.casts).toEqual([]);
-      expect(await bench.held(uuid)).toEqual({});
-    });
-
-    it("deleted during the claim of the alternate: the claim is deleted by force", async () => {
-      bench.placementBench.inject({
-        on: "PUT /allocations",
-        does: () => {
-          bench.store.instances.save(uuid, { taskState: "deleting" });
-        },
-      });
       await bench.run(again(1));
       expect(bench.casts).toEqual([]);
       expect(await bench.held(uuid)).toEqual({});

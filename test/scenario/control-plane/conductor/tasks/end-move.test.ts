@@ -16,7 +16,7 @@ import {
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { errorResponse, FULL } from "../../../../unit/placement-client/bench.js";
 
 function depsOf({ bench }: Operated): TaskDeps {
   const { store, placement } = bench;
@@ -83,8 +83,7 @@ describe("failMove", () => {
 
   it("V27: if Placement rejects moving the source allocations back, the server is in error", async () => {
     const { world, fail } = await failing();
-    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
-    world.bench.placementBench.inject({ on: "POST /allocations", does: full });
+    world.bench.placementBench.inject({ on: "POST /allocations", does: FULL });
     expect(await fail()).toEqual({ ...ENDED, vmState: "error" });
   });
 

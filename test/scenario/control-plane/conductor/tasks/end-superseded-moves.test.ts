@@ -11,16 +11,11 @@ import {
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { CONSUMER_CONFLICT } from "../../../../unit/placement-client/bench.js";
 
 const SMALL = { ...FLAVOR, id: 2, flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 };
 /** Id of a third flavor. */
 const LARGE = 3;
-const CONFLICT = errorResponse(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
 
 /**
  * Creates a move from devstack1 to devstack2 whose server is evacuated to devstack3. Before it has arrived the server
@@ -278,7 +273,7 @@ describe("6.7: a move superseded by an evacuation", () => {
   it("a conflict with the move's agent is retried twice, then the instance is in error", async () => {
     for (const times of [2, 3]) {
       const world = await createSupersededMove("migration", "pre-migrating");
-      world.bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, times });
+      world.bench.placementBench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT, times });
       const lines = await world.steps();
       expect(getExternalCalls(lines).filter((line) => line.startsWith("POST"))).toHaveLength(3);
       if (times === 2) {

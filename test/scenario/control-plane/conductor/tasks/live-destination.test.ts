@@ -12,9 +12,7 @@ import {
 } from "../../../../unit/control-plane/conductor/tasks/live-guest.js";
 import { forgetNode, holds, type Operated } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
-
-const FULL = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
+import { errorResponse, FULL } from "../../../../unit/placement-client/bench.js";
 
 describe("6.5 row 4: unsuitable hosts", () => {
   const spoil = (

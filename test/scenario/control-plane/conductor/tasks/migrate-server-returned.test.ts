@@ -11,13 +11,14 @@ import {
   taskOf,
 } from "../../../../unit/control-plane/conductor/tasks/cold-move.js";
 import {
+  holds,
   migrationOf,
   type Operated,
   operated,
   REQUEST,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
+import { FULL } from "../../../../unit/placement-client/bench.js";
 
 describe("6.3 row 4: a destination reschedules the move", () => {
   async function rescheduleMigration(
@@ -125,8 +126,7 @@ describe("6.3 row 4: a destination reschedules the move", () => {
   it("the first alternate is full and the second is claimed: only later ones remain as alternates", async () => {
     const world = await operated("resize_prep", { hosts: THREE });
     const selections = ["devstack2", "devstack3", "devstack1"].map((host) => selectionOf(world, host));
-    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
-    world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: full });
+    world.bench.placementBench.inject({ on: `PUT /allocations/${world.instance.uuid}`, does: FULL });
     await stepsOf(world.bench, taskOf(world, { alternates: selections }));
     expect(world.bench.casts).toMatchObject([{ host: "devstack3", params: { alternates: [{ host: "devstack1" }] } }]);
   });
@@ -177,5 +177,24 @@ describe("6.3 row 4: a destination reschedules the move", () => {
     const { id } = migrationOf(world, "migration", "error");
     const lines = await stepsOf(world.bench, taskOf(world, { migrationId: id }));
     expect(lines).toContainEqual(["migration M2", CREATED]);
+  });
+
+  it("does not change an instance whose evacuation has ended the move", async () => {
+    const world = await operated("resize_prep", { hosts: THREE });
+    const { bench, instance, head } = world;
+    const { id: migrationId } = migrationOf(world, "migration", "error");
+    const evacuation = migrationOf(world, "evacuation", "accepted", { destCompute: "devstack3" });
+    bench.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
+    await holds(world, instance.uuid, "devstack1", "devstack3");
+    const eventId = bench.store.actions.startEvent({ ...head, event: "compute_prep_resize", host: "d" });
+    const failure = { host: "d", node: "d", message: "no room", traceback: "Error: no room", rollback: false, eventId };
+    const alternates = [selectionOf(world, "devstack2")];
+    expect(await stepsOf(bench, taskOf(world, { migrationId, alternates, failure }))).toEqual([
+      ["events", ["compute_prep_resize on d: Error (no room)"]],
+    ]);
+    expect(bench.store.migrations.get(evacuation.id)?.status).toBe("accepted");
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
+    const [action] = bench.store.actions.list(instance.uuid);
+    expect(bench.store.actions.events(action?.id ?? 0)).toMatchObject([{ traceback: "Error: no room" }]);
   });
 });

@@ -9,13 +9,7 @@ import {
   PIKE,
 } from "../../../../unit/control-plane/conductor/tasks/operated.js";
 import { getExternalCalls, outcome, stepsOf } from "../../../../unit/control-plane/conductor/tasks/transcript.js";
-import { errorResponse } from "../../../../unit/placement-client/bench.js";
-
-const CONFLICT = errorResponse(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
+import { CONSUMER_CONFLICT, FULL } from "../../../../unit/placement-client/bench.js";
 
 describe("6.0: the source allocations of a move", () => {
   it("an instance without allocations moves none to the migration", async () => {
@@ -56,8 +50,7 @@ describe("6.0: the source allocations of a move", () => {
 
   it("Placement rejects moving the source allocations: NoValidHost with Nova's message, and nothing is scheduled", async () => {
     const world = await operated("resize_prep");
-    const full = errorResponse(409, "placement.undefined_code", "Unable to allocate inventory");
-    world.bench.placementBench.inject({ on: "POST /allocations", does: full });
+    world.bench.placementBench.inject({ on: "POST /allocations", does: FULL });
     const lines = await stepsOf(world.bench, taskOf(world));
     expect(outcome(lines).fault).toMatchObject({
       message:
@@ -78,9 +71,9 @@ describe("6.0 doubled: the claim of a failed move is subtracted from the instanc
     const world = await operated("resize_prep", { hosts, version: PIKE });
     const { bench, instance } = world;
     const { store } = bench;
-    const save = store.requests.saveSpec.bind(store.requests);
-    store.requests.saveSpec = () => {
-      store.requests.saveSpec = save;
+    const { changeSpec } = store.requests;
+    store.requests.changeSpec = () => {
+      store.requests.changeSpec = changeSpec;
       throw new TypeError("unforeseen");
     };
     const lines = await stepsOf(bench, taskOf(world, { flavor }));
@@ -147,7 +140,7 @@ describe("a conductor that was killed", () => {
     ]);
   });
 
-  it.each([CONFLICT])(
+  it.each([CONSUMER_CONFLICT])(
     "V27: if the allocations cannot be moved back, the server is in error, with the reason as the fault",
     async (does) => {
       const world = await operated("resize_prep");

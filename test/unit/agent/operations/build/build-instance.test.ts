@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RequestOf } from "../../../../../src/agent/operations/flow/contract.js";
 import { ConductorError } from "../../../../../src/conductor-client/errors.js";
-import { publicMessageOf } from "../../../../../src/runtime/error-messages.js";
-import { BuildAbortException } from "../../../../../src/virt/errors.js";
 import { ALLOCATIONS, DISKS, FlowStage, IMAGE, NOW, REQUEST, type StageOptions, VM } from "../../support/flow-stage.js";
 
 type Request = Partial<RequestOf<"build_and_run_instance">>;
@@ -48,9 +46,7 @@ const CLEANED = [
   ["driver.unplugVifs", expect.anything()],
   ["driver.failedSpawnCleanup", expect.anything()],
 ];
-const FAULT = (message: string) => ["instance_add_fault", expect.objectContaining({ message })];
 const FAILED = ["tracker.noteBuild", "node", "failed"];
-const ERROR = { ...NOWHERE, vmState: "error", taskState: null };
 const AGAIN = {
   ...NOWHERE,
   launchedOn: "here",
@@ -120,30 +116,6 @@ describe("6.1 row 4, it is not to be built any more", () => {
     expect(stage.did.slice(1)).toEqual([RELEASE]);
     expect(stage.events).toEqual([]);
   });
-
-  test("a conductor that fails is an error, and leaves all as it is", async () => {
-    const stage = building();
-    stage.replies.instance_save = new Error("broken");
-    expect(await build(stage)).toMatchObject({ message: "broken" });
-    expect(stage.calls).toEqual(["instance_save"]);
-  });
-
-  test.each<[string, StageOptions["instance"], boolean]>([
-    ["is at rest on no host: what was claimed goes", { vmState: "error", taskState: null }, true],
-    ["is deleted: it goes", { deleted: 1 }, true],
-    ["has a host: that owns it", { host: "there", taskState: null }, false],
-  ])("the message of an instance that %s", async (_, instance, released) => {
-    const stage = building({ instance });
-    expect(await build(stage)).toBeNull();
-    expect(stage.did).toEqual(released ? [RELEASE] : []);
-  });
-
-  test("the message of an instance that never was: what was claimed goes", async () => {
-    const stage = building();
-    stage.instance = null;
-    expect(await build(stage)).toBeNull();
-    expect(stage.did).toEqual([RELEASE]);
-  });
 });
 
 describe("6.1 second table: tried on another host", () => {
@@ -151,15 +123,6 @@ describe("6.1 second table: tried on another host", () => {
     "build_instances",
     { instanceUuid: "vm", alternates: ALTERNATES, retry: RETRY, reason, requestId: REQUEST },
   ];
-
-  test("no claim: off the host, V25 without allocations, and then to the conductor", async () => {
-    const stage = building();
-    stage.replies["tracker.instanceClaim"] = new Error("full");
-    expect(await build(stage, { retry: RETRY })).toBeNull();
-    expect(since(stage, "tracker.instanceClaim")).toEqual([FAILED, save(AGAIN, null), RELEASE, handed("Error")]);
-    expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Success"]);
-  });
-
   test.each([
     ["driver.prepareForSpawn", "networking"],
     ["driver.spawn", "spawning"],
@@ -177,42 +140,9 @@ describe("6.1 second table: tried on another host", () => {
   });
 
   // Four attempts if Placement does not respond; one if it rejects the request.
-  test.each([
-    [null, Array(4).fill(RELEASE)],
-    [new Error("Placement"), [RELEASE]],
-  ])("its allocations stay (%o): no other host could claim, so that it is in error", async (reply, tries) => {
-    const stage = building();
-    stage.replies["driver.spawn"] = new Error("broken");
-    stage.replies["placement.deleteAllocation"] = reply instanceof Error ? reply : () => null;
-    expect(await build(stage, { retry: RETRY })).toMatchObject({ message: "broken" });
-    expect(since(stage, "claim.abort")).toEqual([...tries, FAULT("Error"), save(ERROR, "scheduling"), ...tries]);
-  });
 });
 
 describe("6.1 second table: in error", () => {
-  test.each([
-    ["without retry", new Error("broken"), {}],
-    ["as it is hopeless", new BuildAbortException("broken"), { retry: RETRY }],
-    [
-      "as Nova knows it to be hopeless",
-      Object.assign(new Error("broken"), { name: "ImageUnacceptable" }),
-      { retry: RETRY },
-    ],
-    ["as somebody has reset its state", new ConductorError("UnexpectedTaskState", "broken"), { retry: RETRY }],
-  ])("%s: fault, off the host, allocations", async (_, error, request) => {
-    const stage = building();
-    stage.replies["driver.spawn"] = error;
-    expect(await build(stage, request)).toBe(error);
-    expect(since(stage, "driver.spawn")).toEqual([
-      ...CLEANED,
-      FAILED,
-      FAULT(publicMessageOf(error)),
-      ["claim.abort", { instance: ERROR, expectedTaskState: ["spawning"] }],
-      RELEASE,
-    ]);
-    expect(stage.events, "the build has come to an end").toEqual(["compute__do_build_and_run_instance", "Success"]);
-  });
-
   test.each([
     "FlavorDiskTooSmall",
     "FlavorMemoryTooSmall",
@@ -230,15 +160,6 @@ describe("6.1 second table: in error", () => {
     await build(stage, { retry: RETRY });
     expect(stage.calls).not.toContain("build_instances");
   });
-
-  test("what no agent can give is not built anywhere", async () => {
-    const stage = building();
-    const failure = await build(stage, { retry: RETRY, unservable: "ports" });
-    expect(failure).toMatchObject({ message: "Build of instance vm aborted: ports" });
-    expect(stage.calls).not.toContain("tracker.instanceClaim");
-    expect(stage.calls).not.toContain("build_instances");
-  });
-
   test.each(["driver.destroy", "driver.unplugVifs", "driver.failedSpawnCleanup"])(
     "%s fails at the clean-up: hopeless, and the instance stays with the guest that may run here",
     async (call) => {
@@ -312,25 +233,5 @@ describe("6.1 second table: forgotten", () => {
     expect(since(stage, "claim.abort")).toEqual([]);
     expect(stage.instance).toMatchObject({ host: "here", taskState: "deleting" });
     expect(stage.logged("could not take the instance off the host")).toBe(0);
-  });
-
-  test("also while its guest may run here: the delete removes it", async () => {
-    const stage = building();
-    stage.replies["driver.spawn"] = () => {
-      Object.assign(stage.instance ?? {}, { taskState: "deleting" });
-      return new Error("broken");
-    };
-    stage.replies["driver.destroy"] = new Error("busy");
-    expect(await build(stage)).toBeNull();
-    expect(stage.calls.at(-1)).toBe("driver.destroy");
-    expect(stage.instance).toMatchObject({ host: "here", taskState: "deleting" });
-  });
-
-  test("a conductor that is silent: what was done is left as after a crash", async () => {
-    const stage = building();
-    stage.replies["tracker.instanceClaim"] = new ConductorError("ConductorUnreachable", "away");
-    expect(await build(stage, { retry: RETRY })).toMatchObject({ code: "ConductorUnreachable" });
-    expect(stage.calls.at(-1)).toBe("tracker.instanceClaim");
-    expect(stage.events).toEqual(["compute__do_build_and_run_instance", "Error"]);
   });
 });

@@ -31,33 +31,6 @@ describe('6.2 "host up"', () => {
       "terminate_instance.destroy_row",
     ]);
   });
-
-  test("one that no host has has no guest", async () => {
-    const stage = deleting({ instance: { host: null } });
-    await terminate(stage);
-    expect(stage.did).toEqual([RECORD, release(true), ROW]);
-  });
-
-  test("5.5 a deferred delete asks for the consumer's generation", async () => {
-    const stage = deleting({ config: { reclaimInstanceInterval: 1 } });
-    await terminate(stage);
-    expect(stage.did).toContainEqual(release(false));
-  });
-
-  test.each([
-    ["driver.destroy", 1],
-    ["placement.deleteAllocation", 3],
-  ])("%s fails: the row stays, in error, with a fault", async (call, made) => {
-    const stage = deleting();
-    stage.replies[call] = new Error("broken");
-    expect(await terminate(stage)).toMatchObject({ message: "broken" });
-    expect(stage.did.slice(made)).toEqual([
-      ["tracker.saveInstance", expect.anything(), { vmState: "error", taskState: null }],
-      ["instance_add_fault", expect.objectContaining({ message: "Error" })],
-    ]);
-    expect(stage.events).toEqual(["compute_terminate_instance", "Error"]);
-  });
-
   test("OPT its row is not destroyed: it stays deleted, as nothing is held that it could be rebuilt with, and is looked at again", async () => {
     const stage = deleting();
     stage.replies.instance_destroy = new Error("no disk");
@@ -77,24 +50,6 @@ describe('6.2 "host up"', () => {
       { vmState: "error", taskState: null },
     ]);
   });
-
-  test.each([
-    [3, null],
-    [4, "AllocationDeleteFailed"],
-  ])("9.4 allocations whose delete is not answered %i times: %s", async (silences, error) => {
-    const stage = deleting();
-    let times = 0;
-    stage.replies["placement.deleteAllocation"] = () => (times++ < silences ? null : false);
-    const failure = (await terminate(stage)) as Error | null;
-    expect(failure?.name ?? null).toBe(error);
-    expect(stage.argumentsOf("placement.deleteAllocation")).toHaveLength(4);
-    // The last request may have succeeded: in error the server could be rebuilt without allocations.
-    expect(stage.argumentsOf("tracker.saveInstance")).toHaveLength(1);
-    const left = error === null ? [] : [{ instanceUuid: "vm", requestId: REQUEST }];
-    expect(stage.operations.interrupted.all).toEqual(left);
-    expect(stage.calls.includes("instance_destroy")).toBe(error === null);
-  });
-
   test("without the host's lease nothing is written", async () => {
     const stage = deleting();
     stage.replies["driver.destroy"] = new HostEpochOutdated("another agent");
@@ -107,12 +62,6 @@ describe('6.2 "host up"', () => {
     stage.replies["tracker.saveInstance"] = new ConductorError("InstanceNotFound", "gone");
     expect(await terminate(stage)).toMatchObject({ code: "InstanceNotFound" });
     expect(stage.logged("could not set the instance to error")).toBe(0);
-  });
-
-  test("an instance that has moved is looked for by the conductor", async () => {
-    const stage = deleting({ instance: { host: "there" } });
-    expect(await terminate(stage)).toBeNull();
-    expect(stage.did).toEqual([["delete_instance", { instanceUuid: "vm" }, { requestId: REQUEST }]]);
   });
 });
 

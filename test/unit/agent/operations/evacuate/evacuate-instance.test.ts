@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import { DISK_INFO, POWER_STATES, SET_ASIDE_BY } from "../../../../../src/records/index.js";
-import { publicMessageOf } from "../../../../../src/runtime/error-messages.js";
-import { ComputeResourcesUnavailable, InstanceExists } from "../../../../../src/virt/errors.js";
+import { InstanceExists } from "../../../../../src/virt/errors.js";
 import {
   ALLOCATIONS,
   DISKS,
@@ -117,48 +115,6 @@ describe("6.7 rows 3 to 6, on the destination", () => {
 
 describe("6.7 rows 3 and 4, it fails", () => {
   test.each([
-    new ComputeResourcesUnavailable("full"),
-    new ConductorError("ComputeHostNotFound", "no node"),
-    Object.assign(new Error("x"), { name: "GroupAffinityViolation" }),
-  ])("%o at the claim: the instance is as it was, and may be evacuated elsewhere", async (error) => {
-    const stage = evacuated();
-    stage.replies["tracker.rebuildClaim"] = error;
-    expect(await evacuate(stage)).toBe(error);
-    expect(since(stage, "tracker.rebuildClaim")).toEqual([
-      STRIP,
-      ["migration_save", { id: 7, changes: { status: "failed" } }],
-      [
-        "instance_save",
-        {
-          uuid: "vm",
-          changes: { taskState: null },
-          expectedTaskState: ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"],
-          ofRequest: REQUEST,
-        },
-      ],
-      FAULT(publicMessageOf(error)),
-    ]);
-    expect(stage.events).toEqual(["compute_rebuild_instance", "Error"]);
-  });
-
-  test("another error at the claim: the instance is in error", async () => {
-    const stage = evacuated();
-    stage.replies["tracker.rebuildClaim"] = new Error("broken");
-    await evacuate(stage);
-    expect(stage.argumentsOf("instance_save")).toMatchObject([[{ changes: BROKEN }]]);
-  });
-
-  test.each([
-    ["driver.instanceOnDisk", new ComputeResourcesUnavailable("broken")],
-    ["driver.instanceExists", new Error("broken")],
-  ])("%s fails before there is a guest: allocations and claim go, in error", async (call, error) => {
-    const stage = evacuated();
-    stage.replies[call] = error;
-    expect(await evacuate(stage)).toBe(error);
-    expect(since(stage, call)).toEqual([STRIP, aborted(BROKEN), FAULT(publicMessageOf(error))]);
-  });
-
-  test.each([
     [false, true],
     [true, false],
   ])(
@@ -176,25 +132,6 @@ describe("6.7 rows 3 and 4, it fails", () => {
       ]);
     },
   );
-
-  test.each([new ConductorError("UnexpectedTaskState", "deleting"), new ConductorError("InstanceNotFound", "gone")])(
-    "%o: what was made goes, the row is left, and nobody is told",
-    async (error) => {
-      const stage = evacuated();
-      stage.replies["tracker.finishEvacuation"] = error;
-      expect(await evacuate(stage)).toBeNull();
-      expect(since(stage, "driver.destroy")).toEqual([STRIP, aborted({})]);
-      expect(stage.events).toEqual(["compute_rebuild_instance", "Success"]);
-    },
-  );
-
-  test("a conductor that is silent: left as after a crash", async () => {
-    const stage = evacuated();
-    stage.replies["tracker.finishEvacuation"] = new ConductorError("ConductorUnreachable", "away");
-    expect(await evacuate(stage)).toMatchObject({ code: "ConductorUnreachable" });
-    expect(stage.calls.at(-1)).toBe("tracker.finishEvacuation");
-  });
-
   test.each<[string, StageOptions["others"], (stage: FlowStage) => void, boolean]>([
     ["nothing else: they go", [], () => {}, true],
     ["the instance itself: they stay", [], (stage) => Object.assign(stage.instance ?? {}, { host: "here" }), false],
@@ -242,20 +179,6 @@ describe("6.7 rows 3 and 4, it fails", () => {
     stage.replies[call] = new Error("busy");
     expect(await evacuate(stage)).toMatchObject({ message: "broken" });
     expect(stage.calls.slice(-4)).toEqual(["driver.destroy", STRIP[0], "claim.abort", "instance_add_fault"]);
-  });
-
-  test.each<[string, StageOptions, string[]]>([
-    ["has ended: nothing is done", { migration: { status: "error" } }, []],
-    [
-      "is another request's: what was claimed here goes",
-      { instance: { taskRequestId: "req-theirs" } },
-      [STRIP[0] as string, "migration_save"],
-    ],
-    ["is of a deleted instance: it goes", { instance: { deleted: 1 } }, [STRIP[0] as string, "migration_save"]],
-  ])("the message of an evacuation that %s", async (_, options, calls) => {
-    const stage = evacuated(options);
-    expect(await evacuate(stage)).toBeNull();
-    expect(stage.calls).toEqual(calls);
   });
 });
 

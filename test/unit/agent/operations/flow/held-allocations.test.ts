@@ -5,12 +5,10 @@ import { heldAllocations } from "../../../../../src/agent/operations/flow/releas
 const held = { provider: { resources: { VCPU: 1 } } };
 const requestedConsumers: string[] = [];
 const services = {
-  context: {
-    placement: {
-      getAllocationsForConsumer: async (consumer: string) => {
-        requestedConsumers.push(consumer);
-        return { allocations: held };
-      },
+  placement: {
+    getAllocationsForConsumer: async (consumer: string) => {
+      requestedConsumers.push(consumer);
+      return { allocations: held };
     },
   },
 } as unknown as OperationServices;

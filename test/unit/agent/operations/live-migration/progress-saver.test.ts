@@ -22,7 +22,7 @@ function saverOf(runtime: VirtualRuntime, saved: (readonly [at: number, done: nu
       throw new Error("no conductor");
     }
   };
-  return new ProgressSaver({ context: { runtime, conductor: { call } } } as unknown as OperationServices, 7);
+  return new ProgressSaver({ runtime, logger: runtime.logger, conductor: { call } } as unknown as OperationServices, 7);
 }
 
 test("6.5 row 7 progress is saved once a second, and the last of it is left to whoever saves the end", async () => {

@@ -60,9 +60,9 @@ test("the source's half, late: a claim that comes between the look and the write
   await hold(I, { [S]: TWICE });
   const { services, move } = setUp({ instance: AT_REST, others: [BACK] });
   const claimed = { VCPU: 3, MEMORY_MB: 1536, DISK_GB: 3 };
-  const ask = services.context.conductor.call.bind(services.context.conductor);
+  const ask = services.conductor.call.bind(services.conductor);
   let looked = false;
-  services.context.conductor.call = async (method, ...rest) => {
+  services.conductor.call = async (method, ...rest) => {
     if (method === "migrations_by_filters" && !looked) {
       looked = true;
       await hold(I, { [S]: claimed });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AgentContext } from "../../../../../src/agent/context.js";
 import {
   finishSource,
   flavorsOf,
@@ -6,15 +7,12 @@ import {
   onTree,
   revertToSource,
 } from "../../../../../src/agent/operations/flow/move-allocations.js";
-import {
-  type AllocationServices,
-  deleteMigration,
-} from "../../../../../src/agent/operations/flow/release-allocations.js";
+import { deleteMigration } from "../../../../../src/agent/operations/flow/release-allocations.js";
 import { createAllocationError } from "../../../../../src/placement-client/errors.js";
 import type { Migration } from "../../../../../src/records/index.js";
 import { aComputeNode, aMigration, anInstance } from "../../../../fixtures/records.js";
-import { inventoryOf } from "../../../placement-client/bench.js";
-import { CHILD, CONSUMER_CONFLICT, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement-client/two-hosts.js";
+import { CONSUMER_CONFLICT, inventoryOf } from "../../../placement-client/bench.js";
+import { CHILD, D, I, M, NAMES, NFS, S, twoHosts } from "../../../placement-client/two-hosts.js";
 import {
   type Case,
   CONTEXT,
@@ -186,7 +184,7 @@ describe("split: the migration's consumer holds the source's half", () => {
         return null;
       },
     };
-    const deaf = { context: { ...services.context, placement } } as unknown as AllocationServices;
+    const deaf = { ...services, placement } as unknown as AgentContext;
     await expect(deleteMigration(deaf, move.migration, CONTEXT)).rejects.toThrow("Placement cannot be reached");
     expect(tries).toBe(4);
   });

@@ -91,8 +91,8 @@ describe("a step of a migration", () => {
     const did: unknown[] = [];
     const flow = moveFlow<"confirm_resize">({
       steps: [],
-      run: async (_call, move) => void did.push(move),
-      onRejected: async (_call, move) => void did.push(move),
+      run: async ({ move }) => void did.push(move),
+      onRejected: async ({ move }) => void did.push(move),
     });
     if (found) {
       await flow.run({} as never, found);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
   chosenHosts,
-  collectHosts,
   type HostOutcome,
   hostTable,
   reportOutcomes,
 } from "../../../../../src/cli/cluster/host/host-control.js";
 import { HostLogFilter } from "../../../../../src/cli/cluster/logs/find-sources.js";
+import { collectHosts } from "../../../../../src/cli/ui/command-line.js";
 import type { HostRow } from "../../../../../src/conductor-client/methods/session.js";
 
 function aRow(host: string, more: Partial<HostRow> = {}): HostRow {

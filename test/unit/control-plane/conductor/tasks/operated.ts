@@ -18,14 +18,16 @@ export async function operated(
   options: {
     readonly hosts?: readonly string[];
     readonly version?: number;
+    /** The CPUs of each host. */
+    readonly cpus?: { readonly vcpus: number; readonly cpuRatio: number };
     readonly maxAttempts?: number;
     readonly changes?: InstanceChanges;
   } = {},
 ): Promise<Operated> {
-  const { hosts = ["devstack1", "devstack2"], version = 73, maxAttempts = 3, changes } = options;
+  const { hosts = ["devstack1", "devstack2"], version = 73, cpus, maxAttempts = 3, changes } = options;
   const bench = await ConductorBench.open({ maxAttempts });
   for (const host of hosts) {
-    await bench.host(host, { version });
+    await bench.host(host, { version, ...cpus });
   }
   const { uuid } = await bench.server("devstack1");
   const instance = bench.store.instances.save(uuid, { powerState: 1, taskState, taskRequestId: REQUEST, ...changes });

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { Query } from "../../../../../src/control-plane/placement/http/call.js";
+import { Router } from "../../../../../src/control-plane/http/router.js";
+import { pythonInt } from "../../../../../src/control-plane/placement/handlers/filters.js";
+import { parseQuery } from "../../../../../src/control-plane/placement/http/call.js";
 import { acceptable } from "../../../../../src/control-plane/placement/http/errors.js";
-import { httpDate, negotiate, pythonInt } from "../../../../../src/control-plane/placement/http/headers.js";
-import { matchRoute } from "../../../../../src/control-plane/placement/http/routes.js";
+import { PLACEMENT_ROUTES } from "../../../../../src/control-plane/placement/placement-api.js";
+import { World } from "../world.js";
 
-describe("negotiate", () => {
+describe("the microversion", () => {
+  const send = (header: string) => new World().send("GET", "/", undefined, { "openstack-api-version": header });
+
   it.each([
-    [undefined, 0],
+    ["", 0],
     ["placement 1.10", 10],
     ["placement latest", 39],
     ["Placement  1.07", 7],
@@ -15,8 +19,8 @@ describe("negotiate", () => {
     ["placement 1.5, placement 1.6", 6],
     ["placement", 0],
     ["1.5", 0],
-  ])("%s is 1.%i", (header, minor) => {
-    expect(negotiate(header)).toBe(minor);
+  ])("of %j is 1.%i", (header, minor) => {
+    expect(send(header).headers["openstack-api-version"]).toBe(`placement 1.${minor}`);
   });
 
   it.each([
@@ -25,10 +29,10 @@ describe("negotiate", () => {
     ["placement 1", 400, "missing 1 required positional argument: 'minor'"],
     ["placement LATEST", 400, "invalid literal for int() with base 10: 'LATEST'"],
     ["placement 1.10.1", 400, "invalid literal for int() with base 10: '10.1'"],
-  ])("rejects %s with %i", (header, status, message) => {
-    expect(() => negotiate(header)).toThrow(
-      expect.objectContaining({ status, message: expect.stringContaining(message) }),
-    );
+  ])("%s is rejected with %i", (header, status, message) => {
+    const response = send(header);
+    expect([response.status, response.headers["openstack-api-version"]]).toEqual([status, undefined]);
+    expect(JSON.parse(response.body).errors[0].detail).toContain(message);
   });
 });
 
@@ -65,10 +69,9 @@ describe("acceptable", () => {
   });
 });
 
-describe("Query", () => {
+describe("parseQuery", () => {
   it("retains the order of repeated parameters and decodes them", () => {
-    const query = new Query("a=1&b=x%20y+z&a=%E2%82%AC&c&=d&&e=50%");
-    expect(query.entries).toEqual([
+    expect(parseQuery("a=1&b=x%20y+z&a=%E2%82%AC&c&=d&&e=50%")).toEqual([
       ["a", "1"],
       ["b", "x y z"],
       ["a", "€"],
@@ -76,9 +79,6 @@ describe("Query", () => {
       ["", "d"],
       ["e", "50%"],
     ]);
-    expect(query.get("a")).toBe("€");
-    expect(query.all("a")).toEqual(["1", "€"]);
-    expect(query.get("none")).toBeUndefined();
   });
 
   it.each([
@@ -86,37 +86,23 @@ describe("Query", () => {
     ["a=x%E2%82", "byte 0xe2 in position 1: unexpected end of data"],
     ["a=%C3x", "byte 0xc3 in position 0: invalid continuation byte"],
   ])("rejects %s", (text, message) => {
-    expect(() => new Query(text)).toThrow(
+    expect(() => parseQuery(text)).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining(message) }),
     );
   });
 });
 
-describe("httpDate", () => {
-  it.each([0, 951_782_400_000, 1_709_164_799_999, 1_795_269_820_123, 4_102_444_800_000])("%i", (time) => {
-    expect(httpDate(time)).toBe(new Date(time).toUTCString());
-  });
+describe("the routes", () => {
+  const router = new Router(PLACEMENT_ROUTES, true);
 
-  it("is correct on every day of four hundred years", () => {
-    for (let day = 0; day < 146_097; day += 1) {
-      const time = day * 86_400_000;
-      if (httpDate(time) !== new Date(time).toUTCString()) {
-        expect(httpDate(time)).toBe(new Date(time).toUTCString());
-      }
-    }
-    expect.assertions(0);
-  });
-});
-
-describe("matchRoute", () => {
   it.each([
-    ["/", []],
-    ["/traits", []],
-    ["/traits/CUSTOM_A", ["CUSTOM_A"]],
-    ["/resource_providers/u/inventories/VCPU", ["u", "VCPU"]],
-    ["/allocations/c", ["c"]],
-  ])("%s", (path, params) => {
-    expect(matchRoute(path)?.params).toEqual(params);
+    ["/", {}],
+    ["/traits", {}],
+    ["/traits/CUSTOM_A", { name: "CUSTOM_A" }],
+    ["/resource_providers/u/inventories/VCPU", { uuid: "u", class: "VCPU" }],
+    ["/allocations/c", { uuid: "c" }],
+  ])("have %s", (path, params) => {
+    expect(router.match("GET", path)).toMatchObject({ kind: "found", params });
   });
 
   it.each([
@@ -127,11 +113,19 @@ describe("matchRoute", () => {
     "/resource_providers//",
     "/resource_providers/u/traits/x",
     "/usages/x",
-  ])("has no route for %s", (path) => {
-    expect(matchRoute(path)).toBeUndefined();
+  ])("lack %s", (path) => {
+    expect(router.match("GET", path)).toEqual({ kind: "unknown" });
   });
 
-  it("returns the allowed methods of a path", () => {
-    expect(matchRoute("/resource_providers/u")?.route.allow).toBe("GET, DELETE, PUT");
+  it("have the allowed methods of a path, in upstream's order", () => {
+    const allowed = ["GET", "DELETE", "PUT"];
+    expect(router.match("POST", "/resource_providers/u")).toEqual({ kind: "wrong-method", allowed });
+    expect(new World().send("HEAD", "/resource_providers/u").headers.allow).toBe("GET, DELETE, PUT");
+  });
+
+  it("find an encoded path as WSGI servers do, which decode it before they split it", () => {
+    const world = new World();
+    expect(world.send("GET", "/traits%2FHW_CPU_X86_AVX").status).toBe(204);
+    expect(JSON.parse(world.send("GET", "/traits/%FF").body).errors[0].detail).toContain("No such trait(s): %FF.");
   });
 });

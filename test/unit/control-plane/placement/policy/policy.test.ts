@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Action, Enforcer } from "../../../../../src/control-plane/placement/auth.js";
+import { Enforcer } from "../../../../../src/control-plane/placement/auth.js";
 import type { PlacementCredentials, PolicyOptions } from "../../../../../src/control-plane/placement/options.js";
 import { type PolicyAttributes, parseRule } from "../../../../../src/control-plane/policy/rule-parser.js";
 
@@ -66,8 +66,14 @@ describe("Enforcer", () => {
     roles,
     ...more,
   });
-  const allowed = (options: Partial<PolicyOptions>, by: PlacementCredentials, action: Action, projectId = "p") =>
-    new Enforcer(options).rejectionReason(by, action, { project_id: projectId }) === undefined;
+  const reason = (options: Partial<PolicyOptions>, by: PlacementCredentials, action: string, projectId = "p") => {
+    try {
+      return new Enforcer(options).enforce(by, action, { project_id: projectId });
+    } catch (error) {
+      return error instanceof Error ? error.message : error;
+    }
+  };
+  const allowed = (...args: Parameters<typeof reason>) => reason(...args) === undefined;
   const list = "placement:resource_providers:list";
   const reshape = "placement:reshaper:reshape";
   const strict = { enforceNewDefaults: true };
@@ -94,15 +100,16 @@ describe("Enforcer", () => {
 
   it("rejects tokens of another scope with the action's bare name", () => {
     const system = who(["admin"], { systemScope: "all", projectId: null });
-    expect(new Enforcer({}).rejectionReason(system, list)).toBe(list);
-    expect(new Enforcer({}).rejectionReason(who(["admin"], { domainScope: "d" }), list)).toBe(list);
-    expect(new Enforcer({ enforceScope: false }).rejectionReason(system, list)).toBeUndefined();
-    expect(new Enforcer({}).rejectionReason(who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
+    expect(reason({}, system, list)).toBe(list);
+    expect(reason({}, who(["admin"], { domainScope: "d" }), list)).toBe(list);
+    expect(reason({ enforceScope: false }, system, list)).toBeUndefined();
+    expect(reason({}, who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
   });
 
   it("replaces its rules, including the deprecated ones, by those of a policy file", () => {
     expect(allowed({ rules: { [list]: "role:reader" } }, who(["admin"]), list)).toBe(false);
     expect(allowed({ rules: { [list]: "rule:mine", mine: "@" } }, who([]), list)).toBe(true);
     expect(allowed({ rules: { admin_or_service_api: "role:chief" } }, who(["admin"]), list)).toBe(false);
+    expect(allowed({ rules: { [list]: "rule:missing" } }, who(["admin"]), list)).toBe(false);
   });
 });

@@ -21,7 +21,7 @@ function fedCluster(msPerLook: number) {
 }
 
 describe("the feed of a page", () => {
-  it("draws once for all that came between two frames", () => {
+  it("renders once for all messages between two frames", () => {
     const { cluster, feed, frames } = fedCluster(0);
     const drawn: (number | null | undefined)[] = [];
     effect(() => {
@@ -36,7 +36,7 @@ describe("the feed of a page", () => {
     expect(frames).toHaveLength(0);
   });
 
-  it("leaves to the next frame what takes too long, and keeps the order", () => {
+  it("continues long work in the next frame, in order", () => {
     const { cluster, feed, frames } = fedCluster(5);
     for (let seq = 1; seq <= 1_000; seq++) {
       feed.message(heartbeat(seq, seq));

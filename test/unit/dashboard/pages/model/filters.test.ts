@@ -11,7 +11,7 @@ function found(text: string, request: Partial<RequestRow>): boolean {
   return isRequestMatch({ ...requestRow(0), ...request }, { words, service: "", changes: false, failed: false });
 }
 
-it("requests are found by a server's id, or its name, in the path, what was asked and what was answered", () => {
+it("requests are found by a server's id or its name in path, request body and response body", () => {
   const made = { method: "POST", path: "/v2.1/servers", about: [vm1.uuid] };
   const read = { path: `/v2.1/servers/${vm1.uuid}`, about: [] };
   const other = { path: "/v2.1/servers/detail", about: [] };
@@ -21,7 +21,7 @@ it("requests are found by a server's id, or its name, in the path, what was aske
   expect([found(vm1.name, read), found("vm2", read), found("", other)]).toEqual([true, false, true]);
 });
 
-it("requests are found by their own id, and by that of the request that they were made for", () => {
+it("requests are found by their own id and the id of the request that caused them", () => {
   const request = { requestId: "req-one", globalRequestId: "req-two" };
   expect([found("req-one", request), found("req-two", request), found("req-three", request)]).toEqual([
     true,

@@ -10,7 +10,7 @@ import type { FindingRow } from "../../../../../src/dashboard/wire/rows.js";
 import { hostRow, providerRow, serverRow } from "../../../../dashboard/support/generated-cluster.js";
 
 describe("bars", () => {
-  it("split what is used by who holds it, without what is reserved, times the ratio", () => {
+  it("show usage by owner, with capacity reduced by reserved and multiplied by the ratio", () => {
     const bar = barOf(
       "MEMORY_MB",
       [providerRow(3, 4).inventory.MEMORY_MB].filter((row) => row !== undefined),
@@ -23,7 +23,7 @@ describe("bars", () => {
     expect(bar.parts[1]?.from).toBeCloseTo(bar.parts[0]?.width ?? 0);
   });
 
-  it("stay within their frame when more is used than there is", () => {
+  it("stay within their frame if usage exceeds capacity", () => {
     const row = {
       total: 1,
       reserved: 0,
@@ -38,7 +38,7 @@ describe("bars", () => {
     expect(bar.parts.reduce((sum, { width }) => sum + width, 0)).toBeCloseTo(100);
   });
 
-  it("show the classes of bare metal where there are no others", () => {
+  it("show bare metal classes if a provider has no others", () => {
     const row = {
       total: 1,
       reserved: 0,
@@ -65,7 +65,7 @@ describe("servers and guests side by side", () => {
     provider: null,
   };
 
-  it("pairs them by uuid, with what differs first and why", () => {
+  it("pairs them by uuid, with differences and their reasons first", () => {
     const guests = [
       { uuid: server.uuid, name: "instance-1", state: "running" },
       { uuid: "gone", name: "instance-2", state: "running" },
@@ -96,13 +96,13 @@ describe("filters of hosts", () => {
 });
 
 describe("addresses of views", () => {
-  it("lead back to where they were made, whatever the name", () => {
+  it("are parsed to the view that they were rendered from, with any name", () => {
     const name = "a/b?c#d %";
     const route = routeOf(hashOf("hosts", name, { q: "x y&z", state: "" }));
     expect(route).toEqual({ view: "hosts", of: name, filter: { q: "x y&z" } });
   });
 
-  it("lead to the hosts when they make no sense", () => {
+  it("are parsed to the list of hosts if they are invalid", () => {
     expect(routeOf("#/nowhere/x").view).toBe("hosts");
     expect(routeOf("#/hosts/%E0%A4").of).toBe("%E0%A4");
   });
@@ -122,7 +122,7 @@ describe("commands of actions", () => {
     commands: ["openstack server evacuate [--host {dest}] {server}"],
   };
 
-  it("leave out what is empty, and quote what a shell would read otherwise", () => {
+  it("omit empty options and quote values for a shell", () => {
     expect(commandsOf(action, {})).toEqual(["openstack server evacuate {server}"]);
     expect(commandsOf(action, { server: "vm1", dest: "it's; rm" })).toEqual([
       "openstack server evacuate --host 'it'\\''s; rm' vm1",
@@ -132,7 +132,7 @@ describe("commands of actions", () => {
 });
 
 describe("figures", () => {
-  it("have the unit in which people read them", () => {
+  it("have readable units", () => {
     expect([age(59_000), age(600_000), age(3 * 3_600_000), age(72 * 3_600_000)]).toEqual([
       "59 s",
       "10 min",
@@ -147,7 +147,7 @@ describe("figures", () => {
   });
 });
 
-it("amounts stand in the order of the bars, the unusual ones behind", () => {
+it("amounts have the order of the bars, then unusual classes", () => {
   const amounts = { DISK_GB: 1, VGPU: 2, MEMORY_MB: 512, CUSTOM_A: 1, VCPU: 4 };
   expect(inOrder(amounts).map(([name]) => name)).toEqual(["VCPU", "MEMORY_MB", "DISK_GB", "CUSTOM_A", "VGPU"]);
 });

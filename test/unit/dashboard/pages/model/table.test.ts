@@ -7,7 +7,7 @@ interface Row {
 }
 
 describe("a table of rows", () => {
-  it("tells who looks at a row of its changes, and of no others", () => {
+  it("notifies a row's listeners of its own changes only", () => {
     const table = new Table<Row>();
     const observed: (string | undefined)[] = [];
     effect(() => {
@@ -20,7 +20,7 @@ describe("a table of rows", () => {
     expect(observed).toEqual([undefined, "h1", undefined]);
   });
 
-  it("moves a row from group to group, and tells both", () => {
+  it("moves a row between groups and notifies the listeners of both", () => {
     const table = new Table<Row>();
     const byHost = table.groupBy(({ host }) => [host]);
     const counts: string[] = [];
@@ -38,7 +38,7 @@ describe("a table of rows", () => {
     expect(byHost.get("h3")).toEqual([{ host: "h3" }]);
   });
 
-  it("shows old rows until all have been sent again, and then forgets those that were not", () => {
+  it("shows old rows until all are sent again, then removes those that were not", () => {
     const table = new Table<Row>();
     table.set("a", { host: "h1" });
     table.set("b", { host: "h1" });

@@ -5,7 +5,7 @@ import { hostName, lifeOf, providerUuid, START, serverRow } from "../../../../da
 const NAMES = new Map([3, 4, 5].map((host) => [providerUuid(host), hostName(host)]));
 
 describe("the axis of a timeline", () => {
-  it("keeps the order, and does not let hours hide milliseconds", () => {
+  it("keeps the order, and shows milliseconds beside hours", () => {
     const axis = axisOf([0, 100, 200, 7_200_000, 7_200_100]);
     const places = [0, 100, 200, 7_200_000, 7_200_100].map((at) => axis.place(at));
     expect(places).toEqual([...places].sort((a, b) => a - b));
@@ -14,7 +14,7 @@ describe("the axis of a timeline", () => {
     expect((places[1] ?? 0) - (places[0] ?? 0)).toBeGreaterThan(5);
   });
 
-  it("has a place for a single moment, and for none", () => {
+  it("has a position for a single moment and for none", () => {
     expect(axisOf([5]).place(5)).toBe(0);
     expect(axisOf([]).place(5)).toBe(0);
   });
@@ -25,7 +25,7 @@ describe("the timeline of a server", () => {
   const { lanes } = timelineOf(life, (uuid) => NAMES.get(uuid) ?? null, START + 5_000_000);
   const lane = (name: string, part: string) => lanes.find((one) => one.name === name && one.part === part);
 
-  it("draws a move as two lanes, each with the half that its owner holds", () => {
+  it("draws a move as two rows, with the allocations of each consumer", () => {
     const source = lane(hostName(4), "move holds")?.stretches.at(0);
     const dest = lane(hostName(5), "server holds")?.stretches.at(0);
     expect(source).toMatchObject({ tone: "migration", title: expect.stringContaining("VCPU 1, MEMORY_MB 512") });
@@ -33,7 +33,7 @@ describe("the timeline of a server", () => {
     expect(source?.from).toBe(dest?.from);
   });
 
-  it("ends what the server held on the host that it was evacuated from when that has cleaned up", () => {
+  it("ends allocations on the evacuated host when that host has cleaned up", () => {
     const [first] = lane(hostName(3), "server holds")?.stretches ?? [];
     const [second] = lane(hostName(4), "server holds")?.stretches ?? [];
     const end = (first?.from ?? 0) + (first?.width ?? 0);
@@ -41,13 +41,13 @@ describe("the timeline of a server", () => {
     expect(end).toBeLessThan(100);
   });
 
-  it("lets what goes on reach the end, even where the page's clock is behind", () => {
+  it("extends current intervals to the end, also if the page's clock is slow", () => {
     const behind = timelineOf(life, (uuid) => NAMES.get(uuid) ?? null, START + 4_000_100);
     const held = behind.lanes.find(({ name, part }) => name === hostName(5) && part === "server holds")?.stretches[0];
     expect((held?.from ?? 0) + (held?.width ?? 0)).toBeCloseTo(100);
   });
 
-  describe("what was held before anybody looked", () => {
+  describe("allocations before the first observation", () => {
     const consumer = {
       ...life.consumers[0],
       uuid: life.server.uuid,
@@ -68,7 +68,7 @@ describe("the timeline of a server", () => {
     };
     const tones = (more: object) => drawn(more).map(([tone]) => tone);
 
-    it("is drawn as such, from the server's creation to the first observation", () => {
+    it("are drawn as such from the server's creation to that observation", () => {
       const first = drawn({ history: [{ at: START + 900_000, consumer }], consumers: [consumer] });
       expect(first.map(([tone, label]) => [tone, label])).toEqual([
         ["unobserved", "not observed"],
@@ -79,7 +79,7 @@ describe("the timeline of a server", () => {
       expect(tones({ history: [], consumers: [consumer] })).toEqual(["unobserved", "server"]);
     });
 
-    it("is from a migration's creation for what that holds", () => {
+    it("start at the migration's creation if the migration has them", () => {
       const migration = { ...life.migrations[0], uuid: "m", createdAt: START + 600_000 };
       const held = { ...consumer, uuid: "m", type: "migration" };
       const states = [{ at: START + 700_000, vmState: "active", taskState: "resize_prep", host: "h", requestId: null }];
@@ -91,14 +91,14 @@ describe("the timeline of a server", () => {
       );
     });
 
-    it("is nothing of a server that was seen to build", () => {
+    it("do not exist for a server whose build was observed", () => {
       const states = [{ at: START + 10, vmState: "building", taskState: "spawning", host: null, requestId: null }];
       const history = [{ at: START + 20, consumer }];
       expect(tones({ history, consumers: [consumer], states })).not.toContain("unobserved");
     });
   });
 
-  it("marks the action that failed, and keeps every stretch on the axis", () => {
+  it("marks the failed action, and keeps every interval on the axis", () => {
     expect(lane("Actions", "")?.stretches.map(({ tone }) => tone)).toEqual(["action", "action", "failed", "action"]);
     for (const { from, width } of lanes.flatMap(({ stretches }) => stretches)) {
       expect(from).toBeGreaterThanOrEqual(0);
