@@ -10,7 +10,7 @@ import { isObject } from "../../runtime/collections.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import { NovaRpcError } from "../errors.js";
-import { type MessageScopes, RowsInHand } from "../messages/message-scope.js";
+import { MessageRows, type MessageScopes } from "../messages/message-scope.js";
 import { type OsloRequest, openMessage, type ReplyAddress, requestIdOf } from "../messages/oslo-message.js";
 import type { Rpc } from "../messages/rpc.js";
 import { type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
@@ -74,7 +74,7 @@ export class TrustedMessages {
     this.#now = now;
   }
 
-  offer(method: string, args: Readonly<Record<string, unknown>>, rows: RowsInHand): void {
+  offer(method: string, args: Readonly<Record<string, unknown>>, rows: MessageRows): void {
     const { instance, migration, node } = args;
     const uuid = dataOf(instance).uuid;
     const id = dataOf(migration).id;
@@ -197,7 +197,7 @@ export class ComputeServer {
     const stopSigns = reply === null ? () => {} : this.#giveSigns(reply, logger);
     let outcome: { readonly result: unknown } | { readonly error: unknown };
     try {
-      const rows = new RowsInHand(args, () => runtime.clock.monotonic());
+      const rows = new MessageRows(args, () => runtime.clock.monotonic());
       this.#trustedMessages.offer(method, args, rows);
       const scope = { context, method, args, unsaved: unsavedOf(args), rows };
       outcome = { result: await scopes.run(scope, () => this.#carryOut(request)) };

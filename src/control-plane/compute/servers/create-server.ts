@@ -32,7 +32,7 @@ import {
   resolveNetworks,
   serversInPortQuota,
 } from "./network/requested-networks.js";
-import { CREATE, type CreateBody, diskConfigWith, toUserAttributes, wishedChanges } from "./server-schemas.js";
+import { CREATE, type CreateBody, diskConfigWith, instanceChangesOf, toUserAttributes } from "./server-schemas.js";
 
 const POLICY = "os_compute_api:servers:create";
 
@@ -197,7 +197,7 @@ function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     userData: server.user_data ?? null,
     injectedFiles: server.personality ?? [],
     ...draft.key,
-    ...wishedChanges(server),
+    ...instanceChangesOf(server),
     ...diskConfigWith(draft.imageProperties, server, draft.imageRef),
     systemMetadata: withImageProperties(networkMark(draft.networks), draft.imageProperties),
   };

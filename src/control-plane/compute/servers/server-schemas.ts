@@ -26,7 +26,7 @@ export interface UserAttributes {
   readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
 }
 
-type Wished = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
+type UserChanges = Pick<Instance, "accessIpV4" | "accessIpV6" | "autoDiskConfig">;
 
 export const USER_ATTRIBUTES: Readonly<Record<keyof UserAttributes, Schema>> = {
   accessIPv4: { type: "string", format: "ipv4" },
@@ -210,7 +210,7 @@ export const CREATE = schemas<CreateBody>(
 );
 
 /** Returns the changes of an instance that the attributes require. */
-export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges, keyof Wished> {
+export function instanceChangesOf(attributes: UserAttributes): Pick<InstanceChanges, keyof UserChanges> {
   const { accessIPv4, accessIPv6, "OS-DCF:diskConfig": disk } = attributes;
   return {
     ...(accessIPv4 === undefined ? {} : { accessIpV4: accessIPv4 }),
@@ -219,7 +219,7 @@ export function wishedChanges(attributes: UserAttributes): Pick<InstanceChanges,
   };
 }
 
-export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: Wished): Required<UserAttributes> {
+export function toUserAttributes({ accessIpV4, accessIpV6, autoDiskConfig }: UserChanges): Required<UserAttributes> {
   return {
     accessIPv4: accessIpV4 ?? "",
     accessIPv6: accessIpV6 ?? "",

@@ -14,7 +14,7 @@ import { ADDRESS_ROUTES } from "./network/addresses.js";
 import { INTERFACE_ROUTES } from "./network/interfaces.js";
 import { PASSWORD_ROUTES } from "./passwords.js";
 import { REMOTE_CONSOLE_ROUTES } from "./remote-consoles.js";
-import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "./server-schemas.js";
+import { instanceChangesOf, USER_ATTRIBUTES, type UserAttributes } from "./server-schemas.js";
 import { ServerView, toViewBefore75 } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
 
@@ -111,7 +111,7 @@ function updateServer(deps: ComputeDeps, call: Call): ComputeResponse {
     ...(name === undefined ? {} : { displayName: name }),
     ...(description === undefined ? {} : { displayDescription: description }),
     ...(hostname === undefined ? {} : { hostname }),
-    ...wishedChanges(userAttributes),
+    ...instanceChangesOf(userAttributes),
   };
   const { instances, requests } = deps.store;
   const instance = building ? requests.saveBuilding(found, changes) : instances.save(found.uuid, changes);

@@ -28,11 +28,11 @@ import { assertNotLocked, findInstance } from "../find-server.js";
 import { imageToUse, validateRequestedSpecs } from "../image-flavor-checks.js";
 import {
   diskConfigWith,
+  instanceChangesOf,
   PERSONALITY,
   TRUSTED_CERTIFICATES,
   USER_ATTRIBUTES,
   type UserAttributes,
-  wishedChanges,
 } from "../server-schemas.js";
 import { ServerView, toViewBefore75 } from "../server-view.js";
 import { begin, requireHost, requireState, type ServerAction } from "./server-action.js";
@@ -174,6 +174,6 @@ function changes(requested: RebuildBody["rebuild"]): InstanceChanges {
     ...(requested.user_data === undefined ? {} : { userData: requested.user_data }),
     ...(requested.hostname === undefined ? {} : { hostname: requested.hostname }),
     injectedFiles: requested.personality ?? [],
-    ...wishedChanges(requested),
+    ...instanceChangesOf(requested),
   };
 }

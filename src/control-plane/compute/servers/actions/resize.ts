@@ -8,7 +8,7 @@ import { isOpenTo } from "../../flavors/flavor-access.js";
 import { assertUpsizeQuota } from "../../quotas/quota-checks.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { assertFlavorFits, validateRequestedSpecs } from "../image-flavor-checks.js";
-import { USER_ATTRIBUTES, type UserAttributes, wishedChanges } from "../server-schemas.js";
+import { instanceChangesOf, USER_ATTRIBUTES, type UserAttributes } from "../server-schemas.js";
 import { anyBody, begin, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 interface ResizeBody {
@@ -67,7 +67,7 @@ export const resize: ServerAction = {
     assertFlavorFits(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
     validateRequestedSpecs(flavor, image);
     assertUpsizeQuota(deps, instance, instance.flavor, flavor, 403);
-    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...wishedChanges(requested) }, "resize");
+    begin(deps, call, instance, { taskState: "resize_prep", progress: 0, ...instanceChangesOf(requested) }, "resize");
     store.tasks.add({
       kind: "migrate_server",
       instanceUuid: instance.uuid,
