@@ -10,7 +10,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { notifyParent } from "../ui/process-lifecycle.js";
 import type { AgentHostStatus } from "./hosts.js";
 
-/** Receives the events of a process's hosts, and reports them to users and the parent process. @internal */
+/** Receives the events of a process's hosts, and reports them to users and the parent process. */
 export interface Report {
   /** The hosts are being started. */
   begin?(): void;

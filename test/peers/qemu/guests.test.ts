@@ -246,9 +246,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     });
     // The destination's token file is only in a folder on its machine.
     await destination.cleanupLiveMigrationDestinationCheck(offered);
-    await expect(source.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow(
-      "both hosts must run on one machine",
-    );
+    await expect(source.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow("both hosts must run on one machine");
     expect(await source.listInstanceUuids()).toEqual([UUID]);
   });
 
