@@ -28,8 +28,9 @@ export type MethodKind = "reads" | "sets" | "writes" | "waits" | "asks" | "cast"
 /**
  * One remote method in the table of the peer that implements it. The types of both peers, the validation and the dispatch
  * are derived from it.
+ * @internal exported for declarations
  */
-interface RemoteMethod<K extends MethodKind, F extends FieldMap, R extends TSchema> {
+export interface RemoteMethod<K extends MethodKind, F extends FieldMap, R extends TSchema> {
   readonly kind: K;
   /** Parameters by name: exactly these fields. */
   readonly params: F;
