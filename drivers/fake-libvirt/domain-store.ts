@@ -1,4 +1,4 @@
-import { type Clock, type Files, type Logger, SparseMap, SparseSet } from "../../src/virt/index.js";
+import type { Clock, Files, Logger } from "../../src/virt/index.js";
 import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js";
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import { type HypervisorFolder, TIME_STAMP_STEP } from "./hypervisor.js";
@@ -30,8 +30,8 @@ export interface DomainStoreDeps {
 export class DomainStore {
   readonly #folder: HypervisorFolder;
   readonly #deps: DomainStoreDeps;
-  readonly #parsed = new SparseMap<string, Parsed>();
-  readonly #warned = new SparseSet<string>();
+  readonly #parsed = new Map<string, Parsed>();
+  readonly #warned = new Set<string>();
 
   constructor(folder: HypervisorFolder, deps: DomainStoreDeps) {
     this.#folder = folder;

@@ -1,12 +1,11 @@
-import {
-  type CancelTimer,
-  type Clock,
-  type Files,
-  type LifecycleEvent,
-  type LifecycleTransition,
-  type Logger,
-  SparseMap,
-  type Timers,
+import type {
+  CancelTimer,
+  Clock,
+  Files,
+  LifecycleEvent,
+  LifecycleTransition,
+  Logger,
+  Timers,
 } from "../../src/virt/index.js";
 import { type DomainState, UUID } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
@@ -32,13 +31,13 @@ export class DomainWatcher {
   readonly #store: DomainStore;
   readonly #deps: DomainWatcherDeps;
   readonly #stopDelay: number;
-  readonly #known = new SparseMap<string, DomainState>();
+  readonly #known = new Map<string, DomainState>();
   /** Timers of delayed `stopped` events, by guest. */
-  readonly #held = new SparseMap<string, CancelTimer>();
+  readonly #held = new Map<string, CancelTimer>();
   /** Number of own operations in progress, by guest. */
-  readonly #busy = new SparseMap<string, number>();
+  readonly #busy = new Map<string, number>();
   /** Number of the poll during which the last own operation on the guest ended. */
-  readonly #touched = new SparseMap<string, number>();
+  readonly #touched = new Map<string, number>();
   #pollCount = 0;
   #looking: Promise<void> | undefined;
   /** Guests that the next poll reads; undefined if no poll is requested. */

@@ -3,7 +3,6 @@ import {
   ComputeResourcesUnavailable,
   InvalidConfiguration,
   type ProviderTree,
-  SparseMap,
 } from "../../src/virt/index.js";
 import type { AssignedDevice, Domain } from "./domain.js";
 
@@ -49,7 +48,7 @@ export class DeviceAssigner {
    * Devices by provider uuid; the provider is the node itself if the devices are in its inventory. Empty until the
    * first tree update.
    */
-  readonly #providers = new SparseMap<string, readonly HostDevice[]>();
+  readonly #providers = new Map<string, readonly HostDevice[]>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(devices: readonly HostDevice[]) {

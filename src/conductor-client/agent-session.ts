@@ -55,7 +55,7 @@ export class AgentSession implements KillableSession {
   readonly #carrier: Carrier;
   readonly #lease: HostLease;
   readonly #fenced: boolean;
-  readonly #boot: string | undefined;
+  readonly boot: string | undefined;
   /** Set by {@link kill}. */
   #killed = false;
   /** Whether the session has, or has had, handlers. */
@@ -78,15 +78,11 @@ export class AgentSession implements KillableSession {
     this.#carrier = carrier;
     this.#lease = lease;
     this.#fenced = fenced;
-    this.#boot = boot;
-  }
-
-  get boot(): string | undefined {
-    return this.#boot;
+    this.boot = boot;
   }
 
   get leaseHeld(): boolean {
-    return !this.#ended && (!this.#fenced || this.#lease.held);
+    return !this.#killed && (!this.#fenced || this.#lease.held);
   }
 
   get leaseEpoch(): number | null {
@@ -149,7 +145,7 @@ export class AgentSession implements KillableSession {
   }
 
   guestsChanged(): void {
-    if (!this.#ended && !this.#left) {
+    if (!this.#killed && !this.#left) {
       this.#carrier.guestsChanged(this.host);
     }
   }
@@ -157,7 +153,7 @@ export class AgentSession implements KillableSession {
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
     // Messages already sent to the former handlers must arrive first, or they would be handled out of order.
     await this.#stopping;
-    if (this.#ended) {
+    if (this.#killed) {
       return never();
     }
     this.#served = true;
@@ -171,7 +167,7 @@ export class AgentSession implements KillableSession {
   }
 
   async stopServing(): Promise<void> {
-    if (!this.#ended && this.#carrier.inbound.serves(this.host)) {
+    if (!this.#killed && this.#carrier.inbound.serves(this.host)) {
       this.#carrier.inbound.stop(this.host);
       this.#stopping = this.#carrier.notify("host_unserve", this.#meta({}));
     }
@@ -198,13 +194,13 @@ export class AgentSession implements KillableSession {
   }
 
   async kill(): Promise<void> {
-    if (this.#ended || this.#left) {
+    if (this.#killed || this.#left) {
       return;
     }
     this.#closed = true;
     this.#killed = true;
     const { host } = this;
-    this.#carrier.dropCalls({ host, ...(this.#boot === undefined ? {} : { boot: this.#boot }) });
+    this.#carrier.dropCalls({ host, ...(this.boot === undefined ? {} : { boot: this.boot }) });
     this.#lease.giveBack();
     this.#leave();
     await this.#carrier.notify("host_killed", this.#meta({}));
@@ -228,7 +224,7 @@ export class AgentSession implements KillableSession {
       await this.#resume(link, timeout);
     } finally {
       // If the session was killed meanwhile, it has re-acquired a lease that nothing would release.
-      if (this.#ended && link.open) {
+      if (this.#killed && link.open) {
         await link.request("host_killed", { host: this.host }, { timeout, meta });
       }
     }
@@ -250,7 +246,7 @@ export class AgentSession implements KillableSession {
         }
         this.#lease.grant(sentAt, this.#carrier.leaseTtl, granted);
       }
-      if (!this.#ended && this.#carrier.inbound.serves(this.host)) {
+      if (!this.#killed && this.#carrier.inbound.serves(this.host)) {
         await link.request("host_serve", { host: this.host }, { timeout, meta });
       }
     } catch (error) {
@@ -279,7 +275,7 @@ export class AgentSession implements KillableSession {
 
   #lost(reason: string): void {
     this.#lease.lose(reason);
-    if (!this.#ended) {
+    if (!this.#killed) {
       this.#carrier.inbound.stop(this.host);
     }
   }
@@ -287,29 +283,25 @@ export class AgentSession implements KillableSession {
   async #askForLease(holderIsDead: string | undefined): Promise<void> {
     const params = holderIsDead === undefined ? { host: this.host } : { host: this.host, holderIsDead };
     const { sentAt, result } = await this.#carrier.ask("host_lease", params, this.#asking());
-    if (this.#ended) {
+    if (this.#killed) {
       return never();
     }
     this.#lease.grant(sentAt, this.#carrier.leaseTtl, result);
   }
 
-  get #ended(): boolean {
-    return this.#killed;
-  }
-
   /** Calls the conductor. After the session's end the promise never settles. */
   async #call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown> {
-    return this.#ended ? never() : this.#carrier.call(method, params, meta, options);
+    return this.#killed ? never() : this.#carrier.call(method, params, meta, options);
   }
 
   #asking(): { readonly meta: Meta; readonly ended: () => boolean } {
-    return { meta: this.#meta({}), ended: () => this.#ended };
+    return { meta: this.#meta({}), ended: () => this.#killed };
   }
 
   #meta({ requestId }: CallOptions): Meta & { readonly host: string } {
     return {
       host: this.host,
-      ...(this.#boot === undefined ? {} : { boot: this.#boot }),
+      ...(this.boot === undefined ? {} : { boot: this.boot }),
       ...(requestId === undefined ? {} : { requestId }),
       ...(this.#fenced ? {} : { unfenced: true }),
     };

@@ -31,7 +31,7 @@ export class HostLease {
   readonly #host: string;
   readonly #deps: LeaseDeps;
   readonly lost: Promise<string>;
-  readonly #lose: (reason: string) => void;
+  #lose: (reason: string) => void = () => {};
   #state: "none" | "held" | "lost" = "none";
   #confirmedAt = 0;
   #ttl = 0;
@@ -40,9 +40,9 @@ export class HostLease {
   constructor(host: string, deps: LeaseDeps) {
     this.#host = host;
     this.#deps = deps;
-    const { promise, resolve } = withResolver<string>();
-    this.lost = promise;
-    this.#lose = resolve;
+    this.lost = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
   }
 
   /** Whether the lease is valid by this process's own monotonic clock. */
@@ -140,12 +140,4 @@ export class HostLease {
  */
 function hasBeenActive(holder: LeaseHolder, before: LeaseHolder | undefined): boolean {
   return before?.bootId === holder.bootId && holder.seenAgo < before.seenAgo;
-}
-
-function withResolver<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

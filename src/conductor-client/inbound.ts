@@ -5,7 +5,7 @@ import { ConductorError } from "./errors.js";
 import type { Link } from "./link.js";
 import { AGENT_METHODS, type AgentMethod } from "./methods/agent.js";
 import { type ControlledHost, HOST_ACTIONS, type HostAction, MAX_ANNOUNCED_HOSTS } from "./methods/session.js";
-import type { AgentHandlers, HostController, RequestContext } from "./port.js";
+import { type AgentHandlers, createRequestContext, type HostController, type RequestContext } from "./port.js";
 import { encodeError, type Meta, type Outcome, type RequestFrame, RPC_CODES } from "./wire.js";
 
 type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
@@ -113,7 +113,8 @@ export class Inbound {
       respond({ error: { code: RPC_CODES.methodNotFound, message: `this agent has no method ${method}` } });
       return;
     }
-    const context = this.#contextOf(method, meta);
+    const { requestId = "", timeout = Number.POSITIVE_INFINITY } = meta;
+    const context = createRequestContext(method, requestId, timeout, this.#clock);
     const run = () => Reflect.apply(handler, handlers, [request.params, context]);
     if (meta.message === undefined) {
       this.#callOnce(inbox, method, meta, run).then(respond);
@@ -125,20 +126,6 @@ export class Inbound {
     }
     // A cast is acknowledged when it is accepted; the agent completes it, even over a restart.
     respond({ result: null });
-  }
-
-  #contextOf(method: string, { requestId = "", timeout }: Meta): RequestContext {
-    const deadline = timeout === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + timeout;
-    return {
-      requestId,
-      assertCallerWaiting: () => {
-        if (this.#clock.monotonic() >= deadline) {
-          throw new ConductorError("MessagingTimeout", `${method}: its caller has stopped waiting; nothing was done`, {
-            method,
-          });
-        }
-      },
-    };
   }
 
   #callOnce(inbox: Inbox, method: string, { call, timeout = 0 }: Meta, run: () => Promise<unknown>): Promise<Outcome> {

@@ -1,3 +1,5 @@
+import type { Clock } from "../runtime/time.js";
+import { ConductorError } from "./errors.js";
 import type { AgentMethod, AgentMethods } from "./methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
@@ -49,6 +51,28 @@ export interface RequestContext {
    * @throws {MessagingTimeout}
    */
   assertCallerWaiting(): void;
+}
+
+/**
+ * Creates the context of a request.
+ * @param timeout milliseconds that its caller waits; infinite if there is no waiting caller
+ */
+export function createRequestContext(
+  method: string,
+  requestId: string,
+  timeout: number,
+  clock: Pick<Clock, "monotonic">,
+): RequestContext {
+  const deadline = clock.monotonic() + timeout;
+  return {
+    requestId,
+    assertCallerWaiting: () => {
+      if (clock.monotonic() >= deadline) {
+        const text = `${method}: its caller has stopped waiting; nothing was done`;
+        throw new ConductorError("MessagingTimeout", text, { method });
+      }
+    },
+  };
 }
 
 export type AgentHandlers = {

@@ -218,7 +218,7 @@ function openConductor(core: Core, placement: ClusterPlacement) {
     placementAccess: placement.agentAccess,
     imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...agentToken() }),
     recorder: new RequestRecorder(clock, identity.callerOf, watch.add),
-    standIns: identity.standIns,
+    impersonations: identity.impersonations,
     serviceDownTime: downTime,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
     ...(options.supervisor === undefined ? {} : { supervisor: options.supervisor }),

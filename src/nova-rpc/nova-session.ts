@@ -32,7 +32,7 @@ import { objectOf, overlaid } from "./objects/primitive.js";
 import { ALTERNATE_TOPIC, COMPUTE_TOPIC, hasAlternateTopic, hostQueue, type Topology } from "./transport/topology.js";
 
 /** All methods of the port. */
-const CONDUCTOR_CALLS: ConductorCalls<ConductorMethod> = {
+const CONDUCTOR_CALLS: ConductorCalls = {
   ...SERVICE_CALLS,
   ...COMPUTE_NODE_CALLS,
   ...INSTANCE_CALLS,

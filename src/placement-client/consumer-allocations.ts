@@ -40,7 +40,7 @@ export function writeConsumer(
   return http.put(`/allocations/${consumer}`, { ...context, version, body: consumerToWire(write) });
 }
 
-export function consumerToWire({ allocations, projectId, userId, consumerGeneration }: AllocationWrite) {
+export function consumerToWire({ allocations, projectId, userId, consumerGeneration }: ConsumerAllocations) {
   return {
     allocations,
     project_id: projectId,

@@ -34,6 +34,10 @@ export function asString(value: unknown): string {
   throw unexpected("a string", value);
 }
 
+export function asStrings(value: unknown): string[] {
+  return asArray(value).map(asString);
+}
+
 export function asStringOrNull(value: unknown): string | null {
   return value === null || value === undefined ? null : asString(value);
 }

@@ -1,18 +1,19 @@
 import type { InventoryRecord } from "../virt/provider-tree.js";
 import type { ClientContext } from "./client-context.js";
-import { isPlacementError, PlacementError } from "./errors.js";
-import { asArray, asString } from "./json.js";
+import { PlacementError } from "./errors.js";
+import { asStrings } from "./json.js";
 import type { PlacementResponse } from "./placement-http.js";
 import {
+  createProvider,
   generationIn,
-  inventoryToWire,
+  inventoriesToWire,
   listProviders,
+  listTree,
   putAggregates,
   readAggregates,
   readInventory,
   readTraits,
 } from "./provider-requests.js";
-import { AGAIN, retryConflicts } from "./retries.js";
 import type { ProviderListing, ProviderTraits, RequestContext } from "./types.js";
 
 export async function setInventory(
@@ -26,13 +27,10 @@ export async function setInventory(
   }
   await ensureClasses(client, Object.keys(inventory), context);
   const { generation } = client.cache.tree.data(uuid);
-  const inventories = Object.fromEntries(
-    Object.entries(inventory).map(([name, record]) => [name, inventoryToWire(record)]),
-  );
   const response = await client.http.put(`/resource_providers/${uuid}/inventories`, {
     ...context,
     version: "1.26",
-    body: { resource_provider_generation: generation, inventories },
+    body: { resource_provider_generation: generation, inventories: inventoriesToWire(inventory) },
   });
   if (response.status === 409 && response.code === "placement.inventory.inuse") {
     throw new PlacementError(
@@ -142,7 +140,7 @@ async function ensureTraits(client: ClientContext, traits: readonly string[], co
   if (!response.ok) {
     throw new PlacementError("TraitRetrievalFailed", "reading the existing traits failed", response);
   }
-  const existing = new Set(response.read(({ traits: known }) => asArray(known).map(asString)));
+  const existing = new Set(response.read(({ traits: known }) => asStrings(known)));
   for (const trait of unknown) {
     if (!existing.has(trait)) {
       await createTrait(client, trait, context);
@@ -249,76 +247,49 @@ async function refreshSharing(client: ClientContext, sharing: ProviderListing, c
   }
 }
 
-/** Adds a host aggregate to the provider of the host, found by name (spec 5.9). */
-export function addToAggregate(
+/**
+ * Loads a provider that is not cached. It may exist: another client or an interrupted pass may have created it.
+ * @param members its tree, if it has just been listed
+ */
+export async function loadProvider(
   client: ClientContext,
-  aggregate: string,
-  providerName: string,
+  provider: { readonly uuid: string; readonly name: string; readonly parentUuid: string | null },
+  members: readonly ProviderListing[] | undefined,
   context: RequestContext,
 ): Promise<void> {
-  return edit(client, providerName, (known) => new Set([...known, aggregate]), context);
-}
-
-export async function removeFromAggregate(
-  client: ClientContext,
-  aggregate: string,
-  providerName: string,
-  context: RequestContext,
-): Promise<void> {
-  try {
-    await edit(client, providerName, (known) => new Set(known.filter((uuid) => uuid !== aggregate)), context);
-  } catch (error) {
-    if (!isPlacementError(error, "ResourceProviderNotFound")) {
-      throw error;
-    }
+  const listed = members ?? (await listTree(client.http, provider.uuid, context));
+  if (listed.length > 0) {
+    await adopt(client, listed, context);
+    return;
+  }
+  client.cache.invalidateProvider(provider.uuid);
+  const made = await createProvider(client.http, provider, context);
+  if (made.created) {
+    insert(client, made.provider);
+    // A new provider has no associations and no consumers, so there is nothing to read.
+    client.cache.markFresh(provider.uuid);
+    client.cache.allocations.remember(provider.uuid, { consumers: new Map(), generation: made.provider.generation });
+  } else {
+    await adopt(client, await listTree(client.http, provider.uuid, context), context);
   }
 }
 
-async function edit(
+async function adopt(
   client: ClientContext,
-  name: string,
-  edit: (known: readonly string[]) => ReadonlySet<string>,
+  listed: readonly ProviderListing[],
   context: RequestContext,
 ): Promise<void> {
-  const uuid = await uuidOf(client, name, context);
-  const done = await retryConflicts(
-    client,
-    async () => {
-      const { value, generation } = await readAggregates(client.http, uuid, context);
-      const aggregates = edit(value);
-      if (aggregates.size === value.length) {
-        return true;
-      }
-      const response = await putAggregates(client.http, uuid, { aggregates, generation }, context);
-      if (response.status === 409) {
-        return AGAIN;
-      }
-      if (!response.ok) {
-        throw new PlacementError(
-          "ResourceProviderUpdateFailed",
-          `the aggregates of provider ${name} could not be written`,
-          response,
-        );
-      }
-      return true;
-    },
-    context.signal,
-  );
-  if (!done) {
-    throw new PlacementError(
-      "ResourceProviderUpdateConflict",
-      `the aggregates of provider ${name} changed repeatedly; try again later`,
-    );
+  client.cache.tree.populate(listed);
+  for (const { uuid } of listed) {
+    await refreshAssociations(client, uuid, { force: true }, context);
   }
 }
 
-async function uuidOf(client: ClientContext, name: string, context: RequestContext): Promise<string> {
-  const [found] = await listProviders(client.http, `name=${encodeURIComponent(name)}`, context);
-  if (found) {
-    return found.uuid;
+function insert(client: ClientContext, { uuid, name, parentUuid, generation }: ProviderListing): void {
+  const { tree } = client.cache;
+  if (parentUuid === null) {
+    tree.newRoot(name, uuid, generation);
+  } else {
+    tree.newChild(name, parentUuid, uuid, generation);
   }
-  throw new PlacementError(
-    "ResourceProviderNotFound",
-    `there is no resource provider named ${name}; its compute service creates it when it starts`,
-  );
 }

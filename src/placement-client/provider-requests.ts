@@ -1,9 +1,9 @@
 import { SparseMap } from "../runtime/collections.js";
 import type { InventoryRecord } from "../virt/provider-tree.js";
-import { createAllocationError, PlacementError } from "./errors.js";
-import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
-import type { PlacementHttp, PlacementResponse } from "./placement-http.js";
-import type { ProviderAllocations, ProviderListing, RequestContext, ResourceAmounts, WireInventory } from "./types.js";
+import { createAllocationError, PlacementError, type PlacementErrorCode } from "./errors.js";
+import { asArray, asNumber, asRecord, asString, asStringOrNull, asStrings, mapRecord } from "./json.js";
+import type { PlacementCall, PlacementHttp, PlacementResponse } from "./placement-http.js";
+import type { ProviderAllocations, ProviderListing, RequestContext, ResourceAmounts } from "./types.js";
 
 /** The inventory, aggregates or traits of a provider. */
 export interface Association<T> {
@@ -94,36 +94,46 @@ export async function deleteProvider(http: PlacementHttp, uuid: string, context:
 }
 
 /** @throws ResourceProviderRetrievalFailed */
-export async function readInventory(
+export function readInventory(
   http: PlacementHttp,
   uuid: string,
   context: RequestContext,
 ): Promise<Association<Record<string, InventoryRecord>>> {
-  const response = await http.get(`/resource_providers/${uuid}/inventories`, context);
-  if (!response.ok) {
-    throw new PlacementError("ResourceProviderRetrievalFailed", `reading the inventory of ${uuid} failed`, response);
-  }
-  return response.read((body) => ({
-    value: mapRecord(body.inventories, inventoryFromWire),
-    generation: generationIn(body),
-  }));
+  return readAssociation(http, uuid, "inventories", "ResourceProviderRetrievalFailed", context, (inventories) =>
+    mapRecord(inventories, inventoryFromWire),
+  );
 }
 
 /** @throws ResourceProviderAggregateRetrievalFailed */
-export async function readAggregates(
+export function readAggregates(
   http: PlacementHttp,
   uuid: string,
   context: RequestContext,
 ): Promise<Association<string[]>> {
-  const response = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
+  const call = { ...context, version: "1.19" };
+  return readAssociation(http, uuid, "aggregates", "ResourceProviderAggregateRetrievalFailed", call, asStrings);
+}
+
+/** @throws ResourceProviderTraitRetrievalFailed */
+export function readTraits(http: PlacementHttp, uuid: string, context: RequestContext): Promise<Association<string[]>> {
+  const call = { ...context, version: "1.6" };
+  return readAssociation(http, uuid, "traits", "ResourceProviderTraitRetrievalFailed", call, asStrings);
+}
+
+async function readAssociation<T>(
+  http: PlacementHttp,
+  uuid: string,
+  name: "inventories" | "aggregates" | "traits",
+  code: PlacementErrorCode,
+  call: PlacementCall,
+  reader: (value: unknown) => T,
+): Promise<Association<T>> {
+  const response = await http.get(`/resource_providers/${uuid}/${name}`, call);
   if (!response.ok) {
-    throw new PlacementError(
-      "ResourceProviderAggregateRetrievalFailed",
-      `reading the aggregates of ${uuid} failed`,
-      response,
-    );
+    const what = name === "inventories" ? "inventory" : name;
+    throw new PlacementError(code, `reading the ${what} of ${uuid} failed`, response);
   }
-  return response.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
+  return response.read((body) => ({ value: reader(body[name]), generation: generationIn(body) }));
 }
 
 export function putAggregates(
@@ -139,33 +149,17 @@ export function putAggregates(
   });
 }
 
-/** @throws ResourceProviderTraitRetrievalFailed */
-export async function readTraits(
-  http: PlacementHttp,
-  uuid: string,
-  context: RequestContext,
-): Promise<Association<string[]>> {
-  const response = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
-  if (!response.ok) {
-    throw new PlacementError("ResourceProviderTraitRetrievalFailed", `reading the traits of ${uuid} failed`, response);
-  }
-  return response.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
-}
-
 export function generationIn(body: Readonly<Record<string, unknown>>): number {
   return asNumber(body.resource_provider_generation);
 }
 
-export function inventoryToWire(inventory: InventoryRecord): WireInventory {
-  const { total, reserved, minUnit, maxUnit, stepSize, allocationRatio } = inventory;
-  return {
-    total,
-    min_unit: minUnit,
-    max_unit: maxUnit,
-    step_size: stepSize,
-    allocation_ratio: allocationRatio,
-    reserved,
-  };
+export function inventoriesToWire(inventories: Readonly<Record<string, InventoryRecord>>) {
+  const entries = Object.entries(inventories).map(([name, record]) => {
+    const { total, reserved, minUnit, maxUnit, stepSize, allocationRatio } = record;
+    const units = { min_unit: minUnit, max_unit: maxUnit, step_size: stepSize };
+    return [name, { total, ...units, allocation_ratio: allocationRatio, reserved }] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 function inventoryFromWire(value: unknown): InventoryRecord {

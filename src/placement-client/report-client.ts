@@ -4,38 +4,24 @@ import type { Logger } from "../runtime/runtime.js";
 import type { Clock, Timers } from "../runtime/time.js";
 import type { ProviderTree } from "../virt/provider-tree.js";
 import { type PlacementAccess, WatchedAccess } from "./access/placement-access.js";
-import { readCandidates } from "./allocation-candidates.js";
-import { type ClientContext, KnownNames, ProviderCache } from "./client-context.js";
-import { readConsumer } from "./consumer-allocations.js";
-import {
-  addResources,
-  claimResources,
-  deleteAllocation,
-  putAllocations,
-  type RemovalOptions,
-  removeProviderTree,
-  removeResources,
-  type SubtractionOptions,
-} from "./edit-allocations.js";
-import { isPlacementError } from "./errors.js";
-import { flushTree } from "./flush.js";
-import { moveAllocations } from "./move-allocations.js";
+import { AllocationClient } from "./allocation-client.js";
+import { KnownNames, ProviderCache } from "./client-context.js";
+import { isPlacementError, PlacementError } from "./errors.js";
+import { TreeFlush } from "./flush.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
-import { addToAggregate, putTraits, removeFromAggregate } from "./provider-associations.js";
+import { loadProvider, putTraits, refreshAssociations } from "./provider-associations.js";
 import {
+  deleteProvider,
   listProviders,
   listTree,
-  type PlacementPass,
+  PlacementPass,
+  putAggregates,
+  readAggregates,
   readProviderAllocations,
   readTraits,
 } from "./provider-requests.js";
-import { beginPass, deleteProviderTree, ensureRoot } from "./resource-providers.js";
+import { AGAIN, retryConflicts } from "./retries.js";
 import type {
-  AllocationCandidates,
-  AllocationRewrite,
-  Allocations,
-  CandidatesQuery,
-  Claim,
   ConsumerAllocations,
   DeletionCascade,
   ProviderAllocations,
@@ -70,23 +56,15 @@ export interface ReportClientConfig {
   readonly timeout?: number;
 }
 
-/** A *safe* method that cannot reach Placement warns at the first failure and at every 10th after it. */
-const WARN_EVERY = 10;
-
 /**
  * The Placement client of agent, scheduler and conductor (spec 5). One client serves all nodes of a process: it caches
  * the provider trees, skips writes that change nothing, and names every failure as OpenStack does (errors.ts).
  * Every method may reject with PlacementAPIConnectFailure (no response, no endpoint, no valid token) unless it
  * is marked *safe*. Safe methods return null instead and warn at most every 10th time.
  */
-export class ReportClient {
-  readonly #client: ClientContext;
-  readonly #logger: Logger;
-  #connectFailures = 0;
-
+export class ReportClient extends AllocationClient {
   constructor({ access, config, clock, timers, random, logger, known, ...options }: ReportClientOptions) {
-    this.#logger = logger;
-    this.#client = {
+    super({
       http: new PlacementHttp({
         clock,
         access: new WatchedAccess(access, () => this.clearProviderCache()),
@@ -100,10 +78,9 @@ export class ReportClient {
       timers,
       random,
       logger,
-    };
+    });
   }
 
-  // ── Passes of the resource tracker (5.2) ─────────────────────────────────────────────────────────────────────────
   /**
    * Lists the generations of the trees of `roots` in one request: `?in_tree=` for one root, the unfiltered listing for
    * several. Pass the result to the calls of the same tracker pass, which do not read again what it proves unchanged.
@@ -111,11 +88,37 @@ export class ReportClient {
    * @param context.listed a result of {@link listProviders} to use instead of a new listing.
    * @throws ResourceProviderRetrievalFailed
    */
-  beginPass(
+  async beginPass(
     roots: readonly string[],
-    context: RequestContext & { readonly listed?: readonly ProviderListing[] | undefined } = {},
+    { listed, ...context }: RequestContext & { readonly listed?: readonly ProviderListing[] | undefined } = {},
   ): Promise<PlacementPass> {
-    return beginPass(this.#client, roots, context);
+    const pass = new PlacementPass(roots, listed ?? (await this.#listRoots(roots, context)));
+    for (const root of roots) {
+      if (this.client.cache.tree.exists(root) && !this.#hasMembers(root, pass.members(root) ?? [])) {
+        this.client.cache.invalidateTree(root);
+      }
+    }
+    return pass;
+  }
+
+  async #listRoots(roots: readonly string[], context: RequestContext): Promise<readonly ProviderListing[]> {
+    const [only] = roots;
+    if (only === undefined) {
+      return [];
+    }
+    return roots.length === 1 ? listTree(this.client.http, only, context) : this.listProviders(context);
+  }
+
+  /** Returns whether the cached tree has exactly these members. */
+  #hasMembers(root: string, members: readonly ProviderListing[]): boolean {
+    const { tree } = this.client.cache;
+    return (
+      members.length === tree.providerUuidsInTree(root).length &&
+      members.every(({ uuid, name, parentUuid }) => {
+        const known = tree.find(uuid);
+        return known?.name === name && known.parentUuid === parentUuid;
+      })
+    );
   }
 
   /**
@@ -123,7 +126,7 @@ export class ReportClient {
    * @throws ResourceProviderRetrievalFailed
    */
   listProviders(context: RequestContext = {}): Promise<readonly ProviderListing[]> {
-    return listProviders(this.#client.http, "", context);
+    return listProviders(this.client.http, "", context);
   }
 
   /**
@@ -138,12 +141,15 @@ export class ReportClient {
     if (nodes.size > 1) {
       return this.listProviders(context);
     }
-    const { http } = this.#client;
     const queries = [...nodes].flatMap(([uuid, name]) => [
-      listTree(http, uuid, context),
-      listProviders(http, `name=${encodeURIComponent(name)}`, context),
+      listTree(this.client.http, uuid, context),
+      this.#listNamed(name, context),
     ]);
     return (await Promise.all(queries)).flat();
+  }
+
+  #listNamed(name: string, context: RequestContext): Promise<readonly ProviderListing[]> {
+    return listProviders(this.client.http, `name=${encodeURIComponent(name)}`, context);
   }
 
   /**
@@ -157,8 +163,18 @@ export class ReportClient {
     name: string,
     { pass, ...context }: RequestContext & { readonly pass?: PlacementPass } = {},
   ): Promise<ProviderTree> {
-    await ensureRoot(this.#client, uuid, name, pass, context);
-    return this.#client.cache.editable(uuid);
+    const { cache } = this.client;
+    // Consumed even if it is not needed: a redrive of this pass must not use it, since the conflict shows that it is
+    // outdated.
+    const members = pass?.takeMembers(uuid);
+    if (cache.tree.exists(uuid) && !cache.isStale(uuid)) {
+      for (const member of cache.tree.providerUuids(uuid)) {
+        await refreshAssociations(this.client, member, { force: false }, context);
+      }
+    } else {
+      await loadProvider(this.client, { uuid, name, parentUuid: null }, members, context);
+    }
+    return cache.editable(uuid);
   }
 
   /**
@@ -173,27 +189,25 @@ export class ReportClient {
     tree: ProviderTree,
     { reshape, ...context }: RequestContext & { readonly reshape?: ReadonlyMap<string, ConsumerAllocations> } = {},
   ): Promise<void> {
-    return flushTree(this.#client, tree, reshape, context);
+    return new TreeFlush(this.client, tree, context).run(reshape);
   }
 
   /** Removes a provider and its descendants from the cache; they are read again when next ensured. */
   invalidateResourceProvider(uuid: string): void {
-    this.#client.cache.invalidateProvider(uuid);
+    this.client.cache.invalidateProvider(uuid);
   }
 
   /** Marks the associations as stale: inventory, aggregates and traits are read again when next ensured. */
   invalidateAssociations(uuid: string): void {
-    this.#client.cache.invalidateAssociations(uuid);
+    this.client.cache.invalidateAssociations(uuid);
   }
 
   /** Clears the cache, after a SIGHUP or when the endpoint may have changed. */
   clearProviderCache(): void {
-    const { cache, known } = this.#client;
-    cache.clear();
-    known.clear();
+    this.client.cache.clear();
+    this.client.known.clear();
   }
 
-  // ── Reading allocations ──────────────────────────────────────────────────────────────────────────────────────────
   /**
    * Lists the consumers of a provider and their amounts (4.6). If the pass proves that nothing was added since the last
    * read, returns that result without a request. It may then contain consumers without allocations, since a removed
@@ -204,7 +218,7 @@ export class ReportClient {
     uuid: string,
     { pass, ...context }: RequestContext & { readonly pass?: PlacementPass } = {},
   ): Promise<ProviderAllocations> {
-    const { http, cache } = this.#client;
+    const { http, cache } = this.client;
     const recalled = pass && cache.allocations.recall(uuid, pass);
     if (recalled) {
       return recalled;
@@ -214,115 +228,31 @@ export class ReportClient {
     return read;
   }
 
-  /** @throws ConsumerAllocationRetrievalFailed */
-  getAllocationsForConsumer(consumer: string, context: RequestContext = {}): Promise<ConsumerAllocations> {
-    return readConsumer(this.#client.http, consumer, context);
-  }
-
   /**
-   * Returns all allocations of every consumer that has any in the cached tree of `root`: the input of a reshape.
+   * Returns all allocations of every consumer that has any in the cached tree of `root`: the input of a reshape, which
+   * must not use cached allocations.
    * @throws ResourceProviderAllocationRetrievalFailed, ConsumerAllocationRetrievalFailed
    */
-  getAllocationsForProviderTree(
+  async getAllocationsForProviderTree(
     root: string,
     context: RequestContext = {},
   ): Promise<ReadonlyMap<string, ConsumerAllocations>> {
-    return consumersOfTree(this.#client, root, context);
+    const { http, cache } = this.client;
+    const found = new Map<string, ConsumerAllocations>();
+    for (const uuid of cache.tree.providerUuidsInTree(root)) {
+      const { consumers } = await readProviderAllocations(http, uuid, context);
+      for (const consumer of consumers.keys()) {
+        if (!found.has(consumer)) {
+          found.set(consumer, await this.getAllocationsForConsumer(consumer, context));
+        }
+      }
+    }
+    return found;
   }
 
-  // ── Writing allocations (5.5, 5.6) ───────────────────────────────────────────────────────────────────────────────
-  /** *Safe.* Returns null as well when Placement responded with an error. */
-  getAllocationCandidates(query: CandidatesQuery, context: RequestContext = {}): Promise<AllocationCandidates | null> {
-    return this.#safe(() => readCandidates(this.#client, query, context));
-  }
-
-  /**
-   * *Safe.* Claims `request` for the consumer. Returns false if it no longer fits. `held` selects what happens to the
-   * consumer's existing allocations: `double` retains them and adds new providers (moves). `replace` drops them
-   * (builds: a run killed after its claim starts again).
-   * @throws AllocationUpdateFailed (another client wrote this consumer), ConsumerAllocationRetrievalFailed
-   */
-  claimResources(claim: Claim, context: RequestContext = {}): Promise<boolean | null> {
-    return this.#safe(() => claimResources(this.#client, claim, context));
-  }
-
-  /**
-   * Replaces the allocations of a consumer, based on a previous read. Returns false if Placement rejected the write.
-   * @throws AllocationUpdateFailed when the consumer was written since that read
-   */
-  putAllocations(consumer: string, write: AllocationRewrite, context: RequestContext = {}): Promise<boolean> {
-    return putAllocations(this.#client, consumer, write, context);
-  }
-
-  /**
-   * Adds amounts to the consumer's allocations.
-   * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
-   */
-  addResources(consumer: string, amounts: Allocations, context: RequestContext = {}): Promise<void> {
-    return addResources(this.#client, consumer, amounts, context);
-  }
-
-  /**
-   * Subtracts amounts and drops what becomes empty. `whileHeld` is called with the current allocations before each
-   * write; if it returns false, nothing is subtracted.
-   * @throws AllocationUpdateFailed (the amounts exceed the allocations, the write was rejected, or conflicts persist),
-   * ConsumerAllocationRetrievalFailed
-   */
-  removeResources(consumer: string, amounts: Allocations, options: SubtractionOptions = {}): Promise<void> {
-    return removeResources(this.#client, consumer, amounts, options);
-  }
-
-  /**
-   * Removes the tree of `root` from the consumer's allocations. Returns false if the consumer has no allocations or the
-   * write was rejected. `retry`: after a generation conflict, reads and writes again, at most 4 times (spec 3.3 GAP-a
-   * OPT); upstream never does. `unless` is called with the current allocations between the read and the write; if it
-   * returns true, nothing is removed and the result is true.
-   * @throws ConsumerAllocationRetrievalFailed, ResourceProviderRetrievalFailed
-   */
-  removeProviderTreeFromInstanceAllocation(consumer: string, root: string, options: RemovalOptions): Promise<boolean> {
-    return removeProviderTree(this.#client, consumer, root, options);
-  }
-
-  /**
-   * *Safe.* Deletes all allocations of the consumer, on all providers. Returns false if it had none. `force` skips the
-   * generation check.
-   * @throws AllocationDeleteFailed
-   */
-  deleteAllocation(
-    consumer: string,
-    { force, ...context }: RequestContext & { readonly force: boolean },
-  ): Promise<boolean | null> {
-    return this.#safe(() => deleteAllocation(this.#client, consumer, force, context));
-  }
-
-  /**
-   * *Safe.* Moves all allocations of `source` to `target`, replacing the target's own. Returns true if they were moved
-   * before. `targetDeleted` is called after the move; if it returns true, the target's allocations are deleted again
-   * (bug 1848343, the OPT of `resurrect-deleted-allocations`). `keep` names providers whose allocations remain with the
-   * source. `leave` selects providers whose allocations remain with the target.
-   * @throws AllocationMoveFailed on a consumer generation conflict, ConsumerAllocationRetrievalFailed
-   */
-  moveAllocations(
-    source: string,
-    target: string,
-    {
-      targetDeleted,
-      keep = new Set<string>(),
-      leave,
-      ...context
-    }: RequestContext & {
-      readonly targetDeleted?: () => Promise<boolean>;
-      readonly keep?: ReadonlySet<string>;
-      readonly leave?: (held: Allocations) => Promise<ReadonlySet<string>>;
-    } = {},
-  ): Promise<boolean | null> {
-    return this.#safe(() => moveAllocations(this.#client, { source, target, keep, leave }, targetDeleted, context));
-  }
-
-  // ── Single providers ─────────────────────────────────────────────────────────────────────────────────────────────
   /** @throws ResourceProviderTraitRetrievalFailed */
   async getProviderTraits(uuid: string, context: RequestContext = {}): Promise<ProviderTraits> {
-    const { value, generation } = await readTraits(this.#client.http, uuid, context);
+    const { value, generation } = await readTraits(this.client.http, uuid, context);
     return { traits: value, generation };
   }
 
@@ -331,18 +261,50 @@ export class ReportClient {
    * @throws ResourceProviderUpdateConflict, ResourceProviderUpdateFailed, TraitRetrievalFailed, TraitCreationFailed
    */
   setTraitsForProvider(uuid: string, traits: ProviderTraits, context: RequestContext = {}): Promise<void> {
-    return putTraits(this.#client, uuid, traits, context);
+    return putTraits(this.client, uuid, traits, context);
   }
 
   /**
-   * Deletes the providers of a deleted service or a vanished node (5.8): first the allocations in `cascade`, then the
-   * tree, children before parents. Providers in use remain; they are logged and returned.
+   * Deletes the providers of a deleted service or a vanished node (5.8): first the allocations in `cascade`, which
+   * upstream deletes as well, then the tree, children before parents. Providers in use remain; they are logged and
+   * returned.
    */
-  deleteResourceProvider(
+  async deleteResourceProvider(
     root: string,
     { cascade, ...context }: RequestContext & { readonly cascade?: DeletionCascade } = {},
   ): Promise<{ readonly remaining: readonly string[] }> {
-    return deleteProviderTree(this.#client, root, cascade, context);
+    const { http, cache, logger } = this.client;
+    for (const instance of cascade?.instances ?? []) {
+      await this.deleteReachable(instance, true, context);
+    }
+    for (const instance of cascade?.evacuated ?? []) {
+      if (!(await this.removeProviderTreeFromInstanceAllocation(instance, root, { retry: false, ...context }))) {
+        logger.error(
+          `instance ${instance} was evacuated, but its allocations on provider ${root} could not be removed`,
+          {
+            instance,
+            provider: root,
+          },
+        );
+      }
+    }
+    const remaining: string[] = [];
+    for (const { uuid } of childrenFirst(await listTree(http, root, context))) {
+      try {
+        await deleteProvider(http, uuid, context);
+        cache.invalidateProvider(uuid);
+      } catch (error) {
+        if (!isPlacementError(error, "ResourceProviderInUse", "ResourceProviderDeletionFailed")) {
+          throw error;
+        }
+        logger.error(`resource provider ${uuid} could not be deleted; keeping it`, { provider: uuid, err: error });
+        remaining.push(uuid);
+      }
+    }
+    if (remaining.length === 0) {
+      cache.invalidateProvider(root);
+    }
+    return { remaining };
   }
 
   /**
@@ -350,45 +312,64 @@ export class ReportClient {
    * @throws ResourceProviderNotFound, ResourceProviderUpdateConflict after 4 attempts, ResourceProviderUpdateFailed
    */
   aggregateAddHost(aggregate: string, providerName: string, context: RequestContext = {}): Promise<void> {
-    return addToAggregate(this.#client, aggregate, providerName, context);
+    return this.#editAggregates(providerName, (known) => new Set([...known, aggregate]), context);
   }
 
   /** Like {@link aggregateAddHost}, for removal; a missing provider is not an error. */
-  aggregateRemoveHost(aggregate: string, providerName: string, context: RequestContext = {}): Promise<void> {
-    return removeFromAggregate(this.#client, aggregate, providerName, context);
-  }
-
-  /** Returns null if Placement cannot be reached. */
-  async #safe<T>(action: () => Promise<T>): Promise<T | null> {
+  async aggregateRemoveHost(aggregate: string, providerName: string, context: RequestContext = {}): Promise<void> {
+    const without = (known: readonly string[]) => new Set(known.filter((uuid) => uuid !== aggregate));
     try {
-      return await action();
+      await this.#editAggregates(providerName, without, context);
     } catch (error) {
-      if (!isPlacementError(error, "PlacementAPIConnectFailure")) {
+      if (!isPlacementError(error, "ResourceProviderNotFound")) {
         throw error;
       }
-      if (this.#connectFailures % WARN_EVERY === 0) {
-        this.#logger.warn(`Placement cannot be reached: ${error.message}`, { err: error });
+    }
+  }
+
+  async #editAggregates(
+    name: string,
+    edit: (known: readonly string[]) => ReadonlySet<string>,
+    context: RequestContext,
+  ): Promise<void> {
+    const { http } = this.client;
+    const [provider] = await this.#listNamed(name, context);
+    if (provider === undefined) {
+      throw new PlacementError(
+        "ResourceProviderNotFound",
+        `there is no resource provider named ${name}; its compute service creates it when it starts`,
+      );
+    }
+    const attempt = async () => {
+      const { value, generation } = await readAggregates(http, provider.uuid, context);
+      const aggregates = edit(value);
+      if (aggregates.size === value.length) {
+        return true;
       }
-      this.#connectFailures += 1;
-      return null;
+      const response = await putAggregates(http, provider.uuid, { aggregates, generation }, context);
+      if (response.status === 409) {
+        return AGAIN;
+      }
+      if (!response.ok) {
+        const text = `the aggregates of provider ${name} could not be written`;
+        throw new PlacementError("ResourceProviderUpdateFailed", text, response);
+      }
+      return true;
+    };
+    if (!(await retryConflicts(this.client, attempt, context.signal))) {
+      throw new PlacementError(
+        "ResourceProviderUpdateConflict",
+        `the aggregates of provider ${name} changed repeatedly; try again later`,
+      );
     }
   }
 }
 
-/** Reads everything again: a reshape must not use cached allocations. */
-async function consumersOfTree(
-  { http, cache }: ClientContext,
-  root: string,
-  context: RequestContext,
-): Promise<ReadonlyMap<string, ConsumerAllocations>> {
-  const consumers = new Map<string, ConsumerAllocations>();
-  for (const uuid of cache.tree.providerUuidsInTree(root)) {
-    const { consumers: holders } = await readProviderAllocations(http, uuid, context);
-    for (const consumer of holders.keys()) {
-      if (!consumers.has(consumer)) {
-        consumers.set(consumer, await readConsumer(http, consumer, context));
-      }
-    }
-  }
-  return consumers;
+function childrenFirst(providers: readonly ProviderListing[]): ProviderListing[] {
+  const parents = new Map(providers.map(({ uuid, parentUuid }) => [uuid, parentUuid]));
+  const depth = (uuid: string): number => {
+    const parent = parents.get(uuid);
+    return parent === undefined || parent === null ? 0 : 1 + depth(parent);
+  };
+  return providers.toSorted((left, right) => depth(right.uuid) - depth(left.uuid));
 }

@@ -109,16 +109,6 @@ export interface CandidatesQuery {
   readonly limit: number;
 }
 
-/** Placement's JSON of one inventory; undefined members are omitted. */
-export interface WireInventory {
-  total: number;
-  reserved: number | undefined;
-  min_unit: number | undefined;
-  max_unit: number | undefined;
-  step_size: number | undefined;
-  allocation_ratio: number | undefined;
-}
-
 export interface Claim {
   readonly consumer: string;
   readonly request: AllocationRequest;

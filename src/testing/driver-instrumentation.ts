@@ -1,5 +1,4 @@
 import type { DriverHost } from "../virt/driver-host.js";
-import { DriverMoves } from "../virt/driver-invoker.js";
 import type { CancelTimer, DriverContext, LifecycleEvent, Stream, Timers } from "../virt/index.js";
 
 type Names = ReadonlySet<string | symbol>;
@@ -161,13 +160,10 @@ export class Blame {
     throw error;
   }
 
-  watched<T extends DriverHost | DriverMoves>(host: T): T {
+  watched(host: DriverHost): DriverHost {
     return new Proxy(host, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
-        if (member instanceof DriverMoves) {
-          return this.watched(member);
-        }
         if (typeof member !== "function") {
           return member;
         }

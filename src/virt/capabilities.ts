@@ -1,59 +1,6 @@
 import { describe, suggest } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
 
-/** Features that a driver supports (spec 8.4). All default to false. */
-export interface Capabilities {
-  /** Enables the cleanup of evacuated guests, and evacuations to this host. */
-  readonly supportsEvacuate?: boolean;
-  /**
-   * The hypervisor rejects late changes of an agent that has lost the host. After `initHost` of a later agent with a greater
-   * `epoch` has returned, it changes no guest for an earlier agent, whenever that agent sent the request. The earlier
-   * agent's method throws {@link HostEpochOutdated}. Without this capability, an agent that was suspended inside a method
-   * may complete it after another agent has taken the host. Has no trait.
-   */
-  readonly supportsFencing?: boolean;
-  /**
-   * Nodes have their own uuids, returned by `getNodenamesByUuid` and `getAvailableResource`, so the host needs no
-   * `compute_id`. Without this capability, a host without that file fails to start from its second start on. Has no trait.
-   */
-  readonly hasNodeIdentities?: boolean;
-  readonly hasImagecache?: boolean;
-  readonly supportsPcpus?: boolean;
-  readonly supportsVtpm?: boolean;
-  readonly supportsAttachInterface?: boolean;
-  readonly supportsTaggedAttachInterface?: boolean;
-  readonly supportsDeviceTagging?: boolean;
-  readonly supportsTaggedAttachVolume?: boolean;
-  readonly supportsExtendVolume?: boolean;
-  readonly supportsMultiattach?: boolean;
-  readonly supportsTrustedCerts?: boolean;
-  readonly supportsAccelerators?: boolean;
-  readonly supportsMigrateToSameHost?: boolean;
-  readonly supportsBfvRescue?: boolean;
-  readonly supportsSecureBoot?: boolean;
-  readonly supportsSocketPciNumaAffinity?: boolean;
-  readonly supportsRemoteManagedPorts?: boolean;
-  readonly supportsEphemeralEncryption?: boolean;
-  readonly supportsEphemeralEncryptionLuks?: boolean;
-  readonly supportsEphemeralEncryptionPlain?: boolean;
-  readonly supportsAddressSpacePassthrough?: boolean;
-  readonly supportsAddressSpaceEmulated?: boolean;
-  readonly supportsStatelessFirmware?: boolean;
-  readonly supportsVirtioFs?: boolean;
-  readonly supportsMemBackingFile?: boolean;
-  readonly supportsImageTypeAki?: boolean;
-  readonly supportsImageTypeAmi?: boolean;
-  readonly supportsImageTypeAri?: boolean;
-  readonly supportsImageTypeIso?: boolean;
-  readonly supportsImageTypeQcow2?: boolean;
-  readonly supportsImageTypeRaw?: boolean;
-  readonly supportsImageTypeVdi?: boolean;
-  readonly supportsImageTypeVhd?: boolean;
-  readonly supportsImageTypeVhdx?: boolean;
-  readonly supportsImageTypeVmdk?: boolean;
-  readonly supportsImageTypePloop?: boolean;
-}
-
 /** The trait of each capability that has one. The tracker sets and removes these traits on the root provider. */
 export const CAPABILITY_TRAITS = {
   supportsAttachInterface: "COMPUTE_NET_ATTACH_INTERFACE",
@@ -88,7 +35,31 @@ export const CAPABILITY_TRAITS = {
   supportsImageTypeVhdx: "COMPUTE_IMAGE_TYPE_VHDX",
   supportsImageTypeVmdk: "COMPUTE_IMAGE_TYPE_VMDK",
   supportsImageTypePloop: "COMPUTE_IMAGE_TYPE_PLOOP",
-} as const satisfies Partial<Record<keyof Capabilities, string>>;
+} as const;
+
+/** The features that have a trait. */
+export type CapabilitiesWithTrait = { readonly [C in keyof typeof CAPABILITY_TRAITS]?: boolean };
+
+/** Features that a driver supports (spec 8.4), most of them with a trait. All default to false. */
+export interface Capabilities extends CapabilitiesWithTrait {
+  /** Enables the cleanup of evacuated guests, and evacuations to this host. */
+  readonly supportsEvacuate?: boolean;
+  /**
+   * The hypervisor rejects late changes of an agent that has lost the host. After `initHost` of a later agent with a greater
+   * `epoch` has returned, it changes no guest for an earlier agent, whenever that agent sent the request. The earlier
+   * agent's method throws {@link HostEpochOutdated}. Without this capability, an agent that was suspended inside a method
+   * may complete it after another agent has taken the host. Has no trait.
+   */
+  readonly supportsFencing?: boolean;
+  /**
+   * Nodes have their own uuids, returned by `getNodenamesByUuid` and `getAvailableResource`, so the host needs no
+   * `compute_id`. Without this capability, a host without that file fails to start from its second start on. Has no trait.
+   */
+  readonly hasNodeIdentities?: boolean;
+  readonly hasImagecache?: boolean;
+  readonly supportsPcpus?: boolean;
+  readonly supportsVtpm?: boolean;
+}
 
 /** Maps each trait to whether it is supported. Image types in `[compute] image_type_exclude_list` count as unsupported. */
 export function capabilitiesAsTraits(

@@ -2,7 +2,6 @@ import { MAX_INTEGER } from "../records/field.js";
 import { isObject } from "../runtime/collections.js";
 import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";
-import type { DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { LiveMigrateData } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
@@ -22,6 +21,9 @@ import {
   wrongInDiagnostics,
   wrongInTree,
 } from "./value-checks.js";
+
+/** Maximum length of console output, as in Nova. */
+const MAX_CONSOLE_CHARS = 100 * 1024;
 
 const BY_DRIVER = new Map<string, DriverChecks>();
 
@@ -46,21 +48,25 @@ export class DriverChecks {
   /** Accepts any return value of methods that return nothing. */
   readonly nothing = (): void => {};
 
-  readonly boolean = (method: DriverMethod, value: unknown): boolean =>
+  readonly boolean = (method: string, value: unknown): boolean =>
     typeof value === "boolean" ? value : this.#fail(method, "return true or false", value);
 
-  readonly text = (method: DriverMethod, value: unknown): string =>
+  readonly text = (method: string, value: unknown): string =>
     typeof value === "string" && value !== "" ? value : this.#fail(method, "return a string that is not empty", value);
 
   /** Any string, including the empty one. */
-  readonly anyText = (method: DriverMethod, value: unknown): string =>
+  readonly anyText = (method: string, value: unknown): string =>
     typeof value === "string" ? value : this.#fail(method, "return a string", value);
+
+  /** The last {@link MAX_CONSOLE_CHARS} characters. */
+  readonly consoleOutput = (method: string, value: unknown): string =>
+    this.anyText(method, value).slice(-MAX_CONSOLE_CHARS);
 
   /**
    * Returns a check that the driver's changes of the tree, and of a reshape's allocations, are valid in Placement. The
    * node's root provider must still be in the tree after the call, under the same name.
    */
-  editedTree(tree: ProviderTree, node: string, allocations?: ReshapeAllocations): (method: DriverMethod) => void {
+  editedTree(tree: ProviderTree, node: string, allocations?: ReshapeAllocations): (method: string) => void {
     const root = tree.find(node)?.uuid;
     const before = providersOf(tree, node);
     return (method) => {
@@ -75,7 +81,7 @@ export class DriverChecks {
     };
   }
 
-  readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
+  readonly uuids = (method: string, value: unknown): readonly string[] => {
     const list = this.#uniqueStrings(method, "uuids", value);
     const wrong = list.find((uuid) => !UUID_PATTERN.test(uuid));
     if (wrong === undefined) {
@@ -84,11 +90,10 @@ export class DriverChecks {
     return this.#fail(method, "return uuids in lower case with hyphens", wrong, "in the list it returned");
   };
 
-  readonly names = (method: DriverMethod, value: unknown): readonly string[] =>
-    this.#uniqueStrings(method, "names", value);
+  readonly names = (method: string, value: unknown): readonly string[] => this.#uniqueStrings(method, "names", value);
 
   /** Map of uuid → name. */
-  readonly namesByUuid = (method: DriverMethod, value: unknown): ReadonlyMap<string, string> => {
+  readonly namesByUuid = (method: string, value: unknown): ReadonlyMap<string, string> => {
     if (!(value instanceof Map)) {
       return this.#fail(method, "return a Map of uuid to node name", value);
     }
@@ -106,7 +111,7 @@ export class DriverChecks {
     return names;
   };
 
-  readonly guestInfo = (method: DriverMethod, value: unknown): GuestInfo => {
+  readonly guestInfo = (method: string, value: unknown): GuestInfo => {
     if (!isObject(value)) {
       return this.#fail(method, "return an object with the guest's state", value);
     }
@@ -125,7 +130,7 @@ export class DriverChecks {
   };
 
   /** Numbers and strings by names of the driver's own. */
-  readonly diagnostics = (method: DriverMethod, value: unknown): Readonly<Record<string, number | string>> => {
+  readonly diagnostics = (method: string, value: unknown): Readonly<Record<string, number | string>> => {
     if (!isObject(value)) {
       return this.#fail(method, "return an object of numbers and strings", value);
     }
@@ -136,7 +141,7 @@ export class DriverChecks {
     return value as Readonly<Record<string, number | string>>;
   };
 
-  readonly instanceDiagnostics = (method: DriverMethod, value: unknown): GuestDiagnostics => {
+  readonly instanceDiagnostics = (method: string, value: unknown): GuestDiagnostics => {
     if (!isObject(value)) {
       return this.#fail(method, "return an object with the guest's resource usage", value);
     }
@@ -147,7 +152,7 @@ export class DriverChecks {
     return value as unknown as GuestDiagnostics;
   };
 
-  readonly token = (method: DriverMethod, value: unknown): SharedStorageToken | null => {
+  readonly token = (method: string, value: unknown): SharedStorageToken | null => {
     if (value === null) {
       return null;
     }
@@ -157,7 +162,7 @@ export class DriverChecks {
     return this.#plain(method, "a token", value);
   };
 
-  readonly liveMigrateData = (method: DriverMethod, value: unknown): LiveMigrateData => {
+  readonly liveMigrateData = (method: string, value: unknown): LiveMigrateData => {
     if (!isObject(value)) {
       return this.#fail(method, "return the migration's data (an object)", value);
     }
@@ -171,11 +176,7 @@ export class DriverChecks {
   };
 
   /** Accepts a subset of `candidates`, matched by uuid. */
-  someOf<T extends { readonly uuid: string }>(
-    method: DriverMethod,
-    value: unknown,
-    candidates: readonly T[],
-  ): readonly T[] {
+  someOf<T extends { readonly uuid: string }>(method: string, value: unknown, candidates: readonly T[]): readonly T[] {
     const rule = "return a list of instances from its argument, each at most once";
     if (!Array.isArray(value)) {
       return this.#fail(method, rule, value);
@@ -193,7 +194,7 @@ export class DriverChecks {
   }
 
   /** Spec 4.4 step 1. */
-  readonly availableResource = (method: DriverMethod, value: unknown): AvailableResource => {
+  readonly availableResource = (method: string, value: unknown): AvailableResource => {
     if (!isObject(value)) {
       return this.#fail(method, "return an object with the node's resources", value);
     }
@@ -212,7 +213,7 @@ export class DriverChecks {
   };
 
   /** Converts the value to plain JSON, which is the form in which it arrives on another host. */
-  #plain<T>(method: DriverMethod, what: string, value: unknown): T {
+  #plain<T>(method: string, what: string, value: unknown): T {
     try {
       return JSON.parse(JSON.stringify(value));
     } catch {
@@ -220,7 +221,7 @@ export class DriverChecks {
     }
   }
 
-  #uniqueStrings(method: DriverMethod, what: string, value: unknown): readonly string[] {
+  #uniqueStrings(method: string, what: string, value: unknown): readonly string[] {
     if (!Array.isArray(value)) {
       return this.#fail(method, `return a list of ${what}`, value);
     }
@@ -237,7 +238,7 @@ export class DriverChecks {
     return [...unique];
   }
 
-  #fail(method: DriverMethod, rule: string, found: unknown, where = ""): never {
+  #fail(method: string, rule: string, found: unknown, where = ""): never {
     throw new VirtDriverMisbehaved(this.#driver, method, rule, `found ${describe(found)}${where && ` ${where}`}`);
   }
 }

@@ -1,6 +1,5 @@
 /** The public contract of virt drivers. Drivers must import from this module only. */
 
-export { SparseMap, SparseSet } from "../runtime/collections.js";
 export type { Random } from "../runtime/cryptography.js";
 export { FileFailure, type Files, type WriteOptions } from "../runtime/files.js";
 export {

@@ -1,5 +1,5 @@
-import { HostLife, openMetrics, UnhandledDriverErrors } from "../../src/cli/agent/host-lifecycle.js";
-import { Hosts } from "../../src/cli/agent/hosts.js";
+import { createAgentHosts, openMetrics, UnhandledDriverErrors } from "../../src/cli/agent/host-lifecycle.js";
+import type { Hosts } from "../../src/cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../src/cli/agent/load-config.js";
 import { quietLogger } from "../../src/cli/ui/logging.js";
 import { connectToConductor } from "../../src/conductor-client/connect-to-conductor.js";
@@ -50,24 +50,19 @@ export class BenchHosts {
       }),
       traceDriver: false,
       serviceVersion: connection.serviceVersion,
-      known: new WeakMap(),
     };
     let [serving, onProgress] = [0, progress];
-    const onState = () => undefined;
-    const live = (host: string, onServing: () => void) => {
-      const served = () => {
-        onServing();
-        serving += 1;
-        onProgress(serving);
-      };
-      return new HostLife(loaded.of(host), shared, { onServing: served });
+    const onServing = () => {
+      serving += 1;
+      onProgress(serving);
     };
-    const hosts = new Hosts({ timers: runtime.timers, live, onState });
+    const observe = () => ({ onServing });
+    const hosts = createAgentHosts(loaded, shared, { timers: runtime.timers, observe, onState: () => undefined });
     this.#hosts = hosts;
     await hosts.add(this.names);
     // Restarted hosts are already counted.
     onProgress = () => undefined;
-    const failed = hosts.standings.filter(({ state }) => state !== "serving");
+    const failed = hosts.statuses.filter(({ state }) => state !== "serving");
     if (failed.length > 0) {
       throw new Error(`${failed.length} hosts did not start: ${failed[0]?.host}: ${failed[0]?.detail}`);
     }

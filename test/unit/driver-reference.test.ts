@@ -71,7 +71,7 @@ function linksOf(signature: string): readonly string[] {
 
 /** Returns the capabilities without a Placement trait, with their descriptions. */
 function withoutTrait(source: string): readonly string[] {
-  const declared = /^export interface Capabilities \{\n[\s\S]*?^\}/m.exec(source)?.[0] ?? "";
+  const declared = /^export interface Capabilities extends \w+ \{\n[\s\S]*?^\}/m.exec(source)?.[0] ?? "";
   return membersIn(declared)
     .filter(({ name }) => !Object.hasOwn(CAPABILITY_TRAITS, name))
     .map(({ name, comment }) => `- \`${name}\`${comment === "" ? "" : `: ${plain(oneLine(comment))}`}`);
@@ -108,7 +108,7 @@ function referenceOf(
       return "";
     }
     const changes = rule.changesGuests ? "yes" : "";
-    return `| [\`${name}\`](#${name.toLowerCase()}) | ${rule.required ? "yes" : ""} | ${changes} | ${minutes(rule.timeout)} | ${calledBy} |`;
+    return `| [\`${name}\`](#${name.toLowerCase()}) | ${rule.without === undefined ? "yes" : ""} | ${changes} | ${minutes(rule.timeout)} | ${calledBy} |`;
   };
   return [
     "# Reference of the virt driver contract",

@@ -95,7 +95,7 @@ async function recoverMigration(
     }
     if (copying) {
       await attempt(services, instance.uuid, "stop the live migration", () =>
-        driver.moves.liveMigrationAbort(instance).catch(ignore(NotImplemented)),
+        driver.liveMigrationAbort(instance).catch(ignore(NotImplemented)),
       );
     }
     await endWhereGuestIs(flow);

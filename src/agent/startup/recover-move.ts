@@ -64,7 +64,7 @@ async function onHypervisor(
 ): Promise<boolean> {
   try {
     if (recovery.driver === "finish-revert") {
-      await services.driver.moves.finishRevertMigration(instance, {
+      await services.driver.finishRevertMigration(instance, {
         network: [],
         migration: recovery.migration,
         blockDevices: LOCAL_DISKS,
@@ -73,7 +73,7 @@ async function onHypervisor(
     } else if (recovery.driver === "finish") {
       await finishHere(services, instance, recovery, requestId);
     } else if (recovery.driver === "abort" && services.driver.supports("liveMigrationAbort")) {
-      await services.driver.moves.liveMigrationAbort(instance);
+      await services.driver.liveMigrationAbort(instance);
     }
     return true;
   } catch (error) {
@@ -101,7 +101,7 @@ async function finishHere(
   }
   const node = await conductor.call("compute_node_get_by_host_and_node", { host, node: instance.node ?? "" });
   const allocations = await heldHere(services, instance, node ?? undefined, { requestId });
-  await driver.moves.finishMigration(migration, instance, instance.systemMetadata[DISK_INFO] ?? "", {
+  await driver.finishMigration(migration, instance, instance.systemMetadata[DISK_INFO] ?? "", {
     network: [],
     allocations,
     image: imageMeta(instance),

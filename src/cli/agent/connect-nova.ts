@@ -5,16 +5,12 @@ import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/tr
 import type { BrokerAddress, BrokerTls } from "../../runtime/message-broker.js";
 import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { notifyParent } from "../ui/process-lifecycle.js";
-
-/** Options in nova.conf contradict each other. */
-class UnsupportedConfiguration extends Error {
-  override readonly name = "UnsupportedConfiguration";
-}
+import { CommandError, ExitCode } from "../ui/exit-code.js";
+import { createWaitingReport } from "./host-reports.js";
 
 /**
  * Returns the broker that nova.conf names, with the credentials.
- * @throws {UnsupportedConfiguration} {@link InvalidTransportUrl}
+ * @throws {CommandError} options contradict each other; {@link NovaRpcError} InvalidTransportUrl
  */
 export async function brokerAddress(
   config: NovaConfig,
@@ -48,17 +44,12 @@ export async function connectNova(
     ignoreNetworks: config.computeAgent.ignoreNetworks,
     ...options,
   });
-  let isReported = false;
+  const report = createWaitingReport(runtime.logger, onAgain);
   connection.onState((state, detail) => {
-    if (state === "waiting" && !isReported) {
-      isReported = true;
-      runtime.logger.warn(`no control plane: ${detail}. Retrying until it responds; Ctrl-C stops`);
-      notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${detail}` });
-    }
-    if (state === "connected" && isReported) {
-      isReported = false;
-      runtime.logger.info(`connected to the control plane at ${place}`);
-      onAgain?.();
+    if (state === "waiting") {
+      report.waiting(detail);
+    } else if (state === "connected") {
+      report.connected(place);
     }
   });
   const abort = () => void connection.close();
@@ -78,15 +69,17 @@ export async function connectNova(
   return connection;
 }
 
-/** @throws {UnsupportedConfiguration} */
+/** @throws {CommandError} options contradict each other */
 function assertConsistent({ conductor, placement }: NovaConfig): void {
   if (conductor.url !== null) {
-    throw new UnsupportedConfiguration(
+    throw new CommandError(
+      ExitCode.usage,
       "[DEFAULT] transport_url and [conductor] url are both set: the first is a real Nova's, the second compute-cluster's",
     );
   }
   if (placement.authType === null) {
-    throw new UnsupportedConfiguration(
+    throw new CommandError(
+      ExitCode.usage,
       "[DEFAULT] transport_url is set, but [placement] auth_type is not: a real Nova gives agents no access to Placement",
     );
   }

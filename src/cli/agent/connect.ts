@@ -15,7 +15,7 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { certificatesIn } from "../cluster/tls/tls-files.js";
 import { version } from "../ui/command-line.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
-import { notifyParent } from "../ui/process-lifecycle.js";
+import { createWaitingReport } from "./host-reports.js";
 import type { LoadedConfig } from "./load-config.js";
 
 /**
@@ -43,15 +43,10 @@ export async function connect(
     const { connectNova } = await import("./connect-nova.js");
     return connectNova(config, transportUrl, runtime, signal, options);
   }
-  let isReported = false;
+  const report = createWaitingReport(runtime.logger, options.onAgain);
   const reportWaiting = (reason: string): void => {
-    if (isReported) {
-      return;
-    }
-    isReported = true;
     const hint = reason.startsWith(NO_TLS) ? "" : `${controlPlaneHint(options.hosts ?? host, directory)}. `;
-    runtime.logger.warn(`no control plane: ${reason}. ${hint}Retrying until it responds; Ctrl-C stops`);
-    notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
+    report.waiting(reason, hint);
   };
   const [{ url, joinToken }, { connectToConductor }] = await Promise.all([
     locate(config, directory, runtime, reportWaiting, signal),
@@ -61,11 +56,8 @@ export async function connect(
   connection.onState((state, detail) => {
     if (state === "waiting") {
       reportWaiting(detail);
-    }
-    if (state === "connected" && isReported) {
-      isReported = false;
-      runtime.logger.info(`connected to the control plane at ${url}`);
-      options.onAgain?.();
+    } else if (state === "connected") {
+      report.connected(url);
     }
   });
   return connection;

@@ -2,6 +2,7 @@ import type { AgentState } from "../../agent/context.js";
 import { Agent, type AgentOptions } from "../../agent/lifecycle/agent.js";
 import { type AgentMetrics, NO_METRICS } from "../../agent/metrics/metrics.js";
 import { createMetricsRegistry, serveMetrics } from "../../agent/metrics/metrics-registry.js";
+import { type ControlledHost, MAX_DETAIL_LENGTH } from "../../conductor-client/methods/session.js";
 import type { ConductorConnection, HostSession, KillableSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { FaultFile } from "../../faults/fault-file.js";
@@ -18,8 +19,8 @@ import { VirtDriverCrashed } from "../../virt/errors.js";
 import { openFaults } from "./agent-faults.js";
 import { reportClient } from "./connect.js";
 import { traceDriver } from "./driver-trace.js";
-import type { LiveHost } from "./hosts.js";
-import type { LoadedConfig } from "./load-config.js";
+import { type AgentHostStatus, type HostRun, Hosts, type HostsOptions } from "./hosts.js";
+import type { LoadedConfig, LoadedHosts } from "./load-config.js";
 
 /** The metrics of a process, as `--metrics-port` requests them. */
 export interface MetricsOutlet {
@@ -119,31 +120,78 @@ export interface SharedParts {
   readonly traceDriver: boolean;
   /** The service version that agents report; undefined: the version of this build. */
   readonly serviceVersion: number | undefined;
-  /** By `[placement]`, which is the same object for all hosts with equal sections. */
-  readonly known: WeakMap<NovaConfig["placement"], SharedPlacementState>;
 }
 
-export interface LifeOptions {
-  readonly onServing: () => void;
+/** By `[placement]`, which is the same object for all hosts with equal sections. */
+type PlacementStates = WeakMap<NovaConfig["placement"], SharedPlacementState>;
+
+/** Observes one run of a host. */
+interface RunObserver {
+  /** Default: the logger of the process. */
+  readonly logger?: Logger;
+  readonly onServing?: () => void;
   readonly onProgress?: (state: AgentState) => void;
-  /** Opened and closed by the caller; default: the host opens its own. */
+}
+
+export interface AgentHostsOptions extends Pick<HostsOptions, "timers" | "starting" | "killProcess"> {
+  /** Called at each change. @param announce reports the state to the control plane */
+  readonly onState?: (status: AgentHostStatus, announce: () => void) => void;
+  readonly observe?: (host: string) => RunObserver;
+  /** Opened and closed by the caller; default: each host opens its own. */
   readonly faultFile?: FaultFile | null;
+}
+
+/** Creates the hosts of an agent process, which the control plane can start, stop and kill. */
+export function createAgentHosts(
+  loaded: Pick<LoadedHosts, "of">,
+  shared: SharedParts,
+  {
+    onState = (_status, announce) => announce(),
+    observe = () => ({}),
+    faultFile = null,
+    ...options
+  }: AgentHostsOptions,
+): Hosts {
+  const placements: PlacementStates = new WeakMap();
+  let notify: (host: ControlledHost) => void = () => {};
+  const hosts = new Hosts({
+    ...options,
+    createRun: (host, onServing) => {
+      const observer = observe(host);
+      const { logger } = observer;
+      const runtime = logger === undefined ? shared.runtime : { ...shared.runtime, logger };
+      const served = () => {
+        observer.onServing?.();
+        onServing();
+      };
+      return new AgentRun(loaded.of(host), { ...shared, runtime }, placements, faultFile, {
+        ...observer,
+        onServing: served,
+      });
+    },
+    onState: (status) => {
+      const { host, state, detail } = status;
+      onState(status, () => notify({ host, state, detail: detail.slice(0, MAX_DETAIL_LENGTH) }));
+    },
+  });
+  notify = shared.connection.offerControl?.(hosts) ?? notify;
+  return hosts;
 }
 
 /** Timeout in milliseconds for the pending writes of a killed host. */
 const QUIET_WITHIN = 30_000;
 
 /** One run of one host's agent in a process of many, with all resources that end with it. */
-export class HostLife implements LiveHost {
+class AgentRun implements HostRun {
   readonly host: string;
   readonly #lifetime = new Lifetime();
   readonly #shared: SharedParts;
+  readonly #placements: PlacementStates;
   /** Without the origins of the options, which take more memory than the options. */
   readonly #options: Pick<AgentOptions, "config" | "driver" | "driverConfig" | "configFiles" | "changeDriver">;
   readonly #runtime: Runtime;
   readonly #metrics: AgentMetrics;
-  readonly #onServing: () => void;
-  readonly #onProgress: (state: AgentState) => void;
+  readonly #observer: RunObserver;
   #faultFile: FaultFile | null;
   #agent: Agent | undefined;
   #session: KillableSession | undefined;
@@ -154,9 +202,12 @@ export class HostLife implements LiveHost {
   constructor(
     loaded: LoadedConfig,
     shared: SharedParts,
-    { onServing, onProgress = () => {}, faultFile = null }: LifeOptions,
+    placements: PlacementStates,
+    faultFile: FaultFile | null,
+    observer: RunObserver,
   ) {
-    this.#onProgress = onProgress;
+    this.#observer = observer;
+    this.#placements = placements;
     this.#faultFile = faultFile;
     const { compiled, driver, driverConfig, configFiles, changeDriver } = loaded;
     this.host = compiled.config.defaults.host;
@@ -164,7 +215,6 @@ export class HostLife implements LiveHost {
     this.#shared = shared;
     this.#runtime = createKillableRuntime(shared.runtime, this.#lifetime);
     this.#metrics = shared.outlet.forHost(this.host);
-    this.#onServing = onServing;
   }
 
   /**
@@ -219,9 +269,9 @@ export class HostLife implements LiveHost {
 
   #entered(state: AgentState): void {
     if (state === "serving" && this.#lifetime.alive) {
-      this.#onServing();
+      this.#observer.onServing?.();
     }
-    this.#onProgress(state);
+    this.#observer.onProgress?.(state);
   }
 
   async #close(): Promise<void> {
@@ -258,10 +308,10 @@ export class HostLife implements LiveHost {
   }
 
   #makeAgent(runtime: Runtime, metrics: AgentMetrics, faults: Parameters<typeof createFaultyRuntime>[1]): Agent {
-    const { connection, outlet, unhandledErrors, serviceVersion, known: knownBy } = this.#shared;
+    const { connection, outlet, unhandledErrors, serviceVersion } = this.#shared;
     const { config, driver } = this.#options;
-    const known = knownBy.get(config.placement) ?? new SharedPlacementState();
-    knownBy.set(config.placement, known);
+    const known = this.#placements.get(config.placement) ?? new SharedPlacementState();
+    this.#placements.set(config.placement, known);
     const session = connection.host(this.host, { lease: !config.workarounds.upstreamQuirks.has("no-host-lease") });
     this.#session = session;
     outlet.watchHost(session);

@@ -9,27 +9,27 @@ import { ExitCode } from "../ui/exit-code.js";
 import { notifyParent } from "../ui/process-lifecycle.js";
 import type { AgentHostStatus } from "./hosts.js";
 
-/** Receives the events of a process's hosts, and reports them to users and the parent process. @internal */
+/** Receives the events of a process's hosts, and reports them to users and the parent process. */
 export interface Report {
   /** The hosts are being started. */
-  begin(): void;
+  begin?(): void;
   /** The state of a running agent changed. */
-  progress(host: string, state: AgentState): void;
-  changed(status: AgentHostStatus): void;
+  progress?(host: string, state: AgentState): void;
+  changed?(status: AgentHostStatus): void;
   /** An agent logged a warning during its start. */
-  warned(host: string, message: string): void;
+  warned?(host: string, message: string): void;
   /** Each host serves, or has ended. */
-  started(): void;
+  started?(): void;
   /** The control plane responds again, after hosts were reported to wait for it. */
   connectedAgain(): void;
   /** Rejects hosts that exceed what the process can run. */
-  rejectHosts(hosts: readonly string[]): void;
-  close(): void;
+  rejectHosts?(hosts: readonly string[]): void;
+  close?(): void;
 }
 
 type ReportDeps = Pick<Runtime, "logger" | "timers" | "processes">;
 
-/** Reports the state of the only host of a process. */
+/** Reports the state of the only host of a process. The caller that ends the process reports everything else. */
 export class HostReport implements Report {
   readonly #deps: ReportDeps;
   #state: AgentState | undefined;
@@ -65,13 +65,31 @@ export class HostReport implements Report {
     const changes = hosts.map((host) => ({ host, state: "failed" as const, detail, exitCode: ExitCode.usage }));
     notifyParent({ type: "host-states", changes });
   }
+}
 
-  // The caller that ends the process reports these.
-  begin(): void {}
-  changed(): void {}
-  warned(): void {}
-  started(): void {}
-  close(): void {}
+/**
+ * Creates a report of a control plane that does not respond, once until it responds again.
+ * @param onAgain called when a reported control plane responds again
+ */
+export function createWaitingReport(logger: Logger, onAgain: () => void = () => {}) {
+  let isReported = false;
+  return {
+    /** @param hint what the user can do, with a space at its end */
+    waiting: (reason: string, hint = ""): void => {
+      if (!isReported) {
+        isReported = true;
+        logger.warn(`no control plane: ${reason}. ${hint}Retrying until it responds; Ctrl-C stops`);
+        notifyParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
+      }
+    },
+    connected: (place: string): void => {
+      if (isReported) {
+        isReported = false;
+        logger.info(`connected to the control plane at ${place}`);
+        onAgain();
+      }
+    },
+  };
 }
 
 /** Milliseconds between two progress lines while hosts start. */
@@ -95,7 +113,7 @@ const LONGEST_LIST = 400;
 /** Reports the states of many hosts, in a number of lines that does not grow with the number of hosts. */
 export class HostsReport implements Report {
   readonly #deps: ReportDeps;
-  readonly #standings = new Map<string, AgentHostStatus>();
+  readonly #statuses = new Map<string, AgentHostStatus>();
   /** Hosts by warning message. */
   readonly #warnings = new Map<string, string[]>();
   /** Changes that are not logged yet. */
@@ -112,9 +130,6 @@ export class HostsReport implements Report {
     );
   }
 
-  progress(): void {}
-  rejectHosts(): void {}
-
   /** Logs progress every few seconds until all hosts have started. */
   begin(): void {
     this.#cancelProgress = this.#deps.timers.after(EVERY, () => {
@@ -127,7 +142,7 @@ export class HostsReport implements Report {
 
   changed(status: AgentHostStatus): void {
     const { host, state, detail, exitCode } = status;
-    this.#standings.set(host, status);
+    this.#statuses.set(host, status);
     this.#toParent.add({ host, state, detail, exitCode });
     if (state !== "starting" && state !== "serving") {
       // Send at once: the operator who ended the host may list hosts immediately.
@@ -159,7 +174,7 @@ export class HostsReport implements Report {
     this.#cancelProgress();
     this.#starting = false;
     this.#logWarnings();
-    this.#logFailures([...this.#standings.values()].filter(isFailed), "do not serve");
+    this.#logFailures([...this.#statuses.values()].filter(isFailed), "do not serve");
     this.#deps.logger.info(this.#counted());
     this.#notifyServing();
   }
@@ -236,11 +251,11 @@ export class HostsReport implements Report {
       const names = state === "starting" && this.#starting ? "" : `: ${listed(hosts)}`;
       return hosts.length === 0 ? [] : [`; ${hosts.length} ${state}${names}`];
     });
-    return `${this.#in("serving").length} of ${this.#standings.size} hosts serve${others.join("")}`;
+    return `${this.#in("serving").length} of ${this.#statuses.size} hosts serve${others.join("")}`;
   }
 
   #in(state: HostState): readonly string[] {
-    return [...this.#standings.values()].filter((status) => status.state === state).map(({ host }) => host);
+    return [...this.#statuses.values()].filter((status) => status.state === state).map(({ host }) => host);
   }
 }
 

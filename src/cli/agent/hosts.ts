@@ -17,7 +17,7 @@ export interface AgentHostStatus extends ControlledHost {
 }
 
 /** One run of a host. */
-export interface LiveHost {
+export interface HostRun {
   /** Runs from start-up to the end. Never settles after a kill. */
   run(): Promise<void>;
   stop(): void;
@@ -32,14 +32,14 @@ export interface LiveHost {
 /** Shared by all hosts of a process. */
 interface PooledHostOptions {
   /** Creates a run. @throws the host's configuration is incomplete */
-  readonly live: (host: string, onServing: () => void) => LiveHost;
+  readonly createRun: (host: string, onServing: () => void) => HostRun;
   /** Resolves when the host may start. @param settled resolves when it serves or has ended */
-  readonly turn: (settled: Promise<void>) => Promise<void>;
+  readonly takeSlot: (settled: Promise<void>) => Promise<void>;
   readonly onState: (status: AgentHostStatus, before: HostState) => void;
 }
 
-interface Run {
-  readonly life: LiveHost;
+interface StartedRun {
+  readonly run: HostRun;
   /** Whether its slot in the start queue has come. */
   begun: boolean;
   served: boolean;
@@ -49,7 +49,7 @@ interface Run {
 export class PooledHost {
   readonly #host: string;
   readonly #options: PooledHostOptions;
-  #run: Run | null = null;
+  #started: StartedRun | null = null;
   /** Waits until no work of earlier runs is pending. */
   #rest: () => Promise<void> = atRest;
   #status: AgentHostStatus;
@@ -67,42 +67,42 @@ export class PooledHost {
   }
 
   /** Null if the host is not running. */
-  get life(): LiveHost | null {
-    return this.#run?.life ?? null;
+  get run(): HostRun | null {
+    return this.#started?.run ?? null;
   }
 
   /** Starts the host. Resolves when it serves or has failed. A draining host is started after it has stopped. */
   async start(): Promise<void> {
     if (this.#status.state === "stopping") {
-      await this.#over(this.#run);
+      await this.#over(this.#started);
     }
-    if (this.#run === null) {
+    if (this.#started === null) {
       this.#begin();
     }
-    await this.#settled(this.#run);
+    await this.#settled(this.#started);
   }
 
   /** Drains the host, as SIGTERM does. Resolves when it has ended. */
   async stop(): Promise<void> {
-    const run = this.#run;
-    if (run === null) {
+    const started = this.#started;
+    if (started === null) {
       return;
     }
-    if (run.begun) {
+    if (started.begun) {
       this.#enter("stopping");
-      run.life.stop();
+      started.run.stop();
     } else {
-      this.#end(run, "stopped", null);
+      this.#end(started, "stopped", null);
     }
-    await this.#over(run);
+    await this.#over(started);
   }
 
   /** Kills the host, as SIGKILL does. Resolves when its end is observable and none of its work is pending. */
   async kill(): Promise<void> {
-    const run = this.#run;
-    if (run !== null) {
-      const dead = run.life.kill();
-      this.#end(run, "killed", null);
+    const started = this.#started;
+    if (started !== null) {
+      const dead = started.run.kill();
+      this.#end(started, "killed", null);
       await dead;
     }
     // Earlier runs of the host may still be ending.
@@ -111,11 +111,11 @@ export class PooledHost {
 
   #begin(): void {
     this.#enter("starting");
-    let life: LiveHost;
+    let run: HostRun;
     try {
-      life = this.#options.live(this.#host, () => {
-        if (this.#run === run) {
-          run.served = true;
+      run = this.#options.createRun(this.#host, () => {
+        if (this.#started === started) {
+          started.served = true;
           this.#enter("serving");
         }
       });
@@ -123,36 +123,36 @@ export class PooledHost {
       this.#failed(error);
       return;
     }
-    const run: Run = { life, begun: false, served: false };
-    this.#run = run;
-    void this.#live(run);
+    const started: StartedRun = { run, begun: false, served: false };
+    this.#started = started;
+    void this.#complete(started);
   }
 
   /** Never rejects. */
-  async #live(run: Run): Promise<void> {
+  async #complete(started: StartedRun): Promise<void> {
     try {
-      await this.#options.turn(this.#settled(run));
+      await this.#options.takeSlot(this.#settled(started));
       await this.#rest();
-      if (this.#run === run) {
+      if (this.#started === started) {
         this.#rest = atRest;
-        run.begun = true;
-        await run.life.run();
-        this.#end(run, "stopped", null);
+        started.begun = true;
+        await started.run.run();
+        this.#end(started, "stopped", null);
       }
     } catch (error) {
-      this.#end(run, "failed", error);
+      this.#end(started, "failed", error);
     }
   }
 
-  #end(run: Run, state: HostState, error: unknown): void {
-    if (this.#run !== run) {
+  #end(started: StartedRun, state: HostState, error: unknown): void {
+    if (this.#started !== started) {
       return;
     }
-    this.#run = null;
+    this.#started = null;
     const rest = this.#rest;
     this.#rest = async () => {
       await rest();
-      await run.life.kill();
+      await started.run.kill();
     };
     if (state === "failed" && !(error instanceof AgentStopped)) {
       this.#failed(error);
@@ -173,21 +173,21 @@ export class PooledHost {
     this.#options.onState(this.#status, before);
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const look of waiting) {
-      look();
+    for (const resolve of waiting) {
+      resolve();
     }
   }
 
   /** Resolves when that run has ended. */
-  async #over(run: Run | null): Promise<void> {
-    while (run !== null && this.#run === run) {
+  async #over(started: StartedRun | null): Promise<void> {
+    while (started !== null && this.#started === started) {
       await this.#change();
     }
   }
 
   /** Resolves when that run serves or has ended. */
-  async #settled(run: Run | null): Promise<void> {
-    while (run !== null && this.#run === run && !run.served) {
+  async #settled(started: StartedRun | null): Promise<void> {
+    while (started !== null && this.#started === started && !started.served) {
       await this.#change();
     }
   }
@@ -206,11 +206,11 @@ export class PooledHost {
 const STARTING = 64;
 
 /** Milliseconds after which a host that is still starting frees its slot: its driver may hang. */
-const TURN = 2_000;
+const SLOT_TIMEOUT_MS = 2_000;
 
 export interface HostsOptions {
   /** Creates one run of the host. @throws its configuration is incomplete */
-  readonly live: (host: string, onServing: () => void) => LiveHost;
+  readonly createRun: (host: string, onServing: () => void) => HostRun;
   readonly timers: Timers;
   /** Maximum number of hosts that start concurrently. Default {@link STARTING}. */
   readonly starting?: number;
@@ -242,13 +242,13 @@ export class Hosts implements HostController {
     this.#options = options;
     this.#startQueue = new TaskQueue(options.starting ?? STARTING);
     this.#each = {
-      live: options.live,
-      turn: (settled) => this.#turn(settled),
+      createRun: options.createRun,
+      takeSlot: (settled) => this.#takeSlot(settled),
       onState: (status, before) => {
         this.#count(before, -1);
         this.#count(status.state, 1);
         options.onState(status);
-        this.#look();
+        this.#checkIdle();
       },
     };
     this.#idle = new Promise((resolve) => {
@@ -256,7 +256,7 @@ export class Hosts implements HostController {
     });
   }
 
-  get standings(): readonly AgentHostStatus[] {
+  get statuses(): readonly AgentHostStatus[] {
     return [...this.#hosts.values()].map(({ status }) => status);
   }
 
@@ -265,9 +265,9 @@ export class Hosts implements HostController {
     return this.#idle;
   }
 
-  /** The hosts whose agents are running. */
-  get liveHosts(): readonly LiveHost[] {
-    return [...this.#hosts.values()].flatMap(({ life }) => life ?? []);
+  /** The present runs of all hosts. */
+  get runs(): readonly HostRun[] {
+    return [...this.#hosts.values()].flatMap(({ run }) => run ?? []);
   }
 
   /** Starts hosts that are not running, known or not. Resolves when each of them serves or has ended. */
@@ -299,14 +299,14 @@ export class Hosts implements HostController {
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all([...this.#hosts.values()].map((host) => host.stop()));
-    this.#look();
+    this.#checkIdle();
   }
 
   /** Ends all hosts as `kill -9` would, and starts no more. Resolves when none of their work is pending. */
   async cut(): Promise<void> {
     this.#stopping = true;
     await Promise.all([...this.#hosts.values()].map((host) => host.kill()));
-    this.#look();
+    this.#checkIdle();
   }
 
   #count(state: HostState, by: 1 | -1): void {
@@ -314,7 +314,7 @@ export class Hosts implements HostController {
     this.#failed += state === "failed" ? by : 0;
   }
 
-  #look(): void {
+  #checkIdle(): void {
     const { size } = this.#hosts;
     const alone = this.#options.killProcess !== undefined && size === 1;
     const over = this.#stopping || alone || this.#failed === size;
@@ -323,12 +323,12 @@ export class Hosts implements HostController {
     }
   }
 
-  #turn(settled: Promise<void>): Promise<void> {
+  #takeSlot(settled: Promise<void>): Promise<void> {
     return new Promise((begin) => {
       void this.#startQueue.run(async () => {
         begin();
         await new Promise<void>((release) => {
-          const cancel = this.#options.timers.after(TURN, release);
+          const cancel = this.#options.timers.after(SLOT_TIMEOUT_MS, release);
           void settled.then(() => {
             cancel();
             release();

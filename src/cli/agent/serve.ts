@@ -1,7 +1,5 @@
 import { AgentStopped } from "../../agent/lifecycle/agent.js";
 import { toStartupRejection } from "../../agent/rejections.js";
-import { type ControlledHost, MAX_DETAIL_LENGTH } from "../../conductor-client/methods/session.js";
-import type { ConductorConnection } from "../../conductor-client/port.js";
 import { excludeFromGit } from "../../control-plane/local/state-dir.js";
 import type { FaultFile } from "../../faults/fault-file.js";
 import { createFaultyRuntime } from "../../faults/fault-injection.js";
@@ -9,7 +7,7 @@ import { errorMessage } from "../../runtime/error-messages.js";
 import { CleanupStack } from "../../runtime/lifetime.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Logger, Runtime } from "../../runtime/runtime.js";
+import type { Logger } from "../../runtime/runtime.js";
 import type { Timers } from "../../runtime/time.js";
 import { parsedOptions } from "../ui/command-line.js";
 import { createLogger } from "../ui/create-logger.js";
@@ -19,9 +17,8 @@ import { createTerminal } from "../ui/terminal.js";
 import { openFaults } from "./agent-faults.js";
 import { agentTls, connect, tlsOptionsOf } from "./connect.js";
 import { DriverGuard } from "./driver-guard.js";
-import { HostLife, type MetricsOutlet, openMetrics, UnhandledDriverErrors } from "./host-lifecycle.js";
-import { createStartLogger, HostReport, HostsReport } from "./host-reports.js";
-import { Hosts } from "./hosts.js";
+import { createAgentHosts, openMetrics, type SharedParts, UnhandledDriverErrors } from "./host-lifecycle.js";
+import { createStartLogger, HostReport, HostsReport, type Report } from "./host-reports.js";
 import { type LoadedHosts, loadHosts, logWarnings } from "./load-config.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "./options.js";
 
@@ -148,28 +145,23 @@ async function serveWith(
   guard.onUnhandledError((unhandledError) => unhandledErrors.take(unhandledError));
   try {
     const faultRuntime = faultFile === null ? runtime : createFaultyRuntime(runtime, faultFile.faults);
-    let again: () => void = () => {};
-    const onAgain = (listener: () => void) => {
-      again = listener;
-    };
+    const report = single ? new HostReport(runtime) : new HostsReport(runtime);
     const connection = await connect(config, first.directory, faultRuntime, end.signal, {
       observer: outlet.forHost(single ? config.defaults.host : ""),
       hosts: options.host ?? config.defaults.host,
-      onAgain: () => again(),
+      onAgain: () => report.connectedAgain(),
     });
     cleanup.add(() => connection.close());
     outlet.watchConnection(connection);
-    return await serveHosts(loaded, {
+    const shared = {
       runtime,
       connection,
       outlet,
       unhandledErrors,
-      faultFile,
-      options,
-      end,
-      onAgain,
-      cleanup,
-    });
+      traceDriver: options.traceDriver === true,
+      serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
+    };
+    return await serveHosts(loaded, shared, { faultFile, report, end, cleanup });
   } catch (error) {
     if (end.rests) {
       // Some work may still be pending, so the process is not reused.
@@ -196,62 +188,45 @@ function afterwards(timers: Timers, milliseconds: number, unless: Promise<void>)
   });
 }
 
-interface Surroundings {
-  readonly runtime: Runtime;
-  readonly connection: ConductorConnection;
-  readonly outlet: MetricsOutlet;
-  readonly unhandledErrors: UnhandledDriverErrors;
+interface ServingOptions {
+  /** The faults of the only host; null if the process may have several. */
   readonly faultFile: FaultFile | null;
-  readonly options: AgentCommandOptions;
+  readonly report: Report;
   readonly end: EndOfProcess;
-  /** Sets the listener that is called when the control plane responds again. */
-  readonly onAgain: (listener: () => void) => void;
   readonly cleanup: CleanupStack;
 }
 
 /** Serves the hosts until none is running. @throws the failure of the first failed host, unless a stop was requested */
-async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<number> {
-  const { runtime, connection, outlet, unhandledErrors, faultFile, options, end, onAgain, cleanup } = around;
-  const shared = {
-    connection,
-    outlet,
-    unhandledErrors,
-    traceDriver: options.traceDriver === true,
-    serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
-    known: new WeakMap(),
-  };
+async function serveHosts(
+  loaded: LoadedHosts,
+  shared: SharedParts,
+  { faultFile, report, end, cleanup }: ServingOptions,
+): Promise<number> {
+  const { timers, logger } = shared.runtime;
   const single = faultFile !== null;
-  const report = single ? new HostReport(runtime) : new HostsReport(runtime);
-  onAgain(() => report.connectedAgain());
-  let notify: (host: ControlledHost) => void = () => {};
-  const hosts = new Hosts({
-    timers: runtime.timers,
-    live: (host, onServing) => {
+  const hosts = createAgentHosts(loaded, shared, {
+    timers,
+    faultFile,
+    observe: (host) => {
       let starting = !single;
-      const warned = (message: string) => report.warned(host, message);
-      const served = () => {
-        starting = false;
-        onServing();
+      const warned = (message: string) => report.warned?.(host, message);
+      return {
+        ...(single ? {} : { logger: createStartLogger(logger, () => (starting ? warned : null)) }),
+        onServing: () => {
+          starting = false;
+        },
+        onProgress: (state) => report.progress?.(host, state),
       };
-      const logger = single ? runtime.logger : createStartLogger(runtime.logger, () => (starting ? warned : null));
-      return new HostLife(
-        loaded.of(host),
-        { runtime: { ...runtime, logger }, ...shared },
-        { onServing: served, onProgress: (state) => report.progress(host, state), faultFile },
-      );
     },
-    onState: (status) => {
-      if (end.rests) {
-        return;
+    onState: (status, announce) => {
+      if (!end.rests) {
+        report.changed?.(status);
+        announce();
       }
-      const { host, state, detail } = status;
-      report.changed(status);
-      notify({ host, state, detail: detail.slice(0, MAX_DETAIL_LENGTH) });
     },
     ...(loaded.first.compiled.config.defaults.transportUrl === null ? {} : { starting: STARTING_UNDER_NOVA }),
     ...(single ? { killProcess: () => process.kill(process.pid, "SIGKILL") } : {}),
   });
-  notify = connection.offerControl?.(hosts) ?? notify;
   let cut: Promise<void> | undefined;
   end.onStop(() => {
     if (end.rests) {
@@ -261,24 +236,24 @@ async function serveHosts(loaded: LoadedHosts, around: Surroundings): Promise<nu
     }
   });
   const reset = () => {
-    for (const life of hosts.liveHosts) {
-      life.reset();
+    for (const run of hosts.runs) {
+      run.reset();
     }
   };
   process.on("SIGHUP", reset);
   cleanup.add(() => void process.off("SIGHUP", reset));
-  const forget = onAddHosts((added) => void (single ? report.rejectHosts(added) : hosts.add(added)));
+  const forget = onAddHosts((added) => void (single ? report.rejectHosts?.(added) : hosts.add(added)));
   cleanup.add(() => forget?.());
-  report.begin();
+  report.begin?.();
   const added = hosts.add(loaded.names);
   // A host that starts slowly does not delay the report about the others.
-  await Promise.race([added, afterwards(runtime.timers, START_TIMEOUT_MS, added)]);
-  report.started();
+  await Promise.race([added, afterwards(timers, START_TIMEOUT_MS, added)]);
+  report.started?.();
   await added;
   await hosts.idle;
   await cut;
-  report.close();
-  const failure = hosts.standings.find(({ state }) => state === "failed");
+  report.close?.();
+  const failure = hosts.statuses.find(({ state }) => state === "failed");
   if (end.broken !== undefined || (failure !== undefined && !end.signal.aborted)) {
     throw end.broken ?? failure?.error;
   }

@@ -13,8 +13,9 @@ import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/sn
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-names.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createLogger, type LogFields, type Logger, type Runtime } from "../../runtime/runtime.js";
+import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
+import { createVirtualLogger } from "../../simulation/virtual-logger.js";
 import type {
   AuditFinding,
   Cluster,
@@ -321,13 +322,10 @@ export class InProcessCluster implements Cluster {
 }
 
 /** Forwards log lines from level `warn` on. */
-function loggerTo(hear: (line: LogLine) => void, bound: LogFields = {}): Logger {
-  return createLogger(
-    (level, message, fields) => {
-      if (level === "warn" || level === "error" || level === "fatal") {
-        hear({ level, message, fields: { ...bound, ...fields } });
-      }
-    },
-    (fields) => loggerTo(hear, { ...bound, ...fields }),
-  );
+function loggerTo(listener: (line: LogLine) => void): Logger {
+  return createVirtualLogger((level, message, fields) => {
+    if (level === "warn" || level === "error" || level === "fatal") {
+      listener({ level, message, fields });
+    }
+  });
 }

@@ -1,11 +1,11 @@
 import { openFaults } from "../../cli/agent/agent-faults.js";
-import { HostLife, openMetrics, UnhandledDriverErrors } from "../../cli/agent/host-lifecycle.js";
-import { Hosts } from "../../cli/agent/hosts.js";
+import { createAgentHosts, openMetrics, UnhandledDriverErrors } from "../../cli/agent/host-lifecycle.js";
+import type { Hosts } from "../../cli/agent/hosts.js";
 import { type LoadedHosts, loadHosts } from "../../cli/agent/load-config.js";
 import { type AgentCommandOptions, agentCommand, serviceVersionOf } from "../../cli/agent/options.js";
 import { parsedOptions, version } from "../../cli/ui/command-line.js";
 import { connectToConductor } from "../../conductor-client/connect-to-conductor.js";
-import type { ControlledHost, HostAction } from "../../conductor-client/methods/session.js";
+import type { HostAction } from "../../conductor-client/methods/session.js";
 import type { ConductorConnection } from "../../conductor-client/port.js";
 import type { AgentPlan } from "../../control-plane/local/agent-process.js";
 import type { StateDir } from "../../control-plane/local/state-dir.js";
@@ -190,19 +190,16 @@ export class LocalAgents {
       ),
       traceDriver: false,
       serviceVersion: serviceVersionOf(this.#options),
-      known: new WeakMap(),
     };
-    let notify: (host: ControlledHost) => void = () => undefined;
-    const hosts = new Hosts({
+    const hosts = createAgentHosts(this.#loaded, shared, {
       timers: runtime.timers,
-      live: (host, onServing) => new HostLife(this.#loaded.of(host), shared, { onServing, faultFile }),
-      onState: ({ host, state, detail }) => {
+      faultFile,
+      onState: ({ host, state, detail }, announce) => {
         this.#states.set(host, { state, detail });
-        notify({ host, state, detail });
+        announce();
       },
       ...(this.#isSingle ? { killProcess: () => void this.killAll() } : {}),
     });
-    notify = connection.offerControl?.(hosts) ?? notify;
     let reject: (reason: Error) => void = () => undefined;
     const killed = new Promise<never>((_, fail) => {
       reject = fail;

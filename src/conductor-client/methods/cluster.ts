@@ -5,7 +5,7 @@ import { trusted, waits } from "./method.js";
 export type RecordedCaller = RecordOf<{ readonly caller: typeof recordedCaller }>["caller"];
 
 /** A substitute in this cluster for a user of another one. */
-export interface StandIn {
+export interface Impersonation {
   /** Null if no token can be issued, for example because the user is disabled here. */
   readonly token: string | null;
   /** The same user, project and roles, with their ids in this cluster. */
@@ -70,7 +70,7 @@ export const CLUSTER_METHODS = {
    * application credentials are created. `placing`: the token also has the role `admin`, to choose the host of a new server.
    * The join token alone already gives access to an administrator's tokens.
    */
-  stand_in: waits({ caller: recordedCaller, placing: optional(flag) }, trusted<StandIn>()),
+  stand_in: waits({ caller: recordedCaller, placing: optional(flag) }, trusted<Impersonation>()),
 };
 
 /** Maximum nesting depth of a recorded request or response body. */

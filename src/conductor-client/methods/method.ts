@@ -28,6 +28,7 @@ export type MethodKind = "reads" | "sets" | "writes" | "waits" | "asks" | "cast"
 /**
  * One remote method in the table of the peer that implements it. The types of both peers, the validation and the dispatch
  * are derived from it.
+ * @internal exported for declarations
  */
 export interface RemoteMethod<K extends MethodKind, F extends FieldMap, R extends TSchema> {
   readonly kind: K;
@@ -56,42 +57,26 @@ export function trusted<R>(): TUnsafe<R> {
   return Unsafe<R>({});
 }
 
-export function reads<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
-  return method("reads", params, result);
+/** Returns the function that creates methods of this kind. */
+function methodsOf<const K extends MethodKind>(kind: K) {
+  return <const F extends FieldMap, const R extends TSchema>(params: F, result: R): RemoteMethod<K, F, R> => ({
+    kind,
+    params,
+    result,
+  });
 }
 
-export function sets<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
-  return method("sets", params, result);
-}
-
-export function writes<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
-  return method("writes", params, result);
-}
-
-export function waits<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
-  return method("waits", params, result);
-}
-
-export function queries<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
-  return method("asks", params, result);
-}
+export const reads = methodsOf("reads");
+export const sets = methodsOf("sets");
+export const writes = methodsOf("writes");
+export const waits = methodsOf("waits");
+export const queries = methodsOf("asks");
+export const call = methodsOf("call");
 
 export function cast<const F extends FieldMap>(params: F) {
-  return method("cast", params, nothing);
-}
-
-export function call<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
-  return method("call", params, result);
+  return methodsOf("cast")(params, nothing);
 }
 
 export function castOrCall<const F extends FieldMap>(params: F) {
-  return method("castOrCall", params, nothing);
-}
-
-function method<const K extends MethodKind, const F extends FieldMap, const R extends TSchema>(
-  kind: K,
-  params: F,
-  result: R,
-): RemoteMethod<K, F, R> {
-  return { kind, params, result };
+  return methodsOf("castOrCall")(params, nothing);
 }

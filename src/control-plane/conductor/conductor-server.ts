@@ -6,7 +6,7 @@ import type { Runtime } from "../../runtime/runtime.js";
 import type { Socket } from "../../runtime/sockets.js";
 import type { CancelTimer } from "../../runtime/time.js";
 import { EventLoopTicks } from "../event-loop.js";
-import type { StandIns } from "../identity/tokens/impersonation.js";
+import type { Impersonations } from "../identity/tokens/impersonation.js";
 import type { RequestRecorder } from "../request-log/request-recorder.js";
 import type { Store } from "../store/store.js";
 import { type AgentBus, AgentMessages } from "./agent-messages.js";
@@ -38,7 +38,7 @@ export interface ConductorOptions {
   /** Records requests for `compute-cluster record`. */
   readonly recorder?: RequestRecorder;
   /** Creates tokens for users of another cluster, for replays. */
-  readonly standIns?: StandIns;
+  readonly impersonations?: Impersonations;
   /** `service_down_time` in milliseconds. Default 60,000. */
   readonly serviceDownTime?: number;
   /** Milliseconds after which a silent or disconnected holder loses its lease. Default 10,000. */
@@ -78,7 +78,7 @@ export class ConductorServer {
 
   constructor(options: ConductorOptions) {
     const { store, runtime, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess, imageAccess } = options;
-    const { supervisor, recorder, standIns, serviceDownTime = DEFAULT_DOWN_TIME_MS } = options;
+    const { supervisor, recorder, impersonations, serviceDownTime = DEFAULT_DOWN_TIME_MS } = options;
     this.#options = options;
     this.#ttl = leaseTtl;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
@@ -99,7 +99,7 @@ export class ConductorServer {
       toReport,
       supervisor,
       recorder,
-      standIns,
+      impersonations,
       placementAccess,
       imageAccess,
       leaseTtl,

@@ -26,7 +26,7 @@ import { openIdentityStore, ownId, REGION, type ServiceUser } from "./store/boot
 import { PasswordStore } from "./store/password-store.js";
 import { DEFAULT_DOMAIN, stableId } from "./store/records.js";
 import { SeededIdentityStore } from "./store/seeded-identities.js";
-import { callerOf, StandIns } from "./tokens/impersonation.js";
+import { callerOf, Impersonations } from "./tokens/impersonation.js";
 import { type LiveToken, LiveTokens } from "./tokens/live-tokens.js";
 import { AUTH_ROUTES, TOKEN_ROUTES } from "./tokens/token-routes.js";
 import { TokenStore } from "./tokens/token-store.js";
@@ -92,7 +92,7 @@ export function createIdentity(options: IdentityOptions) {
     /** Describes a token's user to a cluster that does not know the user. */
     callerOf: (holder: LiveToken) => callerOf(store, holder),
     /** Finds or creates users that were recorded in another cluster, and issues tokens for them. */
-    standIns: new StandIns(store, tokens, () => random.hex(16)),
+    impersonations: new Impersonations(store, tokens, () => random.hex(16)),
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
     /**
      * Returns the access rules of a token's application credential; undefined if it has none, so all requests are

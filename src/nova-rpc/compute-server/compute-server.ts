@@ -1,7 +1,7 @@
-import { ConductorError } from "../../conductor-client/errors.js";
 import { AGENT_METHODS, type AgentMethod } from "../../conductor-client/methods/agent.js";
 import {
   type AgentHandlers,
+  createRequestContext,
   type MessageObserver,
   type RequestContext,
   RPC_RESPONSE_TIMEOUT,
@@ -9,8 +9,8 @@ import {
 import { isObject } from "../../runtime/collections.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
-import { UnsupportedRequest } from "../messages/failures.js";
-import { type MessageScopes, RowsInHand } from "../messages/message-scope.js";
+import { NovaRpcError } from "../errors.js";
+import { MessageRows, type MessageScopes } from "../messages/message-scope.js";
 import { type OsloRequest, openMessage, type ReplyAddress, requestIdOf } from "../messages/oslo-message.js";
 import type { Rpc } from "../messages/rpc.js";
 import { type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
@@ -74,7 +74,7 @@ export class TrustedMessages {
     this.#now = now;
   }
 
-  offer(method: string, args: Readonly<Record<string, unknown>>, rows: RowsInHand): void {
+  offer(method: string, args: Readonly<Record<string, unknown>>, rows: MessageRows): void {
     const { instance, migration, node } = args;
     const uuid = dataOf(instance).uuid;
     const id = dataOf(migration).id;
@@ -197,7 +197,7 @@ export class ComputeServer {
     const stopSigns = reply === null ? () => {} : this.#giveSigns(reply, logger);
     let outcome: { readonly result: unknown } | { readonly error: unknown };
     try {
-      const rows = new RowsInHand(args, () => runtime.clock.monotonic());
+      const rows = new MessageRows(args, () => runtime.clock.monotonic());
       this.#trustedMessages.offer(method, args, rows);
       const scope = { context, method, args, unsaved: unsavedOf(args), rows };
       outcome = { result: await scopes.run(scope, () => this.#carryOut(request)) };
@@ -224,7 +224,7 @@ export class ComputeServer {
     }
     const translate = Object.hasOwn(SERVED, method) ? SERVED[method] : undefined;
     if (translate === undefined) {
-      throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
+      throw new NovaRpcError("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
     }
     const inbound = await translate(args, { ...records, host, requestId: requestIdOf(context) });
     let reply: unknown = null;
@@ -238,7 +238,7 @@ export class ComputeServer {
     const { handlers, result } = this.#options;
     const handler: AnyHandler | undefined = handlers[inbound.method];
     if (handler === undefined) {
-      throw new UnsupportedRequest("NoSuchMethod", `${request.method} is not served now`);
+      throw new NovaRpcError("NoSuchMethod", `${request.method} is not served now`);
     }
     const value = await Reflect.apply(handler, handlers, [inbound.params, this.#contextOf(request)]);
     return result(inbound.method, value, request);
@@ -248,7 +248,7 @@ export class ComputeServer {
     const [major, minor] = version.split(".").map(Number);
     const { computeRpcMinor } = this.#options.profile();
     if (namespace !== null || major !== 6 || minor === undefined || minor > computeRpcMinor) {
-      throw new UnsupportedRequest(
+      throw new NovaRpcError(
         "UnsupportedVersion",
         `Endpoint does not support RPC version ${version}. Attempted method: ${method}`,
       );
@@ -256,20 +256,10 @@ export class ComputeServer {
   }
 
   #contextOf({ context, method, reply }: OsloRequest): RequestContext {
-    const { clock } = this.#options.runtime;
     // A caller that receives signs of life keeps waiting.
     const waitsOn = reply === null || reply.monitorTimeout !== null;
-    const deadline = waitsOn ? Number.POSITIVE_INFINITY : clock.monotonic() + RPC_RESPONSE_TIMEOUT;
-    return {
-      requestId: requestIdOf(context),
-      assertCallerWaiting: () => {
-        if (clock.monotonic() >= deadline) {
-          throw new ConductorError("MessagingTimeout", `${method}: its caller has stopped waiting; nothing was done`, {
-            method,
-          });
-        }
-      },
-    };
+    const timeout = waitsOn ? Number.POSITIVE_INFINITY : RPC_RESPONSE_TIMEOUT;
+    return createRequestContext(method, requestIdOf(context), timeout, this.#options.runtime.clock);
   }
 
   /** Sends signs of life while a call is pending, twice per interval of the caller's timeout. */
@@ -311,7 +301,7 @@ function baseApi({ method, args }: OsloRequest): unknown {
   if (method === "get_backdoor_port") {
     return null;
   }
-  throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
+  throw new NovaRpcError("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
 }
 
 function unsavedOf({ instance }: Readonly<Record<string, unknown>>): Map<string, ObjectData> {

@@ -7,9 +7,10 @@ import {
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { MAX_INTEGER } from "../../records/field.js";
 import { isObject } from "../../runtime/collections.js";
+import { NovaRpcError } from "../errors.js";
 import { readLiveMigrateData } from "../objects/compute-rpc-objects.js";
 import { FLAVOR_OBJECT } from "../objects/instance.js";
-import { listedObjects, MalformedObject, objectOf } from "../objects/primitive.js";
+import { listedObjects, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
 
@@ -125,7 +126,7 @@ export async function readParameters<M extends PlainMethod>(
 export function uuidOf(instance: unknown): string {
   const { uuid } = objectOf(instance, "Instance")["nova_object.data"];
   if (typeof uuid !== "string") {
-    throw new MalformedObject("an instance without a uuid");
+    throw new NovaRpcError("MalformedObject", "an instance without a uuid");
   }
   return uuid;
 }
@@ -133,7 +134,7 @@ export function uuidOf(instance: unknown): string {
 export function idOf(object: unknown, name: string): number {
   const { id } = objectOf(object, name)["nova_object.data"];
   if (typeof id !== "number") {
-    throw new MalformedObject(`a ${name} without an id`);
+    throw new NovaRpcError("MalformedObject", `a ${name} without an id`);
   }
   return id;
 }
@@ -151,7 +152,7 @@ export function serverGroupOf({ request_spec: spec }: Arguments): string | undef
 function named(args: Arguments, name: string): string {
   const value = textOr(args[name], "");
   if (value === "") {
-    throw new MalformedObject(`a message without ${name}`);
+    throw new NovaRpcError("MalformedObject", `a message without ${name}`);
   }
   return value;
 }

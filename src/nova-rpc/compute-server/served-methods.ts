@@ -1,9 +1,9 @@
 import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
-import { NotImplementedHere } from "../messages/failures.js";
+import { NovaRpcError } from "../errors.js";
 import { readLiveMigrateData } from "../objects/compute-rpc-objects.js";
-import { MalformedObject, objectOf } from "../objects/primitive.js";
+import { objectOf } from "../objects/primitive.js";
 import {
   type Arguments,
   type InboundTools,
@@ -85,7 +85,7 @@ const OTHERWISE = {
   live_migration_abort: async (args, tools) => {
     const { migration_id: migrationId } = args;
     if (typeof migrationId !== "number") {
-      throw new MalformedObject("live_migration_abort without migration_id");
+      throw new NovaRpcError("MalformedObject", "live_migration_abort without migration_id");
     }
     return inbound("live_migration_abort", await readParameters("live_migration_abort", args, tools, { migrationId }));
   },
@@ -154,16 +154,14 @@ async function notDone(args: Arguments, { endTask }: InboundTools): Promise<null
 /** @throws {NotImplementedHere} always, after the request's mapping was set to failed */
 async function noShare({ share_mapping: mapping }: Arguments, { failShare }: InboundTools): Promise<never> {
   await failShare(mapping);
-  throw new NotImplementedHere("guests of this host cannot mount shares; the share mapping was set to error");
+  throw new NovaRpcError(
+    "NotImplementedHere",
+    "guests of this host cannot mount shares; the share mapping was set to error",
+  );
 }
 
 function inbound<M extends AgentMethod>(method: M, params: ParamsOf<AgentMethods, M>): Inbound<M> {
   return { method, params };
-}
-
-/** The API handles this class specially. */
-class ConsoleTypeUnavailable extends Error {
-  override readonly name = "ConsoleTypeUnavailable";
 }
 
 /** Responses to methods that the agent does not implement. Every call has one; otherwise the API would return 500. */
@@ -198,12 +196,12 @@ export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = 
 };
 
 function notImplemented(): never {
-  throw new NotImplementedHere("this driver does not do that");
+  throw new NovaRpcError("NotImplementedHere", "this driver does not do that");
 }
 
 function noConsole({ console_type: type }: Arguments): never {
   const typeSuffix = typeof type === "string" && /^[a-z-]{1,20}$/.test(type) ? ` ${type}` : "";
-  throw new ConsoleTypeUnavailable(`Unavailable console type${typeSuffix}.`);
+  throw new NovaRpcError("ConsoleTypeUnavailable", `Unavailable console type${typeSuffix}.`);
 }
 
 function ignored(): null {

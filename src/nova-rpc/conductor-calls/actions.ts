@@ -28,9 +28,7 @@ const ACTION_OBJECT: RecordObject<InstanceAction> = {
   },
 };
 
-export const ACTION_CALLS: ConductorCalls<
-  "instance_action_event_start" | "instance_action_event_finish" | "instance_actions"
-> = {
+export const ACTION_CALLS = {
   // Nova returns no event id: the event is identified by instance, request and name.
   instance_action_event_start: async ({ instanceUuid, event, host, requestId }, { nova, rows, options }) => {
     const started = await nullIf(
@@ -64,7 +62,7 @@ export const ACTION_CALLS: ConductorCalls<
     return null;
   },
   instance_actions: ({ instanceUuid }, tools) => actionsOf(instanceUuid, tools),
-};
+} satisfies Partial<ConductorCalls>;
 
 async function actionsOf(uuid: string, { nova, options }: CallTools): Promise<InstanceAction[]> {
   const list = await nova.ask("InstanceActionList", "get_by_instance_uuid", [uuid], {}, options);

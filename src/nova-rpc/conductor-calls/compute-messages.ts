@@ -2,7 +2,7 @@ import { ConductorError } from "../../conductor-client/errors.js";
 import type { AgentMethod, AgentMethods } from "../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
-import { NotImplementedHere } from "../messages/failures.js";
+import { NovaRpcError } from "../errors.js";
 import { readLiveMigrateData, readSourceCheck, writeLiveMigrateData } from "../objects/compute-rpc-objects.js";
 import { type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import { builtObject } from "../objects/record-object.js";
@@ -52,7 +52,7 @@ export async function instanceToSend(
  * Returns the instance of the current message, with all later updates. Without a current message, or if its instance lacks
  * fields that a nova-compute needs, returns {@link instanceToSend}.
  */
-async function instanceInHand(
+async function messageInstanceToSend(
   uuid: string,
   tools: CallTools,
   options: { readonly deleted?: boolean } = {},
@@ -77,8 +77,8 @@ function withoutDevices(uuid: string, { nova: { profile } }: CallTools): ObjectD
   };
 }
 
-/** Returns the migration of the current message, like {@link instanceInHand}. */
-async function migrationInHand(id: number, tools: CallTools): Promise<NovaObject> {
+/** Returns the migration of the current message, like {@link messageInstanceToSend}. */
+async function messageMigrationToSend(id: number, tools: CallTools): Promise<NovaObject> {
   const known = tools.scopes.current?.rows.latest("Migration", id);
   return known === undefined || known["nova_object.data"].uuid === undefined
     ? migrationToSend(id, tools)
@@ -156,13 +156,13 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   }),
   check_can_live_migrate_source: async ({ instanceUuid, data }, tools) => ({
     args: {
-      instance: await instanceInHand(instanceUuid, tools),
+      instance: await messageInstanceToSend(instanceUuid, tools),
       dest_check_data: writeLiveMigrateData(data, null, tools.nova.profile),
     },
   }),
   pre_live_migration: async ({ instanceUuid, data }, tools) => ({
     args: {
-      instance: await instanceInHand(instanceUuid, tools),
+      instance: await messageInstanceToSend(instanceUuid, tools),
       disk: null,
       migrate_data: writeLiveMigrateData(data, getMessageArgument("migrate_data", tools), tools.nova.profile),
     },
@@ -170,7 +170,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   }),
   post_live_migration_at_destination: async ({ instanceUuid }, tools) => ({
     args: {
-      instance: await instanceInHand(instanceUuid, tools),
+      instance: await messageInstanceToSend(instanceUuid, tools),
       block_migration: getMessageArgument("block_migration", tools) ?? false,
     },
     long: true,
@@ -179,7 +179,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   // it.
   rollback_live_migration_at_destination: async ({ instanceUuid, destroyDisks, data, guestGoes = false }, tools) => ({
     args: {
-      instance: await instanceInHand(instanceUuid, tools, { deleted: true }),
+      instance: await messageInstanceToSend(instanceUuid, tools, { deleted: true }),
       destroy_disks: destroyDisks,
       migrate_data: writeLiveMigrateData(
         guestGoes ? { ...data, guestGoes } : data,
@@ -201,7 +201,7 @@ export function peerMessage<M extends AgentMethod>(
 ): Promise<PeerMessage> {
   const write = PEER_MESSAGES[method] as Write<M> | undefined;
   if (write === undefined) {
-    throw new NotImplementedHere(`agents do not send ${method} to each other`);
+    throw new NovaRpcError("NotImplementedHere", `agents do not send ${method} to each other`);
   }
   return write(params, tools);
 }
@@ -220,8 +220,8 @@ export function peerResult(method: AgentMethod, result: unknown): unknown {
 
 async function ofMove(instanceUuid: string, migrationId: number, tools: CallTools) {
   const [instance, migration] = await Promise.all([
-    instanceInHand(instanceUuid, tools),
-    migrationInHand(migrationId, tools),
+    messageInstanceToSend(instanceUuid, tools),
+    messageMigrationToSend(migrationId, tools),
   ]);
   return { instance, migration };
 }

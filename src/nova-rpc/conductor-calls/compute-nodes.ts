@@ -1,6 +1,7 @@
 import { ConductorError, isConductorError } from "../../conductor-client/errors.js";
 import type { ComputeNode } from "../../records/index.js";
-import { listedObjects, MalformedObject, type NovaObject, objectOf } from "../objects/primitive.js";
+import { NovaRpcError } from "../errors.js";
+import { listedObjects, type NovaObject, objectOf } from "../objects/primitive.js";
 import {
   builtObject,
   deletedId,
@@ -27,7 +28,7 @@ const hypervisorSpecs: FieldCodec<ComputeNode["supportedHvSpecs"]> = {
       return [];
     }
     if (!Array.isArray(value)) {
-      throw new MalformedObject("expected a list of HVSpec");
+      throw new NovaRpcError("MalformedObject", "expected a list of HVSpec");
     }
     return value.map((item) => {
       const { arch, hv_type, vm_mode } = objectOf(item, "HVSpec")["nova_object.data"];
@@ -92,20 +93,10 @@ export const COMPUTE_NODE_OBJECT: RecordObject<ComputeNode> = {
   },
 };
 
-type ComputeNodeMethod =
-  | "compute_nodes_by_host"
-  | "compute_nodes_by_uuids"
-  | "compute_nodes_by_hypervisor_hostname"
-  | "compute_node_get_by_uuid"
-  | "compute_node_get_by_host_and_node"
-  | "compute_node_create"
-  | "compute_node_save"
-  | "compute_node_destroy";
-
 /** Nova also raises this instead of returning an empty list. */
 const ABSENT = "ComputeHostNotFound";
 
-export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
+export const COMPUTE_NODE_CALLS = {
   compute_nodes_by_host: ({ host }, tools) => listed(tools, "get_all_by_host", host),
   compute_nodes_by_uuids: ({ uuids }, tools) => listed(tools, "get_all_by_uuids", uuids),
   // Nova's query also returns names that contain the requested one.
@@ -152,7 +143,7 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
     return record((await tools.nova.act(node, "save", {}, { ...tools.options, deleted: undelete })).object, tools);
   },
   compute_node_destroy: ({ id, host }, tools) => destroy({ id, host }, tools),
-};
+} satisfies Partial<ConductorCalls>;
 
 async function listed(tools: CallTools, method: string, key: unknown): Promise<ComputeNode[]> {
   const list = await nullIf(tools.nova.ask("ComputeNodeList", method, [key], {}, tools.options), ABSENT);

@@ -14,15 +14,6 @@ const FLAVORS = { flavor: "flavor", old_flavor: "oldFlavor", new_flavor: "newFla
 
 const FLAVOR_FIELDS = Object.keys(FLAVORS);
 
-type InstanceCall =
-  | "instance_get"
-  | "instances_by_host"
-  | "instances_by_host_and_node"
-  | "instances_by_filters"
-  | "instance_save"
-  | "instance_destroy"
-  | "instance_add_fault";
-
 const JOINED = { expected_attrs: JOINED_FIELDS };
 
 /** Fields without which a received instance is no complete record. */
@@ -31,7 +22,7 @@ const REQUIRED = ["flavor", "metadata", "system_metadata"];
 /** Maximum length of a fault's message. */
 const LONGEST_FAULT = 255;
 
-export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
+export const INSTANCE_CALLS = {
   instance_get: async ({ uuid, readDeleted = false }, tools) => {
     const messageInstance = tools.scopes.current?.rows.accept("Instance", uuid);
     if (
@@ -79,7 +70,7 @@ export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
     await nova.act(builtObject("InstanceFault", data, nova.profile), "create", {}, options);
     return null;
   },
-};
+} satisfies Partial<ConductorCalls>;
 
 export interface InstanceSave {
   readonly uuid: string;

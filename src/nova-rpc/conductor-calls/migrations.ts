@@ -9,15 +9,7 @@ import { assertNotSuperseded } from "./actions.js";
 import { saveInstance } from "./instances.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
-type MigrationMethod =
-  | "migration_get"
-  | "migrations_by_filters"
-  | "migrations_in_progress"
-  | "migration_create"
-  | "migration_save"
-  | "save_together";
-
-export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
+export const MIGRATION_CALLS = {
   migration_get: async ({ id }, tools) => {
     const offered = tools.scopes.current?.rows.accept("Migration", id);
     return offered === undefined ? migrationById(id, tools) : readRecord(MIGRATION_OBJECT, offered);
@@ -57,7 +49,7 @@ export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
       migration: savedMigration,
     };
   },
-};
+} satisfies Partial<ConductorCalls>;
 
 interface MigrationSave {
   readonly id: number;

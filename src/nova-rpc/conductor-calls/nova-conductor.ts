@@ -3,11 +3,12 @@ import type { ConductorMethod, ConductorMethods } from "../../conductor-client/m
 import type { ParamsOf, ResultOf } from "../../conductor-client/methods/method.js";
 import { isObject } from "../../runtime/collections.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { NovaRpcError } from "../errors.js";
 import { isFailure } from "../messages/failures.js";
 import type { MessageScopes } from "../messages/message-scope.js";
 import { adminContext, type NovaContext, readingDeleted, requestIdOf } from "../messages/oslo-message.js";
 import type { CallLimits, Rpc } from "../messages/rpc.js";
-import { MalformedObject, type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
+import { type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
 import { OLDEST_PROFILE, profileOf, type ReleaseProfile } from "../objects/profile.js";
 import { ALTERNATE_TOPIC_SERVICE_VERSION, hasAlternateTopic } from "../transport/topology.js";
 import type { KnownRows } from "./known-rows.js";
@@ -211,7 +212,7 @@ export class NovaConductor {
       { ...options, writes: true },
     );
     if (!Array.isArray(reply) || !isObject(reply[0])) {
-      throw new MalformedObject(`object_action ${method} returned no updates`);
+      throw new NovaRpcError("MalformedObject", `object_action ${method} returned no updates`);
     }
     const { obj_what_changed: _changed, ...updates } = reply[0];
     return { object: saved(object, updates), result: reply[1] };
@@ -306,9 +307,9 @@ export interface CallTools {
 }
 
 /** Implementations of the port's methods with calls to a real Nova. */
-export type ConductorCalls<M extends ConductorMethod> = {
-  readonly [N in M]: (
-    params: ParamsOf<ConductorMethods, N>,
+export type ConductorCalls = {
+  readonly [M in ConductorMethod]: (
+    params: ParamsOf<ConductorMethods, M>,
     tools: CallTools,
-  ) => Promise<ResultOf<ConductorMethods, N>>;
+  ) => Promise<ResultOf<ConductorMethods, M>>;
 };

@@ -7,7 +7,7 @@ import { MIGRATION_CALLS } from "./migrations.js";
 import { type CallTools, type ConductorCalls, nullIf } from "./nova-conductor.js";
 
 /** Nova's computes determine this themselves, with several calls. */
-export const SERVER_GROUP_CALLS: ConductorCalls<"server_group_on_host"> = {
+export const SERVER_GROUP_CALLS = {
   server_group_on_host: async ({ instanceUuid, host, node }, tools) => {
     const pendingGroup = tools.nova.ask("InstanceGroup", "get_by_instance_uuid", [instanceUuid], {}, tools.options);
     const found = await nullIf(pendingGroup, "InstanceGroupNotFound");
@@ -23,7 +23,7 @@ export const SERVER_GROUP_CALLS: ConductorCalls<"server_group_on_host"> = {
       hosts: rest.policy === "affinity" ? await hostsOf(others, tools) : [],
     };
   },
-};
+} satisfies Partial<ConductorCalls>;
 
 interface Group extends Omit<GroupOnHost, "here" | "hosts"> {
   readonly members: readonly string[];

@@ -38,16 +38,7 @@ export const SERVICE_OBJECT: RecordObject<Service> = {
   },
 };
 
-type ServiceMethod =
-  | "service_get_by_host"
-  | "service_create"
-  | "service_update_version"
-  | "service_report_state"
-  | "service_disable"
-  | "service_minimum_version"
-  | "services_by_hypervisor_type";
-
-export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
+export const SERVICE_CALLS = {
   service_get_by_host: async ({ host, binary }, tools) => {
     const known = tools.rows.freshService(host, binary);
     if (known !== undefined) {
@@ -94,7 +85,7 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
       .map((service) => readRecord(SERVICE_OBJECT, service))
       .sort((one, other) => one.id - other.id);
   },
-};
+} satisfies Partial<ConductorCalls>;
 
 /** Saves the complete object with its version, which a partial save would reset. */
 async function saved(
@@ -128,7 +119,7 @@ interface Audit {
 }
 
 /** Nova's computes do this themselves. Nova saves no progress of an audit that did not finish. */
-export const USAGE_AUDIT_CALLS: ConductorCalls<"usage_audit_begin" | "usage_audit_end"> = {
+export const USAGE_AUDIT_CALLS = {
   usage_audit_begin: async (audit, tools) => {
     const { nova, options } = tools;
     const [begin, end] = [iso(audit.begin), iso(audit.end)];
@@ -149,7 +140,7 @@ export const USAGE_AUDIT_CALLS: ConductorCalls<"usage_audit_begin" | "usage_audi
     await tools.nova.act(taskLog(audit, { errors, message }, tools), "end_task", {}, tools.options);
     return null;
   },
-};
+} satisfies Partial<ConductorCalls>;
 
 function taskLog({ host, begin, end }: Audit, fields: Readonly<Record<string, unknown>>, { nova }: CallTools) {
   const key = { task_name: USAGE_AUDIT, host, period_beginning: iso(begin), period_ending: iso(end) };

@@ -1,7 +1,7 @@
 import { ConductorError } from "../../conductor-client/errors.js";
-import type { CLUSTER_METHODS } from "../../conductor-client/methods/cluster.js";
-import type { OPERATOR_METHODS } from "../../conductor-client/methods/conductor.js";
-import type { HOST_METHODS } from "../../conductor-client/methods/session.js";
+import { CLUSTER_METHODS } from "../../conductor-client/methods/cluster.js";
+import { OPERATOR_METHODS } from "../../conductor-client/methods/conductor.js";
+import { HOST_METHODS } from "../../conductor-client/methods/session.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
 import type { RpcRequest } from "../messages/rpc.js";
@@ -14,35 +14,24 @@ import { getMessageArgument, imageToSend, instanceToSend } from "./compute-messa
 import { INSTANCE_CALLS, saveInstance } from "./instances.js";
 import type { CallTools, ConductorCalls } from "./nova-conductor.js";
 
-type WorkMethod =
-  | "build_instances"
-  | "migrate_server"
-  | "delete_instance"
-  | "online_data_migrations"
-  | "instance_in_hand"
-  | "stop_instance"
-  | "instance_ports"
-  | "vifs_plugged"
-  | "sync_instance_info"
-  | "host_lease_holder"
-  | "placement_access"
-  | "image_access"
-  | keyof typeof OPERATOR_METHODS
-  | keyof typeof HOST_METHODS
-  | keyof typeof CLUSTER_METHODS;
-
 /** `long_rpc_timeout` in milliseconds, and the maximum silence of a pending call in seconds. */
 export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
 
 /** Methods called by administrators, never by an agent. */
-function operatorOnly(method: string): () => Promise<never> {
-  return () =>
-    Promise.reject(
-      new ConductorError("ConductorError", `${method}: not available with a real Nova; use its own nova-manage`),
-    );
+const OPERATORS_METHODS = { ...OPERATOR_METHODS, ...HOST_METHODS, ...CLUSTER_METHODS };
+
+const OPERATOR_CALLS = Object.fromEntries(
+  Object.keys(OPERATORS_METHODS).map((method) => [
+    method,
+    () => unavailable(`${method}: not available with a real Nova; use its own nova-manage`),
+  ]),
+) as Record<keyof typeof OPERATORS_METHODS, () => Promise<never>>;
+
+async function unavailable(reason: string): Promise<never> {
+  throw new ConductorError("ConductorError", reason);
 }
 
-export const WORK_CALLS: ConductorCalls<WorkMethod> = {
+export const WORK_CALLS = {
   build_instances: async ({ instanceUuid, alternates, retry, reason }, tools) => {
     // A conductor that finds no further host takes the cause from the fault.
     await addFault(instanceUuid, reason, tools);
@@ -137,34 +126,10 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   },
   // Only the broker has the leases, and it does not reveal them.
   host_lease_holder: async () => null,
-  placement_access: () =>
-    Promise.reject(
-      new ConductorError("ConductorError", "a real Nova gives no access to Placement: set [placement] auth_type"),
-    ),
-  image_access: () =>
-    Promise.reject(
-      new ConductorError(
-        "ConductorError",
-        "a real Nova gives no access to the Image service: set [placement] auth_type",
-      ),
-    ),
-  instance_mapping: operatorOnly("instance_mapping"),
-  instances_of_cell: operatorOnly("instances_of_cell"),
-  consumers_under_way: operatorOnly("consumers_under_way"),
-  host_aggregates: operatorOnly("host_aggregates"),
-  host_mapping: operatorOnly("host_mapping"),
-  ironic_compute_node_move: operatorOnly("ironic_compute_node_move"),
-  list_hosts: operatorOnly("list_hosts"),
-  hosts_to_report: operatorOnly("hosts_to_report"),
-  control_host: operatorOnly("control_host"),
-  add_hosts: operatorOnly("add_hosts"),
-  forget_host: operatorOnly("forget_host"),
-  stop_cluster: operatorOnly("stop_cluster"),
-  cluster_work: operatorOnly("cluster_work"),
-  take_recorded: operatorOnly("take_recorded"),
-  stand_in: operatorOnly("stand_in"),
-  restore_cluster: operatorOnly("restore_cluster"),
-};
+  placement_access: () => unavailable("a real Nova gives no access to Placement: set [placement] auth_type"),
+  image_access: () => unavailable("a real Nova gives no access to the Image service: set [placement] auth_type"),
+  ...OPERATOR_CALLS,
+} satisfies Partial<ConductorCalls>;
 
 /** Creates a message to the nova-compute of a host, on the topic that all nova-computes of the deployment read. */
 export async function computeMessage(

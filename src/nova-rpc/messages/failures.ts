@@ -53,22 +53,6 @@ const OUTBOUND: Readonly<Record<string, string>> = {
 /** HTTP status codes of the API's response. */
 const CODES: Readonly<Record<string, number>> = { InstanceNotFound: 404, MigrationNotFound: 404 };
 
-/** An operation that this agent does not implement; the API responds with 501 or 409. */
-export class NotImplementedHere extends Error {
-  override readonly name = "NotImplementedHere";
-}
-
-/** An unknown method or version. */
-export class UnsupportedRequest extends Error {
-  override readonly name = "UnsupportedRequest";
-  readonly novaClass: "NoSuchMethod" | "UnsupportedVersion";
-
-  constructor(novaClass: UnsupportedRequest["novaClass"], message: string) {
-    super(message);
-    this.novaClass = novaClass;
-  }
-}
-
 /**
  * Converts the failure of a reply to a ConductorError: with its code, or, for an unknown exception, with its class name in the
  * message.
@@ -158,12 +142,12 @@ function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
 }
 
 function novaClassOf(error: unknown): { readonly name: string; readonly module: string } {
-  if (error instanceof NotImplementedHere || (error instanceof Error && error.name === "NotImplementedError")) {
+  const name = error instanceof Error ? error.name : "";
+  if (name === "NotImplementedHere" || name === "NotImplementedError") {
     return { name: "NotImplementedError", module: "builtins" };
   }
-  if (error instanceof UnsupportedRequest) {
-    return { name: error.novaClass, module: "oslo_messaging.rpc.dispatcher" };
+  if (name === "NoSuchMethod" || name === "UnsupportedVersion") {
+    return { name, module: "oslo_messaging.rpc.dispatcher" };
   }
-  const name = error instanceof Error ? OUTBOUND[error.name] : undefined;
-  return { name: name ?? "NovaException", module: "nova.exception" };
+  return { name: OUTBOUND[name] ?? "NovaException", module: "nova.exception" };
 }

@@ -12,11 +12,11 @@ const JUST_NOW = 1_000;
  * The rows of the message that this process is handling: as received, with all later updates from the conductor. A row that
  * is not fresh may be forwarded, but no decision may depend on it.
  */
-export class RowsInHand {
+export class MessageRows {
   readonly #now: () => number;
   readonly #rows = new Map<string, NovaObject>();
   /** Time of the last update from the conductor, by row. */
-  readonly #notedAt = new Map<string, number>();
+  readonly #updatedAt = new Map<string, number>();
   readonly #offeredAt = new Map<string, number>();
 
   /** @param now monotonic milliseconds */
@@ -33,7 +33,7 @@ export class RowsInHand {
     const key = keyOf(update);
     const known = this.#rows.get(key);
     this.#rows.set(key, known === undefined ? update : merged(known, update));
-    this.#notedAt.set(key, this.#now());
+    this.#updatedAt.set(key, this.#now());
   }
 
   /** Returns the row, whatever its age. */
@@ -43,7 +43,7 @@ export class RowsInHand {
 
   /** Returns the row only if it was updated recently. */
   fresh(name: RowName, id: string | number): NovaObject | undefined {
-    const at = this.#notedAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
+    const at = this.#updatedAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
     return this.#now() - at <= JUST_NOW ? this.latest(name, id) : undefined;
   }
 
@@ -69,7 +69,7 @@ export interface MessageScope {
   /** Fields that the sender has set and not saved, by instance uuid: the first save includes them. */
   readonly unsaved: Map<string, ObjectData>;
   /** Rows as the conductor has them, without unsaved fields. */
-  readonly rows: RowsInHand;
+  readonly rows: MessageRows;
 }
 
 /** Identifies the message on whose behalf the running code was called. */

@@ -1,4 +1,5 @@
 import { isObject } from "../../runtime/collections.js";
+import { NovaRpcError } from "../errors.js";
 import { capToProfile } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { isoSeconds } from "../objects/record-object.js";
@@ -45,10 +46,6 @@ declare const sealed: unique symbol;
 /** A message that may leave the process: it contains nothing newer than the control plane. Only {@link seal} creates one. */
 export type SealedMessage = string & { readonly [sealed]: true };
 
-class MalformedMessage extends Error {
-  override readonly name = "MalformedMessage";
-}
-
 const VERSION = "2.0";
 
 const CONTEXT = "_context_";
@@ -84,7 +81,7 @@ export function openMessage(body: string): OsloRequest | OsloReply {
   const envelope = parsed(body, "the envelope");
   const text = envelope["oslo.message"];
   if (typeof text !== "string") {
-    throw new MalformedMessage("the envelope has no oslo.message");
+    throw new NovaRpcError("MalformedMessage", "the envelope has no oslo.message");
   }
   return messageOf(parsed(text, "oslo.message"));
 }
@@ -100,7 +97,7 @@ export function messageOf(fields: Readonly<Record<string, unknown>>): OsloReques
     return { ...requestOf(fields), uniqueId };
   }
   if (typeof messageId !== "string") {
-    throw new MalformedMessage("a message that is neither a request nor a reply");
+    throw new NovaRpcError("MalformedMessage", "a message that is neither a request nor a reply");
   }
   const { result = null, failure = null, ending } = fields;
   return {
@@ -116,7 +113,7 @@ export function messageOf(fields: Readonly<Record<string, unknown>>): OsloReques
 function requestOf(fields: Readonly<Record<string, unknown>>): Omit<OsloRequest, "uniqueId"> {
   const { method, args = {}, version = "1.0", namespace = null } = fields;
   if (typeof method !== "string" || !isObject(args) || typeof version !== "string") {
-    throw new MalformedMessage("a request without method, arguments by name, or version");
+    throw new NovaRpcError("MalformedMessage", "a request without method, arguments by name, or version");
   }
   const context = Object.entries(fields).filter(([key]) => key.startsWith(CONTEXT));
   return {
@@ -143,10 +140,10 @@ function parsed(text: string, what: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new MalformedMessage(`${what} is not JSON`);
+    throw new NovaRpcError("MalformedMessage", `${what} is not JSON`);
   }
   if (!isObject(value)) {
-    throw new MalformedMessage(`${what} is not an object`);
+    throw new NovaRpcError("MalformedMessage", `${what} is not an object`);
   }
   return value;
 }

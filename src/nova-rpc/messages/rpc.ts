@@ -83,27 +83,20 @@ export class Rpc {
    * @throws {MessagingTimeout} no reply, or an unknown delivery; and errors of the recipient
    */
   async call(request: RpcRequest, limits: CallLimits = {}): Promise<unknown> {
-    const { timers, clock } = this.#options.runtime;
+    const { clock } = this.#options.runtime;
     const { timeout = RPC_RESPONSE_TIMEOUT, repeatable = false, signal } = limits;
     const deadline = clock.monotonic() + timeout;
-    for (;;) {
+    let left = timeout;
+    const attempt = () => {
       signal?.throwIfAborted();
-      const left = deadline - clock.monotonic();
-      try {
-        return await this.#callOnce(request, { total: timeout, left, silence: silenceOf(limits) }, repeatable, limits);
-      } catch (error) {
-        if (!(error instanceof DeliveryError)) {
-          throw error;
-        }
-        const mayRepeat = error.code !== "unconfirmed" || repeatable;
-        if (mayRepeat && left > TRY_AGAIN) {
-          this.#options.observer.message("retried", labelOf(request));
-          await timers.sleep(TRY_AGAIN, signal);
-          continue;
-        }
-        throw new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`);
-      }
-    }
+      left = deadline - clock.monotonic();
+      return this.#callOnce(request, { total: timeout, left, silence: silenceOf(limits) }, repeatable, limits);
+    };
+    const mayRepeat = (error: unknown) =>
+      left > TRY_AGAIN && (isNowhere(error) || (repeatable && error instanceof DeliveryError));
+    return this.#retry(labelOf(request), attempt, mayRepeat, signal).catch((error) =>
+      rejectUndelivered(request, error),
+    );
   }
 
   /**
@@ -112,22 +105,29 @@ export class Rpc {
    * @throws {MessagingTimeout} the request cannot be delivered, or its delivery is unknown
    */
   async cast(request: RpcRequest): Promise<void> {
-    const { timers, clock } = this.#options.runtime;
+    const { clock } = this.#options.runtime;
     const deadline = clock.monotonic() + RPC_RESPONSE_TIMEOUT;
+    const attempt = () => this.#send(REQUESTS, request, null, null);
+    const mayRepeat = (error: unknown) => isNowhere(error) && clock.monotonic() < deadline;
+    await this.#retry(labelOf(request), attempt, mayRepeat).catch((error) => rejectUndelivered(request, error));
+  }
+
+  /** Repeats an attempt to deliver a message as long as its error permits. */
+  async #retry<T>(
+    label: string,
+    attempt: () => Promise<T>,
+    mayRepeat: (error: unknown) => boolean,
+    signal?: AbortSignal,
+  ): Promise<T> {
     for (;;) {
       try {
-        await this.#send(REQUESTS, request, null, null);
-        return;
+        return await attempt();
       } catch (error) {
-        if (!(error instanceof DeliveryError)) {
+        if (!mayRepeat(error)) {
           throw error;
         }
-        if (error.code !== "unconfirmed" && clock.monotonic() < deadline) {
-          this.#options.observer.message("retried", labelOf(request));
-          await timers.sleep(TRY_AGAIN);
-          continue;
-        }
-        throw new ConductorError("MessagingTimeout", `${request.method} to ${request.topic}: ${error.message}`);
+        this.#options.observer.message("retried", label);
+        await this.#options.runtime.timers.sleep(TRY_AGAIN, signal);
       }
     }
   }
@@ -137,11 +137,7 @@ export class Rpc {
     const { broker, topology } = this.#options;
     const exchange = topology.fanout(request.topic);
     await broker.declare(exchange);
-    await this.#send(exchange.name, request, null, null).catch((error: unknown) => {
-      if (!(error instanceof DeliveryError)) {
-        throw error;
-      }
-    });
+    await this.#send(exchange.name, request, null, null).catch(ignoreUndelivered);
   }
 
   /** Replies to a call. A reply without a consumer is retried for a while, and then dropped. */
@@ -149,41 +145,26 @@ export class Rpc {
     to: ReplyAddress,
     outcome: { readonly result: unknown } | { readonly error: unknown },
   ): Promise<void> {
-    const { observer, runtime } = this.#options;
-    const { timers, clock, logger } = runtime;
+    const { clock, logger } = this.#options.runtime;
     const deadline = clock.monotonic() + REPLY_TIMEOUT_MS;
     const failure = "error" in outcome ? failureOf(outcome.error) : null;
     const result = "result" in outcome ? outcome.result : null;
-    for (;;) {
-      try {
-        await this.#reply(to, { result, failure, ending: true });
-        return;
-      } catch (error) {
-        if (!(error instanceof DeliveryError)) {
-          // The result cannot be expressed at the control plane's version.
-          await this.#reply(to, { result: null, failure: failureOf(error), ending: true });
-          return;
-        }
-        if (clock.monotonic() >= deadline) {
-          logger.warn("dropping the reply to a call, which its caller does not receive", {
-            queue: to.queue,
-            err: error,
-          });
-          return;
-        }
-        observer.message("retried", REPLY);
-        await timers.sleep(TRY_AGAIN);
+    const attempt = () => this.#reply(to, { result, failure, ending: true });
+    try {
+      await this.#retry(REPLY, attempt, (error) => error instanceof DeliveryError && clock.monotonic() < deadline);
+    } catch (error) {
+      if (error instanceof DeliveryError) {
+        logger.warn("dropping the reply to a call, which its caller does not receive", { queue: to.queue, err: error });
+      } else {
+        // The result cannot be expressed at the control plane's version.
+        await this.#reply(to, { result: null, failure: failureOf(error), ending: true });
       }
     }
   }
 
   /** Sends a sign of life for a pending call. Undeliverable ones are ignored. */
   async giveSign(to: ReplyAddress): Promise<void> {
-    await this.#reply(to, { result: null, failure: null, ending: false }).catch((error: unknown) => {
-      if (!(error instanceof DeliveryError)) {
-        throw error;
-      }
-    });
+    await this.#reply(to, { result: null, failure: null, ending: false }).catch(ignoreUndelivered);
   }
 
   async #callOnce(
@@ -298,4 +279,22 @@ function labelOf({ method, args }: RpcRequest): string {
 
 function silenceOf({ monitor }: CallLimits): number | null {
   return monitor === undefined ? null : monitor * 1000;
+}
+
+/** Whether the message has certainly not been delivered. */
+function isNowhere(error: unknown): error is DeliveryError {
+  return error instanceof DeliveryError && error.code !== "unconfirmed";
+}
+
+function ignoreUndelivered(error: unknown): void {
+  if (!(error instanceof DeliveryError)) {
+    throw error;
+  }
+}
+
+/** @throws {MessagingTimeout} for an undelivered request; otherwise the error itself */
+function rejectUndelivered({ method, topic }: RpcRequest, error: unknown): never {
+  throw error instanceof DeliveryError
+    ? new ConductorError("MessagingTimeout", `${method} to ${topic}: ${error.message}`)
+    : error;
 }

@@ -1,4 +1,5 @@
 import { isObject } from "../../runtime/collections.js";
+import { NovaRpcError } from "../errors.js";
 import type { ReleaseProfile } from "./profile.js";
 
 /** A serialised versioned object of Nova (oslo.versionedobjects). Unset fields are absent, which differs from null. */
@@ -15,11 +16,6 @@ export type ObjectData = Readonly<Record<string, unknown>>;
 
 const NAME = "nova_object.name";
 
-/** The received value is not an object, or not of the expected kind. */
-export class MalformedObject extends Error {
-  override readonly name = "MalformedObject";
-}
-
 /** Whether a value has the key of an object; only {@link objectOf} validates it. @internal */
 export function claimsToBeObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return isObject(value) && Object.hasOwn(value, NAME);
@@ -28,10 +24,10 @@ export function claimsToBeObject(value: unknown): value is Readonly<Record<strin
 /** @throws {MalformedObject} the value is not an object, or has another name */
 export function objectOf(value: unknown, name?: string): NovaObject {
   if (!isNovaObject(value)) {
-    throw new MalformedObject(`expected ${name ?? "an object of Nova"}, found ${described(value)}`);
+    throw new NovaRpcError("MalformedObject", `expected ${name ?? "an object of Nova"}, found ${described(value)}`);
   }
   if (name !== undefined && value[NAME] !== name) {
-    throw new MalformedObject(`expected ${name}, found ${value[NAME]}`);
+    throw new NovaRpcError("MalformedObject", `expected ${name}, found ${value[NAME]}`);
   }
   return value;
 }
@@ -40,7 +36,7 @@ export function objectOf(value: unknown, name?: string): NovaObject {
 export function listedObjects(value: unknown, name: string): readonly NovaObject[] {
   const { objects } = objectOf(value, name)["nova_object.data"];
   if (!Array.isArray(objects)) {
-    throw new MalformedObject(`${name} has no list of objects`);
+    throw new NovaRpcError("MalformedObject", `${name} has no list of objects`);
   }
   return objects.map((item) => objectOf(item));
 }
@@ -87,14 +83,6 @@ function described(value: unknown): string {
   return Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;
 }
 
-/**
- * An object that the control plane cannot read, even without its newer fields.
- * @internal for tests
- */
-export class ObjectTooNew extends Error {
-  override readonly name = "ObjectTooNew";
-}
-
 /** The version in which a field was added; an object of an older version must not have it. */
 const FIELDS_SINCE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Instance: { compute_id: "2.8" },
@@ -114,7 +102,7 @@ const DEEPEST = 100;
  */
 export function capToProfile(value: unknown, profile: ReleaseProfile, depth = 0): unknown {
   if (depth > DEEPEST) {
-    throw new MalformedObject(`a message is nested more than ${DEEPEST} deep`);
+    throw new NovaRpcError("MalformedObject", `a message is nested more than ${DEEPEST} deep`);
   }
   if (Array.isArray(value)) {
     return value.map((item) => capToProfile(item, profile, depth + 1));
@@ -132,12 +120,13 @@ function capObject(object: NovaObject, profile: ReleaseProfile): NovaObject {
   const { "nova_object.name": name, "nova_object.namespace": namespace, "nova_object.version": version } = object;
   const newest = profile.objects.get(name);
   if (namespace !== "nova" || newest === undefined) {
-    throw new ObjectTooNew(`a control plane of ${profile.release} has no object ${namespace}.${name}`);
+    throw new NovaRpcError("ObjectTooNew", `a control plane of ${profile.release} has no object ${namespace}.${name}`);
   }
   const [major, minor] = parsed(version);
   const [newestMajor, newestMinor] = parsed(newest);
   if (major > newestMajor) {
-    throw new ObjectTooNew(
+    throw new NovaRpcError(
+      "ObjectTooNew",
       `${name} ${version} is newer than ${newest}, which a control plane of ${profile.release} has`,
     );
   }
@@ -168,7 +157,7 @@ export function hasField(profile: ReleaseProfile, name: string, field: string): 
 function parsed(version: string): readonly [major: number, minor: number] {
   const [, major, minor] = /^(\d{1,6})\.(\d{1,6})$/.exec(version) ?? [];
   if (major === undefined || minor === undefined) {
-    throw new MalformedObject(`"${version.slice(0, 40)}" is not the version of an object`);
+    throw new NovaRpcError("MalformedObject", `"${version.slice(0, 40)}" is not the version of an object`);
   }
   return [Number(major), Number(minor)];
 }

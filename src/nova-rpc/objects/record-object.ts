@@ -1,5 +1,6 @@
 import { isObject } from "../../runtime/collections.js";
-import { hasField, MalformedObject, type NovaObject, novaObject, type ObjectData, objectOf } from "./primitive.js";
+import { NovaRpcError } from "../errors.js";
+import { hasField, type NovaObject, novaObject, type ObjectData, objectOf } from "./primitive.js";
 import type { ReleaseProfile } from "./profile.js";
 
 /** Converts one field of a record to and from an object of Nova, where it has the same name in snake_case. */
@@ -25,7 +26,7 @@ export const timestamp: FieldCodec<number> = {
   read: (value) => {
     const milliseconds = typeof value === "string" ? Date.parse(withZone(value)) : Number.NaN;
     if (Number.isNaN(milliseconds)) {
-      throw new MalformedObject("expected a time in ISO 8601");
+      throw new NovaRpcError("MalformedObject", "expected a time in ISO 8601");
     }
     return milliseconds;
   },
@@ -47,7 +48,7 @@ export const stringRecord: FieldCodec<Readonly<Record<string, string>>> = {
       return {};
     }
     if (!isObject(value)) {
-      throw new MalformedObject("expected strings by name");
+      throw new NovaRpcError("MalformedObject", "expected strings by name");
     }
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item ?? "")]));
   },
@@ -122,7 +123,10 @@ function scalar<K extends JsonType>(type: K, fallback?: Of<K>): FieldCodec<Of<K>
     read: (value) => {
       const resolved = value ?? fallback;
       if (typeof resolved !== type) {
-        throw new MalformedObject(`expected a ${type}, found ${resolved === null ? "null" : typeof resolved}`);
+        throw new NovaRpcError(
+          "MalformedObject",
+          `expected a ${type}, found ${resolved === null ? "null" : typeof resolved}`,
+        );
       }
       return resolved as Of<K>;
     },

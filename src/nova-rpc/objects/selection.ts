@@ -1,7 +1,8 @@
 import { MAX_INTEGER } from "../../records/field.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isObject } from "../../runtime/collections.js";
-import { MalformedObject, type NovaObject, objectOf } from "./primitive.js";
+import { NovaRpcError } from "../errors.js";
+import { type NovaObject, objectOf } from "./primitive.js";
 import { type FieldCodec, type RecordObject, readRecord, text } from "./record-object.js";
 
 type Claim = Selection["allocationRequest"];
@@ -12,7 +13,7 @@ const claim: FieldCodec<Claim> = {
     const body: unknown = typeof value === "string" ? JSON.parse(value) : {};
     const allocations = isObject(body) ? body.allocations : undefined;
     if (!isObject(allocations)) {
-      throw new MalformedObject("expected the body of a claim");
+      throw new NovaRpcError("MalformedObject", "expected the body of a claim");
     }
     return allocations as Claim;
   },

@@ -1,12 +1,5 @@
 import type { BrokerAddress } from "../../runtime/message-broker.js";
-
-/**
- * `[DEFAULT] transport_url` is invalid; the message never contains the password.
- * @internal for tests
- */
-export class InvalidTransportUrl extends Error {
-  override readonly name = "InvalidTransportUrl";
-}
+import { NovaRpcError } from "../errors.js";
 
 const SCHEMES = /^(rabbit|kombu|amqp):\/\//i;
 /** The default port, with TLS as well. */
@@ -29,19 +22,23 @@ export type TransportUrl = Omit<BrokerAddress, "tls">;
  */
 export function parseTransportUrl(url: string): TransportUrl {
   if (!SCHEMES.test(url)) {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url is not of the form rabbit://user:password@host:port/");
+    throw new NovaRpcError(
+      "InvalidTransportUrl",
+      "[DEFAULT] transport_url is not of the form rabbit://user:password@host:port/",
+    );
   }
   const [rest = ""] = split(url.replace(SCHEMES, ""), "?");
   const [hosts = "", path = ""] = split(rest, "/");
   const parsed = hosts.split(",").map(parseHost);
   const [first] = parsed;
   if (first === undefined || parsed.some(({ hostname }) => hostname === "")) {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url has no host");
+    throw new NovaRpcError("InvalidTransportUrl", "[DEFAULT] transport_url has no host");
   }
   // The AMQP library uses the same credentials for all hosts.
   const others = parsed.filter(({ username, password }) => username !== first.username || password !== first.password);
   if (others.length > 0) {
-    throw new InvalidTransportUrl(
+    throw new NovaRpcError(
+      "InvalidTransportUrl",
       `[DEFAULT] transport_url has another user or password for ${others.map(({ hostname }) => hostname).join(", ")} than for ` +
         `${first.hostname}; all hosts of a cluster must have the same`,
     );
@@ -66,7 +63,10 @@ function parseHost(text: string): Host {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(text.slice(at + 1)) ?? [];
   const hostname = bracketed ?? plain;
   if (hostname === undefined) {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url has an invalid host; write IPv6 addresses in brackets");
+    throw new NovaRpcError(
+      "InvalidTransportUrl",
+      "[DEFAULT] transport_url has an invalid host; write IPv6 addresses in brackets",
+    );
   }
   return { hostname, port: port === undefined ? PORT : Number(port), username, password };
 }
@@ -81,6 +81,9 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new InvalidTransportUrl("[DEFAULT] transport_url has a % that does not begin an encoded character");
+    throw new NovaRpcError(
+      "InvalidTransportUrl",
+      "[DEFAULT] transport_url has a % that does not begin an encoded character",
+    );
   }
 }

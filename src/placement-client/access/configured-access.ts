@@ -3,7 +3,7 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
-import { PlacementError } from "../errors.js";
+import { PlacementError, type PlacementErrorCode } from "../errors.js";
 import {
   createKeystoneAccess,
   type DomainReference,
@@ -207,23 +207,33 @@ export function createConductorAccess(options: {
   readonly ask: () => Promise<ServiceAccess>;
   /** Shared among the hosts of a process that use the same service. Default: not shared. */
   readonly shared?: SharedAccess;
+  /** Used instead of the conductor's endpoint. */
+  readonly endpoint?: string | undefined;
+  /** Code and message of the error if the conductor provides no access. Default: those for Placement. */
+  readonly failure?: readonly [PlacementErrorCode, string];
 }): PlacementAccess {
-  const { clock, ask, shared = new SharedAccess() } = options;
+  const { clock, ask, shared = new SharedAccess(), failure = NO_PLACEMENT } = options;
   const obtain = async () => {
     try {
       const { endpoint, token, expiresAt } = await shared.get(clock, ask);
-      return { endpoint: withoutTrailingSlash(endpoint), headers: { "x-auth-token": token }, expiresAt };
+      const url = withoutTrailingSlash(options.endpoint ?? endpoint);
+      return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
     } catch (error) {
-      throw new PlacementError(
-        "ConnectFailure",
-        "the conductor provided no access to Placement; start it, or set auth_type in [placement]",
-        undefined,
-        { cause: error },
-      );
+      throw new PlacementError(...failure, undefined, { cause: error });
     }
   };
   return new CachedAccess(clock, obtain, (token) => shared.invalidate(token));
 }
+
+const NO_PLACEMENT = [
+  "ConnectFailure",
+  "the conductor provided no access to Placement; start it, or set auth_type in [placement]",
+] as const;
+
+const NO_IMAGE_SERVICE = [
+  "EndpointNotFound",
+  "the conductor provides no Image service; set [placement] auth_type and [glance]",
+] as const;
 
 /**
  * Returns the access to the Image service with the credentials of `[placement]`. The endpoint comes from `[glance]` or
@@ -237,31 +247,17 @@ export function imageAccess(
   shared = new SharedAccess(),
 ): PlacementAccess {
   const { endpointOverride, apiServers, validInterfaces, regionName } = config.glance;
-  const configuredEndpoint = endpointOverride ?? apiServers[0];
+  const endpoint = endpointOverride ?? apiServers[0];
   const service: ConfiguredService = {
     type: "image",
     section: "glance",
     validInterfaces,
     ...(regionName === null ? {} : { regionName }),
-    ...(configuredEndpoint === undefined ? {} : { endpoint: configuredEndpoint }),
+    ...(endpoint === undefined ? {} : { endpoint }),
   };
-  const obtain = async () => {
-    try {
-      const ask = () => conductor.call("image_access", {});
-      const { endpoint, token, expiresAt } = await shared.get(runtime.clock, ask);
-      const url = withoutTrailingSlash(configuredEndpoint ?? endpoint);
-      return { endpoint: url, headers: { "x-auth-token": token }, expiresAt };
-    } catch (error) {
-      throw new PlacementError(
-        "EndpointNotFound",
-        "the conductor provides no Image service; set [placement] auth_type and [glance]",
-        undefined,
-        { cause: error },
-      );
-    }
-  };
+  const ask = () => conductor.call("image_access", {});
   return (
     configuredAccess(config, runtime, service) ??
-    new CachedAccess(runtime.clock, obtain, (token) => shared.invalidate(token))
+    createConductorAccess({ clock: runtime.clock, ask, shared, endpoint, failure: NO_IMAGE_SERVICE })
   );
 }

@@ -25,7 +25,7 @@ export function leave(
   { ip }: CheckedHost,
   flavor: Flavor = instance.flavor,
 ) {
-  return host.moves.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
+  return host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
 }
 
 export function migration(instance: Instance, to: CheckedHost) {
@@ -42,7 +42,7 @@ export async function arrive(
   const image = frozen(imageOf(harness.options.image));
   const allocations = await harness.allocations(on, instance);
   const record = migrationOf(instance, { host: on.name, node: on.name, ip: on.ip });
-  await on.host.moves.finishMigration(record, instance, disks, {
+  await on.host.finishMigration(record, instance, disks, {
     ...DEVICES,
     image,
     allocations,
@@ -52,7 +52,7 @@ export async function arrive(
 }
 
 export function back({ host }: CheckedHost, instance: Instance, powerOn = true) {
-  return host.moves.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
+  return host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
 }
 
 const FINISH: KilledWork = {
@@ -102,11 +102,11 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = inSection("8.3", [
       await arrive(harness, destination, moved, disks);
       await mustBe(destination, moved, "running", "finishMigration", "on the destination");
       const record = migration(instance, destination);
-      await source.host.moves.confirmMigration(record, moved, { network: [] });
+      await source.host.confirmMigration(record, moved, { network: [] });
       await mustBe(source, moved, "absent", "confirmMigration", "on the source");
       await mustBe(destination, moved, "running", "confirmMigration", "on the destination");
       await succeeds(
-        source.host.moves.confirmMigration(record, moved, { network: [] }),
+        source.host.confirmMigration(record, moved, { network: [] }),
         "confirmMigration",
         "succeed when nothing is left",
       );
@@ -227,7 +227,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = inSection("8.3", [
       const resized = resizedTo(instance, harness.largerFlavor);
       await arrive(harness, on, resized, disks, { resizeInstance: true });
       await mustBe(on, resized, "running", "finishMigration", "on the same host");
-      await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
+      await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
       await mustBe(on, resized, "running", "confirmMigration", "on the same host");
     }),
   },

@@ -198,7 +198,7 @@ const TRIPS: readonly Trip[] = [
       const disks = await leave(source, instance, destination);
       const moved = await harness.moved(instance, destination);
       await arrive(harness, destination, moved, disks);
-      await source.host.moves.confirmMigration(migration(instance, destination), moved, { network: [] });
+      await source.host.confirmMigration(migration(instance, destination), moved, { network: [] });
       return [destination, moved];
     },
   },
@@ -212,7 +212,7 @@ const TRIPS: readonly Trip[] = [
       const disks = await leave(on, instance, on, harness.largerFlavor);
       const resized = resizedTo(instance, harness.largerFlavor);
       await arrive(harness, on, resized, disks, { resizeInstance: true });
-      await on.host.moves.confirmMigration(migration(instance, on), resized, { network: [] });
+      await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
       return [on, resized];
     },
   },
@@ -227,7 +227,7 @@ const TRIPS: readonly Trip[] = [
       const disks = await leave(source, instance, destination, harness.largerFlavor);
       const resized = resizedTo(await harness.moved(instance, destination), harness.largerFlavor);
       await arrive(harness, destination, resized, disks, { resizeInstance: true });
-      await source.host.moves.confirmMigration(migration(instance, destination), resized, { network: [] });
+      await source.host.confirmMigration(migration(instance, destination), resized, { network: [] });
       return [destination, resized];
     },
   },

@@ -25,11 +25,11 @@ export const LIVE_NEEDS: readonly DriverMethod[] = [
 
 async function checked(source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> {
   const options = { blockMigration: null, diskOverCommit: false };
-  const offered = await destination.host.moves.checkCanLiveMigrateDestination(instance, options);
+  const offered = await destination.host.checkCanLiveMigrateDestination(instance, options);
   try {
-    return await source.host.moves.checkCanLiveMigrateSource(instance, offered);
+    return await source.host.checkCanLiveMigrateSource(instance, offered);
   } finally {
-    await destination.host.moves.cleanupLiveMigrationDestinationCheck(offered);
+    await destination.host.cleanupLiveMigrationDestinationCheck(offered);
   }
 }
 
@@ -38,7 +38,7 @@ export async function prepared(
   destination: CheckedHost,
   instance: Instance,
 ): Promise<LiveMigrateData> {
-  return destination.host.moves.preLiveMigration(instance, {
+  return destination.host.preLiveMigration(instance, {
     ...DEVICES,
     data: await checked(source, destination, instance),
   });
@@ -98,15 +98,15 @@ export async function finished(
 ): Promise<void> {
   const options = { ...DEVICES, data };
   const left = "succeed for a guest that left";
-  await succeeds(source.host.moves.postLiveMigration(instance, options), "postLiveMigration", left);
-  await succeeds(source.host.moves.postLiveMigrationAtSource(instance, options), "postLiveMigrationAtSource", left);
+  await succeeds(source.host.postLiveMigration(instance, options), "postLiveMigration", left);
+  await succeeds(source.host.postLiveMigrationAtSource(instance, options), "postLiveMigrationAtSource", left);
   await succeeds(
-    destination.host.moves.postLiveMigrationAtDestination(instance, options),
+    destination.host.postLiveMigrationAtDestination(instance, options),
     "postLiveMigrationAtDestination",
     "succeed for a guest that arrived",
   );
   const destroyDisks = !data.sharedInstanceFiles;
-  await succeeds(source.host.moves.cleanup(instance, { ...DEVICES, destroyDisks }), "cleanup", "remove what is left");
+  await succeeds(source.host.cleanup(instance, { ...DEVICES, destroyDisks }), "cleanup", "remove what is left");
 }
 
 async function mustRunOnOne(
@@ -138,7 +138,7 @@ const MIGRATE: KilledWork = {
   },
   look: async (harness, { instance }, killed) => {
     const [next, destination] = await harness.connectBoth();
-    await next.host.moves.liveMigrationAbort(instance).catch(() => {});
+    await next.host.liveMigrationAbort(instance).catch(() => {});
     await mustRunOnOne([next, destination], instance, killed);
   },
 };
@@ -160,7 +160,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
       await finished(hosts, instance, data);
       await mustBe(source, instance, "absent", "cleanup", "on the source");
       await mustBe(destination, instance, "running", "liveMigration", "on the destination");
-      await succeeds(source.host.moves.cleanup(instance, DESTROY), "cleanup", "succeed when nothing is left");
+      await succeeds(source.host.cleanup(instance, DESTROY), "cleanup", "succeed when nothing is left");
     },
   },
   {
@@ -172,7 +172,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
       const data = await prepared(source, destination, instance);
       const { calls } = await migrate(hosts, instance, data, async () => {
         await harness.wait(50);
-        await source.host.moves.liveMigrationAbort(instance).catch(() => {});
+        await source.host.liveMigrationAbort(instance).catch(() => {});
       });
       const allowed = ["postMethod", "recoverMethod(cancelled)"];
       must(
@@ -197,7 +197,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
         const back = await prepared(destination, source, instance);
         await migrate([destination, source], instance, back, async () => {
           await harness.wait(wait);
-          await destination.host.moves.liveMigrationAbort(instance).catch(() => {});
+          await destination.host.liveMigrationAbort(instance).catch(() => {});
         });
         await mustRunOnOne(hosts, instance, `when its migration back is aborted after ${wait} ms`);
         await harness.destroyGuests();
@@ -213,7 +213,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
       const data = await prepared(source, destination, instance);
       const { calls } = await migrate(hosts, instance, data, async () => {
         await harness.wait(50);
-        await source.host.moves.liveMigrationForceComplete(instance).catch(() => {});
+        await source.host.liveMigrationForceComplete(instance).catch(() => {});
       });
       const once = calls.length === 1 && /^(postMethod|recoverMethod)/.test(calls[0] ?? "");
       must(
@@ -252,7 +252,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
     rule: "liveMigrationAbort with nothing to stop is success",
     needs: ["liveMigrationAbort"],
     run: onGuest(async (on, instance) => {
-      await succeeds(on.host.moves.liveMigrationAbort(instance), "liveMigrationAbort", "succeed with nothing to stop");
+      await succeeds(on.host.liveMigrationAbort(instance), "liveMigrationAbort", "succeed with nothing to stop");
       await mustBe(on, instance, "running", "liveMigrationAbort", "with nothing to stop");
     }),
   },
@@ -271,14 +271,14 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
       const { source, destination, instance } = await both(harness);
       const data = await prepared(source, destination, instance);
       const roll = () =>
-        destination.host.moves.rollbackLiveMigrationAtDestination(instance, {
+        destination.host.rollbackLiveMigrationAtDestination(instance, {
           ...DEVICES,
           destroyDisks: !data.sharedInstanceFiles,
           data,
         });
       const rule = "succeed for a guest that stays";
       const options = { ...DEVICES, data };
-      const atSource = source.host.moves.rollbackLiveMigrationAtSource(instance, options);
+      const atSource = source.host.rollbackLiveMigrationAtSource(instance, options);
       await succeeds(atSource, "rollbackLiveMigrationAtSource", rule);
       await succeeds(roll(), "rollbackLiveMigrationAtDestination", "remove what was prepared");
       await mustBe(destination, instance, "absent", "rollbackLiveMigrationAtDestination", "on the destination");
@@ -308,7 +308,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = inSection("8.3", [
     rule: "cleanup of a guest that runs here throws InstanceExists and removes nothing",
     needs: [...LIVE_NEEDS, "cleanup"],
     run: onGuest(async (on, instance) => {
-      const work = on.host.moves.cleanup(instance, DESTROY);
+      const work = on.host.cleanup(instance, DESTROY);
       await failsWith(work, ["InstanceExists"], "cleanup", "for a guest that runs here");
       await mustBe(on, instance, "running", "cleanup", "that runs here");
     }),

@@ -184,17 +184,17 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     const source = await spawned("one");
     const destination = await connect("two");
     const before = await countsOn(consoleOn("one"), 5);
-    const disks = await source.moves.migrateDiskAndPowerOff(vm, {
+    const disks = await source.migrateDiskAndPowerOff(vm, {
       ...NO_DEVICES,
       destIp: "127.0.0.2",
       flavor: vm.flavor,
     });
     const options = { ...NO_DEVICES, image, allocations: {}, resizeInstance: false, powerOn: true };
-    await destination.moves.finishMigration(migrationOf(), vm, disks, options);
+    await destination.finishMigration(migrationOf(), vm, disks, options);
     const there = await countsOn(consoleOn("two"));
     expect(there.disk).toBeGreaterThan(before.disk);
     await destination.destroy(vm, DESTROY);
-    await source.moves.finishRevertMigration(vm, { ...NO_DEVICES, migration: null, powerOn: true });
+    await source.finishRevertMigration(vm, { ...NO_DEVICES, migration: null, powerOn: true });
     const back = await countsOn(consoleOn("one"));
     expect(back.disk).toBeGreaterThan(before.disk);
     expect(await destination.listInstanceUuids()).toEqual([]);
@@ -214,7 +214,7 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     const data = await prepared(source, destination);
     expect(data.blockMigration).toBe(!shared);
     const ended: string[] = [];
-    await source.moves.liveMigration(vm, "two", {
+    await source.liveMigration(vm, "two", {
       blockMigration: data.blockMigration,
       data,
       onProgress: () => {},
@@ -223,10 +223,10 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
     });
     expect(ended).toEqual(["post"]);
     expect(await source.listInstanceUuids()).toEqual([]);
-    await destination.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data });
+    await destination.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data });
     const last = (await countsIn(here)).at(-1);
     const moved = await countsOn(there);
-    await source.moves.cleanup(vm, { ...NO_DEVICES, destroyDisks: !shared });
+    await source.cleanup(vm, { ...NO_DEVICES, destroyDisks: !shared });
     expect(moved.memory, "its memory has come along").toBeGreaterThanOrEqual(last?.memory ?? 0);
     expect(moved.disk, "it counts in both alike").toBe(moved.memory);
     // The disk at the destination contains the guest's own count.
@@ -240,23 +240,21 @@ describe.skipIf(missing !== null)(`guests of driver qemu${missing === null ? "" 
   test("are not moved to a host of another machine, even if a local folder has its name", async () => {
     const [source, destination] = [await connect("one"), await connect("two")];
     await source.spawn(vm, spawnOptions);
-    const offered = await destination.moves.checkCanLiveMigrateDestination(vm, {
+    const offered = await destination.checkCanLiveMigrateDestination(vm, {
       blockMigration: null,
       diskOverCommit: false,
     });
     // The destination's token file is only in a folder on its machine.
-    await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
-    await expect(source.moves.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow(
-      "both hosts must run on one machine",
-    );
+    await destination.cleanupLiveMigrationDestinationCheck(offered);
+    await expect(source.checkCanLiveMigrateSource(vm, offered)).rejects.toThrow("both hosts must run on one machine");
     expect(await source.listInstanceUuids()).toEqual([UUID]);
   });
 
   async function prepared(source: DriverHost, destination: DriverHost): Promise<LiveMigrateData> {
     const checkOptions = { blockMigration: null, diskOverCommit: false };
-    const offered = await destination.moves.checkCanLiveMigrateDestination(vm, checkOptions);
-    const data = await source.moves.checkCanLiveMigrateSource(vm, offered);
-    await destination.moves.cleanupLiveMigrationDestinationCheck(offered);
-    return destination.moves.preLiveMigration(vm, { ...NO_DEVICES, data });
+    const offered = await destination.checkCanLiveMigrateDestination(vm, checkOptions);
+    const data = await source.checkCanLiveMigrateSource(vm, offered);
+    await destination.cleanupLiveMigrationDestinationCheck(offered);
+    return destination.preLiveMigration(vm, { ...NO_DEVICES, data });
   }
 });

@@ -5,7 +5,12 @@ import { driverLogger } from "../../../src/virt/driver-output.js";
 function world() {
   const runtime = createVirtualRuntime();
   const { clock, timers } = runtime;
-  const logger = driverLogger(runtime.logger, { driver: "loud", clock, timers, fields: () => ({ driver: "loud" }) });
+  const logger = driverLogger(runtime.logger, {
+    driver: "loud",
+    clock,
+    timers,
+    fields: () => ({ driver: "loud" }),
+  });
   const messages = () => runtime.logs.map(({ message }) => message);
   return { runtime, logger, messages };
 }

@@ -11,17 +11,16 @@ describe("defaults of move methods that a driver does not implement (spec 8.3)",
   test("methods that move a guest: NotImplemented", async () => {
     const { host } = await hostOf();
     const attempts = [
+      () => host.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
+      () => host.finishMigration(migrationOf(), instance, "", { ...spawnOptions, resizeInstance: false }),
+      () => host.confirmMigration(migrationOf(), instance, { network: [] }),
+      () => host.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
+      () => host.checkCanLiveMigrateSource(instance, data),
+      () => host.preLiveMigration(instance, post),
+      () => host.liveMigrationForceComplete(instance),
+      () => host.liveMigrationAbort(instance),
       () =>
-        host.moves.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
-      () => host.moves.finishMigration(migrationOf(), instance, "", { ...spawnOptions, resizeInstance: false }),
-      () => host.moves.confirmMigration(migrationOf(), instance, { network: [] }),
-      () => host.moves.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
-      () => host.moves.checkCanLiveMigrateSource(instance, data),
-      () => host.moves.preLiveMigration(instance, post),
-      () => host.moves.liveMigrationForceComplete(instance),
-      () => host.moves.liveMigrationAbort(instance),
-      () =>
-        host.moves.liveMigration(instance, "devstack2", {
+        host.liveMigration(instance, "devstack2", {
           blockMigration: true,
           data,
           onProgress: () => {},
@@ -36,34 +35,34 @@ describe("defaults of move methods that a driver does not implement (spec 8.3)",
 
   test("methods after a live migration: nothing", async () => {
     const { host } = await hostOf();
-    await expect(host.moves.cleanupLiveMigrationDestinationCheck(data)).resolves.toBeUndefined();
-    await expect(host.moves.postLiveMigration(instance, post)).resolves.toBeUndefined();
-    await expect(host.moves.postLiveMigrationAtSource(instance, post)).resolves.toBeUndefined();
-    await expect(host.moves.postLiveMigrationAtDestination(instance, post)).resolves.toBeUndefined();
-    await expect(host.moves.rollbackLiveMigrationAtSource(instance, post)).resolves.toBeUndefined();
+    await expect(host.cleanupLiveMigrationDestinationCheck(data)).resolves.toBeUndefined();
+    await expect(host.postLiveMigration(instance, post)).resolves.toBeUndefined();
+    await expect(host.postLiveMigrationAtSource(instance, post)).resolves.toBeUndefined();
+    await expect(host.postLiveMigrationAtDestination(instance, post)).resolves.toBeUndefined();
+    await expect(host.rollbackLiveMigrationAtSource(instance, post)).resolves.toBeUndefined();
   });
 
   test("finishRevertMigration powers the guest on if requested", async () => {
     const powerOn = vi.fn(async () => {});
     const { host } = await hostOf({ powerOn });
-    await host.moves.finishRevertMigration(instance, { ...NO_DEVICES, migration: null, powerOn: false });
+    await host.finishRevertMigration(instance, { ...NO_DEVICES, migration: null, powerOn: false });
     expect(powerOn).not.toHaveBeenCalled();
-    await host.moves.finishRevertMigration(instance, { ...NO_DEVICES, migration: null, powerOn: true });
+    await host.finishRevertMigration(instance, { ...NO_DEVICES, migration: null, powerOn: true });
     expect(powerOn).toHaveBeenCalledOnce();
   });
 
   test("cleanup calls destroy, and a rollback at the destination calls cleanup", async () => {
     const destroy = vi.fn(async () => {});
     const { host } = await hostOf({ destroy });
-    await host.moves.cleanup(instance, { ...NO_DEVICES, destroyDisks: false });
-    await host.moves.rollbackLiveMigrationAtDestination(instance, { ...post, destroyDisks: true });
+    await host.cleanup(instance, { ...NO_DEVICES, destroyDisks: false });
+    await host.rollbackLiveMigrationAtDestination(instance, { ...post, destroyDisks: true });
     expect(destroy.mock.calls).toEqual([
       [instance, { ...NO_DEVICES, destroyDisks: false, signal: expect.any(AbortSignal) }],
       [instance, { ...NO_DEVICES, destroyDisks: true, signal: expect.any(AbortSignal) }],
     ]);
     const cleanup = vi.fn(async () => {});
     const { host: other } = await hostOf({ destroy, cleanup });
-    await other.moves.rollbackLiveMigrationAtDestination(instance, { ...post, destroyDisks: true });
+    await other.rollbackLiveMigrationAtDestination(instance, { ...post, destroyDisks: true });
     expect(cleanup).toHaveBeenCalledOnce();
     expect(destroy).toHaveBeenCalledTimes(2);
   });
@@ -73,9 +72,9 @@ describe("results of a driver's move methods", () => {
   test("disk information is a string, which may be empty", async () => {
     const options = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor };
     const { host } = await hostOf({ migrateDiskAndPowerOff: async () => "" });
-    expect(await host.moves.migrateDiskAndPowerOff(instance, options)).toBe("");
+    expect(await host.migrateDiskAndPowerOff(instance, options)).toBe("");
     const { host: broken } = await hostOf({ migrateDiskAndPowerOff: async () => ({}) });
-    await expect(broken.moves.migrateDiskAndPowerOff(instance, options)).rejects.toThrow(
+    await expect(broken.migrateDiskAndPowerOff(instance, options)).rejects.toThrow(
       /migrateDiskAndPowerOff must return a string, but found \{\}/,
     );
   });
@@ -93,9 +92,9 @@ describe("results of a driver's move methods", () => {
       preLiveMigration: give,
     });
     const calls = [
-      () => host.moves.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
-      () => host.moves.checkCanLiveMigrateSource(instance, data),
-      () => host.moves.preLiveMigration(instance, post),
+      () => host.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
+      () => host.checkCanLiveMigrateSource(instance, data),
+      () => host.preLiveMigration(instance, post),
     ];
     for (const ask of calls) {
       const error = await ask().catch((thrown: unknown) => thrown);
@@ -108,6 +107,6 @@ describe("results of a driver's move methods", () => {
     const { host } = await hostOf({
       checkCanLiveMigrateSource: async () => ({ ...data, disks: ["a"], lost: undefined }),
     });
-    expect(await host.moves.checkCanLiveMigrateSource(instance, data)).toStrictEqual({ ...data, disks: ["a"] });
+    expect(await host.checkCanLiveMigrateSource(instance, data)).toStrictEqual({ ...data, disks: ["a"] });
   });
 });

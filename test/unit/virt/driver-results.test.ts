@@ -202,14 +202,14 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
   checkInstanceSharedStorageRemote: yesOrNo((host) => host.checkInstanceSharedStorageRemote({})),
   migrateDiskAndPowerOff: {
     ask: (host) =>
-      host.moves.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
+      host.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
     broken: [[{ disks: [] }, "return a string", 'found {"disks"']],
   },
   checkCanLiveMigrateDestination: moveData((host) =>
-    host.moves.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
+    host.checkCanLiveMigrateDestination(instance, { blockMigration: null, diskOverCommit: false }),
   ),
-  checkCanLiveMigrateSource: moveData((host) => host.moves.checkCanLiveMigrateSource(instance, DATA)),
-  preLiveMigration: moveData((host) => host.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
+  checkCanLiveMigrateSource: moveData((host) => host.checkCanLiveMigrateSource(instance, DATA)),
+  preLiveMigration: moveData((host) => host.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })),
 };
 
 describe.each(Object.entries(RESULT_CASES))("8.1 the result of %s is checked", (method, { ask, broken }) => {

@@ -26,7 +26,7 @@ async function migration(
   const postMethod = vi.fn(async () => {});
   const recoverMethod = vi.fn(async () => {});
   const onProgress = vi.fn();
-  const ended = host.moves
+  const ended = host
     .liveMigration(instance, "devstack2", {
       blockMigration: false,
       data: { blockMigration: false, sharedInstanceFiles: true },

@@ -139,7 +139,7 @@ async function clearSetAside(services: OperationServices, instance: Instance, mo
   if ((await driver.instanceExists(instance)) && (await driver.powerState(instance)) === POWER_STATES.running) {
     await assertNoGuest(services, instance);
   }
-  await driver.moves.confirmMigration(move, instance, { network: [] });
+  await driver.confirmMigration(move, instance, { network: [] });
 }
 
 /** Rows 4 and 5. The guest stays shut down if it was before, or if the request requires it. */

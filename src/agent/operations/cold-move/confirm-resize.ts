@@ -9,7 +9,7 @@ import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.j
 /** The steps that may fail. */
 const STEPS = stepList<MoveProgress>("confirm_resize", {
   confirm_migration: async ({ services, move }) => {
-    await services.driver.moves.confirmMigration(move.migration, move.instance, { network: [] });
+    await services.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   drop_claim: async (progress) => {
     const { move } = progress;
@@ -96,7 +96,7 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
     return STOP;
   },
   confirm_migration: async ({ services, move }) => {
-    await services.driver.moves.confirmMigration(move.migration, move.instance, { network: [] });
+    await services.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   recount: async ({ services, move }) => {
     await services.tracker.updateAvailableResourceForNode(move.migration.sourceNode ?? "");

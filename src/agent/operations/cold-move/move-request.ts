@@ -198,7 +198,7 @@ export async function bringGuestBack(progress: MoveProgress, cause: unknown): Pr
     return;
   }
   const isBack = await succeeded(progress, "restore the guest that the move has set aside", () =>
-    driver.moves.finishRevertMigration(now, {
+    driver.finishRevertMigration(now, {
       network: [],
       migration,
       blockDevices: LOCAL_DISKS,

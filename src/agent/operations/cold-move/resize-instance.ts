@@ -37,7 +37,7 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
     const { instance, migration } = move;
     const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
-    await services.driver.moves.finishMigration(migration, instance, request.diskInfo, {
+    await services.driver.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),
@@ -103,7 +103,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   },
   migrate_disk: async (progress) => {
     const { instance, migration } = progress.move;
-    progress.diskInfo = await progress.services.driver.moves.migrateDiskAndPowerOff(instance, {
+    progress.diskInfo = await progress.services.driver.migrateDiskAndPowerOff(instance, {
       destIp: migration.destHost ?? "",
       flavor: instance.newFlavor ?? instance.flavor,
       network: [],

@@ -100,7 +100,7 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   finish_revert_migration: async (progress) => {
     const { services, move } = progress;
     const allocations = await heldByGuest(progress);
-    await services.driver.moves.finishRevertMigration(move.instance, {
+    await services.driver.finishRevertMigration(move.instance, {
       network: [],
       allocations,
       migration: move.migration,

@@ -173,7 +173,7 @@ export class OutgoingMigrations {
       if (!instance) {
         throw new ConductorError("InstanceNotFound", `instance ${uuid} is not known, or deleted`);
       }
-      await driver.moves.liveMigrationAbort(instance);
+      await driver.liveMigrationAbort(instance);
     } catch (err) {
       const level = err instanceof NotImplemented || isConductorError(err, "InstanceNotFound") ? "info" : "warn";
       logger[level]("could not abort the live migration of a deleted instance; it runs to its end", {

@@ -25,7 +25,7 @@ interface DestinationCheck {
 const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_destination: async (check) => {
     const { services, instance, blockMigration, diskOverCommit } = check;
-    check.made = await services.driver.moves.checkCanLiveMigrateDestination(instance, {
+    check.made = await services.driver.checkCanLiveMigrateDestination(instance, {
       blockMigration,
       diskOverCommit,
     });
@@ -64,7 +64,7 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
         const { made } = check;
         if (made) {
           await attempt(services, instance.uuid, "clean up after the checks of a live migration", () =>
-            services.driver.moves.cleanupLiveMigrationDestinationCheck(driverData(made)),
+            services.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
           );
         }
       }
@@ -81,7 +81,7 @@ async function checkSource(call: Call<"check_can_live_migrate_source">): Promise
   return withActionEvent(services, event, () =>
     preCheck(services, async () => {
       const { instance } = await demand(services, call, request);
-      return services.driver.moves.checkCanLiveMigrateSource(instance, driverData(request.data));
+      return services.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
     }),
   );
 }

@@ -31,7 +31,7 @@ const ABORT_STEPS = stepList<Control>("live_migration_abort", {
   },
   stop: async ({ services, instanceUuid, entry }) => {
     if (entry?.phase === "running") {
-      await services.driver.moves.liveMigrationAbort(await findInstance(services, instanceUuid));
+      await services.driver.liveMigrationAbort(await findInstance(services, instanceUuid));
     }
     entry?.abort();
   },
@@ -49,7 +49,7 @@ const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", 
     );
   },
   force: async ({ services, instanceUuid }) => {
-    await services.driver.moves.liveMigrationForceComplete(await findInstance(services, instanceUuid));
+    await services.driver.liveMigrationForceComplete(await findInstance(services, instanceUuid));
   },
 });
 

@@ -112,7 +112,7 @@ async function copy(flow: Flow): Promise<void> {
   flow.copying = true;
   entry.phase = "running";
   try {
-    await driver.moves.liveMigration(instance, dest, {
+    await driver.liveMigration(instance, dest, {
       blockMigration: data.blockMigration,
       data,
       onProgress: (news) => {
@@ -122,9 +122,7 @@ async function copy(flow: Flow): Promise<void> {
         }
         // The abort was requested before the driver had begun, when there was nothing to stop.
         stopped = true;
-        void attempt(services, instance.uuid, "stop the live migration", () =>
-          driver.moves.liveMigrationAbort(instance),
-        );
+        void attempt(services, instance.uuid, "stop the live migration", () => driver.liveMigrationAbort(instance));
       },
       postMethod: async () => {
         flow.outcome = "moved";

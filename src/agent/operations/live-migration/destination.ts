@@ -28,7 +28,7 @@ interface Incoming<M extends IncomingMethod> {
 const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
     const { services, instance, data } = incoming;
-    incoming.data = await services.driver.moves.preLiveMigration(instance, moveOptions(data));
+    incoming.data = await services.driver.preLiveMigration(instance, moveOptions(data));
   },
 });
 
@@ -44,7 +44,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
         reason: NO_GUEST,
       });
     }
-    await driver.moves.postLiveMigrationAtDestination(instance, moveOptions(data));
+    await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
   },
   take_over: async ({ services, instance, migration }) => {
     if (instance.host === services.host) {
@@ -133,7 +133,7 @@ export async function removeArrived(
 ): Promise<void> {
   const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
   try {
-    await services.driver.moves.rollbackLiveMigrationAtDestination(instance, options);
+    await services.driver.rollbackLiveMigrationAtDestination(instance, options);
   } catch (error) {
     if (!(error instanceof InstanceExists && guestGoes)) {
       throw error;

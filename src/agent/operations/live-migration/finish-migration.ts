@@ -27,12 +27,12 @@ import {
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
   let_go: async ({ services, instance, data }) => {
     await attempt(services, instance.uuid, "release the guest's resources here", () =>
-      services.driver.moves.postLiveMigration(instance, moveOptions(data)),
+      services.driver.postLiveMigration(instance, moveOptions(data)),
     );
   },
   unplug: async ({ services, instance, data }) => {
     await attempt(services, instance.uuid, "unplug the guest's networks here", () =>
-      services.driver.moves.postLiveMigrationAtSource(instance, moveOptions(data)),
+      services.driver.postLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
   finish_destination: async (flow) => {
@@ -95,7 +95,7 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   const { driver, logger } = services;
   const why = await reasonToKeep(services, migration, instance);
   if (why === null) {
-    await driver.moves.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
+    await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
     return;
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };

@@ -121,7 +121,7 @@ async function end(flow: Flow): Promise<void> {
     const { driver } = services;
     // A driver call that timed out may still be running.
     await attempt(services, flow.instance.uuid, "stop the live migration", () =>
-      driver.moves.liveMigrationAbort(flow.instance),
+      driver.liveMigrationAbort(flow.instance),
     );
     await endWhereGuestIs(flow, "error");
   }

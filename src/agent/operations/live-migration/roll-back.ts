@@ -15,7 +15,7 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
   give_back_allocations: (flow) => revertToSource(flow.services, flow, { requestId: flow.requestId }),
   restore_source: async ({ services, instance, data }) => {
     await attempt(services, instance.uuid, "roll back the live migration on the hypervisor", () =>
-      services.driver.moves.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
+      services.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
   clean_destination: async (flow) => {

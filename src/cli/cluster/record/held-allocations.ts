@@ -3,7 +3,7 @@ import type { HostSession } from "../../../conductor-client/port.js";
 import { sessionWith } from "../../../control-plane/local/cloud-session.js";
 import type { HttpClient } from "../../../runtime/http.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
-import type { HeldByProvider } from "./recording.js";
+import type { RecordedAllocations } from "./recording.js";
 
 const VERSION = "1.36";
 const AT_A_TIME = 16;
@@ -13,7 +13,11 @@ const AT_A_TIME = 16;
  * changed.
  * @param url of the cluster
  */
-export async function heldNow(session: HostSession, http: HttpClient, url: string): Promise<HeldByProvider> {
+export async function readAllocations(
+  session: HostSession,
+  http: HttpClient,
+  url: string,
+): Promise<RecordedAllocations> {
   const { token } = await session.call("stand_in", { caller: administratorIn("admin") });
   const cloud = sessionWith(http, url, token ?? "");
   const { resource_providers: providers } = (await cloud.request(
@@ -42,8 +46,8 @@ export async function heldNow(session: HostSession, http: HttpClient, url: strin
  * @param idOf maps an id of the first cloud to the second; undefined if unknown
  */
 export function heldDifferences(
-  before: HeldByProvider,
-  now: HeldByProvider,
+  before: RecordedAllocations,
+  now: RecordedAllocations,
   idOf: (id: string) => string | undefined,
 ): readonly string[] {
   const known = new Set(Object.values(before).flatMap((held) => Object.keys(held).map(idOf)));
@@ -56,7 +60,10 @@ export function heldDifferences(
   });
 }
 
-function formatAllocations(held: HeldByProvider[string], idOf: (id: string) => string | undefined): readonly string[] {
+function formatAllocations(
+  held: RecordedAllocations[string],
+  idOf: (id: string) => string | undefined,
+): readonly string[] {
   return Object.entries(held)
     .map(([id, amounts]) => {
       const parts = Object.entries(amounts).toSorted(([one], [other]) => one.localeCompare(other));

@@ -19,7 +19,7 @@ import { clusterCommand, inCluster } from "../cluster-command.js";
 import { clusterFileOf, clusterFileText } from "../file/write-cluster-file.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { withOperatorSession } from "../operator-session.js";
-import { heldNow } from "./held-allocations.js";
+import { readAllocations } from "./held-allocations.js";
 import {
   createdServer,
   RECORDING_VERSION,
@@ -133,7 +133,7 @@ export function recordCommand(): Command {
           terminal.print(`recording ${directory.root} into ${file}; Ctrl-C ends it`);
           const { events, lost } = await follow(file, { session, faults, runtime, signal });
           const url = (await readClusterInfo(runtime.files, directory))?.url ?? "";
-          const held = await heldNow(session, runtime.http, url);
+          const held = await readAllocations(session, runtime.http, url);
           await add(file, [{ end: runtime.clock.now(), held, lost } satisfies RecordingEnd]);
           terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost because the buffer was full`}`);
         });

@@ -91,7 +91,7 @@ export interface RecordedPlace {
 type RecordingEvent = RecordedEvent | RecordedPlace;
 
 /** Amounts by resource class, by consumer, by the name of the provider. */
-export type HeldByProvider = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, number>>>>>>;
+export type RecordedAllocations = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, number>>>>>>;
 
 /** The first line of a file. */
 export interface RecordingStart {
@@ -107,7 +107,7 @@ export interface RecordingStart {
 /** The last line of a file; missing if the recording was interrupted. */
 export interface RecordingEnd {
   readonly end: number;
-  readonly held: HeldByProvider;
+  readonly held: RecordedAllocations;
   /** Number of events that were lost. */
   readonly lost: number;
 }

@@ -16,7 +16,7 @@ import { withOperatorSession } from "../operator-session.js";
 import { runOurs } from "../own-programs.js";
 import { clusterName, requireCluster, rootOf } from "../place.js";
 import type { UpOptions } from "../up-children.js";
-import { heldDifferences, heldNow } from "./held-allocations.js";
+import { heldDifferences, readAllocations } from "./held-allocations.js";
 import { playRecording, type Replayed } from "./play-recording.js";
 import { type Recording, readRecording } from "./recording.js";
 import { IdMap, openReplaySession } from "./replay-session.js";
@@ -116,7 +116,7 @@ async function replay(
       const place = { session: asking, run, ids, runtime, signal };
       const { differences, left } = await playRecording(recording, times, place);
       await run(["wait", "--for", "settled"]);
-      const held = await heldNow(session, runtime.http, url);
+      const held = await readAllocations(session, runtime.http, url);
       const { end } = recording;
       const allocations = end === undefined ? null : heldDifferences(end.held, held, (id) => ids.of(id));
       const found: Outcome = { cluster: name, differences, allocations, made, left };

@@ -1,4 +1,4 @@
-import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/cluster.js";
+import type { Impersonation, RecordedCaller } from "../../../conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../conductor-client/port.js";
 import { isObject } from "../../../runtime/collections.js";
 import type { HttpClient, HttpMethod, HttpResponse } from "../../../runtime/http.js";
@@ -85,9 +85,9 @@ export function openReplaySession(
   session: Pick<HostSession, "call">,
   { http, url, ids, made }: ReplaySessionPlace,
 ): ReplaySession {
-  const known = new Map<string, StandIn>();
+  const known = new Map<string, Impersonation>();
 
-  async function standIn(caller: RecordedCaller, placing: boolean): Promise<StandIn> {
+  async function impersonate(caller: RecordedCaller, placing: boolean): Promise<Impersonation> {
     const now = JSON.parse(ids.translate(JSON.stringify(caller))) as RecordedCaller;
     const found = await session.call("stand_in", { caller: now, placing });
     ids.learn(caller, found.caller);
@@ -104,7 +104,7 @@ export function openReplaySession(
   async function tokenFor(caller: RecordedCaller, placing: boolean, isAnother: boolean): Promise<string | undefined> {
     const key = JSON.stringify([caller, placing]);
     const before = isAnother ? undefined : known.get(key);
-    const found = before ?? (await standIn(caller, placing));
+    const found = before ?? (await impersonate(caller, placing));
     known.set(key, found);
     return found.token ?? undefined;
   }

@@ -2,7 +2,7 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import type { CLUSTER_METHODS } from "../../../conductor-client/methods/cluster.js";
 import type { OPERATOR_METHODS } from "../../../conductor-client/methods/conductor.js";
 import type { Clock } from "../../../runtime/time.js";
-import type { StandIns } from "../../identity/tokens/impersonation.js";
+import type { Impersonations } from "../../identity/tokens/impersonation.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
@@ -73,7 +73,7 @@ interface ClusterDeps {
   readonly leases: HostLeases;
   readonly supervisor: HostSupervisor | undefined;
   readonly recorder: RequestRecorder | undefined;
-  readonly standIns: StandIns | undefined;
+  readonly impersonations: Impersonations | undefined;
 }
 
 /** Max servers and moves that are listed by name. */
@@ -85,7 +85,7 @@ export function clusterMethods({
   leases,
   supervisor,
   recorder,
-  standIns,
+  impersonations,
 }: ClusterDeps): HandlersOf<typeof CLUSTER_METHODS> {
   return {
     stop_cluster: () =>
@@ -111,10 +111,10 @@ export function clusterMethods({
     take_recorded: async () => recorder?.take() ?? { events: [], lost: 0, more: false },
     stand_in: ({ caller, placing }) =>
       forwardErrorText(async () => {
-        if (standIns === undefined) {
+        if (impersonations === undefined) {
           throw new ConductorError("ConductorError", "this control plane has no Identity");
         }
-        return standIns.standIn(caller, placing === true);
+        return impersonations.impersonate(caller, placing === true);
       }),
     cluster_work: async () => {
       // Messages for hosts that are down are not counted: they are delivered when the host returns, and waiting would not

@@ -1,4 +1,4 @@
-import type { RecordedCaller, StandIn } from "../../../conductor-client/methods/cluster.js";
+import type { Impersonation, RecordedCaller } from "../../../conductor-client/methods/cluster.js";
 import { effectiveRoles, type GrantScope, SYSTEM } from "../effective-roles.js";
 import type { IdentityStore } from "../store/identity-store.js";
 import { isSameName } from "../store/record-tables.js";
@@ -29,7 +29,7 @@ export function callerOf(store: IdentityStore, live: LiveToken): RecordedCaller 
 const named = ({ id, name }: { readonly id: string; readonly name: string }) => ({ id, name });
 
 /** Finds users by the names that they have in another cluster, and creates missing ones. */
-export class StandIns {
+export class Impersonations {
   readonly #store: IdentityStore;
   readonly #tokens: TokenStore;
   readonly #newId: () => string;
@@ -41,7 +41,7 @@ export class StandIns {
   }
 
   /** @param placing adds the role `admin` to the token */
-  standIn(caller: RecordedCaller, placing: boolean): StandIn {
+  impersonate(caller: RecordedCaller, placing: boolean): Impersonation {
     return this.#store.sql.transaction(() => {
       const made: string[] = [];
       const user = this.#user(caller.user, made);

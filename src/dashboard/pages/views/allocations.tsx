@@ -12,10 +12,10 @@ export function Held({ server }: { readonly server: string }) {
   if (consumers.length === 0) {
     return <p class="quiet">Nothing is held in Placement.</p>;
   }
-  return <HeldRows label="Who holds what" consumers={consumers} withHolder />;
+  return <AllocationRows label="Who holds what" consumers={consumers} withHolder />;
 }
 
-interface HeldRowsProps {
+interface AllocationRowsProps {
   readonly label: string;
   readonly consumers: readonly ConsumerRow[];
   /** False if all rows belong to the same consumer. */
@@ -23,7 +23,7 @@ interface HeldRowsProps {
 }
 
 /** The allocations of consumers, by provider. */
-export function HeldRows({ label, consumers, withHolder = false }: HeldRowsProps) {
+export function AllocationRows({ label, consumers, withHolder = false }: AllocationRowsProps) {
   const rows = consumers.flatMap(({ uuid, type, held }) =>
     Object.entries(held).map(([provider, amounts]) => ({ uuid, type, provider, amounts })),
   );

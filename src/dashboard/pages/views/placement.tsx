@@ -6,7 +6,7 @@ import { count } from "../model/format.js";
 import { Bar, BarLegend, Empty, Findings, State } from "../parts/indicators.js";
 import { VirtualList } from "../parts/lists.js";
 import { CheckField, FilterField, HostLink, Panel, ProviderLink, ServerLink, ViewHead } from "../parts/navigation.js";
-import { HeldRows, HolderType } from "./allocations.js";
+import { AllocationRows, HolderType } from "./allocations.js";
 import { Fact } from "./server.js";
 
 /** All provider trees, by their roots. */
@@ -119,7 +119,7 @@ export function ConsumerView({ uuid }: { readonly uuid: string }) {
       {consumer === undefined && cluster.ready.value && <Empty>It holds nothing.</Empty>}
       {consumer !== undefined && (
         <Panel title="Holds">
-          <HeldRows label="What it holds" consumers={[consumer]} />
+          <AllocationRows label="What it holds" consumers={[consumer]} />
         </Panel>
       )}
     </>

@@ -23,30 +23,30 @@ interface Hosts {
 type Act = (hosts: Hosts) => Promise<unknown>;
 type State = Awaited<ReturnType<typeof lookAt>>;
 
-const migrate = ({ source }: Hosts) => source.moves.migrateDiskAndPowerOff(small, TO);
+const migrate = ({ source }: Hosts) => source.migrateDiskAndPowerOff(small, TO);
 async function finish(hosts: Hosts) {
-  return hosts.destination.moves.finishMigration(MIGRATION, large, await migrate(hosts), FINISH);
+  return hosts.destination.finishMigration(MIGRATION, large, await migrate(hosts), FINISH);
 }
-const revert = ({ source }: Hosts) => source.moves.finishRevertMigration(small, REVERT);
-const confirm = ({ source }: Hosts) => source.moves.confirmMigration(MIGRATION, large, { network: [] });
+const revert = ({ source }: Hosts) => source.finishRevertMigration(small, REVERT);
+const confirm = ({ source }: Hosts) => source.confirmMigration(MIGRATION, large, { network: [] });
 
 async function check({ source, destination }: Hosts): Promise<LiveMigrateData> {
-  const destinationData = await destination.moves.checkCanLiveMigrateDestination(small, {
+  const destinationData = await destination.checkCanLiveMigrateDestination(small, {
     blockMigration: null,
     diskOverCommit: false,
   });
-  const data = await source.moves.checkCanLiveMigrateSource(small, destinationData);
-  await destination.moves.cleanupLiveMigrationDestinationCheck(destinationData);
+  const data = await source.checkCanLiveMigrateSource(small, destinationData);
+  await destination.cleanupLiveMigrationDestinationCheck(destinationData);
   return data;
 }
 async function prepare(hosts: Hosts) {
-  return hosts.destination.moves.preLiveMigration(small, { ...NO_DEVICES, data: await check(hosts) });
+  return hosts.destination.preLiveMigration(small, { ...NO_DEVICES, data: await check(hosts) });
 }
 
 /** How it ended: `post` or the status of the recovery. */
 async function live({ source }: Hosts, data: LiveMigrateData): Promise<string[]> {
   const called: string[] = [];
-  await source.moves.liveMigration(small, "devstack2", {
+  await source.liveMigration(small, "devstack2", {
     blockMigration: data.blockMigration,
     data,
     onProgress: () => {},
@@ -157,7 +157,7 @@ describe("V25 moves killed anywhere", () => {
     test("live: D killed while it prepares leaves nothing after a rollback", () =>
       everywhere(shared, "destination", nothing, prepare, async (hosts, look, atRest) => {
         const data = { blockMigration: !shared, sharedInstanceFiles: shared };
-        await hosts.destination.moves.rollbackLiveMigrationAtDestination(small, {
+        await hosts.destination.rollbackLiveMigrationAtDestination(small, {
           ...NO_DEVICES,
           data,
           destroyDisks: !shared,
@@ -185,16 +185,16 @@ describe("V25 moves killed anywhere", () => {
           called = await live(hosts, data);
         },
         async (hosts, look, atRest) => {
-          await hosts.source.moves.liveMigrationAbort(small);
-          await hosts.source.moves.liveMigrationAbort(small);
+          await hosts.source.liveMigrationAbort(small);
+          await hosts.source.liveMigrationAbort(small);
           if (called.includes("post")) {
             expect(await look()).toMatchObject({ source: undefined, destination: "running" });
-            await hosts.source.moves.cleanup(small, { ...NO_DEVICES, destroyDisks: !shared });
+            await hosts.source.cleanup(small, { ...NO_DEVICES, destroyDisks: !shared });
             expect(await hosts.destination.instanceOnDisk(small)).toBe(true);
             return;
           }
           // A kill before anything was written down is like none: the rollback at the destination is the agents'.
-          await hosts.destination.moves.rollbackLiveMigrationAtDestination(small, {
+          await hosts.destination.rollbackLiveMigrationAtDestination(small, {
             ...NO_DEVICES,
             data,
             destroyDisks: !shared,
@@ -211,9 +211,9 @@ describe("V25 moves killed anywhere", () => {
         async (hosts) => {
           await live(hosts, await prepare(hosts));
         },
-        ({ source }) => source.moves.cleanup(small, { ...NO_DEVICES, destroyDisks: !shared }),
+        ({ source }) => source.cleanup(small, { ...NO_DEVICES, destroyDisks: !shared }),
         async ({ source, destination }, look) => {
-          await source.moves.cleanup(small, { ...NO_DEVICES, destroyDisks: !shared });
+          await source.cleanup(small, { ...NO_DEVICES, destroyDisks: !shared });
           const { sourceFiles, ...rest } = await look();
           expect(rest).toMatchObject({ source: undefined, destination: "running" });
           expect(sourceFiles.filter((name) => !name.startsWith("nfs/"))).toEqual([]);

@@ -295,7 +295,6 @@ export class FlowStage {
       capabilities,
       rebalancesNodes: false,
       supports: (method: string) => !lacks.includes(method),
-      moves: this.createRecordingProxy("driver", {}, (method) => usual[method]),
     };
     return this.createRecordingProxy("driver", offers, (method) => usual[method]);
   }

@@ -11,7 +11,7 @@ test("a limited number of hosts start concurrently; the next one starts when one
     starting: 2,
     timers: { after: () => () => {} } as never,
     onState: () => {},
-    live: (host, onServing) => ({
+    createRun: (host, onServing) => ({
       run: () => {
         begun.push(host);
         serve.set(host, onServing);
@@ -34,5 +34,5 @@ test("a limited number of hosts start concurrently; the next one starts when one
   serve.get("c")?.();
   serve.get("d")?.();
   await added;
-  expect(hosts.standings.map(({ state }) => state)).toEqual(["failed", "serving", "serving", "serving"]);
+  expect(hosts.statuses.map(({ state }) => state)).toEqual(["failed", "serving", "serving", "serving"]);
 });

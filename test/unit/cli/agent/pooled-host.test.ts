@@ -6,7 +6,7 @@ function begin(kill: () => Promise<void>) {
   const instances: { serve: () => void; end: (error?: Error) => void }[] = [];
   const states: string[] = [];
   const host = new PooledHost("n1", {
-    live: (_host, onServing) => ({
+    createRun: (_host, onServing) => ({
       run: () =>
         new Promise((resolve, reject) => {
           instances.push({ serve: onServing, end: (error) => (error === undefined ? resolve() : reject(error)) });
@@ -16,7 +16,7 @@ function begin(kill: () => Promise<void>) {
       kill,
       reset: () => undefined,
     }),
-    turn: async () => undefined,
+    takeSlot: async () => undefined,
     onState: ({ state }) => states.push(state),
   });
   return { host, instances: instances, states };

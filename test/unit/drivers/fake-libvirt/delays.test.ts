@@ -16,7 +16,7 @@ const spawn: Act = (host) => host.spawn(small, SPAWN);
 
 async function migrate(host: DriverHost): Promise<void> {
   await spawn(host);
-  await host.moves.migrateDiskAndPowerOff(small, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor });
+  await host.migrateDiskAndPowerOff(small, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor });
 }
 
 async function turnOff(host: DriverHost): Promise<void> {
@@ -40,28 +40,25 @@ const DELAYED: Readonly<Record<string, readonly [before: Act, act: Act]>> = {
   delay_snapshot: [spawn, (host) => host.snapshot(small, "i", { updateTaskState: async () => {} })],
   delay_migrate_disk: [
     spawn,
-    (host) => host.moves.migrateDiskAndPowerOff(small, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor }),
+    (host) => host.migrateDiskAndPowerOff(small, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor }),
   ],
   delay_finish_migration: [
     migrate,
     (host) =>
-      host.moves.finishMigration(migrationOf(), large, ON_DISK, {
+      host.finishMigration(migrationOf(), large, ON_DISK, {
         ...NO_DEVICES,
         image: imageOf(),
         resizeInstance: true,
         powerOn: true,
       }),
   ],
-  delay_confirm_migration: [migrate, (host) => host.moves.confirmMigration(migrationOf(), large, { network: [] })],
-  delay_revert_migration: [migrate, (host) => host.moves.finishRevertMigration(small, REVERT)],
-  delay_pre_live_migration: [
-    async () => {},
-    (host) => host.moves.preLiveMigration(small, { ...NO_DEVICES, data: DATA }),
-  ],
+  delay_confirm_migration: [migrate, (host) => host.confirmMigration(migrationOf(), large, { network: [] })],
+  delay_revert_migration: [migrate, (host) => host.finishRevertMigration(small, REVERT)],
+  delay_pre_live_migration: [async () => {}, (host) => host.preLiveMigration(small, { ...NO_DEVICES, data: DATA })],
   delay_live_migration: [
     spawn,
     (host) =>
-      host.moves.liveMigration(small, "devstack2", {
+      host.liveMigration(small, "devstack2", {
         blockMigration: true,
         data: { ...DATA, destination: { uri: "fake-libvirt:///other", instancesPath: "/other/instances" } },
         onProgress: () => {},

@@ -28,28 +28,26 @@ describe("8.3 a live migration from or to a hypervisor without guest handover", 
   ] as const)("a guest that is %s appears when its arrival is reported, and not before", async (vmState, power) => {
     const { driver } = await host();
     const instance = { ...small, vmState };
-    await driver.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA });
+    await driver.preLiveMigration(instance, { ...NO_DEVICES, data: DATA });
     expect(await driver.powerState(instance)).toBe(POWER_STATES.shutdown);
-    await driver.moves.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
+    await driver.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
     expect(await driver.powerState(instance)).toBe(power);
     expect(await driver.instanceOnDisk(instance)).toBe(true);
     // The guest is a normal guest by now.
-    await expect(driver.moves.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })).rejects.toThrow(
-      InstanceExists,
-    );
+    await expect(driver.preLiveMigration(instance, { ...NO_DEVICES, data: DATA })).rejects.toThrow(InstanceExists);
     await driver.powerOff(instance);
-    await driver.moves.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
+    await driver.postLiveMigrationAtDestination(instance, { ...NO_DEVICES, data: DATA });
     expect(await driver.powerState(instance)).toBe(POWER_STATES.shutdown);
   });
 
   test("a prepared destination is removed by a rollback, and does not block a later migration without one", async () => {
     const { driver } = await host();
-    await driver.moves.preLiveMigration(small, { ...NO_DEVICES, data: DATA });
-    expect(await driver.moves.checkCanLiveMigrateDestination(small, CHECK)).toMatchObject({
+    await driver.preLiveMigration(small, { ...NO_DEVICES, data: DATA });
+    expect(await driver.checkCanLiveMigrateDestination(small, CHECK)).toMatchObject({
       sharedInstanceFiles: false,
     });
-    await driver.moves.preLiveMigration(small, { ...NO_DEVICES, data: DATA });
-    await driver.moves.rollbackLiveMigrationAtDestination(small, { ...NO_DEVICES, data: DATA, destroyDisks: true });
+    await driver.preLiveMigration(small, { ...NO_DEVICES, data: DATA });
+    await driver.rollbackLiveMigrationAtDestination(small, { ...NO_DEVICES, data: DATA, destroyDisks: true });
     expect(await driver.instanceExists(small)).toBe(false);
     expect(await driver.instanceOnDisk(small)).toBe(false);
   });
@@ -57,10 +55,10 @@ describe("8.3 a live migration from or to a hypervisor without guest handover", 
   test.each(["moved", "cancelled"] as const)("the source's guest: %s", async (end) => {
     const { runtime, driver } = await host();
     await driver.spawn(small, SPAWN);
-    const data = await driver.moves.checkCanLiveMigrateSource(small, DATA);
+    const data = await driver.checkCanLiveMigrateSource(small, DATA);
     expect(data).toEqual(DATA);
     const called: string[] = [];
-    const done = driver.moves.liveMigration(small, "r1", {
+    const done = driver.liveMigration(small, "r1", {
       blockMigration: false,
       data,
       onProgress: () => {},
@@ -70,7 +68,7 @@ describe("8.3 a live migration from or to a hypervisor without guest handover", 
     await runtime.advance(5_000);
     expect(await driver.powerState(small)).toBe(POWER_STATES.running);
     if (end === "cancelled") {
-      await driver.moves.liveMigrationAbort(small);
+      await driver.liveMigrationAbort(small);
     }
     await runtime.runUntil(done);
     expect(called).toEqual([end]);

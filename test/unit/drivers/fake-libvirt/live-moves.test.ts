@@ -46,24 +46,24 @@ async function twoHosts(config: { readonly shared?: boolean; readonly source?: C
 type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
 async function check({ source, dest }: TwoHosts, blockMigration: boolean | null = null): Promise<LiveMigrateData> {
-  const destinationData = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+  const destinationData = await dest.driver.checkCanLiveMigrateDestination(small, {
     blockMigration,
     diskOverCommit: false,
   });
   try {
-    return await source.driver.moves.checkCanLiveMigrateSource(small, destinationData);
+    return await source.driver.checkCanLiveMigrateSource(small, destinationData);
   } finally {
-    await dest.driver.moves.cleanupLiveMigrationDestinationCheck(destinationData);
+    await dest.driver.cleanupLiveMigrationDestinationCheck(destinationData);
   }
 }
 
 /** Migrates like the agent: checks, preparation, migration. `called` contains the outcome. */
 async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
   const data = await check(hosts);
-  const ready = await hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data });
+  const ready = await hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data });
   const progress: LiveMigrationProgress[] = [];
   const called: string[] = [];
-  const done = hosts.source.driver.moves
+  const done = hosts.source.driver
     .liveMigration(small, "devstack2", {
       blockMigration: data.blockMigration,
       data: ready,
@@ -71,12 +71,12 @@ async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
       postMethod: async () => {
         called.push("post");
         const post = { ...NO_DEVICES, data: ready };
-        await hosts.dest.driver.moves.postLiveMigrationAtDestination(small, post);
-        await hosts.source.driver.moves.cleanup(small, { ...NO_DEVICES, destroyDisks: !ready.sharedInstanceFiles });
+        await hosts.dest.driver.postLiveMigrationAtDestination(small, post);
+        await hosts.source.driver.cleanup(small, { ...NO_DEVICES, destroyDisks: !ready.sharedInstanceFiles });
       },
       recoverMethod: async ({ status }) => {
         called.push(status);
-        await hosts.dest.driver.moves.rollbackLiveMigrationAtDestination(small, {
+        await hosts.dest.driver.rollbackLiveMigrationAtDestination(small, {
           ...NO_DEVICES,
           data: ready,
           destroyDisks: !ready.sharedInstanceFiles,
@@ -115,7 +115,7 @@ describe.each([false, true])("8.3 live migration, shared storage: %s", (shared) 
     const before = await hosts.look();
     const { called, done } = await migrate(hosts);
     await hosts.runtime.advance(30_000);
-    await hosts.source.driver.moves.liveMigrationAbort(small);
+    await hosts.source.driver.liveMigrationAbort(small);
     await hosts.runtime.runUntil(done);
     expect(called).toEqual(["cancelled"]);
     expect(await hosts.look()).toEqual(before);
@@ -146,11 +146,11 @@ describe("6.5 the progress of a live migration", () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 100 } });
     const { called, done, progress } = await migrate(hosts);
     await hosts.runtime.advance(20_000);
-    await hosts.source.driver.moves.liveMigrationForceComplete(small);
+    await hosts.source.driver.liveMigrationForceComplete(small);
     await hosts.runtime.advance(1_000);
     expect(await hosts.look()).toMatchObject({ source: "paused", destination: "running" });
     expect(hosts.source.events).toEqual(["postcopy_started"]);
-    await expect(hosts.source.driver.moves.liveMigrationAbort(small)).rejects.toThrow(/can no longer be aborted/);
+    await expect(hosts.source.driver.liveMigrationAbort(small)).rejects.toThrow(/can no longer be aborted/);
     expect(called).toEqual([]);
     await hosts.runtime.advance(8_000);
     await done;
@@ -163,10 +163,10 @@ describe("6.5 the progress of a live migration", () => {
     const hosts = await twoHosts({ source: { delayLiveMigration: 100, liveMigrationPermitPostCopy: false } });
     const { called, done } = await migrate(hosts);
     await hosts.runtime.advance(20_000);
-    await hosts.source.driver.moves.liveMigrationForceComplete(small);
+    await hosts.source.driver.liveMigrationForceComplete(small);
     await hosts.runtime.advance(1_000);
     expect(await hosts.look()).toMatchObject({ source: "paused", destination: undefined });
-    await hosts.source.driver.moves.liveMigrationAbort(small);
+    await hosts.source.driver.liveMigrationAbort(small);
     await hosts.runtime.runUntil(done);
     expect(called).toEqual(["cancelled"]);
     expect(await hosts.look()).toMatchObject({ source: "running", destination: undefined });
@@ -174,14 +174,14 @@ describe("6.5 the progress of a live migration", () => {
 
   test("force-complete without a migration fails", async () => {
     const { source } = await twoHosts();
-    await expect(source.driver.moves.liveMigrationForceComplete(small)).rejects.toThrow(
+    await expect(source.driver.liveMigrationForceComplete(small)).rejects.toThrow(
       /no live migration of guest .* is running/,
     );
   });
 
   test("abort without a migration is success", async () => {
     const { source, look } = await twoHosts();
-    await source.driver.moves.liveMigrationAbort(small);
+    await source.driver.liveMigrationAbort(small);
     expect(await look()).toMatchObject({ source: "running" });
   });
 
@@ -212,7 +212,7 @@ describe("6.5 the progress of a live migration", () => {
   test("a destination of another driver: recover(failed)", async () => {
     const { source, look } = await twoHosts();
     const called: string[] = [];
-    await source.driver.moves.liveMigration(small, "devstack2", {
+    await source.driver.liveMigration(small, "devstack2", {
       blockMigration: true,
       data: { blockMigration: true, sharedInstanceFiles: false },
       onProgress: () => {},
@@ -235,9 +235,9 @@ describe("6.5 the progress of a live migration", () => {
       postMethod: async () => void called.push("post"),
       recoverMethod: async ({ status }: { readonly status: string }) => void called.push(status),
     };
-    await hosts.source.driver.moves.liveMigration(small, "devstack2", options);
+    await hosts.source.driver.liveMigration(small, "devstack2", options);
     expect(called).toEqual(["failed"]);
-    await expect(hosts.dest.driver.moves.liveMigration(small, "devstack1", options)).rejects.toThrow(GuestNotFound);
+    await expect(hosts.dest.driver.liveMigration(small, "devstack1", options)).rejects.toThrow(GuestNotFound);
   });
 });
 
@@ -270,11 +270,11 @@ describe("8.3 checks and their temporary files", () => {
     );
     await expect(check(await twoHosts({ shared: true, dest: { diskGb: 10 } }))).resolves.toBeDefined();
     const { source, dest } = await twoHosts({ dest: { diskGb: 10 } });
-    const destinationData = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+    const destinationData = await dest.driver.checkCanLiveMigrateDestination(small, {
       blockMigration: true,
       diskOverCommit: true,
     });
-    await expect(source.driver.moves.checkCanLiveMigrateSource(small, destinationData)).resolves.toBeDefined();
+    await expect(source.driver.checkCanLiveMigrateSource(small, destinationData)).resolves.toBeDefined();
   });
 
   test("reject a guest that exists at the destination, or is missing or without XML at the source", async () => {
@@ -290,17 +290,17 @@ describe("8.3 checks and their temporary files", () => {
 
   test("reject a destination whose folder is on another machine or of another driver", async () => {
     const { source, dest } = await twoHosts();
-    const destinationData = await dest.driver.moves.checkCanLiveMigrateDestination(small, {
+    const destinationData = await dest.driver.checkCanLiveMigrateDestination(small, {
       blockMigration: null,
       diskOverCommit: false,
     });
     const uri = "fake-libvirt:///elsewhere";
     const elsewhere = { ...destinationData, destination: { ...(destinationData.destination as object), uri } };
-    await expect(source.driver.moves.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
+    await expect(source.driver.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
       /\/elsewhere is not the destination's hypervisor on this host: both hosts must share their folders/,
     );
     await expect(
-      source.driver.moves.checkCanLiveMigrateSource(small, { ...destinationData, destination: null }),
+      source.driver.checkCanLiveMigrateSource(small, { ...destinationData, destination: null }),
     ).rejects.toThrow(/contains no hypervisor/);
   });
 
@@ -308,7 +308,7 @@ describe("8.3 checks and their temporary files", () => {
     const hosts = await twoHosts();
     await check(hosts);
     expect((await hosts.look()).destinationFiles).toEqual([]);
-    await hosts.dest.driver.moves.cleanupLiveMigrationDestinationCheck({
+    await hosts.dest.driver.cleanupLiveMigrationDestinationCheck({
       blockMigration: true,
       sharedInstanceFiles: false,
       sharedStorageFile: "../hypervisor.json",
@@ -320,26 +320,24 @@ describe("8.3 checks and their temporary files", () => {
     const hosts = await twoHosts();
     const data = await check(hosts);
     const lie = { ...data, sharedInstanceFiles: true };
-    await expect(hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data: lie })).rejects.toThrow(
+    await expect(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data: lie })).rejects.toThrow(
       /though both hosts share it/,
     );
     await hosts.dest.driver.spawn(small, SPAWN);
-    await expect(hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data })).rejects.toThrow(
-      InstanceExists,
-    );
+    await expect(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data })).rejects.toThrow(InstanceExists);
   });
 
   test("8.2 cleanup of a running guest fails; cleanup of a missing one is success", async () => {
     const { source, look } = await twoHosts();
-    await expect(source.driver.moves.cleanup(small, DESTROY)).rejects.toThrow(
+    await expect(source.driver.cleanup(small, DESTROY)).rejects.toThrow(
       /is running on this host and is not cleaned up/,
     );
     expect(await look()).toMatchObject({ source: "running" });
     await source.driver.powerOff(small);
-    await source.driver.moves.cleanup(small, KEEP_DISKS);
+    await source.driver.cleanup(small, KEEP_DISKS);
     expect(await source.driver.instanceOnDisk(small)).toBe(true);
-    await source.driver.moves.cleanup(small, DESTROY);
-    await source.driver.moves.cleanup(small, DESTROY);
+    await source.driver.cleanup(small, DESTROY);
+    await source.driver.cleanup(small, DESTROY);
     expect((await look()).sourceFiles).toEqual([]);
   });
 
@@ -356,7 +354,7 @@ describe("8.3 checks and their temporary files", () => {
 test("8.3 postLiveMigrationAtDestination of a guest that did not arrive: InstanceNotFound", async () => {
   const { dest } = await twoHosts();
   const data = { blockMigration: true, sharedInstanceFiles: false };
-  await expect(dest.driver.moves.postLiveMigrationAtDestination(small, { ...NO_DEVICES, data })).rejects.toThrow(
+  await expect(dest.driver.postLiveMigrationAtDestination(small, { ...NO_DEVICES, data })).rejects.toThrow(
     GuestNotFound,
   );
 });
@@ -365,6 +363,6 @@ test("drivers with delay options take that time", async () => {
   const hosts = await twoHosts({ dest: { delayPreLiveMigration: 5 } });
   const data = await check(hosts);
   const started = hosts.runtime.clock.monotonic();
-  await hosts.runtime.runUntil(hosts.dest.driver.moves.preLiveMigration(small, { ...NO_DEVICES, data }));
+  await hosts.runtime.runUntil(hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data }));
   expect(hosts.runtime.clock.monotonic() - started).toBe(5_000);
 });

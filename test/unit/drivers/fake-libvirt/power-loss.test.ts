@@ -33,7 +33,7 @@ test.each([undefined, 7])(
     await world.runUntil(after.powerOn(runs));
     expect(await world.runUntil(states())).toEqual([1, 4]);
     const to = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: runs.flavor };
-    await world.runUntil(after.moves.migrateDiskAndPowerOff(runs, to));
+    await world.runUntil(after.migrateDiskAndPowerOff(runs, to));
     machine.losePower();
     const last = await world.runUntil(connect(2));
     expect(await world.runUntil(last.powerState(runs)), "a guest that has left does not run").toBe(4);

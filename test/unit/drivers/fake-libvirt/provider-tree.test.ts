@@ -185,19 +185,18 @@ describe("devices of guests", () => {
     const host = await harness.connect(DEVICES);
     await update(host);
     const addresses = async () => [...(await xmlOf(UUID)).matchAll(/address="([^"]*)"/g)].map(([, address]) => address);
-    const migrate = () =>
-      host.moves.migrateDiskAndPowerOff(vm1, { ...NO_DEVICES, destIp: "127.0.0.1", flavor: vm1.flavor });
+    const migrate = () => host.migrateDiskAndPowerOff(vm1, { ...NO_DEVICES, destIp: "127.0.0.1", flavor: vm1.flavor });
     const { allocations: two } = wants(CARD, 2);
     const { allocations: one } = wants(GPU, 1);
     await host.spawn(vm1, wants(GPU, 2));
     await migrate();
-    await host.moves.finishRevertMigration(vm1, { ...NO_DEVICES, migration: null, powerOn: true });
+    await host.finishRevertMigration(vm1, { ...NO_DEVICES, migration: null, powerOn: true });
     expect(await addresses()).toEqual(["0000:81:00.0", "0000:81:00.0"]);
     const finish = { ...NO_DEVICES, image: IMAGE, resizeInstance: false, powerOn: true };
-    await host.moves.finishMigration(migrationOf(), vm1, await migrate(), { ...finish, allocations: two });
+    await host.finishMigration(migrationOf(), vm1, await migrate(), { ...finish, allocations: two });
     expect(await addresses()).toEqual(["0000:82:00.0", "0000:82:00.0"]);
     await host.destroy(vm1, KEEP_DISKS);
-    await host.moves.finishRevertMigration(vm1, { ...NO_DEVICES, migration: null, powerOn: true, allocations: one });
+    await host.finishRevertMigration(vm1, { ...NO_DEVICES, migration: null, powerOn: true, allocations: one });
     expect(await addresses()).toEqual(["0000:81:00.0"]);
   });
 

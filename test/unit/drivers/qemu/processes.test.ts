@@ -138,10 +138,10 @@ describe("8.3 a guest that comes to driver qemu", () => {
     const harness = new QemuHarness();
     harness.script.arrival = arrival;
     const host = await harness.connect();
-    await harness.run(host.moves.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
+    await harness.run(host.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
     return {
       harness: harness,
-      arrived: () => harness.run(host.moves.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
+      arrived: () => harness.run(host.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
       host,
     };
   }
@@ -173,7 +173,7 @@ describe("8.3 a guest that driver qemu sends", () => {
     const destination = { qemu: there, folder: "/other", instances: "/other/instances" };
     await files.write(`/qemu/migrations/${UUID}.json`, JSON.stringify({ destination, disks: [], running: true }));
     harness.script.departure = () => (harness.running.size === 2 ? "cancelling" : "cancelled");
-    await harness.run(host.moves.liveMigrationAbort(vm));
+    await harness.run(host.liveMigrationAbort(vm));
     expect([...harness.running].map(({ cwd }) => cwd)).toEqual([RUN]);
     expect(harness.commands.at(-1)).toBe("cont");
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messageOf, openMessage, seal } from "../../../../src/nova-rpc/messages/oslo-message.js";
-import { capToProfile, MalformedObject, novaObject, ObjectTooNew } from "../../../../src/nova-rpc/objects/primitive.js";
+import { capToProfile, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { PROFILES, profileOf, type ReleaseProfile } from "../../../../src/nova-rpc/objects/profile.js";
 import { isObject } from "../../../../src/runtime/collections.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
@@ -63,7 +63,7 @@ describe("an outgoing message", () => {
     try {
       sent = JSON.parse(JSON.parse(seal(request, profile))["oslo.message"]);
     } catch (error) {
-      expect(error).toBeInstanceOf(ObjectTooNew);
+      expect(error).toMatchObject({ code: "ObjectTooNew" });
       return;
     }
     expect(tooNew(sent, profile)).toEqual([]);
@@ -75,7 +75,7 @@ describe("an outgoing message", () => {
       const reply = messageOf({ result: value, failure: null, ending: true, _msg_id: "m", _unique_id: "u" });
       sent = JSON.parse(JSON.parse(seal(reply, profile))["oslo.message"]);
     } catch (error) {
-      expect(error).toBeInstanceOf(ObjectTooNew);
+      expect(error).toMatchObject({ code: "ObjectTooNew" });
       return;
     }
     expect(tooNew(sent, profile)).toEqual([]);
@@ -110,7 +110,7 @@ describe("an outgoing message", () => {
     ["that the release has not", novaObject("ShareMappingList", "1.0", { objects: [] })],
     ["of another project", { ...novaObject("Instance", "2.7", {}), "nova_object.namespace": "ironic" }],
   ])("has no object %s", (_what, object) => {
-    expect(() => capToProfile({ deep: [object] }, ZED)).toThrow(ObjectTooNew);
+    expect(() => capToProfile({ deep: [object] }, ZED)).toThrow(expect.objectContaining({ code: "ObjectTooNew" }));
   });
 
   it.each([
@@ -118,7 +118,7 @@ describe("an outgoing message", () => {
     ["of a version that is none", novaObject("Instance", "newest", {})],
     ["without data", { ...novaObject("Instance", "2.7", {}), "nova_object.data": null }],
   ])("has nothing that resembles an object %s", (_what, object) => {
-    expect(() => capToProfile(object, ZED)).toThrow(MalformedObject);
+    expect(() => capToProfile(object, ZED)).toThrow(expect.objectContaining({ code: "MalformedObject" }));
   });
 });
 

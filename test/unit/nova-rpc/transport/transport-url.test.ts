@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  InvalidTransportUrl,
-  parseTransportUrl as parse,
-  withoutPasswords,
-} from "../../../../src/nova-rpc/transport/transport-url.js";
+import { parseTransportUrl as parse, withoutPasswords } from "../../../../src/nova-rpc/transport/transport-url.js";
 
 describe("transport_url", () => {
   it("contains hosts, user and virtual host, percent-encoded", () => {
@@ -36,7 +32,7 @@ describe("transport_url", () => {
     "rabbit://u:%zz@h",
     "rabbit://u:p@fe80::1/",
   ])("is rejected without its password in the message: %s", (url) => {
-    expect(() => parse(url)).toThrow(InvalidTransportUrl);
+    expect(() => parse(url)).toThrow(expect.objectContaining({ code: "InvalidTransportUrl" }));
     expect(() => parse(url)).not.toThrow(/secret/);
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { IdMap, openReplaySession } from "../../../../../src/cli/cluster/record/replay-session.js";
-import { administratorIn, type StandIn } from "../../../../../src/conductor-client/methods/cluster.js";
+import { administratorIn, type Impersonation } from "../../../../../src/conductor-client/methods/cluster.js";
 import type { HostSession } from "../../../../../src/conductor-client/port.js";
 import type { HttpRequest } from "../../../../../src/runtime/http.js";
 
@@ -15,7 +15,10 @@ function open(statuses: readonly number[] = []) {
   const made: string[] = [];
   const ids = new IdMap();
   const session = {
-    call: async (_method: string, { caller, placing }: { caller: typeof ADA; placing: boolean }): Promise<StandIn> => {
+    call: async (
+      _method: string,
+      { caller, placing }: { caller: typeof ADA; placing: boolean },
+    ): Promise<Impersonation> => {
       stoodIn.push([caller.user.id, placing]);
       return {
         token: `token-${stoodIn.length}`,

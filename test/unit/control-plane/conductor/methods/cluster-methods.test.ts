@@ -24,7 +24,7 @@ function methods(supervisor?: Pick<HostSupervisor, "stop">) {
     leases,
     supervisor: supervisor as HostSupervisor | undefined,
     recorder: undefined,
-    standIns: undefined,
+    impersonations: undefined,
   });
 }
 

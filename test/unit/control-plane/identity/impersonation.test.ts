@@ -19,8 +19,8 @@ function recorded(token: string): RecordedCaller {
   return JSON.parse(JSON.stringify(world.api.apis.identity.callerOf(live)));
 }
 
-function standIn(caller: RecordedCaller, placing = false) {
-  return other.api.apis.identity.standIns.standIn(caller, placing);
+function impersonate(caller: RecordedCaller, placing = false) {
+  return other.api.apis.identity.impersonations.impersonate(caller, placing);
 }
 
 async function member(): Promise<{ readonly ada: string; readonly project: string; readonly token: string }> {
@@ -32,7 +32,7 @@ async function member(): Promise<{ readonly ada: string; readonly project: strin
 
 test("a user of another cluster is created with project and roles, without a password", async () => {
   const { ada, project, token } = await member();
-  const { token: issuedToken, made } = standIn(recorded(token));
+  const { token: issuedToken, made } = impersonate(recorded(token));
   expect(other.validate(issuedToken ?? "")).toMatchObject({
     userId: ada,
     projectId: project,
@@ -40,7 +40,7 @@ test("a user of another cluster is created with project and roles, without a pas
   });
   expect(made).toEqual(["user ada", "project p", "role reader of ada", "role member of ada"]);
   expect((await other.login(ada)).status).toBe(401);
-  expect(standIn(recorded(token)).made).toEqual([]);
+  expect(impersonate(recorded(token)).made).toEqual([]);
 });
 
 test("existing records are found by name, and returned with their ids", async () => {
@@ -48,7 +48,7 @@ test("existing records are found by name, and returned with their ids", async ()
   // Another user has the same id.
   expect(await other.user("zoe")).toBe(ada);
   const theirs = await other.user("ada");
-  const { caller, made } = standIn(recorded(token));
+  const { caller, made } = impersonate(recorded(token));
   expect(caller.user.id).toBe(theirs);
   expect(theirs).not.toBe(ada);
   expect(made).not.toContain("user ada");
@@ -62,14 +62,14 @@ test.each([
   const ada = await world.user("ada");
   await world.grant("system", `users/${ada}`, "reader");
   await world.grant("domains/default", `users/${ada}`, "reader");
-  const { token } = standIn(recorded(await world.token(ada, scope)));
+  const { token } = impersonate(recorded(await world.token(ada, scope)));
   expect(other.validate(token ?? "")).toMatchObject({ userId: ada, ...expected });
 });
 
 test("a missing domain is created", async () => {
   const domain = await world.make("domain", { name: "elsewhere" });
   const ada = await world.user("ada", { domain_id: domain });
-  const { made, token } = standIn(recorded(await world.token(ada, "unscoped")));
+  const { made, token } = impersonate(recorded(await world.token(ada, "unscoped")));
   expect(made).toEqual(["domain elsewhere", "user ada"]);
   expect(other.validate(token ?? "")).toMatchObject({ domainId: domain });
 });
@@ -88,19 +88,19 @@ test("an application credential passes on the same roles", async () => {
   const identity = { methods: ["application_credential"], application_credential: { id, secret: "s" } };
   const login = await world.ask("POST", "auth/tokens", { auth: { identity } }, "");
   const caller = recorded(login.headers["x-subject-token"] ?? "");
-  const { token: issuedToken } = standIn(caller);
+  const { token: issuedToken } = impersonate(caller);
   const live = other.api.apis.identity.find(issuedToken ?? "");
   expect(live?.credentials.roles).toEqual(["reader"]);
   expect(live?.accessRules).toMatchObject(rules);
   const more = { application_credential: { name: "more" } };
   expect((await other.ask("POST", `users/${ada}/application_credentials`, more, issuedToken ?? "")).status).toBe(403);
-  expect(standIn(caller).made).toEqual([]);
+  expect(impersonate(caller).made).toEqual([]);
 });
 
 test("the token for placing a server has the role admin, but not its user", async () => {
   const { token } = await member();
-  const placing = standIn(recorded(token), true).token ?? "";
-  const plain = standIn(recorded(token)).token ?? "";
+  const placing = impersonate(recorded(token), true).token ?? "";
+  const plain = impersonate(recorded(token)).token ?? "";
   expect(other.validate(placing)?.roles).toContain("admin");
   expect(other.validate(plain)?.roles).not.toContain("admin");
   const exchanged = { methods: ["token"], token: { id: placing } };
@@ -111,7 +111,7 @@ test("the token for placing a server has the role admin, but not its user", asyn
 test("a disabled user gets no token", async () => {
   const { token, ada } = await member();
   const caller = recorded(token);
-  standIn(caller);
+  impersonate(caller);
   await other.ask("PATCH", `users/${ada}`, { user: { enabled: false } });
-  expect(standIn(caller).token).toBeNull();
+  expect(impersonate(caller).token).toBeNull();
 });

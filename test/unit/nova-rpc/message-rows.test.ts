@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { TrustedMessages } from "../../../src/nova-rpc/compute-server/compute-server.js";
-import { RowsInHand } from "../../../src/nova-rpc/messages/message-scope.js";
+import { MessageRows } from "../../../src/nova-rpc/messages/message-scope.js";
 import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 
 const instance = (data: object, version = "2.7") => novaObject("Instance", version, { uuid: "vm", ...data }, []);
@@ -8,7 +8,7 @@ const migration = (data: object) => novaObject("Migration", "1.7", { id: 7, ...d
 
 function inHand(args: Readonly<Record<string, unknown>> = {}) {
   const clock = { now: 100_000 };
-  return { clock, rows: new RowsInHand(args, () => clock.now) };
+  return { clock, rows: new MessageRows(args, () => clock.now) };
 }
 
 describe("the rows of a message", () => {
