@@ -25,9 +25,9 @@ function optionsTable(command: Command): string {
     .filter(({ hidden, long }) => !hidden && long !== "--version")
     .map((option) => {
       const { defaultValue, argChoices } = option;
-      const isShown = defaultValue !== undefined && !(Array.isArray(defaultValue) && defaultValue.length === 0);
+      const hasDefault = defaultValue !== undefined && !(Array.isArray(defaultValue) && defaultValue.length === 0);
       const choices = argChoices === undefined ? "" : ` (one of ${argChoices.join(", ")})`;
-      return [`\`${option.flags}\``, option.description + choices, isShown ? `\`${String(defaultValue)}\`` : ""];
+      return [`\`${option.flags}\``, option.description + choices, hasDefault ? `\`${String(defaultValue)}\`` : ""];
     });
   return rows.length === 0 ? "" : table(["option", "meaning", "default"], rows);
 }

@@ -28,7 +28,7 @@ export type MethodKind = "reads" | "sets" | "writes" | "waits" | "asks" | "cast"
 /**
  * One remote method in the table of the peer that implements it. The types of both peers, the validation and the dispatch
  * are derived from it.
- * @internal exported for declarations
+ * @public for declarations
  */
 export interface RemoteMethod<K extends MethodKind, F extends FieldMap, R extends TSchema> {
   readonly kind: K;
