@@ -26,4 +26,4 @@ async function createProgram(first: string): Promise<Command> {
   return addCommands(program, commandName(first));
 }
 
-void runProgram("compute-cluster", parse);
+void runProgram("compute-agent", parse);

@@ -28,7 +28,7 @@ export function workOf(directory: StateDir, runtime: Runtime): Promise<string | 
   return withOperatorSession(OPERATOR, { runtime, directory }, workLeft);
 }
 
-/** Returns the findings of `compute-cluster audit`. */
+/** Returns the findings of `compute-agent audit`. */
 export async function auditCluster(directory: StateDir, runtime: Runtime): Promise<readonly AuditFinding[]> {
   const { files, http, clock } = runtime;
   const local = { file: directory.cloudsFile, cloud: "devstack", requested: true };

@@ -20,8 +20,8 @@ export interface StartClusterOptions {
   readonly port?: number;
   /**
    * Whether control plane and agents run within this process. Otherwise they are separate processes, as
-   * `compute-cluster up` starts them. Those use real time and real randomness, log to files, and show their requests in
-   * `compute-cluster logs`. Default true.
+   * `compute-agent up` starts them. Those use real time and real randomness, log to files, and show their requests in
+   * `compute-agent logs`. Default true.
    */
   readonly inProcess?: boolean;
   /**
@@ -77,7 +77,7 @@ export interface HostControl {
   kill(): Promise<void>;
 }
 
-/** Faults, as `compute-cluster fault` sets them (docs/how-to/inject-faults.md). */
+/** Faults, as `compute-agent fault` sets them (docs/how-to/inject-faults.md). */
 export interface Faults {
   /**
    * Sets faults. Resolves when the host's agent has read them, immediately if it does not run.

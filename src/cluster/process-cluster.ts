@@ -41,7 +41,7 @@ const OPERATOR = "test";
 /** Options that only an in-process cluster supports. */
 const IN_PROCESS_ONLY = ["seed", "onLog", "autoAdvance"] as const;
 
-/** A cluster of separate processes, as `compute-cluster up --detach` starts them. */
+/** A cluster of separate processes, as `compute-agent up --detach` starts them. */
 export class ProcessCluster implements Cluster {
   readonly stateDir: string;
   readonly faults: Faults;
@@ -94,7 +94,7 @@ export class ProcessCluster implements Cluster {
     this.#url = urlIn(stdout);
     if (code !== 0) {
       throw new Error(
-        `the cluster did not start: compute-cluster up exited with ${code}: ${stderr.trim() || stdout.trim()}`,
+        `the cluster did not start: compute-agent up exited with ${code}: ${stderr.trim() || stdout.trim()}`,
       );
     }
     this.#cloudsYaml = await files.read(this.#directory.cloudsFile);
@@ -120,7 +120,7 @@ export class ProcessCluster implements Cluster {
 
   get requests(): readonly ObservedRequest[] {
     throw new Error(
-      "requests to a cluster of separate processes are only in its log: set log_requests: true in the cluster file and run compute-cluster logs",
+      "requests to a cluster of separate processes are only in its log: set log_requests: true in the cluster file and run compute-agent logs",
     );
   }
 

@@ -186,7 +186,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     }
     const session = sessions.find(cookie);
     if (session === undefined) {
-      return errorResponse(401, "there is no session, or it has ended: begin one with compute-cluster open");
+      return errorResponse(401, "there is no session, or it has ended: begin one with compute-agent open");
     }
     const followed = first === "events" ? viewers : first === "requests" ? readers : undefined;
     if (followed !== undefined && name === "" && method === "GET") {
@@ -246,7 +246,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       return errorResponse(403, `expected the header ${SESSION_HEADER} with the session's secret`);
     }
     if (readOnly) {
-      return errorResponse(403, "this session is read-only: begin another one with compute-cluster open");
+      return errorResponse(403, "this session is read-only: begin another one with compute-agent open");
     }
     const runnable = runnableActions.find(({ action }) => action.name === name);
     if (runnable === undefined) {

@@ -143,7 +143,7 @@ export class Login {
     const now = this.#runtime.clock.monotonic();
     this.#failures = this.#failures.filter((at) => now - at < WITHIN);
     if (this.#failures.length >= MAX_FAILURES) {
-      return errorResponse(429, "too many wrong passwords: wait a minute, or use compute-cluster open");
+      return errorResponse(429, "too many wrong passwords: wait a minute, or use compute-agent open");
     }
     const credentials = namesIn(body);
     if (credentials === undefined) {

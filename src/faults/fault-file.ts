@@ -3,10 +3,10 @@ import type { Runtime } from "../runtime/runtime.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
 import { type FaultRule, type FaultTable, formatFaultRule, InvalidFault, parseFaultRule } from "./faults.js";
 
-/** Fault rules, written by `compute-cluster fault`; the agent only reads the file. */
+/** Fault rules, written by `compute-agent fault`; the agent only reads the file. */
 const FAULTS_FILE = "faults.json";
 /**
- * How often each fault has applied, written by the agent; `compute-cluster fault` only reads the file. Each file has
+ * How often each fault has applied, written by the agent; `compute-agent fault` only reads the file. Each file has
  * one writer, so no write is lost.
  */
 const USED = "faults-used.json";

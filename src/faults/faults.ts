@@ -38,7 +38,7 @@ export class FaultInjected extends PublicError {
   readonly point: string;
 
   constructor(point: string, name = "FaultInjected") {
-    super(`${point} failed because of an injected fault; remove it with compute-cluster fault clear`);
+    super(`${point} failed because of an injected fault; remove it with compute-agent fault clear`);
     this.point = point;
     this.name = name;
   }
@@ -133,8 +133,7 @@ export function parseFaultRule(text: string, table: FaultTable): FaultRule {
 /** Returns the error for an unknown point: it suggests a similar name if there is one, else lists all points. */
 export function unknownPoint(point: string, table: FaultTable): InvalidFault {
   const near = didYouMean(point, table.keys());
-  const help =
-    near === undefined ? pointsOf(table) : `Did you mean ${near}? \`compute-cluster fault points\` lists all`;
+  const help = near === undefined ? pointsOf(table) : `Did you mean ${near}? \`compute-agent fault points\` lists all`;
   return new InvalidFault(`there is no fault point ${point || "without a name"}. ${help}`);
 }
 

@@ -16,7 +16,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", SELF_SIGNED],
   [
     "CERT_HAS_EXPIRED",
-    "its certificate has expired, or this machine's clock is wrong: renew it (compute-cluster tls --renew)",
+    "its certificate has expired, or this machine's clock is wrong: renew it (compute-agent tls --renew)",
   ],
   [
     "CERT_NOT_YET_VALID",

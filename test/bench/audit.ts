@@ -1,5 +1,5 @@
 /**
- * `npm run bench audit`: `compute-cluster audit` of a cloud with 1,000 hosts and 10,000 servers, healthy and with
+ * `npm run bench audit`: `compute-agent audit` of a cloud with 1,000 hosts and 10,000 servers, healthy and with
  * orphaned consumers. Control plane and audit are separate processes. The seconds are those of the audit, including its
  * start.
  */

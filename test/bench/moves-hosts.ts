@@ -68,7 +68,7 @@ export class BenchHosts {
     }
   }
 
-  /** Performs the action on each host, like `compute-cluster host kill` and so on. */
+  /** Performs the action on each host, like `compute-agent host kill` and so on. */
   async control(hosts: readonly string[], action: HostAction): Promise<void> {
     await Promise.all(hosts.map((host) => this.#hosts?.control(host, action)));
   }

@@ -174,7 +174,7 @@ async function leftOf(nova: RealNova, hosts: readonly string[]): Promise<readonl
   });
   const { code } = await ours.exited;
   if (code !== 0) {
-    complaints.push(`compute-cluster audit: ${code} ${ours.stdout}${ours.stderr}`);
+    complaints.push(`compute-agent audit: ${code} ${ours.stdout}${ours.stderr}`);
   }
   return complaints;
 }

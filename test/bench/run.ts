@@ -9,7 +9,7 @@ const BENCHMARKS = new Map([
   ["endpoints", "event-loop time of the largest requests that the limits allow"],
   ["placement", "the embedded Placement beside the real one"],
   ["tracker", "one pass of the resource tracker over many nodes"],
-  ["audit", "`compute-cluster audit` of 1,000 hosts and 10,000 servers"],
+  ["audit", "`compute-agent audit` of 1,000 hosts and 10,000 servers"],
   ["ironic", "the ironic driver on the real Ironic and Placement"],
   ["dashboard", "the dashboard of 5,000 hosts in a browser"],
   ["real-nova", "agents and real nova-computes under one real Nova"],

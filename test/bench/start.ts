@@ -1,6 +1,6 @@
 /**
  * `npm run bench start`: the time until an agent has its service up and its inventory in Placement, its memory, and the
- * duration of `compute-cluster up --hosts 3`. It uses real processes. Each figure is the median of the runs with its
+ * duration of `compute-agent up --hosts 3`. It uses real processes. Each figure is the median of the runs with its
  * range, next to that of a real nova-compute with its fake driver on a machine of this size (2 cores).
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -105,7 +105,7 @@ const rows = [
     ratio: (memory.median / NOVA.memoryMb).toFixed(2),
   },
   {
-    what: "compute-cluster up --hosts 3, until all are ready (s)",
+    what: "compute-agent up --hosts 3, until all are ready (s)",
     ours: summary(three, 2).text,
     nova: "-",
     ratio: "-",

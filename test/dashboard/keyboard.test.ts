@@ -83,7 +83,7 @@ describe("the dashboard without a mouse", () => {
 
   it("asks for confirmation before a destructive action; Esc cancels it, Enter sends it with the session's header", async () => {
     await open(`try/host-kill?host=${hostName(0)}`);
-    await page.getByText(`compute-cluster host kill ${hostName(0)}`).waitFor();
+    await page.getByText(`compute-agent host kill ${hostName(0)}`).waitFor();
     const kill = page.getByRole("button", { name: "Kill" });
     await kill.focus();
     await page.keyboard.press("Enter");

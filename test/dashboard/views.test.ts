@@ -103,7 +103,7 @@ describe("the views of the dashboard", () => {
     const empty = await smallCluster({ rows: () => [] });
     const page = await visits.page();
     for (const [route, text] of [
-      ["hosts", "compute-cluster host add devstack1"],
+      ["hosts", "compute-agent host add devstack1"],
       ["servers", "There is no server yet."],
       ["placement", "the first host that starts makes one"],
     ]) {

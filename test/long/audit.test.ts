@@ -9,7 +9,7 @@ const ORPHAN = "0f0f0f0f-0000-4000-8000-000000000001";
 const NOVA_MANAGE = "--nova-manage-exit-codes";
 const PROJECT = "11111111111111111111111111111111";
 
-describe("compute-cluster audit and apply", () => {
+describe("compute-agent audit and apply", () => {
   let cloud: LocalCloud;
   let node: string;
 

@@ -143,7 +143,7 @@ describe("the kit for authors of drivers", () => {
     test("up keeps the driver of each host, and prints the complete command that adds another one", async () => {
       const savedHosts = JSON.parse(await readFile(join(cloud.stateDir, "hosts.json"), "utf8"));
       expect(savedHosts).toMatchObject({ devstack1: { driver }, devstack2: { driver } });
-      expect(up.stdout).toContain(`compute-cluster host add devstack3 --driver ${driver} --state-dir`);
+      expect(up.stdout).toContain(`compute-agent host add devstack3 --driver ${driver} --state-dir`);
     });
   });
 

@@ -7,7 +7,7 @@ describe("injected faults", () => {
   let cloud: LocalCloud;
   let operator: Operator;
 
-  /** Runs a `compute-cluster fault` command to its end. */
+  /** Runs a `compute-agent fault` command to its end. */
   const fault = async (...args: string[]) => {
     const program = new Program("compute-cluster", ["fault", "--state-dir", cloud.stateDir, ...args]);
     const { code } = await program.exited;

@@ -17,7 +17,7 @@ interface Row {
   readonly service: { readonly enabled: boolean } | null;
 }
 
-describe("compute-cluster host", () => {
+describe("compute-agent host", () => {
   let stateDir: string;
   let cluster: Program;
   let operator: Operator;
@@ -89,7 +89,7 @@ describe("compute-cluster host", () => {
     expect([await services(), started.code, started.stderr]).toEqual([
       ["up", "up"],
       0,
-      "compute-cluster: waiting for the first heartbeat of devstack1\n",
+      "compute-agent: waiting for the first heartbeat of devstack1\n",
     ]);
     expect((await command("reset")).code).toBe(0);
     expect(await services()).toEqual(["up", "up"]);

@@ -199,7 +199,7 @@ async function hold(moves: readonly Move[]): Promise<readonly string[]> {
   return servers;
 }
 
-/** Reads the same files as `compute-cluster fault list`, without a process for each poll. */
+/** Reads the same files as `compute-agent fault list`, without a process for each poll. */
 async function faultsSet() {
   const folders = HOSTS.map((host) => join(cloud.stateDir, "agents", host));
   return (await Promise.all(folders.map((folder) => readFaults(folder, AGENT_FAULTS, { files })))).flat();
@@ -235,7 +235,7 @@ function running(guests: readonly Guest[]): readonly string[] {
   return guests.filter(({ state }) => state === "running").map(({ uuid }) => uuid);
 }
 
-/** Reads the same files as `compute-cluster status`, without a process for each poll. */
+/** Reads the same files as `compute-agent status`, without a process for each poll. */
 function guestsOf(host: Host) {
   return new Virsh(connectionTo(join(cloud.stateDir, "hypervisors", host)), deps).list();
 }
@@ -290,7 +290,7 @@ for (const [victim, moves, kill] of [
   });
 }
 
-it("compute-cluster status lists the running guests", async () => {
+it("compute-agent status lists the running guests", async () => {
   const rows = JSON.parse(await command("status", "--json")) as readonly StatusRow[];
   const reportedGuests = HOSTS.map((host) => running(rows.find((row) => row.host === host)?.guests ?? []));
   expect(reportedGuests).toEqual(await Promise.all(HOSTS.map(async (host) => running(await guestsOf(host)))));

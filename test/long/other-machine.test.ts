@@ -113,7 +113,7 @@ describe.skipIf(process.platform !== "linux")("agents on another machine", () =>
     const without = await cluster("control-plane", "--port", "0", "--listen", ADDRESS);
     expect([(await without.exited).code, without.stderr]).toEqual([
       2,
-      expect.stringMatching(/no certificate.*compute-cluster tls/),
+      expect.stringMatching(/no certificate.*compute-agent tls/),
     ]);
     await done("tls", "--name", "control.test");
     const wrong = await cluster("control-plane", "--port", "0", "--listen", ADDRESS);

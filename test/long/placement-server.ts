@@ -6,7 +6,7 @@ export interface PlacementResponse {
   readonly body: unknown;
 }
 
-/** `compute-cluster placement` as a child process. */
+/** `compute-agent placement` as a child process. */
 export class PlacementServer {
   readonly program: Program;
   readonly url: string;

@@ -32,7 +32,7 @@ describe("a cluster of processes that a test starts", () => {
       await cloud.settled();
       expect(await cloud.audit()).toEqual([]);
       expect(cloud.cloudsYaml).toContain(cloud.url);
-      expect(() => cloud.requests).toThrow("compute-cluster logs");
+      expect(() => cloud.requests).toThrow("compute-agent logs");
       await expect(cloud.advance(1)).rejects.toThrow("real time");
     } finally {
       await cloud.stop();

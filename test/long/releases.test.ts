@@ -45,7 +45,7 @@ describe("1.2, 6.0 agents of several releases", () => {
   });
 });
 
-describe("6.0 compute-cluster up --releases", () => {
+describe("6.0 compute-agent up --releases", () => {
   let cloud: LocalCloud;
   let cluster: Program;
 

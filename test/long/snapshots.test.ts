@@ -125,7 +125,7 @@ describe("snapshots of a cluster of processes", () => {
   it("are rejected with a reason and its exit code", async () => {
     expect(await run("snapshot restore", "one", "nobody")).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("does not exist; list all with compute-cluster snapshot list"),
+      stderr: expect.stringContaining("does not exist; list all with compute-agent snapshot list"),
     });
     expect(await run("snapshot delete", "one", "with-fault")).toMatchObject({ code: 0 });
     expect(await run("snapshot delete", "one", "with-fault")).toMatchObject({ code: 3 });

@@ -7,12 +7,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { PACKAGE_ROOT } from "../process/support/program.js";
 
 const SHELLS = {
-  bash: { start: "bash --norc --noprofile -i", load: 'eval "$(compute-cluster completion bash)"' },
+  bash: { start: "bash --norc --noprofile -i", load: 'eval "$(compute-agent completion bash)"' },
   zsh: {
     start: "zsh -f -i",
-    load: 'autoload -U compinit; compinit -u -D; eval "$(compute-cluster completion zsh)"',
+    load: 'autoload -U compinit; compinit -u -D; eval "$(compute-agent completion zsh)"',
   },
-  fish: { start: "fish --no-config -i", load: "compute-cluster completion fish | source" },
+  fish: { start: "fish --no-config -i", load: "compute-agent completion fish | source" },
 };
 let folder: string;
 

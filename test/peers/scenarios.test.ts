@@ -30,7 +30,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await typed("compute-cluster down --all --yes");
+  await typed("compute-agent down --all --yes");
   await rm(folder, { recursive: true });
 });
 
@@ -66,15 +66,15 @@ async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayF
 
 test.each(NAMES)("scenario %s has the described state, and the documented commands repair it", async (name) => {
   const scenario = await readScenario(name, DEPS);
-  const up = await typed(`compute-cluster up --scenario ${name} --name ${name} --port 0 --detach`);
+  const up = await typed(`compute-agent up --scenario ${name} --name ${name} --port 0 --detach`);
   expect(up.code, up.printed).toBe(0);
-  const audit = await typed(`compute-cluster audit --settled-for 0 --json --name ${name}`);
+  const audit = await typed(`compute-agent audit --settled-for 0 --json --name ${name}`);
   const { findings } = JSON.parse(audit.printed) as { readonly findings: readonly { readonly code: string }[] };
   expect(findings.map(({ code }) => code)).toEqual(scenario.finds);
   await follow(scenario.look, scenario, true);
   await follow(scenario.mend, scenario, false);
   await follow(scenario.mended, scenario, false);
-  const auditAfterFix = await typed(`compute-cluster audit --nova-manage-exit-codes --settled-for 0 --name ${name}`);
+  const auditAfterFix = await typed(`compute-agent audit --nova-manage-exit-codes --settled-for 0 --name ${name}`);
   expect(auditAfterFix).toMatchObject({ code: 0 });
-  await typed(`compute-cluster down --name ${name}; compute-cluster delete ${name} --yes`);
+  await typed(`compute-agent down --name ${name}; compute-agent delete ${name} --yes`);
 });

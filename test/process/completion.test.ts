@@ -42,11 +42,11 @@ it("bash completes commands, options, choices, and existing names", async () => 
     await completed(
       "compute-cluster",
       "compute-cluster sta",
-      "compute-cluster up --reclaim",
-      "compute-cluster down --name c",
-      "compute-cluster host kill --name ci-7 r",
-      "compute-cluster up --scenario stale",
-      "compute-cluster fault set x driver.spaw",
+      "compute-agent up --reclaim",
+      "compute-agent down --name c",
+      "compute-agent host kill --name ci-7 r",
+      "compute-agent up --scenario stale",
+      "compute-agent fault set x driver.spaw",
     ),
   ).toEqual(["status", "--reclaim-instance-interval", "ci-7", "rack1", "stale-evacuation", "driver.spawn="]);
   expect(await completed("compute-agent", "compute-agent dri", "compute-agent --log-format j")).toEqual([

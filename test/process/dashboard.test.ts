@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.dispose());
 
-it("compute-cluster open prints a link to the dashboard, whose events and command actions work", async () => {
+it("compute-agent open prints a link to the dashboard, whose events and command actions work", async () => {
   const agent = await cloud.startAgent("devstack1");
   const open = new Program("compute-cluster", ["open", "--no-browser", "--state-dir", cloud.stateDir]);
   await open.exited;
@@ -30,7 +30,7 @@ it("compute-cluster open prints a link to the dashboard, whose events and comman
   });
   expect(await response.json()).toMatchObject({
     ok: true,
-    commands: [`compute-cluster fault set devstack1 'driver.spawn=fail:once' --state-dir ${cloud.stateDir}`],
+    commands: [`compute-agent fault set devstack1 'driver.spawn=fail:once' --state-dir ${cloud.stateDir}`],
     lines: ["devstack1: driver.spawn=fail:once"],
   });
   await readUntil(events, /"faults":\["(driver\.spawn=fail:once)"\]/);

@@ -40,6 +40,6 @@ it("manage: exits with 4 and a hint when there is no cluster, or it is not runni
   await cloud.controlPlane.kill();
   expect(await manage(cloud, "placement", "audit")).toMatchObject({
     rc: 4,
-    stdout: expect.stringContaining('is not running; start it with "compute-cluster up" and try again'),
+    stdout: expect.stringContaining('is not running; start it with "compute-agent up" and try again'),
   });
 });

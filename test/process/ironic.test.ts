@@ -7,7 +7,7 @@ import { Program } from "./support/program.js";
 
 const API = { "x-openstack-ironic-api-version": "1.82" };
 
-describe("compute-cluster up --ironic", () => {
+describe("compute-agent up --ironic", () => {
   let stateDir: string;
   let cluster: Program;
   let cloud: LocalCloud;

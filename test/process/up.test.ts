@@ -12,7 +12,7 @@ interface StatusRow {
   readonly provider: { readonly name: string } | null;
 }
 
-describe("compute-cluster up", () => {
+describe("compute-agent up", () => {
   let stateDir: string;
   const programs: Program[] = [];
   const run = (name: "compute-agent" | "compute-cluster", ...args: string[]): Program => {
@@ -110,7 +110,7 @@ describe("compute-cluster up", () => {
 
   it("an agent without a control plane reports that once, with remedies, and joins when one starts", async () => {
     const agent = run("compute-agent", "--host", "early");
-    await agent.printed(/no control plane: .*compute-cluster up.*--conductor/);
+    await agent.printed(/no control plane: .*compute-agent up.*--conductor/);
     await ready(up("--port", "0"));
     await agent.printed(/\bserving\b/);
     expect(agent.stderr.match(/no control plane/g)).toHaveLength(1);

@@ -89,7 +89,7 @@ function longHang(dice: Dice): FaultRule {
   return parseFaultRule(`driver.${method}=hang:${dice.pick(["90s", "400s"])}:once`, AGENT_FAULTS);
 }
 
-/** Sets a fault on a host: at an adapter call, in a driver or before a step, as `compute-cluster fault set` does. */
+/** Sets a fault on a host: at an adapter call, in a driver or before a step, as `compute-agent fault set` does. */
 export async function setFault(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ agent }) => agent !== null);
   const faultRule = stage.dice.chance(0.1) ? longHang(stage.dice) : drawFault("all", stage.dice);

@@ -9,7 +9,7 @@ import { createConductorAccess } from "../../src/placement-client/access/configu
 import { PlacementHttp } from "../../src/placement-client/placement-http.js";
 import type { Stage } from "./actors.js";
 
-/** Runs `compute-cluster audit`, and sometimes applies its plan, undoes it, and applies it again. */
+/** Runs `compute-agent audit`, and sometimes applies its plan, undoes it, and applies it again. */
 export async function auditAndApply(stage: Stage): Promise<void> {
   const { runtime, dice, journal } = stage;
   const auditOptions = { clock: runtime.clock, maxShare: 1, thorough: dice.chance(0.5), onProgress: () => undefined };
@@ -45,7 +45,7 @@ export async function cloudOf({ runtime, cluster }: Pick<Stage, "runtime" | "clu
 }
 
 /**
- * Runs `compute-cluster manage placement heal_allocations` as a separate process; for one server also with `--force`.
+ * Runs `compute-agent manage placement heal_allocations` as a separate process; for one server also with `--force`.
  */
 export async function heal(stage: Stage): Promise<void> {
   const { client, cluster, dice, journal } = stage;

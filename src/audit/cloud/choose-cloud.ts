@@ -35,7 +35,7 @@ export interface CloudChoice {
 
 /** Message if no cloud is named and there is no local one. */
 const NO_CLOUD =
-  'no cloud: name one of clouds.yaml with --os-cloud or OS_CLOUD, set OS_AUTH_URL and its like, or start one with "compute-cluster up"';
+  'no cloud: name one of clouds.yaml with --os-cloud or OS_CLOUD, set OS_AUTH_URL and its like, or start one with "compute-agent up"';
 
 /**
  * Selects a cloud in this order: a named cloud of clouds.yaml, the local cluster if it was requested, the OS_*
@@ -91,7 +91,7 @@ async function localSettings(files: Files, { file, cloud, requested }: CloudChoi
   }
   throw new AuditError(
     "NoLocalCloud",
-    requested === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
+    requested === true ? `${file}: there is no local cluster; start one with "compute-agent up"` : NO_CLOUD,
   );
 }
 

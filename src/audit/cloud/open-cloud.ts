@@ -143,7 +143,7 @@ class Session {
         headers: {
           "x-auth-token": token,
           accept: "application/json",
-          "user-agent": "compute-cluster audit",
+          "user-agent": "compute-agent audit",
           ...(version === undefined ? {} : { "openstack-api-version": `${service} ${major}.${version}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },

@@ -66,7 +66,7 @@ export async function connect(
 /** Returns what the user can do when there is no control plane. */
 export function controlPlaneHint(host: string, directory: StateDir): string {
   return (
-    `Start one with "compute-cluster up --hosts 0 --state-dir ${directory.root}", or name another with ` +
+    `Start one with "compute-agent up --hosts 0 --state-dir ${directory.root}", or name another with ` +
     `"compute-agent --host ${host} --conductor URL"`
   );
 }
@@ -160,7 +160,7 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 function assertCertificate(ca: string, place: string): void {
   const wrong = new CommandError(
     ExitCode.usage,
-    `${place} has no readable certificate; expected the one of the control plane's authority in PEM, as compute-cluster join writes it`,
+    `${place} has no readable certificate; expected the one of the control plane's authority in PEM, as compute-agent join writes it`,
   );
   try {
     if (certificatesIn(ca).length > 0) {

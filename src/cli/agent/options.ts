@@ -66,7 +66,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     )
     .option(
       "--trace-driver",
-      "write each call of the driver to driver-calls.jsonl in state_path, for compute-cluster smoke-test",
+      "write each call of the driver to driver-calls.jsonl in state_path, for compute-agent smoke-test",
     )
     .addOption(
       new Option("--release <name>", "be of this release: say its service version, and move servers as it did").choices(
@@ -89,7 +89,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
 
 const EXIT_CODES = `
 For authors of drivers: compute-agent driver --help
-A whole cluster: compute-agent up, which is compute-cluster up
+A whole cluster: compute-agent up, which is compute-agent up
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
 4 no control plane, or it refused the join token; 5 another agent took the host. With many hosts:

@@ -27,7 +27,7 @@ export function auditCommand(): Command {
         "any OpenStack cloud, and tells what is wrong. Changes nothing. Whatever is found is looked at twice; servers that build " +
         "or move are left alone. Exits with 0 (done, with or without findings), 1 (failed), 2 (options, clouds.yaml) or 4 (no control plane responds).",
     )
-    .option("--plan <file>", "write the edits that would put it right, for compute-cluster apply")
+    .option("--plan <file>", "write the edits that would put it right, for compute-agent apply")
     .option("--json", "the findings as JSON")
     .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
     .addOption(
@@ -115,7 +115,7 @@ function nextStep(edits: number, file: string | undefined): string {
     return "no edit would put any of it right";
   }
   const summary = `${counted(edits, "edit")} would put right what can be`;
-  return file === undefined ? `${summary}; write them with --plan FILE` : `${summary}: compute-cluster apply ${file}`;
+  return file === undefined ? `${summary}; write them with --plan FILE` : `${summary}: compute-agent apply ${file}`;
 }
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

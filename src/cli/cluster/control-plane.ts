@@ -154,7 +154,7 @@ function portOf(url: string | undefined): number | undefined {
 }
 
 /**
- * Returns a client of the parent `compute-cluster up`; undefined if this process has no such parent.
+ * Returns a client of the parent `compute-agent up`; undefined if this process has no such parent.
  * @param unless aborted when replies are no longer processed
  * @param before called before each request, to send pending notifications
  */

@@ -29,11 +29,11 @@ async function deleteCluster(name: string, yes: boolean, runtime: Runtime): Prom
   await requireCluster(name);
   const directory = stateDir(rootOf(name), "/");
   if ((await clusterState(directory.root, runtime)).state === "running") {
-    terminal.complain(`compute-cluster: ${name} is running; stop it first: compute-cluster down --name ${name}`);
+    terminal.complain(`compute-agent: ${name} is running; stop it first: compute-agent down --name ${name}`);
     return ExitCode.rejected;
   }
   const losses = await clusterLosses(directory, runtime);
-  const end = await confirmLosses({ command: `compute-cluster delete ${name}`, losses, yes }, terminal);
+  const end = await confirmLosses({ command: `compute-agent delete ${name}`, losses, yes }, terminal);
   if (end !== undefined) {
     return end;
   }

@@ -78,7 +78,7 @@ export async function detach(
   const end = await Promise.race([started, child.exited]);
   lines.end();
   if (!("type" in end) && interrupt.aborted) {
-    terminal.complain("compute-cluster: interrupted before all hosts served; everything was stopped");
+    terminal.complain("compute-agent: interrupted before all hosts served; everything was stopped");
     return ExitCode.failure;
   }
   if (!("type" in end)) {

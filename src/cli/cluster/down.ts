@@ -57,7 +57,7 @@ async function confirmOthers(
   const losses = states
     .filter(({ state }) => state === "running")
     .map(({ name, stateDir: root }) => `cluster ${name === null ? root : `${name} (${root})`}`);
-  return confirmLosses({ command: "compute-cluster down --all", verb: "stops", losses, yes }, terminal);
+  return confirmLosses({ command: "compute-agent down --all", verb: "stops", losses, yes }, terminal);
 }
 
 /** @returns the exit code of the first cluster that could not be stopped */
@@ -68,7 +68,7 @@ async function down(roots: readonly string[], { runtime, terminal }: ClusterCont
       try {
         terminal.print(`${root}: ${await stopOne(root, runtime)}`);
       } catch (error) {
-        terminal.complain(`compute-cluster: ${root}: ${errorMessage(error)}`);
+        terminal.complain(`compute-agent: ${root}: ${errorMessage(error)}`);
         code = code === ExitCode.ok ? exitCodeOf(error) : code;
       }
     }),
@@ -93,5 +93,5 @@ async function stopOne(root: string, runtime: Runtime): Promise<string> {
     }
     await runtime.timers.sleep(LOOK_EVERY);
   }
-  return `stopped; "compute-cluster up${placeText(root)}" goes on from there`;
+  return `stopped; "compute-agent up${placeText(root)}" goes on from there`;
 }

@@ -12,7 +12,7 @@ interface EnvOptions {
 export function envCommand(): Command {
   return clusterCommand("env")
     .summary("shell exports that point a client at the cluster")
-    .description('Prints what makes `openstack` use this cluster: eval "$(compute-cluster env)"')
+    .description('Prints what makes `openstack` use this cluster: eval "$(compute-agent env)"')
     .option("--cloud <name>", "devstack, devstack-demo or devstack-system-admin", "devstack")
     .option("--openrc", "OS_AUTH_URL, OS_USERNAME, OS_PASSWORD ..., for clients that read no clouds.yaml, as `nova`")
     .action(inCluster(print));
@@ -26,7 +26,7 @@ async function print(
   if (text === undefined) {
     throw new CommandError(
       ExitCode.usage,
-      `${cloudsFile} has no cloud ${cloud}: start the cluster with "compute-cluster up", or name its --state-dir`,
+      `${cloudsFile} has no cloud ${cloud}: start the cluster with "compute-agent up", or name its --state-dir`,
     );
   }
   const named = Object.entries(clientEnvironment({ cloudsFile }, cloud)).map(

@@ -20,7 +20,7 @@ export interface HostSetting {
   readonly options?: readonly string[];
   /** The agent's release; undefined: that of this build. */
   readonly release?: Release;
-  /** Added by `compute-cluster host add`: each `up` starts the host, whatever number of hosts it is started with. */
+  /** Added by `compute-agent host add`: each `up` starts the host, whatever number of hosts it is started with. */
   readonly added?: true;
   /** Only for the control plane: the hosts of the last start, used by a start without a number of hosts. */
   readonly hosts?: readonly string[];
@@ -158,7 +158,7 @@ export async function withBoundDrivers(
   return Object.fromEntries(await Promise.all(bound));
 }
 
-/** Hosts requested by `compute-cluster host add`, for `compute-cluster up` to read. */
+/** Hosts requested by `compute-agent host add`, for `compute-agent up` to read. */
 interface HostAddition {
   /** Host names and ranges. */
   readonly hosts: string;
@@ -194,7 +194,7 @@ export async function readAddition(
   const text = await files.readIfPresent(path);
   if (text === undefined) {
     throw new Error(
-      `there is no ${path}: hosts are added by compute-cluster host add, on the machine of the state directory`,
+      `there is no ${path}: hosts are added by compute-agent host add, on the machine of the state directory`,
     );
   }
   const { hosts, setting } = JSON.parse(text) as Partial<HostAddition>;

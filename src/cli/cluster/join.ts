@@ -62,7 +62,7 @@ export async function writeJoinConfig(
     throw new CommandError(
       ExitCode.usage,
       `the control plane of ${directory.root} listens on ${ownUrl} only, which other machines cannot reach: ` +
-        'create a certificate with "compute-cluster tls", and start it with --listen ADDRESS',
+        'create a certificate with "compute-agent tls", and start it with --listen ADDRESS',
     );
   }
   const tls = new TlsFiles(files, directory);
@@ -72,7 +72,7 @@ export async function writeJoinConfig(
     if (server !== undefined && !covers(server.certificate, address)) {
       throw new CommandError(
         ExitCode.usage,
-        `the certificate of the control plane is not for ${address}; "compute-cluster tls" prints its names, --renew creates another`,
+        `the certificate of the control plane is not for ${address}; "compute-agent tls" prints its names, --renew creates another`,
       );
     }
   }

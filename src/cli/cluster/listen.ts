@@ -29,7 +29,7 @@ export const listenOptions = {
   listen: () =>
     new Option(
       "--listen <address[:port]>",
-      "listen for other machines, too, with TLS (compute-cluster tls); port: the one it had before, else 8775; 0: any free one",
+      "listen for other machines, too, with TLS (compute-agent tls); port: the one it had before, else 8775; 0: any free one",
     ).argParser(placeIn),
   withoutTls: () =>
     new Option("--listen-without-tls", "do so in plain text: passwords and tokens can be read on the way"),
@@ -108,7 +108,7 @@ export async function resolveExternalListener(
   const { until } = validateCertificate(server, address, directory, clock.now());
   if (until - clock.now() < WARN_BEFORE) {
     logger.warn(
-      `the certificate of the control plane ends on ${day(until)}; "compute-cluster tls --renew" creates a new one`,
+      `the certificate of the control plane ends on ${day(until)}; "compute-agent tls --renew" creates a new one`,
     );
   }
   const { names } = toCertificateAttributes(server.certificate);
@@ -158,5 +158,5 @@ function bestOf(names: readonly string[]): string {
 
 function tlsCommand(address: string, { root }: StateDir): string {
   const kind = isIP(address) === 0 ? "--name" : "--address";
-  return `compute-cluster tls --state-dir ${root}${isAll(address) ? "" : ` ${kind} ${address}`}`;
+  return `compute-agent tls --state-dir ${root}${isAll(address) ? "" : ` ${kind} ${address}`}`;
 }

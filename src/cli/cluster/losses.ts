@@ -37,7 +37,7 @@ async function ask(question: string, signal: AbortSignal): Promise<boolean> {
 
 /**
  * Asks for confirmation on a terminal; without one, rejects the command.
- * @param reason completes `compute-cluster: `, before the hint at `--yes`
+ * @param reason completes `compute-agent: `, before the hint at `--yes`
  * @returns an exit code to end with; undefined to continue
  */
 export async function confirm(
@@ -45,19 +45,19 @@ export async function confirm(
   { terminal, interrupt }: { readonly terminal: Terminal; readonly interrupt: AbortSignal },
 ): Promise<number | undefined> {
   if (!canAsk()) {
-    terminal.complain(`compute-cluster: ${reason}: confirm it with --yes; nothing was changed`);
+    terminal.complain(`compute-agent: ${reason}: confirm it with --yes; nothing was changed`);
     return ExitCode.rejected;
   }
   if (await ask(question, interrupt)) {
     return undefined;
   }
-  terminal.complain("compute-cluster: nothing was changed");
+  terminal.complain("compute-agent: nothing was changed");
   return ExitCode.rejected;
 }
 
 /**
  * Lists what a command destroys or stops, and asks for confirmation.
- * @param command such as `compute-cluster reset`
+ * @param command such as `compute-agent reset`
  * @param losses empty: no confirmation is needed
  * @param yes `--yes` was passed
  * @returns an exit code to end with; undefined to continue

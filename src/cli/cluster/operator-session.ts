@@ -33,7 +33,7 @@ export async function withOperatorSession<T>(
   if (info.machine === processes.machine && !processes.isAlive(info.pid)) {
     throw new CommandError(
       ExitCode.unreachable,
-      `the control plane of ${directory.root} is not running; start it with "compute-cluster up" and try again`,
+      `the control plane of ${directory.root} is not running; start it with "compute-agent up" and try again`,
     );
   }
   const connection = connectToConductor({

@@ -23,7 +23,7 @@ export async function requireCluster(name: string): Promise<void> {
   if ((await new NodeFiles().stat(rootOf(name))) === undefined) {
     throw new CommandError(
       ExitCode.usage,
-      `this user has no cluster named ${name}; "compute-cluster list" shows the existing ones`,
+      `this user has no cluster named ${name}; "compute-agent list" shows the existing ones`,
     );
   }
 }

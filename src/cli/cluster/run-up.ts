@@ -92,7 +92,7 @@ async function upOnce(
   const settingsStore = new HostSettingsStore(files, directory);
   const before = await withBoundDrivers(files, directory, await settingsStore.read());
   const settings = settingsOf(options, before, (path) => resolve(path));
-  const warn = (warning: string) => terminal.complain(`compute-cluster: warning: ${warning}`);
+  const warn = (warning: string) => terminal.complain(`compute-agent: warning: ${warning}`);
   for (const warning of listenWarnings(options)) {
     warn(warning);
   }
@@ -216,7 +216,7 @@ async function upOnce(
     if (end === "told") {
       return interrupt.aborted ? ExitCode.ok : (restore ?? ExitCode.ok);
     }
-    terminal.complain(`compute-cluster: the control plane ended: ${end.detail}`);
+    terminal.complain(`compute-agent: the control plane ended: ${end.detail}`);
     return end.exitCode ?? ExitCode.failure;
   } finally {
     over.abort();
@@ -248,7 +248,7 @@ async function describeCluster(
     throw new ClusterError(
       "SeedRefused",
       `${root} has a cluster, but a scenario needs a new one; choose another --name or --state-dir, ` +
-        `or play it in a running cluster: compute-cluster scenario run ${scenario}`,
+        `or play it in a running cluster: compute-agent scenario run ${scenario}`,
     );
   }
   return described;

@@ -59,7 +59,7 @@ export async function untilReadyBySession(
   const onProgress = (waiting: readonly string[]): void => {
     bar.update("waiting for heartbeats", hosts.length - waiting.length, hosts.length);
     if (!isReported) {
-      terminal.complain(`compute-cluster: ${waitingText(waiting)}`);
+      terminal.complain(`compute-agent: ${waitingText(waiting)}`);
       isReported = true;
     }
   };
@@ -78,6 +78,6 @@ export function waitingText(hosts: readonly string[]): string {
 export function noHeartbeatText(host: string): string {
   return (
     `its agent serves, but has sent no heartbeat for ${HEARTBEAT_TIMEOUT_MS / 1000} s, so no server is scheduled there; ` +
-    `"compute-cluster host logs ${host}" shows why, "host kill ${host}" and "host start ${host}" restart it`
+    `"compute-agent host logs ${host}" shows why, "host kill ${host}" and "host start ${host}" restart it`
   );
 }

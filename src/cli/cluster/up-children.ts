@@ -186,7 +186,7 @@ export function agentArguments(options: UpOptions): readonly string[] {
   ];
 }
 
-/** Returns the arguments of `compute-cluster host add` for a host with this setting. */
+/** Returns the arguments of `compute-agent host add` for a host with this setting. */
 export function additionArguments({ driver, configFiles, options = [] }: HostSetting): readonly string[] {
   return [...flag("--driver", driver), ...hostArguments({ configFiles, options })];
 }

@@ -34,7 +34,7 @@ export interface UpHostsOptions {
   readonly onDown: () => void;
 }
 
-/** Handles operators' commands in `compute-cluster up`: starts and ends processes, and lists the hosts that none serves. */
+/** Handles operators' commands in `compute-agent up`: starts and ends processes, and lists the hosts that none serves. */
 export class UpHosts {
   readonly #options: UpHostsOptions;
   #isReplaced = false;
@@ -157,7 +157,7 @@ export class UpHosts {
     const isDown = process === undefined || ENDED.includes(process.state);
     if (known !== undefined && JSON.stringify(plain(known)) !== JSON.stringify(plain(setting))) {
       throw new Error(
-        `${host} exists already, with other settings; remove it first, or start it with compute-cluster host start ${host}`,
+        `${host} exists already, with other settings; remove it first, or start it with compute-agent host start ${host}`,
       );
     }
     return isDown;
@@ -178,7 +178,7 @@ export class UpHosts {
   /** @throws {Error} The cluster is stopping. */
   async #restore(snapshot: string, startHosts: boolean): Promise<number> {
     if (this.#supervisor.isStopping) {
-      throw new Error("compute-cluster up is stopping; start it again before the restore");
+      throw new Error("compute-agent up is stopping; start it again before the restore");
     }
     await this.#options.onRestore(snapshot === "" ? null : snapshot, startHosts);
     return this.#options.pid;
@@ -266,8 +266,8 @@ function leftText(hosts: readonly string[]): string {
   const one = hosts.length === 1;
   return [
     `Not started: ${names}, which ${one ? "was" : "were"} started before; disabled, so that no server is scheduled there.`,
-    `  compute-cluster host start ${hostArgument}     starts ${one ? "it" : "them"}`,
-    `  compute-cluster host remove ${hostArgument}    removes ${one ? "it" : "them"}, as does up --remove`,
+    `  compute-agent host start ${hostArgument}     starts ${one ? "it" : "them"}`,
+    `  compute-agent host remove ${hostArgument}    removes ${one ? "it" : "them"}, as does up --remove`,
   ].join("\n");
 }
 

@@ -241,7 +241,7 @@ export function welcome(
     `${bold("Ironic")}     ${url}/baremetal`,
     "",
     ...(here
-      ? ["Point a client at it (in this folder; elsewhere by `compute-cluster env`):", "  export OS_CLOUD=devstack"]
+      ? ["Point a client at it (in this folder; elsewhere by `compute-agent env`):", "  export OS_CLOUD=devstack"]
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
     ...(sample === undefined
       ? []
@@ -249,25 +249,25 @@ export function welcome(
     "",
     ...(another === undefined
       ? []
-      : [`Another host:   npx compute-cluster host add ${another.map(quoted).join(" ")}${where}`]),
+      : [`Another host:   npx compute-agent host add ${another.map(quoted).join(" ")}${where}`]),
     ...(externalUrl === undefined
       ? []
-      : [`Other machines: ${externalUrl}; they join by  npx compute-cluster join${where}`]),
-    `In a browser:   ${url}/ by  npx compute-cluster open${where}`,
-    `What is where:  npx compute-cluster status${where}`,
+      : [`Other machines: ${externalUrl}; they join by  npx compute-agent join${where}`]),
+    `In a browser:   ${url}/ by  npx compute-agent open${where}`,
+    `What is where:  npx compute-agent status${where}`,
     ...(leftDown.length === 0 ? [] : [leftDownText(leftDown, where)]),
     ...(missing.length === 0 ? [] : ["", `Some components did not start; see the logs in ${directory.logs}.`]),
     ...missing
       .slice(0, NAMED)
       .map(({ host, state, reason }) => red(wrapWords(`${host} ${state}: ${reason}`, terminal.columns))),
-    ...(missing.length > NAMED ? [red(`and ${missing.length - NAMED} more: compute-cluster host list${where}`)] : []),
-    attached ? "Ctrl-C stops all of it." : `To stop it:     npx compute-cluster down${where}`,
+    ...(missing.length > NAMED ? [red(`and ${missing.length - NAMED} more: compute-agent host list${where}`)] : []),
+    attached ? "Ctrl-C stops all of it." : `To stop it:     npx compute-agent down${where}`,
   ].join("\n");
 }
 
 function leftDownText(hosts: readonly HostProcess[], where: string): string {
   const names = hostsInShort(hosts.map(({ host }) => host));
-  return `Left down, as in the restored state: ${names}; they start by  npx compute-cluster host start HOST...${where}`;
+  return `Left down, as in the restored state: ${names}; they start by  npx compute-agent host start HOST...${where}`;
 }
 
 /**

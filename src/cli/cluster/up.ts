@@ -29,7 +29,7 @@ export function upCommand(): Command {
     .addOption(
       new Option(
         "--scenario <name>",
-        "start a new cluster, and bring it into a bad state (compute-cluster scenario list); or the path of a scenario",
+        "start a new cluster, and bring it into a bad state (compute-agent scenario list); or the path of a scenario",
       ).conflicts(["file"]),
     )
     .option("--check", "with --file: say what is wrong with it, or what it would change; do nothing")
@@ -62,7 +62,7 @@ export function upCommand(): Command {
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
     .addOption(serviceDeletePolicy())
-    .option("--detach", "return when all of it serves, and leave it running; compute-cluster down stops it")
+    .option("--detach", "return when all of it serves, and leave it running; compute-agent down stops it")
     .option("--json", "with --detach: say how to reach it as JSON")
     .addOption(logOptions.requests())
     .addOption(logOptions.format("of all logs (default: pretty)"))

@@ -42,7 +42,7 @@ export async function newDriver(name: string, where: string): Promise<number> {
       "  npm install",
       "  npm test                     # builds it and checks it against the contract",
       "  cd -",
-      `  npx compute-cluster up --driver ${here} --hosts 2`,
+      `  npx compute-agent up --driver ${here} --hosts 2`,
     ].join("\n"),
   );
   return ExitCode.ok;

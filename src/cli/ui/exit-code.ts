@@ -93,7 +93,7 @@ export function exitCodeOf(error: unknown): number {
 
 function hint(error: unknown): string {
   return error instanceof HttpConnectFailure
-    ? '\nIs the control plane running? Start one with "compute-cluster up", or name its --state-dir.'
+    ? '\nIs the control plane running? Start one with "compute-agent up", or name its --state-dir.'
     : toDo(error);
 }
 

@@ -8,10 +8,10 @@ import {
 } from "../../control-plane/local/reports.js";
 import { ExitCode } from "./exit-code.js";
 
-/** Returns whether `compute-cluster up` started this process. The parent may have ended since. */
+/** Returns whether `compute-agent up` started this process. The parent may have ended since. */
 const isChild = (): boolean => process.send !== undefined;
 
-/** Sends a report to the parent `compute-cluster up`, if there is one. */
+/** Sends a report to the parent `compute-agent up`, if there is one. */
 export function notifyParent(report: ComponentReport | HoldersReport | HostStatesReport | HostCommand | Resting): void {
   if (process.connected) {
     process.send?.(report);
@@ -21,7 +21,7 @@ export function notifyParent(report: ComponentReport | HoldersReport | HostState
 /** Removes a listener. */
 type Forget = () => void;
 
-/** Calls `listener` with each message of the parent `compute-cluster up`. Returns undefined if there is no such parent. */
+/** Calls `listener` with each message of the parent `compute-agent up`. Returns undefined if there is no such parent. */
 export function onParentMessage(listener: (message: unknown) => void): Forget | undefined {
   if (!isChild()) {
     return undefined;
@@ -105,7 +105,7 @@ interface WorkLoop<T, R> {
 }
 
 /**
- * Runs a program's work, and then, in the same process, further work that `compute-cluster up` assigns after each rest.
+ * Runs a program's work, and then, in the same process, further work that `compute-agent up` assigns after each rest.
  * @returns the result of the last work; undefined if the process was stopped while idle
  */
 export async function runWorkLoop<T, R>(first: T, { parse, live }: WorkLoop<T, R>): Promise<R | undefined> {

@@ -21,7 +21,7 @@ import type { StartClusterOptions } from "../cluster.js";
 import { writeNovaConf } from "../cluster-operations.js";
 import { type AgentPlace, LocalAgents } from "./local-agents.js";
 
-/** The parts of a cluster, as `compute-cluster up` would start them. */
+/** The parts of a cluster, as `compute-agent up` would start them. */
 interface WhatToStart {
   readonly controlPlane: ControlPlaneCommandOptions;
   readonly agents: readonly AgentPlan[];

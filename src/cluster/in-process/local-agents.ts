@@ -35,7 +35,7 @@ interface Running {
   readonly kill: () => Promise<void>;
 }
 
-/** The hosts of one agent process of `compute-cluster up`, with a connection of their own. */
+/** The hosts of one agent process of `compute-agent up`, with a connection of their own. */
 export class LocalAgents {
   readonly hosts: readonly string[];
   readonly #name: string;

@@ -44,15 +44,15 @@ export const recordedCaller = object({
 
 const DEFAULT_DOMAIN = { id: "default", name: "Default" };
 
-/** Methods of `compute-cluster down` and `wait` about the complete cluster. */
+/** Methods of `compute-agent down` and `wait` about the complete cluster. */
 export const CLUSTER_METHODS = {
   /**
-   * Stops everything that `compute-cluster up` has started, and then `up` itself, which is notified before the response.
+   * Stops everything that `compute-agent up` has started, and then `up` itself, which is notified before the response.
    * @throws ConductorError this control plane was not started by `up`.
    */
   stop_cluster: waits({}, trusted<{ readonly pid: number }>()),
   /**
-   * Kills everything that `compute-cluster up` has started as `kill -9` does, replaces its state with a saved one, and
+   * Kills everything that `compute-agent up` has started as `kill -9` does, replaces its state with a saved one, and
    * starts it again. The response, with the pid of `up`, is sent before; later requests are handled by the restarted
    * processes. Null: the state after its start. `startHosts`: also starts hosts that were down when the state was saved.
    * @throws ConductorError there is no such snapshot, or this control plane was not started by `up`.

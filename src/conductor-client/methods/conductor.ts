@@ -14,7 +14,7 @@ export interface HostAggregate {
 /** Maximum number of consumers per call of `consumers_under_way`. */
 export const MAX_CONSUMERS = 5_000;
 
-/** Methods of `compute-cluster manage`: what nova-manage reads and writes in Nova's databases (spec 7.3 to 7.6). */
+/** Methods of `compute-agent manage`: what nova-manage reads and writes in Nova's databases (spec 7.3 to 7.6). */
 export const OPERATOR_METHODS = {
   /** Returns the cell of an instance, even of a deleted one; null if it has none. */
   instance_mapping: reads({ uuid: name }, trusted<"cell0" | "cell1" | null>()),

@@ -172,9 +172,9 @@ export interface LeaseHolder {
   readonly freeIn: number | null;
 }
 
-/** Methods of `compute-cluster host`: the processes that run the hosts, and their control. */
+/** Methods of `compute-agent host`: the processes that run the hosts, and their control. */
 export const HOST_METHODS = {
-  /** Returns every host with an agent, a compute service or an entry in `compute-cluster up`; with `host`: only that one. */
+  /** Returns every host with an agent, a compute service or an entry in `compute-agent up`; with `host`: only that one. */
   list_hosts: waits({ host: nullable(hostName) }, trusted<HostRow[]>()),
   /**
    * Returns the hosts that have a serving agent, and on which nothing would be scheduled until they have sent a heartbeat.

@@ -130,7 +130,7 @@ export const CONDUCTOR_OPTIONS = {
     new Derived("<state-dir>/join-token", ({ stateDir }) => `${literal(stateDir)}/join-token`),
     "File with the token that admits an agent.",
   ),
-  join_token: unset(text, "The token itself, as compute-cluster join writes it; wins over join_token_file.", {
+  join_token: unset(text, "The token itself, as compute-agent join writes it; wins over join_token_file.", {
     secret: true,
   }),
   cafile: unset(
@@ -138,7 +138,7 @@ export const CONDUCTOR_OPTIONS = {
     "Authorities that the control plane's certificate is checked against, in PEM, and that of the Placement, Image and Identity " +
       "it embeds; unset: ca, else the system's. The check cannot be left out: the token would go to anybody.",
   ),
-  ca: unset(text, "The same as text, as compute-cluster join writes it."),
+  ca: unset(text, "The same as text, as compute-agent join writes it."),
 };
 
 export const WORKAROUND_OPTIONS = {

@@ -35,7 +35,7 @@ export interface ConductorOptions {
   readonly onHolder?: HolderListener;
   /** Starts and stops agent processes; absent if this process supervises none. */
   readonly supervisor?: HostSupervisor;
-  /** Records requests for `compute-cluster record`. */
+  /** Records requests for `compute-agent record`. */
   readonly recorder?: RequestRecorder;
   /** Creates tokens for users of another cluster, for replays. */
   readonly impersonations?: Impersonations;

@@ -119,7 +119,7 @@ export class HostControls {
   }
 }
 
-/** Interface of `compute-cluster up`, the parent process, which starts and stops agent processes. */
+/** Interface of `compute-agent up`, the parent process, which starts and stops agent processes. */
 export interface HostSupervisor {
   list(): Promise<readonly HostProcess[]>;
   /** Returns null if the host is unknown. */

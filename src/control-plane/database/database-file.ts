@@ -2,7 +2,7 @@ import Libsql from "libsql";
 import { ClusterError, isClusterError } from "../cluster-error.js";
 
 /** Describes how to select another database; part of several error messages. */
-const ELSEWHERE = "select another one with --state-dir (compute-cluster placement: --database)";
+const ELSEWHERE = "select another one with --state-dir (compute-agent placement: --database)";
 
 /** @param reason the problem and its solution */
 export function databaseUnusable(path: string, reason: string, options?: ErrorOptions): ClusterError {

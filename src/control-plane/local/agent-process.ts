@@ -31,7 +31,7 @@ interface AgentListener {
   serving(host: string): void;
 }
 
-/** An agent process of `compute-cluster up`, and its hosts. */
+/** An agent process of `compute-agent up`, and its hosts. */
 export class AgentProcess {
   readonly plan: AgentPlan;
   readonly isPool: boolean;

@@ -47,7 +47,7 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   if (auth?.auth_url === undefined) {
     throw new ClusterError(
       "NoLocalCloud",
-      `${directory.cloudsFile} has no cloud; start one with "compute-cluster up", or use another --state-dir`,
+      `${directory.cloudsFile} has no cloud; start one with "compute-agent up", or use another --state-dir`,
     );
   }
   const { username = "", password = "", project_name: project = "" } = auth;

@@ -66,7 +66,7 @@ export interface ComponentDeps {
 /** Milliseconds of readiness after which the count of ends is reset. */
 const SOUND = 60_000;
 
-/** A process of `compute-cluster up` from start to stop, or a process of another program that replaces it. */
+/** A process of `compute-agent up` from start to stop, or a process of another program that replaces it. */
 export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;

@@ -1,7 +1,7 @@
 import type { HostState } from "../../conductor-client/methods/session.js";
 import { isObject } from "../../runtime/collections.js";
 
-/** A state report of a child to `compute-cluster up`, sent over the parent's channel. */
+/** A state report of a child to `compute-agent up`, sent over the parent's channel. */
 export interface ComponentReport {
   readonly type: "component";
   readonly state: "starting" | "waiting" | "ready" | "stopping" | "failed";
@@ -16,7 +16,7 @@ export interface HostHolder {
   readonly pid: number | null;
 }
 
-/** Report of the control plane to `compute-cluster up` about changed owners of hosts, in order. */
+/** Report of the control plane to `compute-agent up` about changed owners of hosts, in order. */
 export interface HoldersReport {
   readonly type: "holders";
   readonly holders: readonly HostHolder[];
@@ -68,7 +68,7 @@ export interface GoOn {
 /** Result for a host whose parent cannot signal its process: the conductor must call the agent over its connection. */
 export const OVER_THE_LINK = "over-the-link";
 
-/** An operator's command that the control plane forwards to `compute-cluster up`, which starts and stops processes. */
+/** An operator's command that the control plane forwards to `compute-agent up`, which starts and stops processes. */
 export interface HostCommand {
   readonly type: "host-command";
   /** Repeated in the reply. */
@@ -91,7 +91,7 @@ export interface HostCommandReply {
   readonly error?: string;
 }
 
-/** A message between `compute-cluster up` and its children. */
+/** A message between `compute-agent up` and its children. */
 type Message =
   | ComponentReport
   | HoldersReport

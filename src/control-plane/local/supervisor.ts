@@ -199,7 +199,7 @@ export class Supervisor {
 
   #assertNotStopping(): void {
     if (this.#stopping) {
-      throw new Error("compute-cluster up is stopping; start it again");
+      throw new Error("compute-agent up is stopping; start it again");
     }
   }
 

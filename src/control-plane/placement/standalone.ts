@@ -37,7 +37,7 @@ export async function startPlacement(options: StandaloneOptions) {
   const strategy = options.authStrategy ?? config.authStrategy ?? "token";
   if (strategy !== "noauth2" && strategy !== "token") {
     throw new Error(
-      `[api] auth_strategy = ${strategy} needs an Identity service, which the standalone Placement does not have; set noauth2, omit it to get a generated token, or use "compute-cluster up"`,
+      `[api] auth_strategy = ${strategy} needs an Identity service, which the standalone Placement does not have; set noauth2, omit it to get a generated token, or use "compute-agent up"`,
     );
   }
   const token = strategy === "token" ? runtime.random.hex(32) : undefined;

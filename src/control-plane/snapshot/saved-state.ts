@@ -154,7 +154,7 @@ export function downHostsText(hosts: SavedHosts = {}, where: string): readonly s
       : [
           `Killed: ${foldHosts(suspended)}, which were suspended when the state was saved; a restore cannot suspend processes.`,
         ]),
-    ...(down === "" ? [] : [`To start again: compute-cluster host start ${quoted(down)}${where}`]),
+    ...(down === "" ? [] : [`To start again: compute-agent host start ${quoted(down)}${where}`]),
   ];
 }
 

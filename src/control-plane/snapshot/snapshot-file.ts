@@ -15,7 +15,7 @@ import { isSavedHosts, listSavedFiles, type SavedHosts, snapshotRejected } from 
 const VERSION = 1;
 
 /** The first line of every snapshot, of any version. */
-const MAGIC = "compute-cluster snapshot";
+const MAGIC = "compute-agent snapshot";
 
 /** The max size of the list of files in bytes; more than any cluster needs. */
 const MAX_HEADER_BYTES = 512 * 1024 * 1024;
@@ -139,7 +139,7 @@ const SEAL = sealOf("0".repeat(64)).length;
 export function readSnapshot(path: string): Snapshot {
   const bytes = sizeOf(path);
   if (bytes === undefined) {
-    throw snapshotRejected(`snapshot ${path} does not exist; list all with compute-cluster snapshot list`);
+    throw snapshotRejected(`snapshot ${path} does not exist; list all with compute-agent snapshot list`);
   }
   const { header, end } = readHeader(path, bytes);
   let at = end;

@@ -56,7 +56,7 @@ export class Snapshots {
     if (name === null && sizeOf(path) === undefined) {
       throw snapshotRejected(
         "the state after the start was not saved, because a host's driver stores guests outside the state directory, or the state was too large; " +
-          "save a named one with compute-cluster snapshot save",
+          "save a named one with compute-agent snapshot save",
       );
     }
     return readSnapshot(path);
@@ -99,7 +99,7 @@ export class Snapshots {
   async delete(name: string): Promise<void> {
     const path = this.#pathOf(name);
     if ((await this.#files.stat(path)) === undefined) {
-      throw snapshotRejected(`snapshot ${name} does not exist; list all with compute-cluster snapshot list`);
+      throw snapshotRejected(`snapshot ${name} does not exist; list all with compute-agent snapshot list`);
     }
     await this.#files.remove(path);
   }

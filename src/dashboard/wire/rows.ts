@@ -152,7 +152,7 @@ export interface HostRow {
   readonly reason: string;
   readonly forcedDown: boolean;
   /**
-   * State of its agent's process as in `compute-cluster host list`, or `refused` if it refused to start because records
+   * State of its agent's process as in `compute-agent host list`, or `refused` if it refused to start because records
    * contradict each other. Null if no known process controls the host.
    */
   readonly agent:
@@ -237,7 +237,7 @@ export interface FindingRow {
  * An edit of the plan that the action `audit` has written. The actions `apply` and `undo` do and undo this edit alone.
  */
 export interface EditRow {
-  /** Codes of the findings of `compute-cluster audit` that the edit removes. */
+  /** Codes of the findings of `compute-agent audit` that the edit removes. */
   readonly findings: readonly string[];
   readonly reason: string;
   /** One line that describes the edit. */

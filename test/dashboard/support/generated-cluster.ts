@@ -221,7 +221,7 @@ const ACTIONS: readonly DashboardAction[] = [
     subject: "host",
     destructive: true,
     fields: [HOST],
-    commands: ["compute-cluster host kill {host}"],
+    commands: ["compute-agent host kill {host}"],
   },
   {
     name: "host-start",
@@ -230,7 +230,7 @@ const ACTIONS: readonly DashboardAction[] = [
     subject: "host",
     destructive: false,
     fields: [HOST],
-    commands: ["compute-cluster host start {host}"],
+    commands: ["compute-agent host start {host}"],
   },
   {
     name: "fault-set",
@@ -239,7 +239,7 @@ const ACTIONS: readonly DashboardAction[] = [
     subject: "host",
     destructive: false,
     fields: [HOST, { name: "fault", label: "Fault", type: "fault", required: true }],
-    commands: ["compute-cluster fault set {host} {fault}"],
+    commands: ["compute-agent fault set {host} {fault}"],
   },
   {
     name: "server-evacuate",
@@ -266,7 +266,7 @@ const ACTIONS: readonly DashboardAction[] = [
     subject: "finding",
     destructive: true,
     fields: [{ name: "only", label: "Only of this consumer or provider", type: "text", required: false }],
-    commands: ["compute-cluster apply plan.json [--only {only}]"],
+    commands: ["compute-agent apply plan.json [--only {only}]"],
   },
 ];
 

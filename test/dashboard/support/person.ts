@@ -14,7 +14,7 @@ export class Person {
     this.#story = story;
   }
 
-  /** Follows a link of `compute-cluster open`. */
+  /** Follows a link of `compute-agent open`. */
   async enter(link: string): Promise<void> {
     await this.page.goto(link);
     await this.page.getByText("live", { exact: true }).waitFor();

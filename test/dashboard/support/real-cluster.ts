@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Program } from "../../process/support/program.js";
 
-/** A cluster of `compute-cluster up` with its own state directory and port. */
+/** A cluster of `compute-agent up` with its own state directory and port. */
 export class RealCluster {
   readonly #folder: string;
   /** Its name is the cluster's name in the dashboard. */
@@ -27,7 +27,7 @@ export class RealCluster {
     const program = new Program("compute-cluster", [...args, "--state-dir", this.stateDir]);
     const { code } = await program.exited;
     if (code !== 0) {
-      throw new Error(`compute-cluster ${args.join(" ")} ended with ${code}: ${program.stderr}${program.stdout}`);
+      throw new Error(`compute-agent ${args.join(" ")} ended with ${code}: ${program.stderr}${program.stdout}`);
     }
     return program.stdout.trim();
   }

@@ -9,7 +9,7 @@ import { Clients, requireClients } from "./clients.js";
 /** Frequent heartbeats, so that a service that has just started soon has the time of its last one. */
 const OFTEN = "[DEFAULT]\nreport_interval = 1\n";
 
-/** A cluster of three hosts started by `compute-cluster up`, and clients configured for it. */
+/** A cluster of three hosts started by `compute-agent up`, and clients configured for it. */
 export class Devstack {
   readonly stateDir: string;
   /** Selects the cluster for clients of any kind. */

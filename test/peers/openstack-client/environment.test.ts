@@ -32,7 +32,7 @@ test("OS_CLOUD=devstack openstack server list works in the folder of clouds.yaml
   expect(await shell("OS_CLOUD=devstack-demo openstack server list -f json")).toBe("[]");
 });
 
-test("compute-cluster env works in any folder, for each cloud", async () => {
+test("compute-agent env works in any folder, for each cloud", async () => {
   const services =
     "openstack --os-compute-api-version 2.53 compute service list --service nova-compute -f value -c Host";
   const hosts = (text: string) => text.split("\n").toSorted();
@@ -41,7 +41,7 @@ test("compute-cluster env works in any folder, for each cloud", async () => {
   expect(hosts(await shell(`${exports("--cloud devstack-system-admin")}; cd /; ${services}`))).toEqual(expected);
 });
 
-test("compute-cluster env --openrc works for `nova`", async () => {
+test("compute-agent env --openrc works for `nova`", async () => {
   const commands = "cd /; openstack server list -f json; nova list 2>/dev/null | grep -c Status";
   expect(await shell(`${exports("--openrc")}; ${commands}`)).toBe("[]\n1");
 });

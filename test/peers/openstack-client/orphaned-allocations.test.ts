@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => devstack?.stop());
 
-/** Runs a command; `nova-manage` is `compute-cluster manage`. */
+/** Runs a command; `nova-manage` is `compute-agent manage`. */
 async function run(command: string): Promise<Outcome> {
   const words = likeness.translate(command.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? ""));
   if (!words.startsWith("nova-manage ")) {

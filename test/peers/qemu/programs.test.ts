@@ -33,7 +33,7 @@ describe.skipIf(missing !== null)(`driver qemu as a user has it${missing === nul
     expect(code).toBe(0);
   }, 1_800_000);
 
-  test("compute-cluster smoke-test: the driver performs every operation of the API", async () => {
+  test("compute-agent smoke-test: the driver performs every operation of the API", async () => {
     await writeCountingImage(join(stateDir, "images", `${IMAGE}.raw`));
     const args = ["up", "--driver", "qemu", "--hosts", "2", "--port", "0", "--state-dir", stateDir];
     const cluster = new Program("compute-cluster", args);

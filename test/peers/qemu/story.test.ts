@@ -14,7 +14,7 @@ const programs = new NodePrograms();
 /** The image that every cloud has. */
 const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 
-describe.skipIf(missing !== null)(`compute-cluster up --driver qemu${missing === null ? "" : ` (${missing})`}`, () => {
+describe.skipIf(missing !== null)(`compute-agent up --driver qemu${missing === null ? "" : ` (${missing})`}`, () => {
   let stateDir: string;
   let cluster: Program;
   let cloud: LocalCloud;

@@ -6,7 +6,7 @@ import type { LocalCloud } from "../support/local-cloud.js";
 
 const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
 
-/** Runs `compute-cluster manage …` as a process, for the cluster's state directory. */
+/** Runs `compute-agent manage …` as a process, for the cluster's state directory. */
 export function manage(cloud: Pick<LocalCloud, "stateDir">, ...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(

@@ -32,7 +32,7 @@ export class LocalCloud implements Cloud {
     return cloud;
   }
 
-  /** Uses a cluster that `compute-cluster up` started. */
+  /** Uses a cluster that `compute-agent up` started. */
   static over(stateDir: string, url: string): LocalCloud {
     const cloud = new LocalCloud(stateDir);
     cloud.#url = url;

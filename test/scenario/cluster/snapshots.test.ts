@@ -125,7 +125,7 @@ describe("a restored cluster", () => {
     const cloud = await startCluster({ hosts: 0 });
     try {
       await expect(cloud.restore("nothing")).rejects.toThrow(
-        "does not exist; list all with compute-cluster snapshot list",
+        "does not exist; list all with compute-agent snapshot list",
       );
       await expect(cloud.snapshot("../x")).rejects.toThrow('invalid name of a snapshot: "../x"');
       await cloud.reset();

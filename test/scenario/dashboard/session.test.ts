@@ -12,7 +12,7 @@ const KILL: RunnableAction = {
     subject: "host",
     destructive: true,
     fields: [{ name: "host", label: "Host", type: "host", required: true }],
-    commands: ["compute-cluster host kill {host}"],
+    commands: ["compute-agent host kill {host}"],
   },
   run: async ({ host }) => {
     done.push(String(host));
@@ -106,7 +106,7 @@ it("an action needs the secret from the event stream, and its response contains 
   expect(JSON.parse(response.body) as ActionResponse).toMatchObject({
     ok: true,
     lines: ["killed"],
-    commands: ["compute-cluster host kill 'rack 1'"],
+    commands: ["compute-agent host kill 'rack 1'"],
   });
   expect(done).toEqual(["rack 1"]);
   await follower.leave();

@@ -18,7 +18,7 @@ import { killed, type RunningAgent } from "../running-agent.js";
 export interface IronicHostParts {
   readonly plan: Plan;
   readonly world: VirtualWorld;
-  /** The file that `compute-cluster up` writes for them. */
+  /** The file that `compute-agent up` writes for them. */
   readonly configFile: string;
   connect(runtime: Runtime): Promise<ConductorConnection>;
   note(process: string, what: string): void;

@@ -44,7 +44,7 @@ describe("the syntax of fault rules", () => {
   test.each([
     [
       "driver.spwan=fail",
-      /there is no fault point driver.spwan. Did you mean driver.spawn\? `compute-cluster fault points`/,
+      /there is no fault point driver.spwan. Did you mean driver.spawn\? `compute-agent fault points`/,
     ],
     ["nonsense=fail", /there is no fault point nonsense. Those that exist:\n {2}driver.spawn\n {4}=fail/],
     [

@@ -145,7 +145,7 @@ export function createCommandActions(
       ...about,
       destructive,
       fields: fields ?? FIELDS[about.subject] ?? [],
-      commands: [`compute-cluster ${command}${place}`],
+      commands: [`compute-agent ${command}${place}`],
     };
     return restarts ? commands.farewell(action) : commands.toRunnable(action);
   };

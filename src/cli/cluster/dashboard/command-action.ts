@@ -44,7 +44,7 @@ export class CommandActions {
           child.on("error", () => undefined);
           child.unref();
         }
-        return { lines: ["the cluster restarts; run compute-cluster open for a new session"] };
+        return { lines: ["the cluster restarts; run compute-agent open for a new session"] };
       },
     };
   }

@@ -18,7 +18,7 @@ function ratio(description: string) {
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 const stringList = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
 function faults(where: string) {
-  return stringList(`Faults from the start, as compute-cluster fault set takes them ${where}.`);
+  return stringList(`Faults from the start, as compute-agent fault set takes them ${where}.`);
 }
 function record(key: string, value: TSchema, description: string) {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
@@ -168,7 +168,7 @@ export const CLUSTER_FILE = Type.Object(
   {
     additionalProperties: false,
     $schema: "http://json-schema.org/draft-07/schema#",
-    title: "A cluster of compute-cluster up --file",
+    title: "A cluster of compute-agent up --file",
   },
 );
 

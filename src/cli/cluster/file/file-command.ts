@@ -9,7 +9,7 @@ export function fileCommand(): Command {
   return clusterCommand("file")
     .summary("print the cluster file of a cluster, for `up --file`")
     .description(
-      "Prints what `compute-cluster up --file` would make this cluster of: hosts with all they are started with, flags of `up`, flavors, " +
+      "Prints what `compute-agent up --file` would make this cluster of: hosts with all they are started with, flags of `up`, flavors, " +
         "images, aggregates, projects, users, faults. A start with it changes nothing. Works while the cluster runs, and after.",
     )
     .action(

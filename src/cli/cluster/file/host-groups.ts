@@ -172,7 +172,7 @@ function checkFaults({ faults = [] }: GroupText, below: Complain): void {
 
 /** Removes the list of existing points from a message. */
 export function inOneLine(message: string): string {
-  return message.replace(/ Those that exist:[\s\S]*/, " compute-cluster fault points lists all");
+  return message.replace(/ Those that exist:[\s\S]*/, " compute-agent fault points lists all");
 }
 
 function aggregatesOf(

@@ -41,7 +41,7 @@ export async function readClusterFile(
   { files, digests, cwd }: { readonly files: Files; readonly digests: Pick<Digests, "sha256">; readonly cwd: string },
 ): Promise<ClusterDescription> {
   const absolute = resolve(cwd, path);
-  const text = await readFileText(path, absolute, files, "compute-cluster file writes that of a cluster");
+  const text = await readFileText(path, absolute, files, "compute-agent file writes that of a cluster");
   const problems: Problem[] = [];
   const description = await describe({ path, folder: dirname(absolute), text }, flags, { digests, cwd }, problems);
   assertNoProblems(path, problems);

@@ -113,7 +113,7 @@ export function flagsOf(options: UpOptions): SavedFlags {
 
 const pathOf = ({ root }: Pick<StateDir, "root">): string => join(root, "up.json");
 
-/** Saves the flags of this `up`, for `compute-cluster file` and the next start from a file. */
+/** Saves the flags of this `up`, for `compute-agent file` and the next start from a file. */
 export async function keepFlags(options: UpOptions, directory: Pick<StateDir, "root">, files: Files): Promise<void> {
   await files.write(pathOf(directory), `${JSON.stringify(flagsOf(options), null, 2)}\n`);
 }

@@ -83,7 +83,7 @@ export function hostCommand(): Command {
   withStateDir(command.command("add"))
     .argument("<host...>", "names or ranges", collectHosts)
     .summary("start hosts that the cluster has not had")
-    .description("Each later `compute-cluster up` starts them, too, until they are removed.")
+    .description("Each later `compute-agent up` starts them, too, until they are removed.")
     .option("--driver <name>", "virt driver: built-in name, npm package or path")
     .option("--config-file <file>", "nova.conf; repeatable", collect, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
@@ -100,7 +100,7 @@ export function hostCommand(): Command {
     .option("--evacuate", "have its servers rebuilt on other hosts first")
     .option("--json", "as JSON")
     .action(inHosts(removeHosts));
-  command.addCommand(logsCommand().summary("the same as compute-cluster logs"));
+  command.addCommand(logsCommand().summary("the same as compute-agent logs"));
   return command;
 }
 
@@ -131,7 +131,7 @@ async function addHosts(
   }
   const setting = settingOf(flags);
   for (const warning of await checkAgents([["--state-dir", directory.root, ...hostArguments(setting)]])) {
-    terminal.complain(`compute-cluster: warning: ${warning}`);
+    terminal.complain(`compute-agent: warning: ${warning}`);
   }
   const id = runtime.random.uuid();
   await writeAddition(runtime.files, directory, id, { hosts: foldHosts(hosts), setting });
@@ -200,7 +200,7 @@ async function removeHosts(
     terminal.print(`${foldHosts(removed)} removed`);
   }
   for (const { reason } of failures) {
-    terminal.complain(`compute-cluster host: ${reason}`);
+    terminal.complain(`compute-agent host: ${reason}`);
   }
   return failures.length === 0 ? ExitCode.ok : ExitCode.failure;
 }

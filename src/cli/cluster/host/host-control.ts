@@ -133,12 +133,10 @@ export function reportOutcomes(
     }
   }
   for (const { process, failure } of failed.slice(0, NAMED)) {
-    terminal.complain(`compute-cluster host: ${process.host}: ${failure}`);
+    terminal.complain(`compute-agent host: ${process.host}: ${failure}`);
   }
   if (failed.length > NAMED) {
-    terminal.complain(
-      `compute-cluster host: ${failed.length - NAMED} more failed; run compute-cluster host list for all`,
-    );
+    terminal.complain(`compute-agent host: ${failed.length - NAMED} more failed; run compute-agent host list for all`);
   }
   const codes = new Set(failed.map(({ process }) => process.exitCode ?? ExitCode.failure));
   const [code = ExitCode.ok] = codes;

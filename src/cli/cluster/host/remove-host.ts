@@ -8,7 +8,7 @@ import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { COMPUTE_VERSION, changeService, computeServices, hasStatus, type ServiceView } from "../compute-services.js";
 
 /** The disabled reason of services whose hosts `up` was started without. */
-export const NOT_STARTED = "compute-cluster up was started without this host";
+export const NOT_STARTED = "compute-agent up was started without this host";
 
 /** Maximum number of concurrent requests. */
 const CONCURRENT_REQUESTS = 16;
@@ -29,7 +29,7 @@ function notRemoved(message: string): CommandError {
   return new CommandError(ExitCode.failure, message);
 }
 
-const REASON = "compute-cluster host remove is removing this host";
+const REASON = "compute-agent host remove is removing this host";
 
 /** Milliseconds between two polls of the servers. */
 const PAUSE = 500;

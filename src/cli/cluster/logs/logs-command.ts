@@ -23,7 +23,7 @@ const DEFAULT_ENTRIES = 100;
 /** Milliseconds between two polls for new entries. */
 const PAUSE = 250;
 
-/** Creates `compute-cluster logs`, and `host logs`, which is the same. */
+/** Creates `compute-agent logs`, and `host logs`, which is the same. */
 export function logsCommand(): Command {
   return clusterCommand("logs")
     .argument(
@@ -82,7 +82,7 @@ async function printLogs(
   const { sources, missing } = await findSources(requestedNames, { directory, files: runtime.files }, accepts);
   for (const name of missing) {
     terminal.complain(
-      `compute-cluster logs: ${name} has no log in ${directory.logs}: its agent was started elsewhere, and logs there`,
+      `compute-agent logs: ${name} has no log in ${directory.logs}: its agent was started elsewhere, and logs there`,
     );
   }
   const print = printer(sources, flags.json === true, terminal);

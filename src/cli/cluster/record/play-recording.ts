@@ -87,9 +87,7 @@ type Found = Omit<Difference, "at"> | undefined;
 
 async function command({ run }: RecordedCommand, place: ReplayPlace): Promise<Found> {
   const reason = await place.run(run.map((word) => place.ids.translate(word)));
-  return reason === undefined
-    ? undefined
-    : { what: `compute-cluster ${run.join(" ")}`, expected: "done", found: reason };
+  return reason === undefined ? undefined : { what: `compute-agent ${run.join(" ")}`, expected: "done", found: reason };
 }
 
 async function request(

@@ -117,9 +117,9 @@ export function recordCommand(): Command {
     .argument("<file>", "a new file, of mode 0600")
     .summary("write what a cluster is asked and what becomes of its hosts, until Ctrl-C")
     .description(
-      "Writes every request of clients with its answer and its time, what compute-cluster host does, and the faults that are set. " +
+      "Writes every request of clients with its answer and its time, what compute-agent host does, and the faults that are set. " +
         "It says who has asked, without passwords, tokens, private keys and user data, and leaves out requests for tokens. " +
-        "compute-cluster replay does it again.",
+        "compute-agent replay does it again.",
     )
     .action(
       inCluster(async ({ directory, runtime, terminal }, file: string) => {

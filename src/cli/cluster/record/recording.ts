@@ -142,7 +142,7 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
   if (found?.kind !== "file" || found.bytes > MAX_RECORDING_BYTES) {
     const what =
       found === undefined ? "there is no such file" : `expected a file of at most ${MAX_RECORDING_BYTES} bytes`;
-    throw new CommandError(ExitCode.usage, `${path}: ${what}; compute-cluster record writes one`);
+    throw new CommandError(ExitCode.usage, `${path}: ${what}; compute-agent record writes one`);
   }
   const lines = (await files.read(path)).split("\n");
   // A last line without a newline is incomplete.
@@ -154,7 +154,7 @@ export async function readRecording(path: string, files: Files): Promise<Recordi
     }
   };
   if (typeof first.recording !== "number") {
-    rejectInvalidLine(1, "found no beginning of a recording; compute-cluster record writes one");
+    rejectInvalidLine(1, "found no beginning of a recording; compute-agent record writes one");
   }
   if (Number(first.recording) > RECORDING_VERSION) {
     rejectInvalidLine(

@@ -29,7 +29,7 @@ interface ReplayOptions {
 
 export function replayCommand(): Command {
   return new Command("replay")
-    .argument("<file>", "what compute-cluster record wrote")
+    .argument("<file>", "what compute-agent record wrote")
     .summary("do what was recorded again, and say where it went otherwise")
     .description(
       "Starts a new cluster as the recorded one was, asks what was asked, does to hosts and faults what was done, in the same times, " +
@@ -127,7 +127,7 @@ async function replay(
     if (!signal.aborted) {
       throw error;
     }
-    terminal.complain(`compute-cluster: interrupted; cluster ${name} keeps running, with what was replayed so far`);
+    terminal.complain(`compute-agent: interrupted; cluster ${name} keeps running, with what was replayed so far`);
     return ExitCode.failure;
   }
 }

@@ -98,7 +98,7 @@ async function read(nameOrPath: string, deps: ScenarioDeps) {
     }
   }
   const path = isPath ? nameOrPath : `${nameOrPath}${ENDING}`;
-  const text = await readFileText(path, absolute, files, "compute-cluster scenario list names those of the package");
+  const text = await readFileText(path, absolute, files, "compute-agent scenario list names those of the package");
   const problems: Problem[] = [];
   const file = checkSchema(SCENARIO_FILE, text, problems);
   checkSteps(file, text, problems);
@@ -206,7 +206,7 @@ export function scenarioChapter(scenario: Scenario): string {
   return [
     `## ${name}: ${title}`,
     about.trim(),
-    `    compute-cluster up --scenario ${name}`,
+    `    compute-agent up --scenario ${name}`,
     steps.map((step, at) => `${at + 1}. ${step.say} \`${formatStep(step).replaceAll("`", "'")}\``).join("\n"),
     ...(finds === undefined || finds.length === 0
       ? []

@@ -30,7 +30,7 @@ export function scenarioCommand(): Command {
     .summary("ready-made disasters: list, show, and bring about in a running cluster")
     .description(
       "A scenario is a file that brings a cloud into a bad state, and says what to look at, how to mend it, and what is seen then. " +
-        "compute-cluster up --scenario NAME starts a cluster in that state. NAME is one of the list, or the path of a file of your own.",
+        "compute-agent up --scenario NAME starts a cluster in that state. NAME is one of the list, or the path of a file of your own.",
     )
     .addHelpText(
       "after",
@@ -91,7 +91,7 @@ async function runScenario(
       ExitCode.rejected,
       `scenario ${name} cannot be played in this cluster; nothing was changed:\n` +
         `${found.map((text) => `  - ${text}`).join("\n")}\n` +
-        `compute-cluster up --scenario ${name} starts a cluster for it`,
+        `compute-agent up --scenario ${name} starts a cluster for it`,
     );
   }
   const onStep = (say: string) => terminal.print(`- ${say}`);

@@ -21,7 +21,7 @@ const STEP = closed(
     say: line("What happens, as a sentence."),
     run: Type.Optional(
       Type.String({
-        pattern: "^compute-cluster (host|fault|wait|manage|audit|apply|virsh) ",
+        pattern: "^compute-(agent|cluster) (host|fault|wait|manage|audit|apply|virsh) ",
         maxLength: 4_000,
         description:
           "A command; it is told which cluster is meant. Words may stand in quotes; there is no shell. {state_dir} is the cluster's.",
@@ -71,7 +71,7 @@ export const SCENARIO_FILE = Type.Object(
     ),
     steps: Type.Array(STEP, { minItems: 1, maxItems: MAX_STEPS, description: "What brings it about." }),
     finds: Type.Optional(
-      Type.Array(line("A code of compute-cluster audit."), { maxItems: 20, description: "What the audit finds then." }),
+      Type.Array(line("A code of compute-agent audit."), { maxItems: 20, description: "What the audit finds then." }),
     ),
     look: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "What to look at." }),
     mend: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "How to put it right." }),
@@ -80,7 +80,7 @@ export const SCENARIO_FILE = Type.Object(
   {
     additionalProperties: false,
     $schema: "http://json-schema.org/draft-07/schema#",
-    title: "A scenario of compute-cluster up --scenario",
+    title: "A scenario of compute-agent up --scenario",
   },
 );
 

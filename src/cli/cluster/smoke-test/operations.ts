@@ -183,7 +183,7 @@ interface OutagePlace {
 export async function failHost(host: string, place: OutagePlace): Promise<(() => Promise<void>) | string> {
   const { runtime, directory, session } = place;
   if (!Object.hasOwn(await new HostSettingsStore(runtime.files, directory).read(), host)) {
-    return `the agent of ${host} would not be restarted: compute-cluster up did not start it`;
+    return `the agent of ${host} would not be restarted: compute-agent up did not start it`;
   }
   const pid = await withOperatorSession("drill", place, (conductor) => agentOf(host, conductor, runtime));
   if (pid === null) {
@@ -200,7 +200,7 @@ export async function failHost(host: string, place: OutagePlace): Promise<(() =>
     process.kill(pid, CRASH);
     process.kill(pid, "SIGCONT");
     await withOperatorSession("drill", place, async (conductor) => {
-      await until(place, `compute-cluster up did not restart the agent of ${host}`, async () => {
+      await until(place, `compute-agent up did not restart the agent of ${host}`, async () => {
         const next = await agentOf(host, conductor, runtime);
         return next !== null && next !== pid;
       });

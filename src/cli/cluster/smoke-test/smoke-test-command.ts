@@ -91,11 +91,11 @@ async function runSmokeTest(
   );
   if (options.json !== true && !(await isTraced(runtime.files, agents))) {
     terminal.complain(
-      "No agent traces its driver calls: start agents with `compute-cluster up --driver`, or --trace-driver.",
+      "No agent traces its driver calls: start agents with `compute-agent up --driver`, or --trace-driver.",
     );
   }
   for (const leftover of run.leftovers) {
-    terminal.complain(`compute-cluster smoke-test: not deleted: ${leftover}; delete it with OpenStack's client`);
+    terminal.complain(`compute-agent smoke-test: not deleted: ${leftover}; delete it with OpenStack's client`);
   }
   const failed = results.some(({ outcome }) => outcome === "failed") || run.leftovers.length > 0;
   if (failed && options.json !== true) {
@@ -103,7 +103,7 @@ async function runSmokeTest(
   }
   if (signal.aborted) {
     const cleaned = run.leftovers.length === 0 ? "; the server of the smoke test is deleted" : "";
-    terminal.complain(`compute-cluster: interrupted${cleaned}`);
+    terminal.complain(`compute-agent: interrupted${cleaned}`);
     return ExitCode.failure;
   }
   return failed ? ExitCode.failure : ExitCode.ok;

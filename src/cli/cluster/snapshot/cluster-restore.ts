@@ -74,7 +74,7 @@ export async function restoreRunning(
       });
       const ended = "the cluster was stopped before the restore began; its state is unchanged";
       const { pid } = await Promise.race([restoreRequest, untilGone(controlPlane, ended, runtime, signal)]);
-      const lost = `the cluster did not restart: see ${directory.logs}; compute-cluster up continues from the restored state`;
+      const lost = `the cluster did not restart: see ${directory.logs}; compute-agent up continues from the restored state`;
       const down = startHosts ? new Map<string, DownState>() : downHosts(metadata.hosts);
       const ready = untilServed(session, down, runtime, terminal);
       return await Promise.race([ready, untilGone(pid, lost, runtime, signal)]);

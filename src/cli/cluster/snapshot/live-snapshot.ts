@@ -107,7 +107,7 @@ export async function whilePaused(
     const passed = clock.monotonic() - begin;
     if (all.length > 0 && passed > USED) {
       throw snapshotRejected(
-        `the cluster would have been suspended for ${Math.round(passed)} ms, expected at most ${USED}: its state is too large to be saved while it runs; stop it with compute-cluster down first`,
+        `the cluster would have been suspended for ${Math.round(passed)} ms, expected at most ${USED}: its state is too large to be saved while it runs; stop it with compute-agent down first`,
       );
     }
   };

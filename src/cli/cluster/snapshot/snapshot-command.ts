@@ -79,7 +79,7 @@ export function snapshotCommand(): Command {
         }
         snapshots.import(resolve(file), name);
         terminal.print(
-          `${name}: taken from ${file}; "compute-cluster snapshot restore ${name}${placeText(stateDirOption)}" goes on from it`,
+          `${name}: taken from ${file}; "compute-agent snapshot restore ${name}${placeText(stateDirOption)}" goes on from it`,
         );
         return ExitCode.ok;
       }),
@@ -139,7 +139,7 @@ async function confirmOverwrite(
 ): Promise<number | undefined> {
   const savedAt = await snapshots.savedAt(name);
   const losses = savedAt === undefined ? [] : [`snapshot ${name} of ${new Date(savedAt).toISOString()}`];
-  return confirmLosses({ command: `compute-cluster snapshot ${command}`, verb: "overwrites", losses, yes }, terminal);
+  return confirmLosses({ command: `compute-agent snapshot ${command}`, verb: "overwrites", losses, yes }, terminal);
 }
 
 async function save(name: string, context: SnapshotContext, yes: boolean): Promise<number> {
@@ -181,7 +181,7 @@ async function restore(
   const { yes = false, startHosts = false } = flags;
   const snapshot = snapshots.read(name);
   const losses = await lossesSince(snapshot, directory, runtime);
-  const command = name === null ? "compute-cluster reset" : `compute-cluster snapshot restore ${name}`;
+  const command = name === null ? "compute-agent reset" : `compute-agent snapshot restore ${name}`;
   const end = await confirmLosses({ command, losses, yes }, terminal);
   if (end !== undefined) {
     return end;
@@ -197,26 +197,26 @@ async function restore(
     }
     await putInPlace({ snapshot, directory, startHosts });
     const done = name === null ? "reset" : `${name}: restored`;
-    terminal.print(`${done}; "compute-cluster up${placeText(stateDirOption)}" goes on from there`);
+    terminal.print(`${done}; "compute-agent up${placeText(stateDirOption)}" goes on from there`);
   }
   for (const line of startHosts ? [] : downHostsText(metadata.hosts, placeText(stateDirOption))) {
     terminal.print(line);
   }
   for (const text of missing) {
-    terminal.complain(`compute-cluster: ${text}`);
+    terminal.complain(`compute-agent: ${text}`);
   }
   return missing.length === 0 ? ExitCode.ok : ExitCode.failure;
 }
 
 async function list({ snapshots, terminal }: SnapshotContext, { json }: JsonFlag): Promise<void> {
-  const listed = await snapshots.list((name, reason) => terminal.complain(`compute-cluster: ${name}: ${reason}`));
+  const listed = await snapshots.list((name, reason) => terminal.complain(`compute-agent: ${name}: ${reason}`));
   if (json) {
     const views = listed.map(({ savedAt, states = null, ...rest }) => {
       return { ...rest, states, savedAt: new Date(savedAt).toISOString() };
     });
     terminal.print(JSON.stringify(views, null, 2));
   } else if (listed.length === 0) {
-    terminal.print('Nothing was saved yet: "compute-cluster snapshot save NAME" does.');
+    terminal.print('Nothing was saved yet: "compute-agent snapshot save NAME" does.');
   } else {
     terminal.print(renderTable(COLUMNS, listed, terminal.columns));
   }

@@ -21,7 +21,7 @@ import {
   toCertificateAttributes,
 } from "./tls-files.js";
 
-/** The output of `compute-cluster tls`. Times are in milliseconds since the epoch. */
+/** The output of `compute-agent tls`. Times are in milliseconds since the epoch. */
 interface TlsReport {
   /** Whether this command created it; false if it already existed. */
   readonly made: boolean;
@@ -261,11 +261,11 @@ export function renderTls({ made, certificate, authority, daysLeft, directory }:
           `  file       ${authority.file}`,
         ]),
     "",
-    ...(daysLeft < 0 ? ["To create a new one: compute-cluster tls --renew, with the same --state-dir"] : []),
+    ...(daysLeft < 0 ? ["To create a new one: compute-agent tls --renew, with the same --state-dir"] : []),
     "The control plane uses it after the next start:",
-    `  compute-cluster up --listen ${name.includes(":") ? `[${name}]` : name} --state-dir ${directory}`,
+    `  compute-agent up --listen ${name.includes(":") ? `[${name}]` : name} --state-dir ${directory}`,
     "To write the configuration for agents on other machines:",
-    `  compute-cluster join --state-dir ${directory}`,
+    `  compute-agent join --state-dir ${directory}`,
   ].join("\n");
 }
 

@@ -7,7 +7,7 @@ import { MAX_HOSTS } from "../../../records/host-names.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
 
-/** A condition of `compute-cluster wait --for`. */
+/** A condition of `compute-agent wait --for`. */
 export type Condition =
   | { readonly kind: "hosts"; readonly count: number }
   | { readonly kind: "settled" }

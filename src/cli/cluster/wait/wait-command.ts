@@ -65,7 +65,7 @@ async function wait(
       }
       show(left.text, terminal);
       if (!isReported && left.code === ExitCode.unreachable) {
-        terminal.complain(`compute-cluster: waiting for the cluster: ${left.text}`);
+        terminal.complain(`compute-agent: waiting for the cluster: ${left.text}`);
         isReported = true;
       }
       await runtime.timers.sleep(LOOK_EVERY);
@@ -116,7 +116,7 @@ async function look(
     }
     // The cluster may be about to start.
     const text = isClusterError(error, "NoLocalCloud")
-      ? `no cluster was started there yet; run "compute-cluster up${placeText(place.stateDirOption)}"`
+      ? `no cluster was started there yet; run "compute-agent up${placeText(place.stateDirOption)}"`
       : error.message;
     return { text, code: exitCodeOf(error) };
   }

@@ -137,8 +137,8 @@ A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
 
 Run it, from the folder above:
 
-    npx compute-cluster up --driver ./${name} --hosts 2  # a cluster of two hosts with this driver
-    npx compute-cluster smoke-test                      # runs every operation, and prints the driver's calls
+    npx compute-agent up --driver ./${name} --hosts 2  # a cluster of two hosts with this driver
+    npx compute-agent smoke-test                      # runs every operation, and prints the driver's calls
     npx compute-agent --host mine --compute-driver ./${name}
 
 Its options are section [${section}] of nova.conf. \`nova.conf.sample\` has all of them: \`npm run build\` generates it from \`configSchema\`

@@ -48,7 +48,7 @@ export function hostsToReport({ store, leases, outbox, clock, serviceDownTime }:
 export type HostAgent = Pick<HostRow, "host" | "state" | "reason" | "exitCode">;
 type AgentDeps = Pick<HostDeps, "store" | "supervisor" | "controls">;
 
-/** Creates the methods of `compute-cluster host`. */
+/** Creates the methods of `compute-agent host`. */
 export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
   const { supervisor, recorder } = deps;
   return {
@@ -62,7 +62,7 @@ export function hostMethods(deps: HostDeps): HandlersOf<typeof HOST_METHODS> {
       forwardErrorText(async () => {
         if (supervisor === undefined) {
           throw new Error(
-            "no 'compute-cluster up' is running that could start agents; start one, or start the agent directly",
+            "no 'compute-agent up' is running that could start agents; start one, or start the agent directly",
           );
         }
         const added = [...(await supervisor.add(addition))];

@@ -79,7 +79,7 @@ interface ClusterDeps {
 /** Max servers and moves that are listed by name. */
 const NAMED = 10;
 
-/** Creates the methods of `compute-cluster down`, `wait`, `snapshot restore`, `record` and `replay`. */
+/** Creates the methods of `compute-agent down`, `wait`, `snapshot restore`, `record` and `replay`. */
 export function clusterMethods({
   store,
   leases,
@@ -93,7 +93,7 @@ export function clusterMethods({
         if (supervisor === undefined) {
           throw new ConductorError(
             "ConductorError",
-            "this control plane was not started by 'compute-cluster up': end its process directly",
+            "this control plane was not started by 'compute-agent up': end its process directly",
           );
         }
         return { pid: await supervisor.stop() };
@@ -103,7 +103,7 @@ export function clusterMethods({
         if (supervisor === undefined) {
           throw new ConductorError(
             "ConductorError",
-            "this control plane was not started by 'compute-cluster up': stop it, then restore",
+            "this control plane was not started by 'compute-agent up': stop it, then restore",
           );
         }
         return { pid: await supervisor.restore(snapshot, startHosts) };

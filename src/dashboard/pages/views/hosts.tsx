@@ -72,7 +72,7 @@ export function Hosts() {
       </div>
       {hosts.value.length === 0 && cluster.ready.value && (
         <Empty>
-          No host has joined yet. <code>compute-cluster host add devstack1</code> adds one.
+          No host has joined yet. <code>compute-agent host add devstack1</code> adds one.
         </Empty>
       )}
       {hosts.value.length > 0 && visibleHosts.value.length === 0 && (

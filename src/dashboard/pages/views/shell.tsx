@@ -154,7 +154,7 @@ function Enter() {
     <main class="enter">
       <h1>Window of the cluster</h1>
       <p>
-        <code>compute-cluster open</code> prints a link that opens this page. Or enter as the administrator of{" "}
+        <code>compute-agent open</code> prints a link that opens this page. Or enter as the administrator of{" "}
         <code>clouds.yaml</code>:
       </p>
       <form onSubmit={submit}>

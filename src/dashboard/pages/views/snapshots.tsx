@@ -18,7 +18,7 @@ export function Snapshots() {
       <Panel title="Snapshots" figure={snapshots.length}>
         {snapshots.length === 0 && (
           <Empty>
-            None is saved. <code>compute-cluster snapshot save NAME</code> saves all of this cluster.
+            None is saved. <code>compute-agent snapshot save NAME</code> saves all of this cluster.
           </Empty>
         )}
         <ul class="rows">

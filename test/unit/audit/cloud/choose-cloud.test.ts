@@ -103,7 +103,7 @@ describe("choosing a cloud and its credentials", () => {
   it("uses the local cluster by default, and explains what to do if there is none", async () => {
     const local = CLOUDS.replace("  one:", "  devstack:");
     expect((await choose({ "/home/me/cloud/.compute-cluster/clouds.yaml": local })).name).toBe("devstack");
-    await expect(choose({})).rejects.toThrow(/--os-cloud or OS_CLOUD.*compute-cluster up/);
+    await expect(choose({})).rejects.toThrow(/--os-cloud or OS_CLOUD.*compute-agent up/);
   });
 
   it("prefers a requested local cluster to OS_* variables, and a named cloud to both", async () => {
@@ -116,7 +116,7 @@ describe("choosing a cloud and its credentials", () => {
     expect((await choose(contents, { environment, local })).name).toBe("devstack");
     expect((await choose(contents, { environment, local, cloud: "one" })).name).toBe("one");
     await expect(choose({}, { environment, local })).rejects.toThrow(
-      /^\/there\/clouds\.yaml: there is no local cluster; start one with "compute-cluster up"/,
+      /^\/there\/clouds\.yaml: there is no local cluster; start one with "compute-agent up"/,
     );
   });
 

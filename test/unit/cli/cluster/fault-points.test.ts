@@ -17,7 +17,7 @@ function namesOf(groups: ReturnType<typeof allPointGroups>): readonly string[] {
   return groups.map(({ program, name }) => `${name} (${program})`);
 }
 
-describe("compute-cluster fault points", () => {
+describe("compute-agent fault points", () => {
   afterEach(() => {
     vi.restoreAllMocks();
     process.exitCode = undefined;

@@ -67,7 +67,7 @@ describe("--listen", () => {
 
   it("rejects a listener without a certificate, and names the command that creates one", async () => {
     await expect(resolveListener({ listen: { address: "192.0.2.2" } })).rejects.toThrow(
-      'no certificate for listening on 192.0.2.2: create one with "compute-cluster tls --state-dir /state --address 192.0.2.2"',
+      'no certificate for listening on 192.0.2.2: create one with "compute-agent tls --state-dir /state --address 192.0.2.2"',
     );
   });
 
@@ -119,7 +119,7 @@ describe("--listen", () => {
   });
 });
 
-describe("compute-cluster join", () => {
+describe("compute-agent join", () => {
   const started = async (externalUrl?: string) => {
     const info = {
       url: "http://127.0.0.1:8774",

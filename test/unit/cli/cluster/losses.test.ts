@@ -14,15 +14,15 @@ async function confirmed(losses: readonly string[], yes = false) {
   const lines: string[] = [];
   const print = (text: string) => void lines.push(text);
   const terminal = { print, complain: print } as unknown as Terminal;
-  return { end: await confirmLosses({ command: "compute-cluster reset", losses, yes }, terminal), lines };
+  return { end: await confirmLosses({ command: "compute-agent reset", losses, yes }, terminal), lines };
 }
 
 it("a command that destroys something requires --yes without a terminal, and lists what it destroys", async () => {
   expect(await confirmed(["servers vm1, vm2", "host extra1"])).toEqual({
     end: 3,
     lines: [
-      "compute-cluster reset destroys:\n  - servers vm1, vm2\n  - host extra1",
-      "compute-cluster: compute-cluster reset destroys what is listed above: confirm it with --yes; nothing was changed",
+      "compute-agent reset destroys:\n  - servers vm1, vm2\n  - host extra1",
+      "compute-agent: compute-agent reset destroys what is listed above: confirm it with --yes; nothing was changed",
     ],
   });
   expect(await confirmed(["servers vm1, vm2"], true)).toEqual({ end: undefined, lines: [] });

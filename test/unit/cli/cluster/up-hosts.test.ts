@@ -94,7 +94,7 @@ describe("operators' commands in up", () => {
       result: [
         { host: "h1", state: "serving" },
         { host: "h2", state: "serving" },
-        { host: "h3", state: "stopped", process: null, reason: "compute-cluster up was started without this host" },
+        { host: "h3", state: "stopped", process: null, reason: "compute-agent up was started without this host" },
       ],
     });
   });

@@ -23,26 +23,26 @@ const names = async (line: string) => (await at(line)).candidates.map(({ value }
 
 it("commands, their commands and their options are those of the table", async () => {
   expect(await names("compute-cluster ")).toEqual(["up", "host", "fault", "scenario"]);
-  expect(await names("compute-cluster host st")).toEqual(["start", "stop"]);
-  expect(await names("compute-cluster up --host")).toEqual(["--hosts", "--hosts-per-process"]);
-  expect(await names("compute-cluster host kill a --")).toEqual(["--state-dir", "--all", "--json", "--help"]);
+  expect(await names("compute-agent host st")).toEqual(["start", "stop"]);
+  expect(await names("compute-agent up --host")).toEqual(["--hosts", "--hosts-per-process"]);
+  expect(await names("compute-agent host kill a --")).toEqual(["--state-dir", "--all", "--json", "--help"]);
   expect(await names("compute-cluster nonsense ")).toEqual(expect.arrayContaining(["--help"]));
 });
 
 it("values are the choices of an option, or existing names", async () => {
-  expect(await names("compute-cluster up --log-format ")).toEqual(["pretty", "json"]);
-  expect(await names("compute-cluster up --log-format j")).toEqual(["json"]);
-  expect(await at("compute-cluster up --scenario ")).toEqual({
+  expect(await names("compute-agent up --log-format ")).toEqual(["pretty", "json"]);
+  expect(await names("compute-agent up --log-format j")).toEqual(["json"]);
+  expect(await at("compute-agent up --scenario ")).toEqual({
     candidates: [{ value: "scenario", about: "scenario" }],
     paths: true,
   });
-  expect(await names("compute-cluster host kill --state-dir '/a b' ")).toEqual(["host of /a b"]);
-  expect(await names("compute-cluster host kill h1 h2 ")).toEqual(["host"]);
-  expect(await names("compute-cluster fault set h1 ")).toEqual(["fault point"]);
-  expect(await names("compute-cluster fault --state-dir=/x set h1 p=fail q")).toEqual([]);
-  expect(await names("compute-cluster scenario run ")).toEqual(["scenario"]);
-  expect(await names("compute-cluster scenario run x --into ")).toEqual(["cluster"]);
-  expect((await at("compute-cluster up --file ")).paths).toBe(true);
+  expect(await names("compute-agent host kill --state-dir '/a b' ")).toEqual(["host of /a b"]);
+  expect(await names("compute-agent host kill h1 h2 ")).toEqual(["host"]);
+  expect(await names("compute-agent fault set h1 ")).toEqual(["fault point"]);
+  expect(await names("compute-agent fault --state-dir=/x set h1 p=fail q")).toEqual([]);
+  expect(await names("compute-agent scenario run ")).toEqual(["scenario"]);
+  expect(await names("compute-agent scenario run x --into ")).toEqual(["cluster"]);
+  expect((await at("compute-agent up --file ")).paths).toBe(true);
 });
 
 it("a line is split as a shell splits it", () => {

@@ -44,7 +44,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     expect(error).toMatchObject({ code: "DatabaseUnusable" });
     expect(error.message).toBe(
       `the database ${path} cannot be used: it is not an SQLite database; move it and its -wal ` +
-        "file away to start with an empty database, or select another one with --state-dir (compute-cluster placement: --database)",
+        "file away to start with an empty database, or select another one with --state-dir (compute-agent placement: --database)",
     );
   });
 
@@ -55,7 +55,7 @@ describe.each(Object.entries(DATABASE_OPENERS))("a database file that %s opens",
     expect(error).toMatchObject({ code: "DatabaseUnusable" });
     expect(error.message).toBe(
       `the database ${path} cannot be used: it is damaged; replace it by a backup, move ` +
-        "it and its -wal file away to start with an empty database, or select another one with --state-dir (compute-cluster placement: --database)",
+        "it and its -wal file away to start with an empty database, or select another one with --state-dir (compute-agent placement: --database)",
     );
   });
 

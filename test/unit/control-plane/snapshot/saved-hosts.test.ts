@@ -65,7 +65,7 @@ describe("the hosts in a snapshot", () => {
     expect(downHostsText(SAVED, " --name ci")).toEqual([
       "Left down, as when the state was saved: b[1-2] killed, c stopped.",
       "Killed: d, which were suspended when the state was saved; a restore cannot suspend processes.",
-      "To start again: compute-cluster host start 'b[1-2],c,d' --name ci",
+      "To start again: compute-agent host start 'b[1-2],c,d' --name ci",
     ]);
     expect(downHostsText({ a: { state: "running", forcedDown: true } }, "")).toEqual([]);
     expect(downHostsText(undefined, "")).toEqual([]);

@@ -198,7 +198,7 @@ describe("snapshots of a state directory", () => {
     expect(unreadable).toEqual(["broken"]);
     await snapshots.delete("one");
     await expect(snapshots.delete("one")).rejects.toThrow("snapshot one does not exist");
-    expect(() => snapshots.read("one")).toThrow("does not exist; list all with compute-cluster snapshot list");
+    expect(() => snapshots.read("one")).toThrow("does not exist; list all with compute-agent snapshot list");
   });
 
   it("are rejected if they are truncated, changed, of a newer version, or not snapshots", async () => {
@@ -222,13 +222,13 @@ describe("snapshots of a state directory", () => {
     changed[fullContent.length - 200] = (changed[fullContent.length - 200] ?? 0) ^ 1;
     expect(await found(changed)).toContain("was modified after it was saved");
     expect(
-      await found(`compute-cluster snapshot 2\n${fullContent.toString().split("\n").slice(1).join("\n")}`),
+      await found(`compute-agent snapshot 2\n${fullContent.toString().split("\n").slice(1).join("\n")}`),
     ).toContain("has version 2, but this program reads only versions up to 1");
     const traversalHeader = JSON.stringify({
       facts: createMetadata(),
       files: [{ path: "../outside", mode: 0o644, bytes: 0 }],
     });
-    expect(await found(`compute-cluster snapshot 1\n${traversalHeader}\n`)).toContain("cannot be read");
+    expect(await found(`compute-agent snapshot 1\n${traversalHeader}\n`)).toContain("cannot be read");
     expect(() => snapshots.read("../one")).toThrow('invalid name of a snapshot: "../one"');
   });
 

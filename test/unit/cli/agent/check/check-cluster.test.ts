@@ -78,7 +78,7 @@ it("--check tells a control plane that is away from one that refuses the join to
     parts: [{ name: "conductor", state: "waits" }, {}, {}, {}, {}, {}, {}],
   });
   expect(part(away, "conductor")?.found).toContain(conductor.url.replace("http", "ws"));
-  expect(part(away, "conductor")?.hint).toContain("compute-cluster up");
+  expect(part(away, "conductor")?.hint).toContain("compute-agent up");
   expect(world.now - began).toBeLessThan(10_000);
   const rejectedReport = await (await createHarness({ joinToken: "another" })).check();
   expect(part(rejectedReport, "conductor")).toMatchObject({ state: "fails" });

@@ -218,12 +218,12 @@ describe("an invalid file", () => {
     [
       "a mistyped fault",
       "hosts: [{name: a, faults: [driver.spwan=fail]}]",
-      "1:28: there is no fault point driver.spwan. Did you mean driver.spawn? `compute-cluster fault points` lists all",
+      "1:28: there is no fault point driver.spwan. Did you mean driver.spawn? `compute-agent fault points` lists all",
     ],
     [
       "a fault of the embedded Ironic that there is not",
       "ironic: {nodes: 1, faults: [hardware.depoly=fail]}",
-      "1:29: there is no fault point hardware.depoly. Did you mean hardware.deploy? `compute-cluster fault points` lists all",
+      "1:29: there is no fault point hardware.depoly. Did you mean hardware.deploy? `compute-agent fault points` lists all",
     ],
     [
       "a project that there is not",

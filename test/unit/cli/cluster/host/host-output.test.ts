@@ -94,7 +94,7 @@ describe("the result of a command", () => {
     const done = ["a1", "a2", "a3"].map((host): HostOutcome => ({ process: aRow(host) }));
     expect(captureReport([...done, failed("b", 3)])).toEqual({
       code: 3,
-      lines: ["a[1-3] serving", "! compute-cluster host: b: failed: because"],
+      lines: ["a[1-3] serving", "! compute-agent host: b: failed: because"],
     });
   });
 

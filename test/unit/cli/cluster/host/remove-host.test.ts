@@ -90,7 +90,7 @@ beforeEach(() => {
   cloud = new Cloud();
 });
 
-const REASON = "compute-cluster host remove is removing this host";
+const REASON = "compute-agent host remove is removing this host";
 
 describe("the removal of a host", () => {
   it("disables, stops, deletes and forgets", async () => {

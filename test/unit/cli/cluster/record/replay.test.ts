@@ -178,7 +178,7 @@ describe("a replay", () => {
     expect(done.filter((text) => text.includes("POST"))).toHaveLength(4);
     expect(differences).toEqual([
       { at: 0, what: "GET /compute/v2.1/servers", expected: "404", found: "200" },
-      { at: 1_000, what: "compute-cluster host start fail", expected: "done", found: "ended with 1" },
+      { at: 1_000, what: "compute-agent host start fail", expected: "done", found: "ended with 1" },
     ]);
   });
 

@@ -4,9 +4,9 @@ import type { CloudSession } from "../../../../../src/control-plane/local/cloud-
 
 const STEPS = [
   { say: "vm1 is created.", ask: "POST compute /servers", body: { server: { name: "vm1" } } },
-  { say: "It fails.", run: "compute-cluster fault set devstack[1-2] driver.spawn=fail" },
-  { say: "A host is lost.", run: "compute-cluster host kill devstack3" },
-  { say: "Ironic fails.", run: "compute-cluster fault set ironic api=503" },
+  { say: "It fails.", run: "compute-agent fault set devstack[1-2] driver.spawn=fail" },
+  { say: "A host is lost.", run: "compute-agent host kill devstack3" },
+  { say: "Ironic fails.", run: "compute-agent fault set ironic api=503" },
 ];
 
 function cloudOf(...names: string[]): CloudSession {

@@ -25,25 +25,25 @@ async function problems(text: string): Promise<readonly string[]> {
 
 describe("a scenario file", () => {
   it("may be a user's own file", async () => {
-    expect(await problems("steps: [{ say: s, run: compute-cluster host kill devstack1 }]")).toEqual([]);
+    expect(await problems("steps: [{ say: s, run: compute-agent host kill devstack1 }]")).toEqual([]);
   });
 
   it.each([
     ["stpes: []", "./mine.yaml:3:1: there is no stpes; did you mean steps?"],
     ["steps: []", "./mine.yaml:3:8: steps: found [], expected at least 1"],
     ["steps: [{ say: s }]", "./mine.yaml:3:11: steps.0: found neither, expected one of run and ask"],
-    ["steps: [{ say: s, run: compute-cluster host list, body: {} }]", "./mine.yaml:3:51: steps.0: body requires ask"],
-    ["steps: [{ say: s, run: 'compute-cluster host kill \"x' }]", "./mine.yaml:3:19: steps.0: found an unclosed quote"],
+    ["steps: [{ say: s, run: compute-agent host list, body: {} }]", "./mine.yaml:3:49: steps.0: body requires ask"],
+    ["steps: [{ say: s, run: 'compute-agent host kill \"x' }]", "./mine.yaml:3:19: steps.0: found an unclosed quote"],
     [
       "steps: [{ say: s, ask: 'GET compute /servers/{sever vm1}' }]",
       "./mine.yaml:3:19: steps.0: there is no {sever ...}; did you mean server?",
     ],
     [
-      "steps: [{ say: s, run: compute-cluster host list }]\nfinds: [orphaned-consumers]",
+      "steps: [{ say: s, run: compute-agent host list }]\nfinds: [orphaned-consumers]",
       "./mine.yaml:4:9: finds.0: the audit finds no orphaned-consumers; did you mean orphaned-consumer?",
     ],
     [
-      "steps: [{ say: s, run: compute-cluster host list }]\ncluster:\n  hosts: [{ name: a, vcpu: 1 }]",
+      "steps: [{ say: s, run: compute-agent host list }]\ncluster:\n  hosts: [{ name: a, vcpu: 1 }]",
       "./mine.yaml:5:22: hosts.0: there is no vcpu; did you mean vcpus?",
     ],
   ])("is rejected with the position of the problem: %s", async (text, problem) => {
@@ -93,8 +93,8 @@ it("names in braces are replaced by ids, also in keys, and by values that are no
 it("commands are split into words, and get the option for the cluster before pipes and redirections", () => {
   expect(wordsOf(`a "b c" d='e f' ''`)).toEqual(["a", "b c", "d=e f", ""]);
   expect(wordsOf("a 'b")).toBeUndefined();
-  expect(commandFor("compute-cluster status\n", " --name x")).toBe("compute-cluster status --name x");
-  expect(commandFor("compute-cluster logs h1 | grep a\nopenstack server list", " --name x")).toBe(
-    "compute-cluster logs h1 --name x | grep a\nopenstack server list",
+  expect(commandFor("compute-agent status\n", " --name x")).toBe("compute-agent status --name x");
+  expect(commandFor("compute-agent logs h1 | grep a\nopenstack server list", " --name x")).toBe(
+    "compute-agent logs h1 --name x | grep a\nopenstack server list",
   );
 });

@@ -14,10 +14,10 @@ A course for operators: each chapter is a cloud that is in a bad state for a kno
 mend it. They are files of this package (\`config/scenarios\`), from which this page is made, and each is tried: the text's own
 commands are run, and mend what they say they mend.
 
-    compute-cluster scenario list
-    compute-cluster scenario show stale-evacuation
-    compute-cluster up --scenario stale-evacuation --name course --port 0 --detach
-    eval "$(compute-cluster env --name course)"
+    compute-agent scenario list
+    compute-agent scenario show stale-evacuation
+    compute-agent up --scenario stale-evacuation --name course --port 0 --detach
+    eval "$(compute-agent env --name course)"
 
 \`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints what to look at. \`scenario run NAME --into CLUSTER\`
 (or \`--state-dir\`) brings it about in a cluster that runs. It changes nothing, and ends with 3, where a host that it names does not serve, or a
@@ -36,7 +36,7 @@ A scenario is a YAML file: \`up --scenario ./mine.yaml\`. [config/scenario.schem
 |---|---|
 | \`title\`, \`about\` | what is wrong, how it comes to this, and why it matters |
 | \`cluster\` | the cluster it needs, as in a [cluster file](../how-to/cluster-file.md); 3 hosts unless it says so |
-| \`steps\` | each says what happens (\`say\`), and is a command (\`run: compute-cluster host kill devstack1\`; also \`fault\`, \`wait\`, \`manage\`, \`audit\`, \`apply\`, \`virsh\`) or a request of the administrator (\`ask: POST compute /servers\` with \`body\` and \`version\`). \`expect\` is the exit code or status if it is to fail; \`within\` the seconds for which it is tried again |
+| \`steps\` | each says what happens (\`say\`), and is a command (\`run: compute-agent host kill devstack1\`; also \`fault\`, \`wait\`, \`manage\`, \`audit\`, \`apply\`, \`virsh\`) or a request of the administrator (\`ask: POST compute /servers\` with \`body\` and \`version\`). \`expect\` is the exit code or status if it is to fail; \`within\` the seconds for which it is tried again |
 | \`finds\` | the codes of what the audit finds then |
 | \`look\`, \`mend\`, \`mended\` | commands for the operator, with what they show |
 

@@ -27,7 +27,7 @@ function run(options: Partial<Parameters<typeof certificateReport>[0]> = {}) {
 const stored = async () => new X509Certificate(await files.read("/state/tls/server.pem"));
 const mode = async (path: string) => ((await files.stat(path))?.mode ?? 0) & 0o777;
 
-describe("compute-cluster tls", () => {
+describe("compute-agent tls", () => {
   it("creates an authority and a certificate for the given names, with keys readable only by their owner", async () => {
     const report = await run({ name: ["control.test"], address: ["192.0.2.2", "2001:db8::2"], days: 10 });
     expect(report).toMatchObject({ made: true, daysLeft: 9 });
@@ -90,7 +90,7 @@ describe("compute-cluster tls", () => {
   it("fits a terminal of 80 columns", async () => {
     const text = renderTls(await run({ name: [`${"a".repeat(50)}.test`], address: ["2001:db8:1::6"] }));
     expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect(text).toContain("compute-cluster up --listen [2001:db8:1::6] --state-dir /state");
+    expect(text).toContain("compute-agent up --listen [2001:db8:1::6] --state-dir /state");
   });
 });
 

@@ -64,6 +64,6 @@ describe("stopping everything", () => {
   });
 
   it("is rejected if `up` did not start the control plane", async () => {
-    await expect(methods().stop_cluster({}, caller)).rejects.toThrow("not started by 'compute-cluster up'");
+    await expect(methods().stop_cluster({}, caller)).rejects.toThrow("not started by 'compute-agent up'");
   });
 });

@@ -192,7 +192,7 @@ describe("an operator's command for a host", () => {
     await expect(methods().control_host({ host: "x", action: "start" }, caller)).rejects.toThrow(
       "no process of this cluster has host x; start one with compute-agent --host x",
     );
-    await expect(methods().add_hosts({ addition: "a" }, caller)).rejects.toThrow("no 'compute-cluster up' is running");
+    await expect(methods().add_hosts({ addition: "a" }, caller)).rejects.toThrow("no 'compute-agent up' is running");
     expect(await methods().forget_host({ host: "x" }, caller)).toBe(false);
   });
 
