@@ -30,7 +30,7 @@ export interface CommandResult {
 
 /** A command that goes on until it is interrupted: a reader has a terminal for it. */
 const SERVES =
-  /^(?:npm ci && )?(?:npm start|(?:npx )?(?:compute-cluster (?:up|record|placement|control-plane)|compute-agent (?:up|--host|--config-file)))\b/;
+  /^(?:npm ci && )?(?:npm start|(?:npx )?(?:compute-agent|compute-cluster) (?:up|record|placement|control-plane|--host|--config-file))\b/;
 const RETURNS = /--(?:detach|check|dry-run|show-config|help|json)\b|placement (?:heal|audit)/;
 /** The output that shows that `up`, `record`, an agent, a control plane or a stand-alone Placement is serving. */
 const READY =
