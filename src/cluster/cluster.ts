@@ -172,8 +172,8 @@ export interface Cluster {
    */
   reset(options?: RestoreStateOptions): Promise<void>;
   /**
-   * Saves the current state under a name, even while operations are in progress (docs/tutorials/test-in-ci.md). The state includes
-   * which hosts are killed or stopped.
+   * Saves the current state under a name, even while operations are in progress (docs/how-to/snapshot-and-reset.md). The
+   * state includes which hosts are killed or stopped.
    * @throws {Error} when a host's driver stores its state elsewhere
    */
   snapshot(name: string): Promise<void>;
