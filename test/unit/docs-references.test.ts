@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { expect, test } from "vitest";
+import { CODES } from "../../src/audit/checks/finding.js";
 import { agentCommand } from "../../src/cli/agent/options.js";
 import { allPointGroups } from "../../src/cli/cluster/fault.js";
 import { addCommands } from "../../src/cli/commands.js";
@@ -110,4 +112,10 @@ test("docs/reference/fault-points.md lists where faults can be injected", async 
     ...sections,
   ].join("\n\n");
   await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}fault-points.md`);
+});
+
+test("docs/reference/audit-codes.md explains each audit code", async () => {
+  const page = await readFile(`${DOCS}audit-codes.md`, "utf8");
+  const explained = [...page.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, code]) => code);
+  expect(new Set(explained)).toEqual(new Set(CODES));
 });

@@ -1,7 +1,7 @@
 import type { Amounts, Inventory, Migration, Server } from "../read/records.js";
 import type { SnapshotIndex } from "./inputs.js";
 
-/** Stable, since scripts may depend on them. docs/how-to/audit-and-repair.md explains each. */
+/** Stable, since scripts may depend on them. docs/reference/audit-codes.md explains each. */
 export const CODES = [
   "orphaned-consumer",
   "baremetal-leftover",

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 /** Returns the metrics in the tables of docs/reference/metrics.md, with the prefix that precedes each table. */
 async function documented(): Promise<ReadonlySet<string>> {
   const text = await readFile(new URL("../../../../docs/reference/metrics.md", import.meta.url), "utf8");
-  const [agents = "", controlPlane = ""] = text.split("## The control plane's");
+  const [agents = "", controlPlane = ""] = text.split("## Metrics of the control plane");
   const rows = (part: string, prefix: string) =>
     [...part.matchAll(/^\| (`[^|]+`) \| (gauge|counter|histogram) /gm)].flatMap(([, names = ""]) =>
       [...names.matchAll(/`(\w+)`/g)].map(([, name = ""]) => prefix + name),
