@@ -24,23 +24,23 @@ interface Due {
  * docs/explanation/two-at-once.md.
  */
 const SITUATIONS: Readonly<Record<string, (due: Due) => void>> = {
-  "as it was": () => {},
-  "back, at rest": ({ world, vm, home }) => {
+  unchanged: () => {},
+  "returned, idle": ({ world, vm, home }) => {
     save(world, vm, { taskState: null });
     save(world, vm, home);
   },
   "same task, another request": ({ world, vm, task }) => save(world, vm, { taskState: task, taskRequestId: THEIRS }),
-  "elsewhere, still asked for": ({ world, vm, away }) => {
+  "elsewhere, still requested": ({ world, vm, away }) => {
     // An operator's move of its node; no move of the instance.
     save(world, vm, { taskState: null });
     save(world, vm, away);
     save(world, vm, { taskState: vm.taskState, taskRequestId: OURS });
   },
-  "elsewhere, at rest": ({ world, vm, away }) => {
+  "elsewhere, idle": ({ world, vm, away }) => {
     save(world, vm, { taskState: null });
     save(world, vm, away);
   },
-  "moved by another": ({ world, vm }) => save(world, vm, { taskState: "migrating", taskRequestId: THEIRS }),
+  "moved by another request": ({ world, vm }) => save(world, vm, { taskState: "migrating", taskRequestId: THEIRS }),
   "being deleted": ({ world, vm }) => save(world, vm, { taskState: "deleting", taskRequestId: THEIRS }),
   deleted: ({ world, vm }) => {
     world.store.instances.destroy(vm.uuid);
@@ -57,7 +57,7 @@ function save(world: TrackerWorld, { uuid }: Instance, changes: InstanceChanges)
 }
 
 const METHODS = Object.keys(OPERATIONS) as OperationName[];
-const WORDS = { ended: "nothing", taken: "refused", moved: "follows", gone: "gone" } as const;
+const WORDS = { ended: "dropped", taken: "rejected", moved: "forwarded", gone: "gone" } as const;
 
 /** Creates two hosts. The tests change the records themselves, so invariants are not checked. */
 async function openWorld(seed: string) {
