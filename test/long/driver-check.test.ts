@@ -107,7 +107,7 @@ const files = {
     expect(partialResults.results).toMatchObject([
       {
         outcome: "failed",
-        message: expect.stringMatching(/kill -9\) in spawn, at call \d.*somebody else is making it/),
+        message: expect.stringMatching(/kill -9\) in spawn, at I\/O call \d.*somebody else is making it/),
       },
     ]);
   });

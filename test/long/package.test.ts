@@ -142,7 +142,7 @@ describe("the packed package", () => {
         "0",
         "--detach",
       );
-      expect(up.stdout).toContain("An operator lowers the ratio to 1.");
+      expect(up.stdout).toContain("An operator lowers the allocation ratio to 1.");
       const audit = npx("compute-cluster", "audit", "--nova-manage-exit-codes", "--settled-for", "0", "--name", "npx");
       await expect(audit).rejects.toMatchObject({
         code: 3,

@@ -25,8 +25,8 @@ it("a scenario plays in a running cluster, or reports the failed step", async ()
 
   const played = await run("scenario", "run", "stale-evacuation", "--into", "course");
   expect(played).toMatchObject({ code: 0, stderr: "" });
-  expect(played.stdout).toContain("- The host devstack1 is lost.");
-  expect(played.stdout).toContain("Mend it");
+  expect(played.stdout).toContain("- Host devstack1 is killed.");
+  expect(played.stdout).toContain("Repair it");
   const audit = await run("audit", "--name", "course", "--settled-for", "0", "--json");
   expect(audit.stdout).toContain('"unfinished-evacuation"');
 

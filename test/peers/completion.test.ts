@@ -60,7 +60,7 @@ test.each(Object.entries(SHELLS))("%s completes a user's input", async (name, { 
     shell.stdin.write("over\t");
     await sees(/committed/);
     shell.stdin.write("\n");
-    await sees(/more is held of a host than it offers/);
+    await sees(/a host has more allocations than capacity/);
   } finally {
     shell.kill("SIGKILL");
   }

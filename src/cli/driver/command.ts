@@ -7,45 +7,59 @@ import type { CheckCommandOptions } from "./rule-process.js";
 export function driverCommand(): Command {
   const command = new Command("compute-agent driver")
     .summary("write, check and configure a virt driver")
-    .description("Commands for authors of virt drivers. docs/tutorials/first-driver.md is the tutorial.")
+    .description(
+      "Commands for authors of virt drivers. docs/tutorials/first-driver.md is the tutorial, and " +
+        "docs/how-to/check-a-driver.md describes the check.",
+    )
     .showHelpAfterError()
     .exitOverride();
   const add = (name: string) => command.command(name).copyInheritedSettings(command);
   add("new <name>")
-    .description("Writes a package with a driver that works, its tests and a sample configuration into a new folder.")
-    .option("--in <folder>", "where the new folder is made", ".")
+    .description("Creates a package in a new folder, with a working driver, its tests and a sample configuration.")
+    .option("--in <folder>", "parent of the new folder", ".")
     .action(async (name: string, options: { readonly in: string }) => {
       process.exitCode = await (await import("./new.js")).newDriver(name, options.in);
     });
   add("sample <driver>")
     .description(
-      "Prints a sample of nova.conf with all options that a driver declares: a built-in name, an npm package, or a path.",
+      "Prints a sample of nova.conf with all options of a driver, which is a built-in name, an npm package or a path.",
     )
-    .option("--out <file>", "write it to this file instead")
+    .option("--out <file>", "write the sample to this file instead")
     .action(async (driver: string, { out }: { readonly out?: string }) => {
       endProcess(await (await import("./sample.js")).writeSample(driver, out), "compute-agent");
     });
   add("check <driver>")
-    .description("Holds a driver against the contract, rule by rule: a built-in name, an npm package, or a path.")
+    .description(
+      "Checks a driver against the rules of the contract. The driver is a built-in name, an npm package or a path.",
+    )
     .option(
       "-o, --option <name=value>",
-      "one of the driver's own options; {host} and {folder} are replaced; repeatable",
+      "an option of the driver; {host} and {folder} stand for the host's name and the rule's folder; repeatable",
       pair("name=value"),
     )
-    .option("--virtual-time", "simulated clock and files: for drivers that use the context's doors only")
-    .option("--waive <rule=reason>", "what the driver knowingly does otherwise; repeatable", pair("rule=reason"))
+    .option("--virtual-time", "simulate clock, files and network, for drivers that do all I/O through the context")
+    .option(
+      "--waive <rule=reason>",
+      "accept a known deviation from a rule, with the reason; repeatable",
+      pair("rule=reason"),
+    )
     .option(
       "--with <module>",
-      "a module whose export check has what describeDriver takes: canary, sweep, config, flavor, reshape, setUp ...; default: that of the driver's own module",
+      "a module whose export check has the options of describeDriver: canary, sweep, config, flavor, reshape, setUp ...; default: the driver's own module",
     )
-    .option("--only <rule>", "only this rule, by its code; several by commas; repeatable", rules)
-    .option("--limit <seconds>", "how long a call of the driver may take before its process is killed", seconds, 30)
-    .option("--verbose", "show what the driver logs and prints, as it does")
+    .option("--only <rule>", "run only the rules with these codes, separated by commas; repeatable", rules)
+    .option(
+      "--limit <seconds>",
+      "limit for each call of the driver; when it is exceeded, the process is killed",
+      seconds,
+      30,
+    )
+    .option("--verbose", "print the log and the output of the driver as they appear")
     .option("--json", "print the report as JSON")
     .addHelpText(
       "after",
-      "\nRules are shown in processes of their own, which are killed (kill -9) where the\nrule is about that." +
-        "\nExit codes: 0 each rule is kept, skipped or waived; 1 some are broken;\n            2 wrong arguments or options, or no such driver.",
+      "\nRules run in child processes. Rules about killed agents end theirs with kill -9." +
+        "\nExit codes: 0 no rule failed; 1 a rule failed, or the check was interrupted;\n            2 wrong arguments or options, or an unknown driver.",
     )
     .action(async (driver: string, options: CheckCommandOptions) => {
       endProcess(await (await import("./check/check-command.js")).checkCommand(driver, options), "compute-agent");

@@ -40,7 +40,7 @@ export async function newDriver(name: string, where: string): Promise<number> {
       "",
       `  cd ${displayPath}`,
       "  npm install",
-      "  npm test                     # builds it and checks it against the contract",
+      "  npm test                     # builds the driver and checks it against the contract",
       "  cd -",
       `  npx compute-agent up --driver ${here} --hosts 2`,
     ].join("\n"),

@@ -142,9 +142,9 @@ function checkSteps({ steps = [], finds = [] }: Partial<ScenarioFile>, text: Tex
 
 /** The sections of a scenario for the operator. */
 const PARTS = [
-  ["look", "Look at it"],
-  ["mend", "Mend it"],
-  ["mended", "What a mended cloud shows"],
+  ["look", "Inspect it"],
+  ["mend", "Repair it"],
+  ["mended", "Verify the repair"],
 ] as const;
 
 /**
@@ -182,7 +182,7 @@ export function scenarioText(scenario: Scenario, root: string): string {
   return [
     `${scenario.name}: ${scenario.title}`,
     scenario.about.trim(),
-    ["What brings it about:", ...scenario.steps.map((step) => `  ${step.say}\n    ${formatStep(step)}`)].join("\n"),
+    ["How it comes about:", ...scenario.steps.map((step) => `  ${step.say}\n    ${formatStep(step)}`)].join("\n"),
     ...(scenario.finds === undefined ? [] : [`The audit finds: ${scenario.finds.join(", ")}`]),
     courseText(scenario, root),
   ].join("\n\n");

@@ -292,9 +292,7 @@ function wordsFor({ killed }: ContractCase, moment: KillMoment): string {
   if (moment === "at its end") {
     return `as ${killed.method} was done`;
   }
-  return "call" in moment
-    ? `in ${killed.method}, at call ${moment.call} of its doors`
-    : `in the middle of ${killed.method}`;
+  return "call" in moment ? `in ${killed.method}, at I/O call ${moment.call}` : `in the middle of ${killed.method}`;
 }
 
 /** Replaces uuids, folders and numbers, which differ between rules with the same error. */

@@ -35,10 +35,10 @@ export class ${className} implements VirtDriver {
     this.#guests = new Guests(context);
   }
 
-  /** Connects to the hypervisor; an error ends the start of the agent. */
+  /** Connects to the hypervisor. An error aborts the start of the agent. */
   async initHost(): Promise<void> {}
 
-  /** Disconnects from the hypervisor; guests keep running. */
+  /** Disconnects from the hypervisor. Guests keep running. */
   async cleanupHost(): Promise<void> {}
 
   async getAvailableNodes(): Promise<readonly string[]> {
@@ -50,7 +50,7 @@ export class ${className} implements VirtDriver {
   }
 
   async getAvailableResource(node: string): Promise<AvailableResource> {
-    this.#known(node);
+    this.#assertNode(node);
     const { vcpus, memoryMb, diskGb } = this.#config;
     const guests = await this.#guests.all();
     const used = (of: (guest: Guest) => number) => guests.reduce((sum, guest) => sum + of(guest), 0);
@@ -71,9 +71,9 @@ export class ${className} implements VirtDriver {
     };
   }
 
-  /** Sets the node's inventory for Placement. Edits the tree in place, with the same result each time. */
+  /** Sets the node's inventory for Placement. Edits the tree in place; repeated calls change nothing. */
   async updateProviderTree(tree: ProviderTree, node: string): Promise<void> {
-    this.#known(node);
+    this.#assertNode(node);
     const inventory = nodeInventory(this.#context.inventory, tree.data(node).inventory, this.#config);
     tree.updateInventory(node, inventory);
   }
@@ -96,32 +96,32 @@ export class ${className} implements VirtDriver {
   }
 
   powerOn(instance: Instance): Promise<void> {
-    return this.#set(instance, POWER_STATES.running);
+    return this.#setState(instance, POWER_STATES.running);
   }
 
   powerOff(instance: Instance): Promise<void> {
-    return this.#set(instance, POWER_STATES.shutdown);
+    return this.#setState(instance, POWER_STATES.shutdown);
   }
 
-  /** HARD creates a missing guest again. */
+  /** A HARD reboot recreates a missing guest. */
   async reboot(instance: Instance, type: "SOFT" | "HARD"): Promise<void> {
     if (type === "HARD") await this.#guests.put(guestOf(instance, POWER_STATES.running));
-    else await this.#set(instance, POWER_STATES.running);
+    else await this.#setState(instance, POWER_STATES.running);
   }
 
   pause(instance: Instance): Promise<void> {
-    return this.#set(instance, POWER_STATES.paused);
+    return this.#setState(instance, POWER_STATES.paused);
   }
 
   unpause(instance: Instance): Promise<void> {
-    return this.#set(instance, POWER_STATES.running);
+    return this.#setState(instance, POWER_STATES.running);
   }
 
-  async #set({ uuid }: Instance, state: PowerState): Promise<void> {
+  async #setState({ uuid }: Instance, state: PowerState): Promise<void> {
     await this.#guests.put({ ...(await this.#guests.get(uuid)), state });
   }
 
-  #known(node: string): void {
+  #assertNode(node: string): void {
     const { host } = this.#context;
     if (node !== host) throw new InvalidConfiguration(\`this driver has one node, \${host}; found \${node}\`);
   }
@@ -152,7 +152,7 @@ export interface Guest {
   readonly diskGb: number;
 }
 
-/** Substitutes a hypervisor: one file per guest, so that guests outlive the agent. Replace it with yours. */
+/** A substitute for a hypervisor, with one file per guest: guests outlive the agent. Replace it with yours. */
 export class Guests {
   readonly #files: DriverContext["files"];
   readonly #folder: string;

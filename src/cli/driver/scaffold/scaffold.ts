@@ -24,7 +24,7 @@ export type Scaffold = ReadonlyMap<string, string>;
 const OPTIONS = {
   vcpus: { type: "integer", default: 8, min: 1, help: "CPUs of the host." },
   memory_mb: { type: "integer", default: 16_384, min: 1, help: "Memory of the host in MiB." },
-  disk_gb: { type: "integer", default: 100, min: 1, help: "Room for disks of guests in GiB." },
+  disk_gb: { type: "integer", default: 100, min: 1, help: "Disk space for guests in GiB." },
 } as const satisfies DriverConfigSchema["options"];
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
@@ -132,24 +132,24 @@ function readmeOf(name: string, section: string): string {
 A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
 
     npm install
-    npm test                     # builds it, then checks it against the contract, rule by rule
-    npm run check                # the same without a test runner
+    npm test                     # builds the driver and checks it against the contract, with vitest
+    npm run check                # the same without vitest
 
-Run it, from the folder above:
+Run these in the parent folder:
 
-    npx compute-agent up --driver ./${name} --hosts 2  # a cluster of two hosts with this driver
+    npx compute-agent up --driver ./${name} --hosts 2  # starts a cluster of two hosts with this driver
     npx compute-agent smoke-test                      # runs every operation, and prints the driver's calls
     npx compute-agent --host mine --compute-driver ./${name}
 
-Its options are section [${section}] of nova.conf. \`nova.conf.sample\` has all of them: \`npm run build\` generates it from \`configSchema\`
-in \`src/index.ts\`, including options that are added there.
+The driver's options are in section [${section}] of nova.conf. \`nova.conf.sample\` lists them. \`npm run build\` generates it from
+\`configSchema\` in \`src/index.ts\`.
 
-| file | what is in it |
+| file | content |
 |---|---|
 | \`src/index.ts\` | name, options, and the creation of the driver |
-| \`src/${name}.ts\` | the driver: what the agent calls |
-| \`src/guests.ts\` | the hypervisor: replace it with yours |
-| \`test/contract.test.ts\` | the contract's own tests |
+| \`src/${name}.ts\` | the driver: the methods that the agent calls |
+| \`src/guests.ts\` | a substitute for a hypervisor; replace it with yours |
+| \`test/contract.test.ts\` | the tests of the contract |
 `;
 }
 

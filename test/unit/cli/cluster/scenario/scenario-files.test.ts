@@ -8,42 +8,56 @@ import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
 const ROOT = new URL("../../../../../", import.meta.url);
 const DEPS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
 
-const INTRODUCTION = `# Disasters to learn from
+const INTRODUCTION = `# Incidents
 
-A course for operators: each chapter is a cloud that is in a bad state for a known reason, what there is to see, and the commands that
-mend it. They are files of this package (\`config/scenarios\`), from which this page is made, and each is tried: the text's own
-commands are run, and mend what they say they mend.
+For operators who want to practise repairs on a cluster that is in a known bad state.
+
+Each chapter is one incident: its cause, the commands that show it, and the commands that repair it. The page is generated from files of
+the package (\`config/scenarios\`). A test runs the commands of each chapter and verifies the repair.
 
     compute-agent scenario list
     compute-agent scenario show stale-evacuation
     compute-agent up --scenario stale-evacuation --name course --port 0 --detach
     eval "$(compute-agent env --name course)"
 
-\`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints what to look at. \`scenario run NAME --into CLUSTER\`
-(or \`--state-dir\`) brings it about in a cluster that runs. It changes nothing, and ends with 3, where a host that it names does not serve, or a
-server that it creates is there already. With \`--name\` the commands below take it, too;
-\`scenario show NAME --state-dir DIR\` and \`up\` print them so. \`openstack\` is OpenStack's client with osc-placement ([client compatibility](../reference/clients.md)).
+\`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints the commands for inspection and repair. If the
+cluster has a name, add \`--name course\` to the \`compute-agent\` commands of the chapter; \`up\` prints them with this option. \`openstack\`
+is OpenStack's client with osc-placement ([clients](../reference/clients.md)).
 
-The audit gives every server a minute after its last move before it judges it: it may be on its way still. Where nothing moves any more,
-\`--settled-for 0\` has it judge at once ([Audit](../how-to/audit-and-repair.md)).
+\`scenario run NAME --into CLUSTER\` (or \`--state-dir DIR\`) plays a scenario in a running cluster. If a host that it names is not serving,
+or a server that it creates exists already, the command changes nothing and exits with code 3.
 
-## Your own
+By default the audit ignores a server for a minute after its last move, which may still be in progress. In these clusters nothing moves any
+more, so most commands use \`--settled-for 0\` ([Audit and repair](../how-to/audit-and-repair.md)).
 
-A scenario is a YAML file: \`up --scenario ./mine.yaml\`. [config/scenario.schema.json](../../config/scenario.schema.json) describes it, also to editors
-(\`# yaml-language-server: $schema=...\`). What is wrong with one is said with line and column before anything is started.
+## Write a scenario
 
-| key | |
+A scenario is a YAML file; start it with \`up --scenario ./mine.yaml\`. Errors in the file are reported with line and column before anything
+starts. [config/scenario.schema.json](../../config/scenario.schema.json) is its schema, which editors can use
+(\`# yaml-language-server: $schema=...\`).
+
+| key | content |
 |---|---|
-| \`title\`, \`about\` | what is wrong, how it comes to this, and why it matters |
-| \`cluster\` | the cluster it needs, as in a [cluster file](../how-to/cluster-file.md); 3 hosts unless it says so |
-| \`steps\` | each says what happens (\`say\`), and is a command (\`run: compute-agent host kill devstack1\`; also \`fault\`, \`wait\`, \`manage\`, \`audit\`, \`apply\`, \`virsh\`) or a request of the administrator (\`ask: POST compute /servers\` with \`body\` and \`version\`). \`expect\` is the exit code or status if it is to fail; \`within\` the seconds for which it is tried again |
-| \`finds\` | the codes of what the audit finds then |
-| \`look\`, \`mend\`, \`mended\` | commands for the operator, with what they show |
+| \`title\`, \`about\` | what is wrong, the cause, and the consequences |
+| \`cluster\` | the required cluster, as in a [cluster file](../how-to/cluster-file.md); default: 3 hosts |
+| \`steps\` | a list of steps, see below |
+| \`finds\` | the codes of the audit's findings after the last step |
+| \`look\`, \`mend\`, \`mended\` | commands that inspect, repair, and verify the repair, each with a description (\`say\`), the command (\`run\`) and parts of its output (\`shows\`) |
 
-In a request names in braces stand for ids: \`{server vm1}\`, \`{flavor m1.tiny}\`, \`{image cirros}\`, \`{service devstack1}\` (the compute service),
-\`{provider devstack1}\`, \`{generation devstack1}\` (the provider's), \`{node NAME}\` (Ironic's). In a command \`{state_dir}\` is the cluster's.
+| key of a step | content |
+|---|---|
+| \`say\` | a sentence about what happens |
+| \`run\` | a command: \`run: compute-agent host kill devstack1\`; also \`fault\`, \`wait\`, \`manage\`, \`audit\`, \`apply\` and \`virsh\` |
+| \`ask\` | instead of \`run\`, a request of the administrator: \`ask: POST compute /servers\`, with \`body\` and \`version\` (the microversion) |
+| \`expect\` | the exit code or HTTP status, if the step has to fail |
+| \`within\` | the seconds during which the step is repeated until it succeeds |
 
-Quirks of upstream, releases and faults from the start go into \`cluster\`: \`options: { workarounds.upstream_quirks: [...] }\`, \`release: pike\`, \`faults\`.
+In a request, names in braces stand for ids: \`{server vm1}\`, \`{flavor m1.tiny}\`, \`{image cirros}\`, \`{service devstack1}\` (the compute
+service), \`{provider devstack1}\`, \`{generation devstack1}\` (of the provider), \`{node NAME}\` (of Ironic). In a command, \`{state_dir}\` is the
+state directory of the cluster.
+
+\`cluster\` also sets quirks of upstream, the release and initial faults: \`options: { workarounds.upstream_quirks: [...] }\`, \`release: pike\`,
+\`faults\`.
 
 <!-- not run from here: test/peers/scenarios.test.ts runs the commands of each chapter -->`;
 
