@@ -12,7 +12,7 @@ export function describeDriver(definition: DriverDefinition, options: DriverChec
       test(`${each.section} ${each.rule} [${each.code}]`, async (context) => {
         const { outcome, message = "" } = await checkCase(definition, each, options);
         if (outcome === "failed") {
-          throw new ContractBroken(message);
+          throw new Error(message);
         }
         if (outcome !== "passed") {
           context.skip(message);
@@ -20,9 +20,4 @@ export function describeDriver(definition: DriverDefinition, options: DriverChec
       });
     }
   });
-}
-
-/** A violated rule of the contract; the message names the method and the rule. */
-class ContractBroken extends Error {
-  override readonly name = "ContractBroken";
 }

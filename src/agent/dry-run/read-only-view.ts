@@ -6,15 +6,6 @@ import type { AgentView } from "../context.js";
 import { createView, type ViewOptions } from "../lifecycle/create-services.js";
 import { OverlayFiles } from "./overlay-files.js";
 
-/** Reports that a dry run was about to change something: a defect of the calling code. */
-class DryRunViolation extends Error {
-  override readonly name = "DryRunViolation";
-
-  constructor(what: string) {
-    super(`a dry run changes nothing; rejected: ${what}`);
-  }
-}
-
 const READS = ["GET", "HEAD", "OPTIONS"];
 
 export type ReadOnlyViewOptions = Omit<ViewOptions, "permit">;
@@ -32,7 +23,7 @@ export function createReadOnlyView(options: ReadOnlyViewOptions): Promise<AgentV
       programs: readOnlyPrograms(runtime.programs),
     },
     permit: (purpose) => {
-      throw new DryRunViolation(purpose);
+      throw violation(purpose);
     },
   });
 }
@@ -43,8 +34,13 @@ function isRead(method: ConductorMethod): boolean {
   return kind === "reads" || kind === "waits";
 }
 
+/** A dry run was about to change something: a defect of the calling code. */
+function violation(what: string): Error {
+  return new Error(`a dry run changes nothing; rejected: ${what}`);
+}
+
 async function rejectCall(what: string): Promise<never> {
-  throw new DryRunViolation(what);
+  throw violation(what);
 }
 
 /** Wraps a session so that it only reads: it takes no lease, writes no row and calls no other agent. @internal */

@@ -97,7 +97,7 @@ export class PassingTime {
 
   /**
    * Waits until `left` returns undefined.
-   * @throws {NotSettled} after `timeout` milliseconds of the cluster's time
+   * @throws {Error} after `timeout` milliseconds of the cluster's time
    */
   async until(left: () => Promise<string | undefined>, timeout: number): Promise<void> {
     const begin = this.#time.clock.monotonic();
@@ -108,7 +108,7 @@ export class PassingTime {
         return;
       }
       if (this.#time.clock.monotonic() - begin >= timeout) {
-        throw new NotSettled(timeout, what);
+        throw new Error(`the cluster has not settled within ${timeout / 1000} s: ${what}`);
       }
       if (!(this.#time instanceof VirtualTime && (await this.#time.next(STEP)))) {
         await this.#real.sleep(LOOK);
@@ -144,14 +144,5 @@ export class PassingTime {
         await this.#real.sleep(REAL);
       }
     }
-  }
-}
-
-/** The cluster did not settle within the timeout. */
-class NotSettled extends Error {
-  override readonly name = "NotSettled";
-
-  constructor(timeout: number, left: string) {
-    super(`the cluster has not settled within ${timeout / 1000} s: ${left}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { Bytes } from "../../runtime/http.js";
 import { BYTES, type ServiceRequest, type ServiceResponse } from "../../runtime/http-server.js";
-import { badRequest, conflict, forbidden, HttpError, tooLarge } from "../http/http-error.js";
+import { badRequest, forbidden, HttpError } from "../http/http-error.js";
 import { json } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import { isoMicroseconds } from "../http/times.js";
@@ -8,7 +8,6 @@ import { assertWithinQuota, type ImageCall, type ImageRoute, NO_CONTENT } from "
 import { findImage, findOwnImage, requirePolicy } from "./api/policy.js";
 import type { Image } from "./image.js";
 import { importImage } from "./image-import.js";
-import { ImageGone, ImageStatusConflict, ImageTooLarge } from "./image-store.js";
 import type { Task } from "./image-tables.js";
 import { uploadStore } from "./stores.js";
 
@@ -81,7 +80,7 @@ async function upload(call: ImageCall): Promise<ServiceResponse> {
   assertWithinQuota(call, "image_size_total", image.owner, 0);
   assertUploadQuota(call, image);
   const stores = uploadStore(call.request.headers["x-image-meta-store"]);
-  await orFault(call.store.write(image.id, bytes, stores));
+  await call.store.write(image.id, bytes, stores);
   return NO_CONTENT;
 }
 
@@ -94,7 +93,7 @@ async function stage(call: ImageCall): Promise<ServiceResponse> {
   const bytes = bytesOf(call.request);
   assertWithinQuota(call, "image_stage_total", image.owner, 0);
   assertUploadQuota(call, image);
-  await orFault(call.store.stage(image.id, bytes));
+  await call.store.stage(image.id, bytes);
   return NO_CONTENT;
 }
 
@@ -124,24 +123,6 @@ function assertHasFormats({ diskFormat, containerFormat }: Image): void {
   if (missing.length > 0) {
     const what = missing.length === 1 ? "Property" : "Properties";
     throw badRequest(`${what} ${missing.join(", ")} must be set prior to saving data.`);
-  }
-}
-
-/** Converts errors of the image store. @throws {HttpError} 409, 410, 413; rethrows other errors */
-async function orFault(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (error instanceof ImageStatusConflict) {
-      throw conflict(error.message);
-    }
-    if (error instanceof ImageTooLarge) {
-      throw tooLarge(error.message);
-    }
-    if (error instanceof ImageGone) {
-      throw new HttpError(410, error.message);
-    }
-    throw error;
   }
 }
 

@@ -1,12 +1,11 @@
 import { isObject } from "../../runtime/collections.js";
 import { errorMessage } from "../../runtime/error-messages.js";
 import type { ServiceResponse } from "../../runtime/http-server.js";
-import { badRequest, conflict } from "../http/http-error.js";
+import { badRequest, conflict, HttpError } from "../http/http-error.js";
 import { REGION } from "../identity/store/bootstrap.js";
 import { assertWithinQuota, type ImageCall } from "./api/call.js";
 import { findImage, findOwnImage, may, requirePolicy, sees } from "./api/policy.js";
 import type { Image } from "./image.js";
-import { ImageStatusConflict } from "./image-store.js";
 import { UUID_PATTERN } from "./images/image-attributes.js";
 import { IMPORT_METHODS, importStores, ordered, storesOf } from "./stores.js";
 
@@ -65,8 +64,8 @@ export async function importImage(call: ImageCall): Promise<ServiceResponse> {
     store.tasks.end(id, "success");
   } catch (error) {
     store.tasks.end(id, "failure", errorMessage(error));
-    if (error instanceof ImageStatusConflict) {
-      throw conflict(error.message);
+    if (error instanceof HttpError && error.status === 409) {
+      throw error;
     }
   }
   return { status: 202, headers: {}, body: "" };

@@ -5,6 +5,7 @@ import type { Bytes } from "../../runtime/http.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
+import { conflict, HttpError, tooLarge } from "../http/http-error.js";
 import {
   type ImageAttributes,
   type ImageContent,
@@ -54,25 +55,6 @@ const SIZE_CAP = 1024 ** 4;
 
 /** Folder of the staged data. No image has this id. */
 const STAGING = "staging";
-
-/** The data exceeds the size cap or the free disk space. */
-export class ImageTooLarge extends Error {
-  override readonly name = "ImageTooLarge";
-}
-
-/** The image's status does not allow the requested status. */
-export class ImageStatusConflict extends Error {
-  override readonly name = "ImageStatusConflict";
-
-  constructor(from: string, to: ImageStatus) {
-    super(`Image status transition from ${from} to ${to} is not allowed`);
-  }
-}
-
-/** The image was deleted during the upload. */
-export class ImageGone extends Error {
-  override readonly name = "ImageGone";
-}
 
 export interface ImageStoreOptions {
   readonly sql: Sql;
@@ -133,7 +115,7 @@ export class ImageStore {
   /**
    * Stores the data of a queued image and makes the image active. If it fails, the image is queued again.
    * @param stores see {@link Image.stores}
-   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} errors of the stream
+   * @throws {HttpError} 409, 410, 413; errors of the stream
    */
   async write(id: string, bytes: Bytes, stores: readonly string[] = []): Promise<void> {
     await this.#take(id, bytes, "saving", this.#file(id), (content) => ({ status: "active", ...content, stores }));
@@ -141,7 +123,7 @@ export class ImageStore {
 
   /**
    * Stores the data of a queued image in the staging area, for a later import.
-   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} errors of the stream
+   * @throws {HttpError} 409, 410, 413; errors of the stream
    */
   async stage(id: string, bytes: Bytes): Promise<void> {
     await this.#take(id, bytes, "uploading", this.#staged(id), (content) => ({ staged: content, size: content.size }));
@@ -149,7 +131,7 @@ export class ImageStore {
 
   /**
    * Copies the data of another image, with attributes that describe it.
-   * @throws {ImageStatusConflict} {@link ImageTooLarge} {@link ImageGone} errors of the stream
+   * @throws {HttpError} 409, 410, 413; errors of the stream
    */
   async copy(
     id: string,
@@ -166,14 +148,14 @@ export class ImageStore {
   /**
    * Makes an image active with its staged data.
    * @param notes changes to save with the new status
-   * @throws {ImageStatusConflict} {@link ImageGone}
+   * @throws {HttpError} 409, 410
    */
   async importStaged(id: string, notes: Pick<ImageNotes, "internal" | "stores">): Promise<void> {
     const { files } = this.#options;
     const image = this.table.get(id);
     const staged = image?.staged;
     if (!staged || !this.table.change(id, ["uploading"], { status: "importing" })) {
-      throw new ImageStatusConflict(image?.status ?? "deleted", "importing");
+      throw statusConflict(image?.status ?? "deleted", "importing");
     }
     try {
       await files.rename(this.#staged(id), this.#file(id));
@@ -230,7 +212,7 @@ export class ImageStore {
   ): Promise<void> {
     const { files } = this.#options;
     if (!this.table.change(id, ["queued"], { status: during })) {
-      throw new ImageStatusConflict(this.table.get(id)?.status ?? "deleted", during);
+      throw statusConflict(this.table.get(id)?.status ?? "deleted", during);
     }
     const incoming = join(this.#incoming, id);
     try {
@@ -247,7 +229,7 @@ export class ImageStore {
       this.table.change(id, [during], { status: "queued", staged: null, ...NO_CONTENT });
       await files.remove(incoming).catch(() => {});
       const full = error instanceof FileFailure && ["ENOSPC", "EDQUOT"].includes(error.code);
-      throw full ? new ImageTooLarge("There is not enough disk space on the image storage media.") : error;
+      throw full ? tooLarge("There is not enough disk space on the image storage media.") : error;
     }
   }
 
@@ -289,7 +271,7 @@ export class ImageStore {
       for await (const part of bytes) {
         size += part.length;
         if (size > sizeCap) {
-          throw new ImageTooLarge(`Denying attempt to upload image larger than ${sizeCap} bytes.`);
+          throw tooLarge(`Denying attempt to upload image larger than ${sizeCap} bytes.`);
         }
         virtual.update(part);
         md5.update(part);
@@ -326,8 +308,13 @@ export class ImageStore {
   }
 }
 
-function gone(id: string): ImageGone {
-  return new ImageGone(
+function statusConflict(from: string, to: ImageStatus): HttpError {
+  return conflict(`Image status transition from ${from} to ${to} is not allowed`);
+}
+
+function gone(id: string): HttpError {
+  return new HttpError(
+    410,
     `Image ${id} could not be found after upload. The image may have been deleted during the upload.`,
   );
 }
