@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
 const run = promisify(execFile);
-const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-agent.js", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../../docs/tutorials/test-in-ci.md", import.meta.url));
 
 const TEST = `
@@ -23,7 +23,7 @@ it("the documented pytest fixture starts a cluster for openstacksdk, and leaves 
   const env = { PATH: "/usr/bin:/bin", HOME: folder, XDG_STATE_HOME: folder };
   try {
     const command = JSON.stringify([process.execPath, PROGRAM]);
-    await writeFile(join(folder, "test_cloud.py"), fixture.replace('["npx", "compute-cluster"]', command) + TEST);
+    await writeFile(join(folder, "test_cloud.py"), fixture.replace('["npx", "compute-agent"]', command) + TEST);
     const { stdout } = await run("/usr/bin/python3", ["-m", "pytest", "-q", "test_cloud.py"], { cwd: folder, env });
     expect(stdout).toContain("1 passed");
     expect((await run(process.execPath, [PROGRAM, "list", "--json"], { env })).stdout.trim()).toBe("[]");
