@@ -12,7 +12,9 @@ export const fakeLibvirtSchema = {
     connection_uri: {
       type: "text",
       default: null,
-      help: "Hypervisor: fake-libvirt:///absolute/folder. The folder is created at its first use, and its guests outlive the agent.",
+      help:
+        "Hypervisor: fake-libvirt:///absolute/folder. The folder is created at its first use, and its guests outlive the " +
+        "agent.",
     },
     hypervisor_hostname: {
       type: "text",
@@ -36,14 +38,18 @@ export const fakeLibvirtSchema = {
     hypervisor_type: {
       type: "text",
       default: "fake-libvirt",
-      help: "Reported type of the hypervisor. Live migrations need hypervisors of the same type. Nova's fake drivers report fake.",
+      help:
+        "Reported type of the hypervisor. Live migrations need hypervisors of the same type. Nova's fake drivers report " +
+        "fake.",
     },
     hypervisor_version: {
       type: "integer",
       // QEMU 8.2.0 as libvirt encodes it: major * 1,000,000 + minor * 1,000 + release.
       default: 8_002_000,
       min: 0,
-      help: "Reported version of the hypervisor. Live migrations to an older version are rejected. Nova's fake drivers report 1000.",
+      help:
+        "Reported version of the hypervisor. Live migrations to an older version are rejected. Nova's fake drivers report " +
+        "1000.",
     },
     images_type: {
       type: "text",

@@ -13,7 +13,9 @@ export const qemuSchema = {
     folder: {
       type: "text",
       default: null,
-      help: "Folder of the guests, as an absolute path: definitions, disks, running processes. It is created at its first use, and its guests outlive the agent.",
+      help:
+        "Folder of the guests, as an absolute path: definitions, disks, running processes. It is created at its first " +
+        "use, and its guests outlive the agent.",
     },
     images_path: {
       type: "text",

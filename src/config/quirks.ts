@@ -72,7 +72,8 @@ export const QUIRKS = Object.freeze({
   }),
   "ironic-instances-before-nodes": quirk(
     "bug 1841481",
-    "read the host's instances before Ironic's nodes, so that a node that gets an instance in between appears to be another host's",
+    "read the host's instances before Ironic's nodes, so that a node that gets an instance in between appears to be " +
+      "another host's",
     { fixed: 24 },
   ),
   "ironic-empty-list-on-error": quirk(
@@ -91,7 +92,8 @@ export const QUIRKS = Object.freeze({
   ),
   "unguarded-node-delete": quirk(
     "bug 1853009",
-    "delete the record and the provider of a vanished node even if another host took it over in between, and cache nodes whose record is gone",
+    "delete the record and the provider of a vanished node even if another host took it over in between, and cache nodes " +
+      "whose record is gone",
     { fixed: 24 },
   ),
   "no-node-undelete": quirk(

@@ -32,7 +32,8 @@ const service = {
   service_down_time: option(
     integer({ min: 1 }),
     60,
-    "Seconds after the last heartbeat until a service counts as down. If the value is not greater than report_interval, 2.5 times report_interval is used.",
+    "Seconds after the last heartbeat until a service counts as down. If the value is not greater than report_interval, " +
+      "2.5 times report_interval is used.",
   ),
   enable_new_services: option(
     boolean,
@@ -121,12 +122,14 @@ const periodic = {
   instance_usage_audit: option(
     boolean,
     false,
-    "Whether the agent records once per period how many servers this host had. The API os-instance_usage_audit_log returns the records.",
+    "Whether the agent records once per period how many servers this host had. The API os-instance_usage_audit_log " +
+      "returns the records.",
   ),
   instance_usage_audit_period: option(
     auditPeriod,
     "month",
-    "Period of the usage audit: hour, day, month or year. An offset can follow after @: minutes, hours, day of the month, or month.",
+    "Period of the usage audit: hour, day, month or year. An offset can follow after @: minutes, hours, day of the month, " +
+      "or month.",
   ),
 };
 

@@ -34,7 +34,8 @@ export const PLACEMENT_SERVICE_OPTIONS = {
     allocation_candidates_generation_strategy: option(
       choice(["depth-first", "breadth-first"]),
       "depth-first",
-      "Order of allocation candidates. depth-first: all candidates of one provider tree, then those of the next. breadth-first: one candidate of each tree in turn.",
+      "Order of allocation candidates. depth-first: all candidates of one provider tree, then those of the next. " +
+        "breadth-first: one candidate of each tree in turn.",
     ),
   },
   oslo_policy: {

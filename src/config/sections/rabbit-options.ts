@@ -49,7 +49,8 @@ export const RABBIT_OPTIONS = {
   rabbit_interval_max: option(
     integer({ min: 1 }),
     30,
-    "Maximum number of seconds between two attempts to reconnect. Values greater than 5 count as 5, unless rabbit_retry_interval is greater.",
+    "Maximum number of seconds between two attempts to reconnect. Values greater than 5 count as 5, unless " +
+      "rabbit_retry_interval is greater.",
   ),
   ssl: option(boolean, false, "Whether the agent connects with TLS."),
   ssl_ca_file: option(
@@ -68,6 +69,7 @@ export const RABBIT_OPTIONS = {
 
 export const TRANSPORT_URL = unset(
   text,
-  "RabbitMQ of a real Nova: rabbit://user:password@host:port/. The agent then joins that Nova. Unset: the agent joins a control plane of compute-agent.",
+  "RabbitMQ of a real Nova: rabbit://user:password@host:port/. The agent then joins that Nova. Unset: the agent joins a " +
+    "control plane of compute-agent.",
   { secret: true },
 );

@@ -21,7 +21,8 @@ export const COMPUTE_OPTIONS = {
   consecutive_build_service_disable_threshold: option(
     integer({ min: 0 }),
     10,
-    "0 disables the count of consecutive failed builds. Any other value enables it, and the scheduler ranks hosts with failed builds last.",
+    "0 disables the count of consecutive failed builds. Any other value enables it, and the scheduler ranks hosts with " +
+      "failed builds last.",
   ),
   image_type_exclude_list: option(list, [], "Disk formats of images that this host does not support."),
   max_disk_devices_to_attach: option(
@@ -32,12 +33,14 @@ export const COMPUTE_OPTIONS = {
   lean_tracking: option(
     boolean,
     true,
-    "Whether the agent sends Placement only requests that can change something. False: it sends the same requests as nova-compute.",
+    "Whether the agent sends Placement only requests that can change something. False: it sends the same requests as " +
+      "nova-compute.",
   ),
   heal_moved_allocations: option(
     boolean,
     false,
-    "Whether the agent removes allocations on this host's provider if their instance is on another host and no move is in progress.",
+    "Whether the agent removes allocations on this host's provider if their instance is on another host and no move is in " +
+      "progress.",
   ),
   reconcile_allocations: option(
     choice(["off", "report", "repair"]),
@@ -58,7 +61,8 @@ export const PLACEMENT_OPTIONS = {
   ),
   auth_url: unset(
     text,
-    "URL of Identity, with or without /v3, for auth_type = password or v3applicationcredential. Without /v3, password discovers the API version.",
+    "URL of Identity, with or without /v3, for auth_type = password or v3applicationcredential. Without /v3, password " +
+      "discovers the API version.",
   ),
   username: unset(text, "User name, for auth_type = password, or owner of the application credential."),
   user_id: unset(text, "User id, instead of username."),
@@ -87,7 +91,8 @@ export const PLACEMENT_OPTIONS = {
   max_connections: option(integer({ min: 1 }), 32, "Maximum number of concurrent connections to Placement."),
   cafile: unset(
     text,
-    "PEM file with CA certificates for HTTPS. Unset: the CA certificates of the system. cafile, certfile, keyfile and insecure apply to all HTTPS requests of the agent, including those of its virt driver.",
+    "PEM file with CA certificates for HTTPS. Unset: the CA certificates of the system. cafile, certfile, keyfile and " +
+      "insecure apply to all HTTPS requests of the agent, including those of its virt driver.",
   ),
   certfile: unset(text, "PEM file with the agent's client certificate for HTTPS."),
   keyfile: unset(text, "PEM file with the private key of certfile. Unset: the key is in certfile."),
@@ -204,7 +209,8 @@ export const SCHEDULER_OPTIONS = forControlPlane({
   limit_tenants_to_placement_aggregate: option(
     boolean,
     false,
-    "Whether the servers of a project are restricted to the host aggregates whose metadata contains the project, in filter_tenant_id or a key with this prefix.",
+    "Whether the servers of a project are restricted to the host aggregates whose metadata contains the project, in " +
+      "filter_tenant_id or a key with this prefix.",
   ),
   placement_aggregate_required_for_tenants: option(
     boolean,
@@ -214,7 +220,8 @@ export const SCHEDULER_OPTIONS = forControlPlane({
   enable_isolated_aggregate_filtering: option(
     boolean,
     false,
-    "Whether host aggregates with the metadata trait:NAME=required are reserved for servers whose flavor or image requires the trait.",
+    "Whether host aggregates with the metadata trait:NAME=required are reserved for servers whose flavor or image " +
+      "requires the trait.",
   ),
 });
 
@@ -238,7 +245,8 @@ export const FILTER_SCHEDULER_OPTIONS = {
   enabled_filters: option(
     names(SCHEDULER_FILTERS, {}),
     new Set(SCHEDULER_FILTERS.slice(0, 5)),
-    "Filters that the scheduler applies to hosts. SameHostFilter and DifferentHostFilter apply the hints same_host and different_host.",
+    "Filters that the scheduler applies to hosts. SameHostFilter and DifferentHostFilter apply the hints same_host and " +
+      "different_host.",
     { reader: "control-plane" },
   ),
   track_instance_changes: option(boolean, true, "Whether the agent reports this host's instances to the scheduler."),
@@ -262,7 +270,8 @@ export const FILTER_SCHEDULER_OPTIONS = {
   io_ops_weight_multiplier: option(
     float(),
     -1,
-    "Weight of guests that are being built, moved, rebuilt, rescued or saved as images. A negative value prefers hosts with fewer of them.",
+    "Weight of guests that are being built, moved, rebuilt, rescued or saved as images. A negative value prefers hosts " +
+      "with fewer of them.",
     { reader: "control-plane" },
   ),
   build_failure_weight_multiplier: option(
@@ -287,7 +296,8 @@ export const API_OPTIONS = forControlPlane({
   service_delete_policy: option(
     choice(["strict", "upstream", "cascade"]),
     "strict",
-    "Policy for deleting a compute service while its providers have allocations. strict rejects the request, cascade removes the allocations, upstream deletes the service and leaves the providers behind.",
+    "Policy for deleting a compute service while its providers have allocations. strict rejects the request, cascade " +
+      "removes the allocations, upstream deletes the service and leaves the providers behind.",
   ),
 });
 
