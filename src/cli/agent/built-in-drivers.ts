@@ -15,7 +15,8 @@ export const BUILT_IN_DRIVERS: BuiltInDrivers = {
 /** Maps nova-compute's drivers to the equivalent driver here and the location of its options. */
 export const NOVA_DRIVERS: Readonly<Record<string, string>> = {
   "libvirt.LibvirtDriver":
-    "use fake-libvirt (emulated guests, options in [fake_libvirt]) or qemu (guests as QEMU processes, options in [qemu]): -o compute_driver=fake-libvirt",
+    "use fake-libvirt (emulated guests, options in [fake_libvirt]) or qemu (guests as QEMU processes, options in [qemu]): " +
+    "-o compute_driver=fake-libvirt",
   "ironic.IronicDriver": "use ironic, which reads [ironic]: -o compute_driver=ironic",
   "fake.FakeDriver": "use fake-libvirt (emulated guests, options in [fake_libvirt]): -o compute_driver=fake-libvirt",
 };
@@ -36,7 +37,8 @@ const PLACE_DEFAULTS: SectionTable = {
     folder: option(
       text,
       new Derived("<state-dir>/qemu/$host", ({ stateDir }) => `${literal(stateDir)}/qemu/$host`),
-      "Folder of the guests, as an absolute path: definitions, disks, running processes. It is created at its first use, and its guests outlive the agent.",
+      "Folder of the guests, as an absolute path: definitions, disks, running processes. It is created at its first use, " +
+        "and its guests outlive the agent.",
     ),
     images_path: option(
       text,
