@@ -81,8 +81,8 @@ export function faultCommand(): Command {
   const command = clusterCommand("fault")
     .summary("Inject faults into agents or the embedded Ironic")
     .description(
-      "Makes the driver, Placement or the conductor of an agent fail, hang or respond slowly, or the embedded Ironic, if " +
-        `HOST is ${IRONIC}. Faults also apply to agents that start later, and stay across restarts until they have occurred ` +
+      "Makes an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or respond slowly; HOST is " +
+        `${IRONIC} for the embedded Ironic. Faults also apply to agents that start later, and stay across restarts until they have occurred ` +
         "as often as specified or are cleared.",
     )
     .option("--state-path <dir>", "state_path of the agent, if nova.conf changes its default");

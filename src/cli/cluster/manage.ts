@@ -8,7 +8,8 @@ import { commandWith, type ManageFlags } from "./manage-session.js";
 /** The end of the `--help` text. */
 const NO_CONTROL_PLANE = `
 
-Without a control plane that responds, the code is 4, as for every command, and the reason is on standard error.`;
+If no control plane responds, the code is 4, as for all commands, and the reason
+is on standard error.`;
 
 const HEAL_RETURN_CODES = `
 Return codes:

@@ -16,6 +16,6 @@ export const nodeCount = integerIn(0, 100_000);
 export function serviceDeletePolicy(): Option {
   return new Option(
     "--service-delete-policy <policy>",
-    "policy for deleting a compute service whose provider has allocations (default: strict)",
+    "policy for deleting a compute service whose provider has allocations, by default strict",
   ).choices(SERVICE_DELETE_POLICIES);
 }

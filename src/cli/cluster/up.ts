@@ -72,7 +72,7 @@ export function upCommand(): Command {
     .option("--detach", "return when all processes serve; compute-agent down stops the cluster")
     .option("--json", "print the connection details as JSON (requires --detach)")
     .addOption(logOptions.requests())
-    .addOption(logOptions.format("format of all logs (default: pretty)"))
+    .addOption(logOptions.format("format of all logs, by default pretty"))
     .addOption(listenOptions.listen())
     .addOption(listenOptions.withoutTls())
     .option(

@@ -15,10 +15,10 @@ export const HELP_FORMAT: HelpConfiguration = {
 
 /** Returns the help of an option or argument, its values and its default. An empty list as default is omitted. */
 function describe({ description, argChoices, defaultValue, defaultValueDescription }: Option | Argument): string {
-  const isShown = defaultValue !== undefined && typeof defaultValue !== "boolean" && !isEmptyList(defaultValue);
+  const hasDefault = defaultValue !== undefined && typeof defaultValue !== "boolean" && !isEmptyList(defaultValue);
   const notes = [
     ...(argChoices === undefined ? [] : [`one of ${argChoices.join(", ")}`]),
-    ...(isShown ? [`default: ${defaultValueDescription ?? String(defaultValue)}`] : []),
+    ...(hasDefault ? [`default: ${defaultValueDescription ?? String(defaultValue)}`] : []),
   ];
   return `${description}${notes.length === 0 ? "" : ` (${notes.join("; ")})`}`.trim();
 }

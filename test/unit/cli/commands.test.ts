@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { agentCommand } from "../../../src/cli/agent/options.js";
 import { addCommands, commandName } from "../../../src/cli/commands.js";
 
-const subcommands = (command: Command): readonly Command[] =>
-  command.commands.flatMap((each) => [each, ...subcommands(each)]);
+function subcommands(command: Command): readonly Command[] {
+  return command.commands.flatMap((each) => [each, ...subcommands(each)]);
+}
 
 const program = await addCommands(new Command("compute-agent").exitOverride(), undefined);
 
