@@ -2,6 +2,8 @@ import type { Argument, HelpConfiguration, Option } from "commander";
 
 /** The format of the help of all commands. Subcommands inherit it. */
 export const HELP_FORMAT: HelpConfiguration = {
+  // Options of up are long, and leave less than commander's minimum of 40 columns.
+  minWidthToWrap: 20,
   optionDescription: describe,
   argumentDescription: describe,
   subcommandTerm: (command) => {

@@ -40,9 +40,11 @@ describe("the commands of a program", () => {
   });
 
   it("have a help that fits into 80 columns", () => {
-    const agent = agentCommand(async () => undefined);
     let printed = "";
-    agent.configureOutput({ writeOut: (text) => (printed += text), getOutHelpWidth: () => 80 }).outputHelp();
+    const output = { writeOut: (text: string) => (printed += text), getOutHelpWidth: () => 80 };
+    for (const command of [agentCommand(async () => undefined), ...subcommands(program)]) {
+      command.configureOutput(output).outputHelp();
+    }
     expect(printed).toContain("Exit codes of --check:");
     expect(printed.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
