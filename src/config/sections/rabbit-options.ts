@@ -39,7 +39,7 @@ export const RABBIT_OPTIONS = {
   heartbeat_timeout_threshold: option(
     integer({ min: 0 }),
     60,
-    "Seconds without a heartbeat after which the connection counts as lost. 0 disables heartbeats.",
+    "Seconds without a heartbeat after which the connection counts as lost. 0 uses the value of the broker.",
   ),
   rabbit_retry_interval: option(
     integer({ min: 1 }),

@@ -97,10 +97,10 @@ export const PLACEMENT_OPTIONS = {
   certfile: unset(text, "PEM file with the agent's client certificate for HTTPS."),
   keyfile: unset(text, "PEM file with the private key of certfile. Unset: the key is in certfile."),
   insecure: option(boolean, false, "Whether the agent accepts any certificate."),
-  connect_retries: option(integer({ min: 0 }), 0, "Number of retries of a request whose connection failed."),
+  connect_retries: option(integer({ min: 0 }), 0, "Number of retries of a request that got no response."),
   connect_retry_delay: unset(
     float({ min: 0 }),
-    "Seconds before a retry after a failed connection. Unset: 0.5, doubled after each retry.",
+    "Seconds before a retry of a request that got no response. Unset: 0.5, doubled after each retry.",
   ),
   status_code_retries: option(
     integer({ min: 0 }),
@@ -126,7 +126,7 @@ export const GLANCE_OPTIONS = {
   certfile: unset(text, "PEM file with the agent's client certificate for HTTPS."),
   keyfile: unset(text, "PEM file with the private key of certfile. Unset: the key is in certfile."),
   insecure: option(boolean, false, "Whether the agent accepts any certificate."),
-  num_retries: option(integer({ min: 0 }), 3, "Number of retries of a request whose connection failed."),
+  num_retries: option(integer({ min: 0 }), 3, "Number of retries of a request that got no response."),
 };
 
 export const AGENT_OPTIONS = {
