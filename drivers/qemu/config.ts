@@ -13,46 +13,58 @@ export const qemuSchema = {
     folder: {
       type: "text",
       default: null,
-      help: "Absolute folder of the guests: definitions, disks, what runs. It is made when it is first used.",
+      help:
+        "Folder of the guests, as an absolute path: definitions, disks, running processes. It is created at its first " +
+        "use, and its guests outlive the agent.",
     },
     images_path: {
       type: "text",
       default: null,
       help:
-        "Absolute folder of images that the Image service has no bytes of, as <id>.qcow2 or <id>.raw. A guest whose image is " +
-        "nowhere begins with an empty disk. Unset: images/ in the folder.",
+        "Folder of images that have no data in the Image service, as an absolute path: <id>.qcow2 or <id>.raw. A guest whose " +
+        "image has no data gets an empty disk. Unset: images/ in folder.",
     },
     instances_path: {
       type: "text",
       default: null,
-      help: "Absolute folder of the guests' disks, which hosts may share. Unset: instances/ in the folder.",
+      help: "Folder of the guests' disks, as an absolute path. Hosts can share it. Unset: instances/ in folder.",
     },
-    binary: { type: "text", default: "qemu-system-x86_64", help: "QEMU, by path or as found in PATH." },
-    img_binary: { type: "text", default: "qemu-img", help: "qemu-img, by path or as found in PATH." },
-    machine: { type: "text", default: "pc", help: "Machine of new guests, as `-machine` has it." },
-    cpu: { type: "text", default: "max", help: "CPU of new guests, as `-cpu` has it." },
+    binary: { type: "text", default: "qemu-system-x86_64", help: "QEMU program: a path, or a name in PATH." },
+    img_binary: { type: "text", default: "qemu-img", help: "qemu-img program: a path, or a name in PATH." },
+    machine: { type: "text", default: "pc", help: "Machine type of new guests, as for `-machine`." },
+    cpu: { type: "text", default: "max", help: "CPU model of new guests, as for `-cpu`." },
     kvm: {
       type: "text",
       default: "auto",
       choices: ["auto", "never"],
-      help: "auto: guests run under KVM where a try of it succeeds. never: the CPU is emulated, which is slow.",
+      help: "Use of KVM. auto: guests run under KVM if a test of it succeeds. never: their CPU is emulated, which is slow.",
     },
     memory_overhead_mb: {
       type: "integer",
       default: 64,
       min: 0,
-      help: "MiB that a guest takes besides its own memory; counted as used.",
+      help: "Memory overhead of each guest in MiB, which is counted as used.",
     },
-    vcpus: { type: "integer", default: null, min: 1, help: "Host CPUs that are offered. Unset: those of the machine." },
-    memory_mb: { type: "integer", default: null, min: 1, help: "MiB that are offered. Unset: the machine's memory." },
-    disk_gb: { type: "integer", default: null, min: 0, help: "GiB that are offered. Unset: the folder's file system." },
+    vcpus: { type: "integer", default: null, min: 1, help: "Number of host CPUs. Unset: all CPUs of the machine." },
+    memory_mb: { type: "integer", default: null, min: 1, help: "Memory in MiB. Unset: all memory of the machine." },
+    disk_gb: {
+      type: "integer",
+      default: null,
+      min: 0,
+      help: "Disk space in GiB. Unset: the size of the folder's file system.",
+    },
     wait_soft_reboot_seconds: {
       type: "integer",
       default: 120,
       min: 0,
-      help: "Seconds that a guest has to shut down in a soft reboot, before it is rebooted hard.",
+      help: "Seconds that a soft reboot waits for the guest to shut down before it becomes a hard reboot.",
     },
-    start_timeout: { type: "integer", default: 60, min: 1, help: "Seconds that QEMU has until it answers." },
+    start_timeout: {
+      type: "integer",
+      default: 60,
+      min: 1,
+      help: "Timeout in seconds for the first response of a new QEMU process.",
+    },
   },
 } as const satisfies DriverConfigSchema;
 

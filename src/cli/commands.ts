@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { withName } from "./cluster/place.js";
 import { unknownCommandText, version } from "./ui/command-line.js";
+import { HELP_FORMAT } from "./ui/help-format.js";
 
 type Load = () => Promise<Command>;
 
@@ -81,6 +82,7 @@ export function commandName(word: string): string | undefined {
  * @param name the only command to load; undefined: all of them, as the help and the completion need
  */
 export async function addCommands(program: Command, name: string | undefined): Promise<Command> {
+  program.configureHelp(HELP_FORMAT);
   const isNeeded = (each: string): boolean => name === undefined || name === each;
   for (const [each, { group, load }] of LOADERS) {
     if (isNeeded(each)) {
@@ -104,7 +106,7 @@ export async function addCommands(program: Command, name: string | undefined): P
 }
 
 function versionCommand(): Command {
-  return new Command("version").summary("print the version").action(() => {
+  return new Command("version").summary("Print the version").action(() => {
     process.stdout.write(`${version()}\n`);
   });
 }

@@ -17,8 +17,8 @@ async function parse(): Promise<void> {
 async function createProgram(first: string): Promise<Command> {
   const program = new Command("compute-cluster")
     .description(
-      "The commands of compute-agent for a local cluster: Placement, Compute, Identity, Image, Network and bare-metal " +
-        "services with a scheduler, a conductor and agents. compute-agent has them too.",
+      "Manages local clusters: Placement, Compute, Identity, Image, Network and bare-metal services with a scheduler, a " +
+        "conductor and agents. compute-agent has the same commands.",
     )
     .version(version())
     .showHelpAfterError("(--help lists the commands and options)")

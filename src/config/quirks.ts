@@ -35,117 +35,119 @@ function quirk(source: string, meaning: string, versions: Pick<Quirk, "since" | 
 export const QUIRKS = Object.freeze({
   "adopt-foreign-hypervisor": quirk(
     "2.4 f, G5",
-    "start on a hypervisor that another host has registered, instead of refusing",
+    "start on a hypervisor that another host has registered (without the quirk, the start is rejected)",
   ),
   "late-node-collision-check": quirk(
     "2.4 e",
-    "look for a second compute node of the same host and name only after guests may have been destroyed",
+    "check for a second compute node of the same host and name only after guests may have been destroyed",
   ),
-  "no-host-lease": quirk("2.4 G6", "let two live agents act for one host"),
-  "leave-resize-prep-allocations": quirk(
-    "2.6",
-    "leave the allocations of a move that was interrupted in resize_prep as they are",
-  ),
+  "no-host-lease": quirk("2.4 G6", "allow two running agents to act for one host"),
+  "leave-resize-prep-allocations": quirk("2.6", "keep the allocations of a move that was interrupted in resize_prep"),
   "leave-interrupted-resize-allocations": quirk(
     "bug 1836369",
-    "after an interrupted resize_migrating leave migration, context and allocations as they are",
+    "keep migration, migration context and allocations after an interrupted resize_migrating",
   ),
   "leave-interrupted-live-migration-allocations": quirk(
     "2.6",
-    "after an interrupted live migration do not move the allocations back or finish it",
+    "neither finish an interrupted live migration nor move its allocations back",
   ),
   "leave-interrupted-resizes": quirk(
     "2.6, reconcile table",
-    "leave instances stuck in resize_migrated, resize_finish, resize_reverting and resize_confirming",
+    "leave instances in resize_migrated, resize_finish, resize_reverting and resize_confirming after a restart",
   ),
   "forget-failed-strip": quirk(
     "3.3 GAP-a",
-    "mark an evacuation completed although its allocation on the source could not be removed",
+    "mark an evacuation completed even if its source allocations could not be removed",
   ),
   "evacuation-probe-without-destination": quirk(
     "3.3 GAP-b",
-    "ask this host itself about shared storage when an evacuation has no destination yet, and time out",
+    "check shared storage by a call to this host, which times out, if an evacuation has no destination yet",
   ),
   "destroy-pending-evacuations": quirk(
     "3.3 GAP-c",
-    "destroy the guest of an accepted evacuation that never ran and whose instance is still here",
+    "destroy the guest of an accepted evacuation that never started, although its instance is still on this host",
   ),
-  "broken-running-deleted-shutdown": quirk("3.5", "do nothing for running_deleted_instance_action = shutdown", {
+  "broken-running-deleted-shutdown": quirk("3.5", "take no action if running_deleted_instance_action is shutdown", {
     since: 31,
   }),
   "ironic-instances-before-nodes": quirk(
     "bug 1841481",
-    "read the own instances before Ironic's nodes, so that a node that gets one meanwhile looks like somebody else's",
+    "read the host's instances before Ironic's nodes, so that a node that gets an instance in between appears to be " +
+      "another host's",
     { fixed: 24 },
   ),
   "ironic-empty-list-on-error": quirk(
     "bug 1750450",
-    "take an Ironic that does not answer for one without nodes, instead of skipping the pass",
+    "treat an Ironic that does not respond as one without nodes (without the quirk, the update is skipped)",
     { fixed: 18 },
   ),
   "ironic-unlisted-is-deleted": quirk(
     "4.3 step 4",
-    "take every node of Ironic that is not listed for deleted, without asking for it",
+    "treat every node that Ironic does not list as deleted, without a request for the node",
     { fixed: 29 },
   ),
   "ironic-lost-claim-aborts": quirk(
     "6.1",
-    "put an instance whose node another one got into error, instead of trying another host",
+    "set an instance to ERROR if another instance claimed its node (without the quirk, another host is tried)",
   ),
   "unguarded-node-delete": quirk(
     "bug 1853009",
-    "delete the row and the provider of a vanished node although another host has taken it meanwhile, and remember nodes whose row is gone",
+    "delete the record and the provider of a vanished node even if another host took it over in between, and cache nodes " +
+      "whose record is gone",
     { fixed: 24 },
   ),
   "no-node-undelete": quirk(
     "bug 1839560",
-    "do not restore the deleted row of a node that comes back, so that it can never be made again",
+    "do not restore the deleted record of a node that returns, so that it can never be created again",
     { fixed: 20 },
   ),
   "keep-moves-of-deleted": quirk(
     "4.6 row 3",
-    "keep what the migration of an instance holds that was deleted while it moved",
+    "keep the allocations of a migration whose instance was deleted during the move",
   ),
   "ignore-evacuations-in-error": quirk(
     "4.5",
-    "do not count an incoming evacuation of an instance in error before it is finished",
+    "do not count the resources of an incoming evacuation of an instance in ERROR before it is finished",
   ),
   "resurrect-deleted-allocations": quirk(
     "bug 1848343",
-    "moving allocations back may recreate those of an instance that was deleted meanwhile",
+    "recreate the allocations of an instance that was deleted in between when allocations are moved back",
   ),
   "undo-resize-after-host-flip": quirk(
     "6.3 row 6",
-    "move the allocations back to the source when a resize fails after the instance was given to the destination",
+    "move the allocations back to the source if a resize fails after the instance was assigned to the destination",
   ),
   "restore-flavor-after-failed-finish": quirk(
     "6.3 row 7",
-    "put the old flavor back when finishing a resize fails, although the allocation is of the new one",
+    "restore the old flavor if finish_resize fails, although the allocations are of the new flavor",
   ),
-  "rebuild-strips-allocations": quirk("6.6", "remove the host's allocations when a rebuild in place fails"),
+  "rebuild-strips-allocations": quirk(
+    "6.6",
+    "remove the instance's allocations on the host if a rebuild in place fails",
+  ),
   "forget-failed-forced-evacuation": quirk(
     "6.7 2b",
-    "leave the migration accepted and the instance rebuilding when a forced evacuation fails early",
+    "leave the migration accepted and the instance rebuilding if a forced evacuation fails early",
   ),
   "any-accepted-migration-for-evacuation": quirk(
     "6.7",
-    "take any accepted migration of an instance for its evacuation, whatever its type",
+    "treat any accepted migration of an instance as its evacuation, whatever its type",
   ),
   "evacuation-breaks-group-policy": quirk(
     "bug 1735407",
-    "let the destination of an evacuation pass over the policy of the server group",
+    "do not check the server group policy at the destination of an evacuation",
     { fixed: 17 },
   ),
   "migration-breaks-group-policy": quirk(
     "bug 1821755",
-    "let the destination of a resize, a cold or a live migration pass over the policy of the server group",
+    "do not check the server group policy at the destination of a resize, a cold or a live migration",
     { fixed: 24 },
   ),
   "unshelve-breaks-group-policy": quirk(
     "6.9 row 6",
-    "let the destination of an unshelve pass over the policy of the server group",
+    "do not check the server group policy at the destination of an unshelve",
   ),
-  "audit-races-builds": quirk("7.4", "take what an instance claimed that is just being built or moved for an orphan", {
+  "audit-races-builds": quirk("7.4", "report the allocations of an instance that is being built or moved as orphaned", {
     since: 21,
   }),
 });

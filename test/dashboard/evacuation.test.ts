@@ -29,7 +29,7 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
 
     // The host dies.
     await person.choose("devstack1", "Kill");
-    await page.getByText(/compute-cluster host kill devstack1/).waitFor();
+    await page.getByText(/compute-agent host kill devstack1/).waitFor();
     expect(await person.send("Kill")).toContain("Done");
     await person.goTo("Hosts");
     await person.card("devstack1").getByText("killed", { exact: true }).waitFor();

@@ -42,12 +42,6 @@ export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
     reason: "who reads the end asks whether there is a vm_state",
   },
   {
-    path: "src/agent/operations/operations.ts",
-    operator: "property",
-    change: "without instance: guest.instanceUuid",
-    reason: "fields of a line of the log",
-  },
-  {
     path: "src/agent/startup/init-instance.ts",
     operator: "property",
     change: "without instance: instance.uuid",

@@ -22,17 +22,25 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   return lines.map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
+const usage = (line: string): string => `\`\`\`text\n${line.trimEnd()}\n\`\`\``;
+
 function optionsTable(command: Command): string {
   const rows = command.options
     .filter(({ hidden, long }) => !hidden && long !== "--version")
     .map((option) => {
-      const { defaultValue, argChoices } = option;
+      const { defaultValue, defaultValueDescription, argChoices } = option;
       const hasDefault = defaultValue !== undefined && !(Array.isArray(defaultValue) && defaultValue.length === 0);
       const choices = argChoices === undefined ? "" : ` (one of ${argChoices.join(", ")})`;
-      return [`\`${option.flags}\``, option.description + choices, hasDefault ? `\`${String(defaultValue)}\`` : ""];
+      return [
+        `\`${option.flags}\``,
+        option.description + choices,
+        hasDefault ? `\`${defaultValueDescription ?? String(defaultValue)}\`` : "",
+      ];
     });
   return rows.length === 0 ? "" : table(["option", "meaning", "default"], rows);
 }
+
+const sentence = (text: string): string => (text.endsWith(".") ? text : `${text}.`);
 
 /** Returns the section of a command, and of its subcommands below it. */
 function commandSection(command: Command, path: string, level: string): string {
@@ -40,8 +48,8 @@ function commandSection(command: Command, path: string, level: string): string {
   const aliases = command.aliases().length === 0 ? "" : ` Also called ${command.aliases().join(", ")}.`;
   return [
     `${level} ${path}`,
-    `    ${path} ${command.usage()}`.trimEnd(),
-    `${command.description() || command.summary()}${aliases}`,
+    usage(`${path} ${command.usage()}`),
+    `${sentence(command.description() || command.summary())}${aliases}`,
     optionsTable(command),
     ...visible.map((each) => commandSection(each, `${path} ${each.name()}`, `${level}#`)),
   ]
@@ -63,10 +71,10 @@ test("docs/reference/command-line.md lists the commands and options of the progr
   const page = [
     "# The command line",
     `For everybody who looks up a command or an option. ${GENERATED}`,
-    "`compute-agent` without a command is one compute host, or several. The other program, `compute-cluster`, has the same " +
-      "commands. [Exit codes](exit-codes.md) are the same for all.",
+    "`compute-agent` without a command runs one compute host, or several. `compute-cluster` is an alias with the same commands. " +
+      "[Exit codes](exit-codes.md) are the same for all commands.",
     "## A compute host",
-    "    compute-agent [options]",
+    usage("compute-agent [options]"),
     agent.description(),
     optionsTable(agent),
     ...sections,

@@ -15,7 +15,8 @@ export const BUILT_IN_DRIVERS: BuiltInDrivers = {
 /** Maps nova-compute's drivers to the equivalent driver here and the location of its options. */
 export const NOVA_DRIVERS: Readonly<Record<string, string>> = {
   "libvirt.LibvirtDriver":
-    "use fake-libvirt (emulated guests, options in [fake_libvirt]) or qemu (guests as QEMU processes, options in [qemu]): -o compute_driver=fake-libvirt",
+    "use fake-libvirt (emulated guests, options in [fake_libvirt]) or qemu (guests as QEMU processes, options in [qemu]): " +
+    "-o compute_driver=fake-libvirt",
   "ironic.IronicDriver": "use ironic, which reads [ironic]: -o compute_driver=ironic",
   "fake.FakeDriver": "use fake-libvirt (emulated guests, options in [fake_libvirt]): -o compute_driver=fake-libvirt",
 };
@@ -29,19 +30,21 @@ const PLACE_DEFAULTS: SectionTable = {
         "fake-libvirt://<state-dir>/hypervisors/$host",
         ({ stateDir }) => `${literal(connectionTo(stateDir))}/hypervisors/$host`,
       ),
-      "The hypervisor: fake-libvirt:///absolute/folder. The folder is made when it is first used.",
+      "Hypervisor: fake-libvirt:///absolute/folder. The folder is created at its first use, and its guests outlive the agent.",
     ),
   },
   qemu: {
     folder: option(
       text,
       new Derived("<state-dir>/qemu/$host", ({ stateDir }) => `${literal(stateDir)}/qemu/$host`),
-      "Absolute folder of the guests: definitions, disks, what runs. It is made when it is first used.",
+      "Folder of the guests, as an absolute path: definitions, disks, running processes. It is created at its first use, " +
+        "and its guests outlive the agent.",
     ),
     images_path: option(
       text,
       new Derived("<state-dir>/images", ({ stateDir }) => `${literal(stateDir)}/images`),
-      "Absolute folder of images, as <id>.qcow2 or <id>.raw; snapshots are put there.",
+      "Folder of images that have no data in the Image service, as an absolute path: <id>.qcow2 or <id>.raw. A guest whose " +
+        "image has no data gets an empty disk.",
     ),
   },
 };

@@ -4,6 +4,7 @@ import { DEFAULT_STATE_DIR } from "../../control-plane/local/state-dir.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { withName } from "../cluster/place.js";
 import { collect, portNumber, version } from "../ui/command-line.js";
+import { HELP_FORMAT } from "../ui/help-format.js";
 
 export interface AgentCommandOptions {
   readonly host?: string;
@@ -31,73 +32,98 @@ export interface AgentCommandOptions {
 export function agentCommand(action: (options: AgentCommandOptions) => Promise<void>): Command {
   const command = new Command("compute-agent")
     .description(
-      "One compute host, as nova-compute is: proves that the hypervisor is its own, cleans up after evacuations, reports to " +
-        "Placement, and builds, deletes and evacuates servers. Guests outlive it.",
+      "Runs one compute host, or several. The agent verifies that it owns the hypervisor, cleans up after evacuations, " +
+        "reports to Placement, and builds, deletes and evacuates servers; guests outlive it.",
     )
     .version(version())
+    .configureHelp(HELP_FORMAT)
     .option(
       "--host <names>",
-      "name of this compute host (default: host name of the machine), or names of many that this process serves: " +
-        "a,b or rack[01-20]-node[001-050]",
+      "name of this compute host (default: host name of the machine), or names of several hosts of this process: a,b or " +
+        "rack[01-20]-node[001-050]",
     )
     .option("--state-dir <dir>", "state directory of the local cluster to join", DEFAULT_STATE_DIR)
-    .option("--conductor <url>", "join the control plane at this address instead: http://host:port, wss://host:port")
+    .option("--conductor <url>", "URL of the control plane to join instead: http://host:port, wss://host:port")
     .option("--compute-driver <name>", "virt driver: fake-libvirt (default), ironic, qemu, an npm package or a path")
-    .option("--watch", "with a driver by its path: start again when the driver's files change; guests go on")
-    .option("--change-driver", "let this host have another driver than before; refused while it has servers or moves")
-    .option("--config-file <file>", "nova.conf; repeatable, later ones win", collect, [])
-    .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collect, [])
-    .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
-    .option("--dry-run", "say what start-up would destroy and which allocations it would edit; do nothing")
+    .option("--watch", "restart when the files of a driver given by path change; guests keep running")
+    .option("--change-driver", "allow the host to change its driver; rejected while it has servers or moves")
+    .option("--config-file <file>", "nova.conf file; repeatable, later files override earlier ones", collect, [])
+    .option("--config-dir <dir>", "folder of *.conf files, read sorted after --config-file; repeatable", collect, [])
+    .option(
+      "-o, --option <section.option=value>",
+      "option of nova.conf; repeatable, overrides all files",
+      collectOption,
+      [],
+    )
+    .option("--dry-run", "print what a start would destroy and which allocations it would edit; change nothing")
     .option(
       "--check",
-      "say what a start would find: control plane, Placement, records, hypervisor, resource provider, lease; change nothing",
+      "print what a start would find: control plane, Placement, records, hypervisor, resource provider, lease; change nothing",
     )
-    .option("--show-config", "print the effective value of each option and where it comes from")
-    .option("--json", "with --check, --dry-run or --show-config: as JSON")
-    .option("--debug", "log more")
+    .option("--show-config", "print the effective value of each option and its source")
+    .option("--json", "print JSON, for --check, --dry-run or --show-config")
+    .option("--debug", "log debug messages")
     .addOption(
-      new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
+      new Option("--log-format <format>", "format of the log on standard error")
+        .choices(["pretty", "json"])
+        .default("pretty"),
     )
     .option(
       "--metrics-port <n>",
-      "serve Prometheus metrics on the loopback interface; 0: any free port, printed",
+      "port of Prometheus metrics on the loopback interface; 0: any free port, which is printed",
       portNumber,
     )
     .option(
       "--trace-driver",
-      "write each call of the driver to driver-calls.jsonl in state_path, for compute-agent smoke-test",
+      "write each driver call to driver-calls.jsonl in state_path, for compute-agent smoke-test",
     )
     .addOption(
-      new Option("--release <name>", "be of this release: say its service version, and move servers as it did").choices(
-        RELEASE_NAMES,
-      ),
+      new Option(
+        "--release <name>",
+        "release to emulate: the agent reports its service version and moves servers as it did",
+      ).choices(RELEASE_NAMES),
     )
     .addOption(
-      new Option("--service-version <n>", "the same by number: below 23 moves are accounted the Pike way")
+      new Option(
+        "--service-version <n>",
+        "service version to emulate instead; below 23, moves have allocations as in Pike",
+      )
         .argParser(serviceVersion)
         .conflicts("release"),
     )
-    .addOption(new Option("--pool", "outlive the end of each host, though it be the only one").hideHelp())
+    .addOption(new Option("--pool", "keep the process when hosts end, even the only one").hideHelp())
     .addHelpText("after", EXIT_CODES)
-    .showHelpAfterError("(--help shows what there is)")
+    .showHelpAfterError("(--help lists the options)")
     .allowExcessArguments(false)
     .exitOverride()
     .action(action);
   return withName(command);
 }
 
+/** Wrapped to 78 columns, since commander does not wrap it. */
 const EXIT_CODES = `
-For authors of drivers: compute-agent driver --help
-A whole cluster: compute-agent up, which is compute-agent up
+compute-agent up starts a complete cluster. compute-agent driver has commands
+for authors of virt drivers.
 
-Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
-4 no control plane, or it refused the join token; 5 another agent took the host. With many hosts:
-0 when all stopped as asked; once none serves any more, that of the first that failed.
-Of --check: 0 a start would find all it needs; 4 a part of the control plane is missing or refuses the agent;
-3 the host's records or hypervisor contradict each other, another agent has the host, or the agent would start and
-could not update its resource provider.
-Of --dry-run: 3 a start would refuse, or could not update its resource provider.`;
+Exit codes of an agent:
+  0  stopped as requested
+  1  failed
+  2  wrong arguments or configuration
+  3  start rejected
+  4  no control plane, or it rejected the join token
+  5  another agent has taken over the host
+A process with several hosts ends with 0 when all of them stopped as requested.
+Otherwise, once no host serves any more, it ends with the code of the first one
+that failed.
+
+Exit codes of --check:
+  0  a start would find all that it needs
+  3  the host's records or its hypervisor contradict each other, another agent
+     has the host, or the agent could not update its resource provider
+  4  a part of the control plane is missing or rejects the agent
+
+Exit codes of --dry-run:
+  3  a start would be rejected, or could not update its resource provider`;
 
 function serviceVersion(text: string): number {
   const value = Number(text);

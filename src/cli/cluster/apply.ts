@@ -4,6 +4,7 @@ import { applyPlan, type Line } from "../../audit/plan/apply-plan.js";
 import { describeAction, onlyOf } from "../../audit/plan/plan.js";
 import { readPlan } from "../../audit/plan/plan-file.js";
 import { collect } from "../ui/command-line.js";
+import { exitCodeHelp } from "../ui/help-format.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { ProgressBar } from "../ui/terminal.js";
 import { auditExitCode, type CloudContext, type CloudOptions, inCloud, withCloudOptions } from "./audit-cloud.js";
@@ -16,17 +17,26 @@ interface ApplyOptions extends CloudOptions {
 
 export function applyCommand(): Command {
   const command = new Command("apply")
-    .summary("carry out what audit --plan wrote, or take it back")
+    .summary("Apply the plan of an audit, or undo it")
     .description(
-      "Does one edit after the other, each only if nobody has changed its consumer or provider since the audit; an edit that is " +
-        "refused stops no other. May be run again, also after it was killed. Exits with 0 (edits done, or nothing left to do), " +
-        "1 (an edit was refused, or the cloud failed), 2 (options, clouds.yaml, the plan) or 4 (no control plane responds).",
+      "Applies the edits one by one, each only if its consumer or provider has not changed since the audit; a rejected " +
+        "edit does not stop the others. You can run the command again, also after it was killed.",
     )
-    .argument("<plan>", "the file")
-    .option("--only <uuid>", "the edits alone that change this consumer or provider; repeatable", collect, [])
-    .option("--undo", "take the edits back: every allocation as it was")
-    .option("--json", "the outcome of each edit as JSON");
-  return withCloudOptions(command).action(inCloud("apply", apply));
+    .argument("<plan>", "plan file of `compute-agent audit --plan`")
+    .option("--only <uuid>", "uuid of a consumer or provider, to apply only its edits; repeatable", collect, [])
+    .option("--undo", "undo the edits: restore each allocation")
+    .option("--json", "print the result of each edit as JSON");
+  return withCloudOptions(command)
+    .addHelpText(
+      "after",
+      exitCodeHelp({
+        0: "edits done, or nothing left to do",
+        1: "an edit was rejected, or the cloud failed",
+        2: "wrong options, clouds.yaml or plan",
+        4: "no control plane responds",
+      }),
+    )
+    .action(inCloud("apply", apply));
 }
 
 async function apply({ cloud, runtime, terminal }: CloudContext, file: string, options: ApplyOptions): Promise<number> {

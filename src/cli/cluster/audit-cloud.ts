@@ -21,16 +21,19 @@ export interface CloudOptions {
 /** Adds the options that select the cloud, as OpenStack's clients name them, and the exit codes. */
 export function withCloudOptions(command: Command): Command {
   return command
-    .option("--os-cloud <name>", "a cloud of clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)")
-    .option("--os-region-name <name>", "the region whose endpoints are used")
-    .option("--os-interface <kind>", "public, internal or admin endpoints")
+    .option(
+      "--os-cloud <name>",
+      "name of a cloud in clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)",
+    )
+    .option("--os-region-name <name>", "region of the endpoints")
+    .option("--os-interface <kind>", "interface of the endpoints: public, internal or admin")
     .option(
       "--state-dir <dir>",
-      `the local cluster of this state directory, whatever OS_* variables say (without any: "${DEFAULT_STATE_DIR}")`,
+      `state directory of a local cluster, which overrides OS_* variables (if no cloud is set: ${DEFAULT_STATE_DIR})`,
     )
     .option(
       "--nova-manage-exit-codes",
-      "exit codes of nova-manage placement audit: 3 found, 4 edits done, 1 failed or not reachable",
+      "use the exit codes of nova-manage placement audit: 3 found, 4 edits done, 1 failed or not reachable",
     );
 }
 

@@ -5,6 +5,7 @@ import type { Finding, Remedy } from "../../audit/checks/finding.js";
 import { DEFAULT_MOVE_TIMEOUTS, type MoveTimeouts } from "../../audit/checks/inputs.js";
 import { writePlan } from "../../audit/plan/plan-file.js";
 import { withFormerNames } from "../ui/former-names.js";
+import { exitCodeHelp } from "../ui/help-format.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { ProgressBar } from "../ui/terminal.js";
 import { auditExitCode, type CloudContext, type CloudOptions, inCloud, withCloudOptions } from "./audit-cloud.js";
@@ -21,24 +22,49 @@ interface AuditCommandOptions extends CloudOptions {
 
 export function auditCommand(): Command {
   const command = new Command("audit")
-    .summary("find allocations, providers and inventories of a cloud that are wrong")
+    .summary("Find wrong allocations, providers and inventories")
     .description(
-      "Compares what Placement accounts with the servers, migrations and compute nodes of the Compute API, of this cluster or of " +
-        "any OpenStack cloud, and tells what is wrong. Changes nothing. Whatever is found is looked at twice; servers that build " +
-        "or move are left alone. Exits with 0 (done, with or without findings), 1 (failed), 2 (options, clouds.yaml) or 4 (no control plane responds).",
+      "Compares Placement with the servers, migrations and compute nodes of the Compute API, of this cluster or of any " +
+        "OpenStack cloud, and changes nothing. Each finding is checked twice, and servers that are being built or moved are " +
+        "skipped.",
     )
-    .option("--plan <file>", "write the edits that would put it right, for compute-agent apply")
-    .option("--json", "the findings as JSON")
-    .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
+    .option("--plan <file>", "file for the edits that correct the findings, for `compute-agent apply`")
+    .option("--json", "print the findings as JSON")
+    .option(
+      "--max-share <share>",
+      "maximum share of a provider's consumers that can count as orphaned, from 0 to 1",
+      share,
+      0.5,
+    )
     .addOption(
-      moveTimeoutOption("--settled-for <seconds>", "judge servers whose last move has ended so long ago", "settles"),
+      moveTimeoutOption(
+        "--settled-for <seconds>",
+        "time in seconds after its last move until a server is checked",
+        "settles",
+      ),
     )
-    .addOption(moveTimeoutOption("--stuck-after <seconds>", "call moves stuck that have rested so long", "stuck"))
+    .addOption(
+      moveTimeoutOption(
+        "--stuck-after <seconds>",
+        "time in seconds without progress after which a move counts as stuck",
+        "stuck",
+      ),
+    )
     .option(
       "--thorough",
-      "ask for the owner of every consumer, not for sums, and in a local cluster for the guests of every hypervisor",
+      "check the owner of each consumer instead of totals, and in a local cluster the guests of each hypervisor",
     );
-  return withCloudOptions(command).action(inCloud("audit", printAudit));
+  return withCloudOptions(command)
+    .addHelpText(
+      "after",
+      exitCodeHelp({
+        0: "done, with or without findings",
+        1: "failed",
+        2: "wrong options or clouds.yaml",
+        4: "no control plane responds",
+      }),
+    )
+    .action(inCloud("audit", printAudit));
 }
 
 function share(text: string): number {

@@ -25,7 +25,7 @@ export function clusterCommand(name: string, help?: string): Command {
 }
 
 /** Adds `--state-dir` to a command. */
-export function withStateDir(command: Command, help = "the cluster's state directory"): Command {
+export function withStateDir(command: Command, help = "state directory of the cluster"): Command {
   return command.option("--state-dir <dir>", help, DEFAULT_STATE_DIR);
 }
 

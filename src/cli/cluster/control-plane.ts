@@ -41,20 +41,36 @@ const HOLDERS_EVERY = 50;
 /** @param action receives the options; a cluster within a test process is started with the same options */
 export function controlPlaneCommand(action: (options: ControlPlaneCommandOptions) => Promise<void> = serve): Command {
   return new Command("control-plane")
-    .summary("only the control plane, in the foreground (what `up` starts as a child)")
-    .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
-    .option("--port <n>", "default: the one it had before, else 8774; 0: any free one", portNumber)
-    .option("--config-file <file>", "nova.conf; repeatable, later ones win, and flags over all", collect, [])
-    .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down (default: 60)")
-    .option("--allow-resize-to-same-host", "a resize may stay on its host")
-    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
-    .option("--ironic <nodes>", "the embedded Ironic has at least so many nodes", nodeCount, 0)
-    .option("--disable-compute-service-check-for-ffu", "start although agents are of older releases")
+    .summary("Run only the control plane, in the foreground")
+    .description("Runs only the control plane, in the foreground. `up` starts it as a child process.")
+    .option("--state-dir <dir>", "state directory of the cluster", DEFAULT_STATE_DIR)
+    .option(
+      "--port <n>",
+      "port of the control plane (default: the previous port, otherwise 8774; 0: any free port)",
+      portNumber,
+    )
+    .option(
+      "--config-file <file>",
+      "nova.conf file; repeatable, later files override earlier ones, flags override all",
+      collect,
+      [],
+    )
+    .option(
+      "--service-down-time <seconds>",
+      "time in seconds without a heartbeat after which a service is down (default: 60)",
+    )
+    .option("--allow-resize-to-same-host", "allow resizes to the same host")
+    .option(
+      "--reclaim-instance-interval <seconds>",
+      "time in seconds during which deleted servers can be restored (default: 0)",
+    )
+    .option("--ironic <nodes>", "minimum number of nodes of the embedded Ironic", nodeCount, 0)
+    .option("--disable-compute-service-check-for-ffu", "start although agents have older releases")
     .addOption(serviceDeletePolicy())
     .addOption(listenOptions.listen())
     .addOption(listenOptions.withoutTls())
     .addOption(logOptions.requests())
-    .addOption(logOptions.format("of the log on standard error").default("pretty"))
+    .addOption(logOptions.format("format of the log on standard error").default("pretty"))
     .action(action);
 }
 

@@ -11,14 +11,15 @@ import { withOperatorSession } from "./operator-session.js";
 const BATCH = 50;
 
 export function dbCommand(): Command {
-  const command = new Command("db").summary("look after the state of record of a running cluster");
+  const command = new Command("db").summary("Maintain the database of a running cluster");
   withStateDir(command.command("online-data-migrations"))
+    .summary("Migrate records of older releases")
     .description(
-      "give records of older releases what newer ones need: uuids of migrations. Exits with 1 while some are left.",
+      "Adds data that newer releases need to records of older ones: uuids of migrations. Exits with 1 while records remain.",
     )
     .option(
       "--max-count <n>",
-      "records of each kind that are changed (default: all)",
+      "maximum number of changed records of each kind (default: all)",
       integerIn(1, Number.MAX_SAFE_INTEGER, "a number of at least 1"),
     )
     .action(

@@ -12,12 +12,13 @@ import { clusterName, requireCluster, rootOf } from "./place.js";
 
 export function deleteCommand(): Command {
   return destructive(new Command("delete"))
-    .summary("delete a stopped cluster that has a name, with its hypervisors, guests and images")
+    .summary("Delete a stopped cluster and its state")
     .description(
-      "Deletes all that the cluster knows: lists it on a terminal and asks, and requires --yes elsewhere. One that was started without a name is deleted with its state directory.",
+      "Deletes a named cluster with its hypervisors, guests and images, after confirmation on a terminal or with --yes. " +
+        "To delete a cluster without a name, delete its state directory.",
     )
-    .argument("<name>", "as `up --name` had it", clusterName)
-    .option("--yes", "agree to the loss of what the cluster has")
+    .argument("<name>", "name of the cluster, as for `up --name`", clusterName)
+    .option("--yes", "confirm the loss of the cluster's state")
     .action(async (name: string, { yes }: { readonly yes?: true }) => {
       process.exitCode = await withRuntime((runtime) => deleteCluster(name, yes === true, runtime));
     });

@@ -22,13 +22,13 @@ const LOOK_EVERY = 50;
 
 export function downCommand(): Command {
   return destructive(clusterCommand("down"))
-    .summary("stop a cluster, as Ctrl-C in its `up` does")
+    .summary("Stop a cluster")
     .description(
-      "Has `up` stop the agents, which finish what they do, and the control plane, and waits for its end. What the cluster knows stays: " +
-        "`up` goes on from there. A cluster that does not run is left as it is.",
+      "Stops the agents, which finish their operations, and the control plane, and waits until they have stopped. The " +
+        "state stays, and `up` continues from it; a cluster that is not running is not changed.",
     )
-    .option("--all", "every cluster that this user has started on this machine")
-    .option("--yes", "with --all: agree to the stop of clusters outside this folder")
+    .option("--all", "all clusters that this user has started on this machine")
+    .option("--yes", "confirm that --all stops clusters outside this folder")
     .action(
       inCluster(async (context, { all, yes }: DownOptions, command: Command) => {
         if (all !== true) {
@@ -88,7 +88,8 @@ async function stopOne(root: string, runtime: Runtime): Promise<string> {
   for (let waited = 0; runtime.processes.isAlive(pid); waited += LOOK_EVERY) {
     if (waited >= STOP_TIMEOUT_MS) {
       throw new Error(
-        `process ${pid} has not stopped after ${STOP_TIMEOUT_MS / 1000} s; its log is in ${stateDir(root, "/").logs}, kill ${pid} ends it immediately`,
+        `process ${pid} has not stopped after ${STOP_TIMEOUT_MS / 1000} s; its log is in ${stateDir(root, "/").logs}, ` +
+          `kill ${pid} ends it immediately`,
       );
     }
     await runtime.timers.sleep(LOOK_EVERY);

@@ -11,10 +11,15 @@ interface EnvOptions {
 
 export function envCommand(): Command {
   return clusterCommand("env")
-    .summary("shell exports that point a client at the cluster")
-    .description('Prints what makes `openstack` use this cluster: eval "$(compute-agent env)"')
-    .option("--cloud <name>", "devstack, devstack-demo or devstack-system-admin", "devstack")
-    .option("--openrc", "OS_AUTH_URL, OS_USERNAME, OS_PASSWORD ..., for clients that read no clouds.yaml, as `nova`")
+    .summary("Print shell exports for OpenStack clients")
+    .description(
+      'Prints the environment variables with which OpenStack clients use this cluster: eval "$(compute-agent env)"',
+    )
+    .option("--cloud <name>", "cloud in clouds.yaml: devstack, devstack-demo or devstack-system-admin", "devstack")
+    .option(
+      "--openrc",
+      "print OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and others, for clients that do not read clouds.yaml, such as `nova`",
+    )
     .action(inCluster(print));
 }
 

@@ -17,19 +17,21 @@ const SIGNALLED = 128;
 
 export function execCommand(): Command {
   return new Command("exec")
-    .summary("start a cluster, run a command with its environment, and stop it")
+    .summary("Run a command in a temporary cluster")
     .description(
-      "Starts a cluster, runs a command for which OS_CLOUD and OS_CLIENT_CONFIG_FILE name it, and stops it. Ends with the " +
-        "command's exit code. The cluster is removed afterwards, unless --name or --state-dir says where it is kept.",
+      "Starts a cluster, runs a command with OS_CLOUD and OS_CLIENT_CONFIG_FILE set for it, stops the cluster, and ends " +
+        "with the command's exit code. The cluster is removed afterwards, unless --name or --state-dir keeps it.",
     )
     .usage("[options of up] -- COMMAND [ARGUMENT...]")
-    .option("--name <name>", "keep the cluster under this name", clusterName)
-    .option("--state-dir <dir>", "keep the cluster in this directory")
-    .argument("[arguments...]", "options of `up`, then --, then the command")
+    .option("--name <name>", "name under which the cluster is kept", clusterName)
+    .option("--state-dir <dir>", "state directory in which the cluster is kept")
+    .argument("[arguments...]", "options of `up`, then --, then the command with its arguments")
     .allowUnknownOption()
     .addHelpText(
       "after",
-      "\nExample: compute-agent exec --hosts 2 -- openstack server list\n\nExit codes: the command's; 128 and the signal's number if a signal ended it;\n127 if it is not found; of `up` if the cluster does not start.",
+      "\nExample: compute-agent exec --hosts 2 -- openstack server list\n" +
+        "\nExit codes: that of the command; 127 if the command is not found; 128 plus the\n" +
+        "number of the signal that ended it; that of `up` if the cluster does not start.",
     )
     .action(async (_arguments: readonly string[], _options: unknown, command: Command) => {
       const args = process.argv.slice(process.argv.indexOf("exec") + 1);

@@ -79,35 +79,39 @@ const NOTICE_STEP = 25;
 
 export function faultCommand(): Command {
   const command = clusterCommand("fault")
-    .summary(
-      "make an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or be slow, while it runs",
-    )
+    .summary("Inject faults into agents or the embedded Ironic")
     .description(
-      "Sets faults in a running agent, or one that is started later. They act until they have acted as often as was said, " +
-        `or are cleared; they are kept across restarts. In the place of a host, ${IRONIC} is the embedded Ironic.`,
+      "Makes an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or respond slowly; HOST is " +
+        `${IRONIC} for the embedded Ironic. Faults also apply to agents that start later, and stay across restarts until they have occurred ` +
+        "as often as specified or are cleared.",
     )
-    .option("--state-path <dir>", "the agent's own state_path, if nova.conf names another than the default");
+    .option("--state-path <dir>", "state_path of the agent, if nova.conf changes its default");
   command
     .command("set <host> <rule...>")
-    .option("--before-start", "also for hosts that there are not yet: their agents act on it from the first start")
+    .summary("Set faults of a host")
+    .option("--before-start", "accept hosts that do not exist yet; their agents apply the faults from the first start")
     .description(
-      `for example devstack2 driver.finishMigration=fail:once placement.put=409:4 conductor=partition:30s\n${FAULT_LANGUAGE}`,
+      "Sets faults, for example: devstack2 driver.finishMigration=fail:once placement.put=409:4 " +
+        `conductor=partition:30s\n${FAULT_LANGUAGE}`,
     )
     .action(inFaults(set));
   command
     .command("list [host]")
-    .description("what is set; without a host: of all hosts of the state directory")
-    .option("--json", "as JSON")
+    .summary("List the faults of a host, or of all hosts")
+    .description("Lists the faults of a host. Without a host, lists those of all hosts of the state directory.")
+    .option("--json", "print JSON")
     .action(inFaults(list));
   destructive(command.command("clear <host> [point...]"))
-    .description("takes away faults by their points; without one: all of the host")
+    .summary("Clear faults of a host")
+    .description("Clears the faults of a host at these points. Without a point, clears all faults of the host.")
     .action(inFaults(clear));
   command
     .command("points [host]")
+    .summary("List the points where faults can be injected")
     .description(
-      `what can be set: everything; of a host, in its agent; of ${IRONIC}, in the embedded Ironic. Works without a cluster`,
+      `Lists all fault points, those of a host's agent, or those of the embedded Ironic (${IRONIC}). Works without a cluster.`,
     )
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .action(inFaults(faultPoints));
   return command;
 }

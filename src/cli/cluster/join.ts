@@ -21,13 +21,13 @@ interface Joining {
 
 export function joinCommand(): Command {
   return clusterCommand("join")
-    .summary("write the file with which agents on other machines join")
+    .summary("Write the file with which other machines join")
     .description(
-      "Writes address, CA and join token into one nova.conf of mode 0600, and prints what to do with it. Whoever has the file can " +
-        "join as any host, and read what agents read: it is a password.",
+      "Writes address, CA and join token into one nova.conf of mode 0600, and prints the next steps. Keep the file like a " +
+        "password: whoever has it can join as any host and read what agents read.",
     )
-    .option("--address <name>", "another name or address of its certificate, by which those machines reach it")
-    .option("--json", "as JSON: url, file")
+    .option("--address <name>", "name or address in the certificate at which those machines reach the control plane")
+    .option("--json", "print url and file as JSON")
     .action(
       inCluster(async ({ directory, runtime, terminal }, { address, json }: JoinOptions) => {
         const joining = await writeJoinConfig(address, runtime.files, directory);
@@ -72,7 +72,8 @@ export async function writeJoinConfig(
     if (server !== undefined && !covers(server.certificate, address)) {
       throw new CommandError(
         ExitCode.usage,
-        `the certificate of the control plane is not for ${address}; "compute-agent tls" prints its names, --renew creates another`,
+        `the certificate of the control plane is not for ${address}; "compute-agent tls" prints its names, --renew ` +
+          `creates another`,
       );
     }
   }

@@ -7,8 +7,8 @@ import { knownClusters } from "./place.js";
 
 export function listCommand(): Command {
   return new Command("list")
-    .summary("the clusters that this user has started on this machine")
-    .option("--json", "as JSON, with what points a client at each")
+    .summary("List the clusters of this user on this machine")
+    .option("--json", "print JSON, which includes the client settings of each cluster")
     .action(async ({ json }: { readonly json?: true }) => {
       const terminal = createTerminal();
       const roots = await knownClusters().roots();

@@ -29,10 +29,14 @@ export const listenOptions = {
   listen: () =>
     new Option(
       "--listen <address[:port]>",
-      "listen for other machines, too, with TLS (compute-agent tls); port: the one it had before, else 8775; 0: any free one",
+      "address of a TLS listener for other machines (compute-agent tls); default port: the previous one, otherwise 8775; " +
+        "0: any free port",
     ).argParser(placeIn),
   withoutTls: () =>
-    new Option("--listen-without-tls", "do so in plain text: passwords and tokens can be read on the way"),
+    new Option(
+      "--listen-without-tls",
+      "use --listen without TLS; others on the network can then read passwords and tokens",
+    ),
 };
 
 /** @throws {InvalidArgumentError} */

@@ -34,7 +34,12 @@ export function commandWith<Flags extends ManageFlags>(
   work: Work<Flags>,
 ): Command {
   return withStateDir(parent.command(name))
-    .option("--config-file <file>", "nova.conf: [placement], [workarounds] upstream_quirks; repeatable", collect, [])
+    .option(
+      "--config-file <file>",
+      "nova.conf file, for [placement] and [workarounds] upstream_quirks; repeatable",
+      collect,
+      [],
+    )
     .addHelpText("after", ending)
     .action(
       inCluster(({ directory, runtime, terminal: { print } }, flags: Flags) =>

@@ -8,7 +8,8 @@ import { commandWith, type ManageFlags } from "./manage-session.js";
 /** The end of the `--help` text. */
 const NO_CONTROL_PLANE = `
 
-Without a control plane that responds, the code is 4, as for every command, and the reason is on standard error.`;
+If no control plane responds, the code is 4, as for all commands, and the reason
+is on standard error.`;
 
 const HEAL_RETURN_CODES = `
 Return codes:
@@ -61,12 +62,17 @@ interface NodeMoveFlags extends ManageFlags {
 
 /** Creates nova-manage's commands for a running cluster, with its flags, messages and return codes. */
 export function manageCommand(): Command {
-  const manage = new Command("manage").summary("nova-manage's commands: heal and audit allocations, mirror aggregates");
-  const placement = manage.command("placement").summary("allocations and aggregates in Placement");
+  const manage = new Command("manage")
+    .summary("Run nova-manage commands on the running cluster")
+    .description(
+      "Heals and audits allocations, mirrors aggregates and moves bare-metal nodes, with the flags, messages and return " +
+        "codes of nova-manage.",
+    );
+  const placement = manage.command("placement").summary("Manage allocations and aggregates in Placement");
   addHeal(placement);
   addAudit(placement);
   addSync(placement);
-  addNodeMove(manage.command("db").summary("the state of record"));
+  addNodeMove(manage.command("db").summary("Manage records of compute nodes"));
   return manage;
 }
 
@@ -74,17 +80,24 @@ function addHeal(parent: Command): void {
   commandWith<HealFlags>(parent, "heal_allocations", HEAL_RETURN_CODES, (parts, flags) =>
     healAllocations(parts, { force: false, dryRun: false, verbose: false, ...flags }),
   )
+    .summary("Create missing allocations of instances")
     .description(
-      "Creates the allocations that instances lack in Placement, from their flavors, and puts right whose they are.\n" +
-        "Instances that a task is under way for are passed over, and what migrations hold is never created.",
+      "Creates the missing allocations of instances in Placement from their flavors, and corrects their project and user. " +
+        "Instances with a running task are skipped, and allocations of migrations are never created.",
     )
-    .option("--max-count <max_count>", "instances to heal at most (default: all, in batches of 50)")
-    .option("--verbose", "print what is done for each instance")
-    .option("--dry-run", "tell what would be written, and write nothing; returns 4")
-    .option("--instance <instance_uuid>", "only this one; --max-count has no effect then")
-    .option("--skip-port-allocations", "taken for nova-manage's sake: no port asks for anything here")
-    .option("--cell <cell_uuid>", "only this cell; not together with --instance")
-    .option("--force", "replace all that the instance holds, also leftovers of an evacuation; needs --instance");
+    .option("--max-count <max_count>", "maximum number of instances to heal (default: all, in batches of 50)")
+    .option("--verbose", "print the action for each instance")
+    .option("--dry-run", "print the changes without writing them; returns 4")
+    .option("--instance <instance_uuid>", "uuid of the only instance to heal; --max-count then has no effect")
+    .option(
+      "--skip-port-allocations",
+      "no effect, since ports request no resources here; accepted for compatibility with nova-manage",
+    )
+    .option("--cell <cell_uuid>", "uuid of the only cell; not with --instance")
+    .option(
+      "--force",
+      "replace all allocations of the instance, including leftovers of an evacuation; requires --instance",
+    );
 }
 
 function addAudit(parent: Command): void {
@@ -92,26 +105,29 @@ function addAudit(parent: Command): void {
     const { resource_provider: resourceProvider, delete: deletes = false, verbose = false } = flags;
     return audit(parts, { ...(resourceProvider === undefined ? {} : { resourceProvider }), delete: deletes, verbose });
   })
+    .summary("Find orphaned allocations in Placement")
     .description(
-      "Finds allocations of consumers that are neither instances nor active migrations of the provider's compute node.\n" +
-        "What is being built or moved is left alone.",
+      "Finds allocations of consumers that are neither instances nor active migrations of the provider's compute node. " +
+        "Instances that are being built or moved are skipped.",
     )
     .option("--verbose", "print each allocation")
-    .option("--resource_provider <provider_uuid>", "only this one")
-    .option("--delete", "delete what was found, on that provider only");
+    .option("--resource_provider <provider_uuid>", "uuid of the only resource provider to check")
+    .option("--delete", "delete the orphaned allocations, on that provider only");
 }
 
 function addSync(parent: Command): void {
   commandWith<ManageFlags>(parent, "sync_aggregates", SYNC_RETURN_CODES, (parts, { verbose = false }) =>
     syncAggregates(parts, { verbose }),
   )
-    .description("Puts the providers of hosts into the Placement aggregates of their host aggregates; removes none.")
-    .option("--verbose", "print what is done for each host");
+    .summary("Mirror host aggregates in Placement")
+    .description("Adds the providers of hosts to the Placement aggregates of their host aggregates, and removes none.")
+    .option("--verbose", "print the action for each host");
 }
 
 function addNodeMove(parent: Command): void {
   commandWith<NodeMoveFlags>(parent, "ironic_compute_node_move", "", ironicNodeMove)
-    .description("Gives a bare-metal node, with its instance, from a service that is forced down to another one.")
-    .option("--ironic-node-uuid <uuid>", "the node")
-    .option("--destination-host <host>", "the host of the service that takes it");
+    .summary("Move a bare-metal node to another service")
+    .description("Moves a bare-metal node with its instance from a compute service that is forced down to another one.")
+    .option("--ironic-node-uuid <uuid>", "uuid of the node")
+    .option("--destination-host <host>", "host of the new compute service");
 }

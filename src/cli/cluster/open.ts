@@ -11,13 +11,13 @@ interface OpenFlags {
 
 export function openCommand(): Command {
   return clusterCommand("open")
-    .summary("show the cluster in a browser")
+    .summary("Open the dashboard in a browser")
     .description(
-      "Prints a link to the page of the running cluster, and starts the browser with it. The link is good for one minute, once, and " +
-        "on this machine.",
+      "Prints a link to the dashboard of the running cluster, and opens it in the browser. The link is valid once, for " +
+        "one minute, on this machine.",
     )
-    .option("--read-only", "a page that only looks")
-    .option("--no-browser", "print the link only")
+    .option("--read-only", "open a read-only dashboard")
+    .option("--no-browser", "print the link without opening it")
     .action(inCluster(open));
 }
 

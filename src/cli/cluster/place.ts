@@ -39,7 +39,7 @@ export function withName(command: Command): Command {
   }
   return command
     .addOption(
-      new Option("--name <name>", "the cluster of this name, from wherever the command is called")
+      new Option("--name <name>", "name of the cluster (instead of --state-dir)")
         .argParser(clusterName)
         .conflicts("stateDir"),
     )

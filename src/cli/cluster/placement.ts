@@ -26,30 +26,32 @@ interface PlacementCommandOptions {
 
 export function placementCommand(): Command {
   return new Command("placement")
-    .summary("serve the Placement API alone, until Ctrl-C")
+    .summary("Serve only the Placement API, until Ctrl-C")
     .description(
-      "Serves the Placement API without the rest of the cluster. The administrator's token is printed at the start; with " +
-        "--auth-strategy noauth2 any USER[:PROJECT] is taken as a token, and `admin` may do everything. Without --database " +
-        "all is forgotten at the end.",
+      "Serves the Placement API without the rest of the cluster, and prints the administrator's token at the start. With " +
+        "--auth-strategy noauth2, any USER[:PROJECT] is a valid token, and `admin` has all permissions.",
     )
-    .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--port <n>", "port to listen on; 0: any free one", portNumber, 8778)
-    .option("--database <file>", "SQLite file to keep the state in")
+    .option("--host <address>", "IP address of the listener", "127.0.0.1")
+    .option("--port <n>", "port of the listener; 0: any free port", portNumber, 8778)
+    .option("--database <file>", "SQLite file for the state (default: the state is in memory and lost at the end)")
     .addOption(
       new Option(
         "--auth-strategy <name>",
-        "who is let in (default: [api] auth_strategy of --config-file, else token)",
+        "authentication of clients (default: [api] auth_strategy of --config-file, otherwise token)",
       ).choices(["token", "noauth2"]),
     )
     .option(
       "--server-name <name>",
-      "a name under which clients reach it, for their Host header; repeatable",
+      "name at which clients reach the service, for their Host header; repeatable",
       collect,
       [],
     )
     .addOption(logOptions.requests())
-    .addOption(logOptions.format("of the log on standard error").default("pretty"))
-    .option("--config-file <file>", "placement.conf: [api], [cors], [oslo_policy], [placement], [placement_database]")
+    .addOption(logOptions.format("format of the log on standard error").default("pretty"))
+    .option(
+      "--config-file <file>",
+      "placement.conf file, with [api], [cors], [oslo_policy], [placement], [placement_database]",
+    )
     .action(serve);
 }
 

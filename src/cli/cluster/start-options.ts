@@ -5,7 +5,7 @@ import { integerIn } from "../ui/command-line.js";
 /** Logging options of all programs that serve requests. */
 export const logOptions = {
   requests: () =>
-    new Option("--log-requests", "log a line for each request: method, path, status, ms, request id, who asked"),
+    new Option("--log-requests", "log each request: method, path, status, duration in ms, request id, user"),
   format: (what: string) => new Option("--log-format <format>", what).choices(["pretty", "json"]),
 };
 
@@ -16,6 +16,6 @@ export const nodeCount = integerIn(0, 100_000);
 export function serviceDeletePolicy(): Option {
   return new Option(
     "--service-delete-policy <policy>",
-    "when allocations would keep a deleted service's provider (default: strict)",
+    "policy for deleting a compute service whose provider has allocations, by default strict",
   ).choices(SERVICE_DELETE_POLICIES);
 }

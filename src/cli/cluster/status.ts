@@ -31,14 +31,15 @@ const MAX_FAULTS = 5;
 
 export function statusCommand(): Command {
   return clusterCommand("status")
-    .summary("hosts, providers, usages, servers and guests, in one table")
+    .summary("Show hosts, usages, servers and guests in one table")
     .description(
-      "Asks the Compute API and Placement what they know of every host, looks at the fake-libvirt hypervisors in the state " +
-        "directory, and asks the agents of other drivers what these have. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere, and moving when it has a move to or from here, as before a resize is confirmed. " +
-        `Of more than ${MAX_ROWS} hosts it shows a summary. The faults of the last ${MAX_FAULTS} servers in ERROR follow.`,
+      "Combines what the Compute API, Placement, fake-libvirt hypervisors and agents report of each host, including " +
+        `providers without a host, and prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if ` +
+        "the API has their server on another host, and moving during a move to or from this host, for example until a " +
+        "resize is confirmed.",
     )
-    .option("--all", `every host, also of more than ${MAX_ROWS}`)
-    .option("--json", "every host, as JSON")
+    .option("--all", `print all hosts; by default, clusters of more than ${MAX_ROWS} hosts are summarized`)
+    .option("--json", "print all hosts as JSON")
     .action(inCluster(printStatus));
 }
 

@@ -16,61 +16,69 @@ import { DEFAULT_HOSTS, IRONIC_HOST, type UpOptions } from "./up-children.js";
 
 export function upCommand(): Command {
   return new Command("up")
-    .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
+    .summary("Start a cluster of a control plane and agents")
     .description(
-      "Starts Placement, the Compute API, Identity, Image, Network, Ironic and the conductor in one process on the loopback interface, and " +
-        "agents of N hosts beside it, beyond 8 hosts several in one process. What they know survives in the state directory; starting again goes on from there, " +
-        "with the hosts of the last start and those that `host add` brought, unless --hosts says how many.",
+      "Starts the control plane (Placement, Compute, Identity, Image, Network, Ironic, conductor) and its agents on the " +
+        "loopback interface, until Ctrl-C. A later start continues from the state directory with the same hosts, including " +
+        "those of `host add`, unless --hosts changes their number.",
     )
     .option(
       "--file <cluster.yaml>",
-      "start what this file describes (config/cluster.yaml); a flag that it says, too, is refused",
+      "cluster file that describes the cluster, as config/cluster.yaml; flags that the file also sets are rejected",
     )
     .addOption(
       new Option(
         "--scenario <name>",
-        "start a new cluster, and bring it into a bad state (compute-agent scenario list); or the path of a scenario",
+        "scenario that a new cluster starts with: a name (compute-agent scenario list) or a path",
       ).conflicts(["file"]),
     )
-    .option("--check", "with --file: say what is wrong with it, or what it would change; do nothing")
-    .option("--yes", "with --file: agree to what it destroys")
+    .option("--check", "print the errors of --file, or the changes that it would make, without making them")
+    .option("--yes", "confirm the destructive changes of --file")
     .option(
       "--hosts <n>",
-      `number of hosts (default: the hosts that the cluster has; of a new one ${DEFAULT_HOSTS})`,
+      `number of hosts (default: the existing hosts; in a new cluster ${DEFAULT_HOSTS})`,
       integerIn(0, MAX_HOSTS),
     )
     .addOption(
       new Option(
         "--processes <n>",
-        "agent processes that the hosts share (default: one a host, beyond 8 hosts one a core)",
+        "number of agent processes that the hosts share (default: one per host, with more than 8 hosts one per core)",
       )
         .argParser(atLeastOne)
         .conflicts("hostsPerProcess"),
     )
-    .option("--hosts-per-process <n>", "hosts that share an agent process at most", atLeastOne)
-    .option("--remove", "remove the hosts of the start before that this one leaves out, unless they have servers")
-    .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
+    .option("--hosts-per-process <n>", "maximum number of hosts that share an agent process", atLeastOne)
+    .option("--remove", "remove previous hosts that this start omits, unless they have servers")
+    .option("--state-dir <dir>", "state directory of the cluster", DEFAULT_STATE_DIR)
     .option(
       "--port <n>",
-      "port of the control plane (default: the one it had before, else 8774; 0: any free one)",
+      "port of the control plane (default: the previous port, otherwise 8774; 0: any free port)",
       portNumber,
     )
-    .option("--driver <name>", "virt driver of the agents: built-in name, npm package or path; its calls are traced")
-    .option("--change-driver", "let hosts have another driver than before; refused while they have servers or moves")
-    .option("--config-file <file>", "nova.conf for all of them; repeatable", collect, [])
-    .option("--releases <names>", `one agent of each, started oldest first: ${RELEASE_NAMES.join(", ")}`, releases)
-    .option("--allow-resize-to-same-host", "a resize may stay on its host")
-    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
+    .option("--driver <name>", "virt driver of the agents: built-in name, npm package or path; agents trace its calls")
+    .option("--change-driver", "allow hosts to change their driver; rejected while they have servers or moves")
+    .option("--config-file <file>", "nova.conf file of all processes; repeatable", collect, [])
+    .option(
+      "--releases <names>",
+      `releases, separated by commas, with one agent each, started from oldest to newest: ${RELEASE_NAMES.join(", ")}`,
+      releases,
+    )
+    .option("--allow-resize-to-same-host", "allow resizes to the same host")
+    .option(
+      "--reclaim-instance-interval <seconds>",
+      "time in seconds during which deleted servers can be restored (default: 0)",
+    )
     .addOption(serviceDeletePolicy())
-    .option("--detach", "return when all of it serves, and leave it running; compute-agent down stops it")
-    .option("--json", "with --detach: say how to reach it as JSON")
+    .option("--detach", "return when all processes serve; compute-agent down stops the cluster")
+    .option("--json", "print the connection details as JSON (requires --detach)")
     .addOption(logOptions.requests())
-    .addOption(logOptions.format("of all logs (default: pretty)"))
+    .addOption(logOptions.format("format of all logs, by default pretty"))
     .addOption(listenOptions.listen())
     .addOption(listenOptions.withoutTls())
     .option(
       "--ironic <nodes>",
-      `so many emulated bare-metal nodes, and agent ${IRONIC_HOST} that manages them (default: as before; of a new cluster none)`,
+      `number of emulated bare-metal nodes, which agent ${IRONIC_HOST} manages (default: the existing nodes; in a new ` +
+        "cluster none)",
       nodeCount,
     )
     .action(async (options: UpOptions & FileFlags & DetachFlags, command: Command) => {

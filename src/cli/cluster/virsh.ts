@@ -23,14 +23,18 @@ interface VirshContext extends ClusterContext {
 
 export function virshCommand(): Command {
   const command = clusterCommand("virsh")
-    .summary("look at the guests of a host, and change those of a fake-libvirt hypervisor behind the agent's back")
-    .option("--host <host>", "whose hypervisor", "devstack1")
-    .option("-c, --connect <uri>", "the hypervisor itself: fake-libvirt:///absolute/folder (default: that of --host)");
+    .summary("Inspect and change guests without their agent")
+    .description(
+      "Lists the guests of a host, and changes guests of a fake-libvirt hypervisor without the knowledge of its agent.",
+    )
+    .option("--host <host>", "host of the hypervisor", "devstack1")
+    .option("-c, --connect <uri>", "URI of the hypervisor: fake-libvirt:///absolute/folder (default: that of --host)");
   command
     .command("list")
-    .description("domains that run or are paused; of drivers other than fake-libvirt, as the host's agent says")
-    .option("--all", "those that are shut off too")
-    .option("--json", "as JSON")
+    .summary("List running and paused domains")
+    .description("Lists running and paused domains. The host's agent reports them if the driver is not fake-libvirt.")
+    .option("--all", "include domains that are shut off")
+    .option("--json", "print JSON")
     .action(inVirsh(list));
   for (const [name, done, description] of CHANGES) {
     command
@@ -45,7 +49,7 @@ export function virshCommand(): Command {
   }
   command
     .command("dumpxml <domain>")
-    .description("the domain's XML")
+    .description("Print the XML of a domain")
     .action(
       inVirsh(async (context, domain: string) => context.terminal.print(await fakeLibvirt(context).dumpxml(domain))),
     );
@@ -80,12 +84,12 @@ function fakeLibvirt({ virsh, host }: VirshContext): Virsh {
 }
 
 const CHANGES = [
-  ["start", "started", "start a domain that is shut off"],
-  ["shutdown", "is being shutdown", "ask a domain to shut down; it does"],
-  ["destroy", "destroyed", "pull a domain's plug"],
-  ["suspend", "suspended", "pause a domain"],
-  ["resume", "resumed", "let a paused domain run on"],
-  ["undefine", "has been undefined", "remove a domain that is shut off; its disks stay"],
+  ["start", "started", "Start a domain that is shut off"],
+  ["shutdown", "is being shutdown", "Shut down a domain; it always complies"],
+  ["destroy", "destroyed", "Power off a domain immediately"],
+  ["suspend", "suspended", "Pause a domain"],
+  ["resume", "resumed", "Resume a paused domain"],
+  ["undefine", "has been undefined", "Remove a domain that is shut off; its disks stay"],
 ] as const;
 
 const COLUMNS: readonly Column<VirshRow>[] = [

@@ -125,12 +125,13 @@ complete -c PROGRAM -f -a '(_FUNCTION)'`,
 /** Creates `completion SHELL`, which prints a script. @param program name of the program */
 export function completionCommand(program: string): Command {
   return new Command("completion")
-    .summary("print a script with which bash, zsh or fish complete commands, options and names")
+    .summary("Print a completion script for bash, zsh or fish")
     .description(
-      `For bash and zsh, in the file that an interactive shell reads: eval "$(${program} completion bash)". For fish: ` +
-        `${program} completion fish | source. Names of hosts, clusters, scenarios and fault points are those that there are then.`,
+      `For bash and zsh, put eval "$(${program} completion bash)" into the file that your interactive shell reads; for ` +
+        `fish, run ${program} completion fish | source. The script completes commands, options and the current names of ` +
+        `hosts, clusters, scenarios and fault points.`,
     )
-    .addArgument(new Argument("<shell>").choices(SHELLS))
+    .addArgument(new Argument("<shell>", "shell of the script").choices(SHELLS))
     .action((shell: Shell) => {
       process.stdout.write(`${completionScript(shell, program)}\n`);
     });

@@ -2,7 +2,7 @@ import { Derived, literal, option, unset } from "../option.js";
 import { auditPeriod, boolean, choice, float, hostName, integer, text } from "../value-type.js";
 import { TRANSPORT_URL } from "./rabbit-options.js";
 
-const SPACING = "Seconds between two runs; 0 means the default of 60, a negative value switches the task off.";
+const SPACING = "0 means 60 seconds, a negative value disables the task.";
 
 const spacing = (seconds: number, what: string) => option(integer(), seconds, `${what} ${SPACING}`);
 
@@ -11,18 +11,18 @@ const identity = {
   host: option(
     hostName,
     new Derived("<host name of the machine>", ({ hostname }) => literal(hostname)),
-    "Name of this compute host in the control plane. Never change it while guests are on the hypervisor.",
+    "Name of this compute host in the control plane. Do not change it while the hypervisor has guests.",
   ),
-  my_ip: option(text, "127.0.0.1", "Address of this host that other hosts and clients are told."),
+  my_ip: option(text, "127.0.0.1", "IP address of this host, as the agent reports it to other hosts and to clients."),
   state_path: option(
     text,
     new Derived("<state-dir>/agents/$host", ({ stateDir }) => `${literal(stateDir)}/agents/$host`),
-    "Folder of what the agent must keep between two starts; the compute_id file is in it.",
+    "Folder of the agent's persistent state, for example the file compute_id.",
   ),
   compute_driver: option(
     text,
     "fake-libvirt",
-    "Virt driver: the name of a built-in one (fake-libvirt, ironic, qemu), an npm package, or the path of a module.",
+    "Virt driver: a built-in driver (fake-libvirt, ironic, qemu), an npm package, or the path of a module.",
   ),
 };
 
@@ -32,14 +32,23 @@ const service = {
   service_down_time: option(
     integer({ min: 1 }),
     60,
-    "Seconds after the last heartbeat until a service counts as down. Not more than report_interval: 2.5 times that.",
+    "Seconds after the last heartbeat until a service counts as down. If the value is not greater than report_interval, " +
+      "2.5 times report_interval is used.",
   ),
-  enable_new_services: option(boolean, true, "Whether a host that joins for the first time may be scheduled to."),
-  graceful_shutdown_timeout: option(integer({ min: 0 }), 180, "Seconds that a stopping service takes at most."),
+  enable_new_services: option(
+    boolean,
+    true,
+    "Whether the compute service of a new host starts enabled, so that the scheduler can choose the host.",
+  ),
+  graceful_shutdown_timeout: option(
+    integer({ min: 0 }),
+    180,
+    "Maximum number of seconds for the shutdown of the service.",
+  ),
   manager_shutdown_timeout: option(
     integer({ min: 0 }),
     160,
-    "Seconds of these that operations under way are waited for.",
+    "Seconds of graceful_shutdown_timeout during which the agent waits for running operations.",
   ),
 };
 
@@ -48,85 +57,127 @@ const periodic = {
   periodic_fuzzy_delay: option(
     integer({ min: 0 }),
     60,
-    "The first run is delayed at random by up to this many seconds.",
+    "Maximum number of seconds by which the first run of a periodic task is delayed at random.",
   ),
-  update_resources_interval: spacing(0, "Resource tracker and Placement are brought up to date."),
-  running_deleted_instance_poll_interval: spacing(1800, "Guests of deleted instances are looked for."),
+  update_resources_interval: spacing(0, "Seconds between two updates of the resource tracker and of Placement."),
+  running_deleted_instance_poll_interval: spacing(
+    1800,
+    "Seconds between two searches for guests of deleted instances.",
+  ),
   running_deleted_instance_action: option(
     choice(["reap", "shutdown", "log", "noop"]),
     "reap",
-    "What is done with a guest whose instance is deleted.",
+    "Action for a guest whose instance is deleted.",
   ),
-  running_deleted_instance_timeout: option(integer({ min: 0 }), 0, "Seconds since the deletion before that is done."),
-  sync_power_state_interval: spacing(600, "Power states are compared with the hypervisor's."),
-  instance_delete_interval: spacing(300, "Files of deleted instances are removed once more where that failed."),
-  maximum_instance_delete_attempts: option(integer({ min: 1 }), 5, "How often that is tried for one instance."),
-  shelved_poll_interval: spacing(3600, "Shelved instances are offloaded when they are old enough."),
+  running_deleted_instance_timeout: option(
+    integer({ min: 0 }),
+    0,
+    "Seconds from the deletion of an instance to running_deleted_instance_action.",
+  ),
+  sync_power_state_interval: spacing(600, "Seconds between two comparisons of power states with the hypervisor."),
+  instance_delete_interval: spacing(
+    300,
+    "Seconds between two attempts to remove the remaining files of deleted instances.",
+  ),
+  maximum_instance_delete_attempts: option(
+    integer({ min: 1 }),
+    5,
+    "Maximum number of attempts to remove the files of one deleted instance.",
+  ),
+  shelved_poll_interval: spacing(3600, "Seconds between two searches for shelved instances to offload."),
   shelved_offload_time: option(
     integer({ min: -1 }),
     0,
-    "Seconds after which a shelved instance is offloaded; 0 at once, -1 never.",
+    "Seconds after which a shelved instance is offloaded. 0 offloads immediately, -1 never.",
   ),
-  scheduler_instance_sync_interval: spacing(120, "The scheduler is told which instances are on this host."),
+  scheduler_instance_sync_interval: spacing(
+    120,
+    "Seconds between two reports of this host's instances to the scheduler.",
+  ),
   resize_confirm_window: option(
     integer({ min: 0 }),
     0,
-    "Seconds after which a resize is confirmed without being asked; 0 never.",
+    "Seconds after which a resize is confirmed automatically. 0 means never.",
   ),
   reclaim_instance_interval: option(
     integer({ min: 0 }),
     0,
-    "Seconds that a deleted instance can be restored; 0 deletes at once.",
+    "Seconds during which a deleted instance can be restored. 0 deletes immediately.",
   ),
   vif_plugging_timeout: option(
     integer({ min: 0 }),
     300,
-    "Seconds that a guest which is made waits for its ports to be connected; 0: it does not wait.",
+    "Seconds that the creation of a guest waits until its ports are plugged. 0 does not wait.",
   ),
-  vif_plugging_is_fatal: option(boolean, true, "A guest whose ports are not connected in that time is not made."),
+  vif_plugging_is_fatal: option(
+    boolean,
+    true,
+    "Whether the creation of a guest fails if its ports are not plugged within vif_plugging_timeout.",
+  ),
   instance_build_timeout: option(
     integer({ min: 0 }),
     0,
-    "Seconds after which a build that is not finished becomes an error; 0 never.",
+    "Seconds after which an unfinished build is set to ERROR. 0 means never.",
   ),
   instance_usage_audit: option(
     boolean,
     false,
-    "Note once for each period how many servers this host had in it: os-instance_usage_audit_log shows it.",
+    "Whether the agent records once per period how many servers this host had. The API os-instance_usage_audit_log " +
+      "returns the records.",
   ),
   instance_usage_audit_period: option(
     auditPeriod,
     "month",
-    "The period: hour, day, month or year, each with @ and what it begins later by (minutes, hours, day of the month, month).",
+    "Period of the usage audit: hour, day, month or year. An offset can follow after @: minutes, hours, day of the month, " +
+      "or month.",
   ),
 };
 
 const resources = {
-  reserved_host_disk_mb: option(integer({ min: 0 }), 0, "Disk in MB that guests do not get."),
-  reserved_host_memory_mb: option(integer({ min: 0 }), 512, "Memory in MB that guests do not get."),
-  reserved_host_cpus: option(integer({ min: 0 }), 0, "Processors that guests do not get."),
-  cpu_allocation_ratio: unset(float({ min: 0 }), "VCPUs per processor, always; unset leaves Placement's value."),
-  ram_allocation_ratio: unset(float({ min: 0 }), "As cpu_allocation_ratio, for memory."),
-  disk_allocation_ratio: unset(float({ min: 0 }), "As cpu_allocation_ratio, for disk."),
-  initial_cpu_allocation_ratio: option(float({ min: 0 }), 4, "The ratio that a new provider begins with."),
-  initial_ram_allocation_ratio: option(float({ min: 0 }), 1, "As initial_cpu_allocation_ratio, for memory."),
-  initial_disk_allocation_ratio: option(float({ min: 0 }), 1, "As initial_cpu_allocation_ratio, for disk."),
+  reserved_host_disk_mb: option(integer({ min: 0 }), 0, "Disk in MB that is reserved for the host."),
+  reserved_host_memory_mb: option(integer({ min: 0 }), 512, "Memory in MB that is reserved for the host."),
+  reserved_host_cpus: option(integer({ min: 0 }), 0, "Number of CPUs that are reserved for the host."),
+  cpu_allocation_ratio: unset(
+    float({ min: 0 }),
+    "Allocation ratio of VCPU, which the agent enforces. Unset: the value in Placement stays.",
+  ),
+  ram_allocation_ratio: unset(float({ min: 0 }), "Allocation ratio of MEMORY_MB, as cpu_allocation_ratio."),
+  disk_allocation_ratio: unset(float({ min: 0 }), "Allocation ratio of DISK_GB, as cpu_allocation_ratio."),
+  initial_cpu_allocation_ratio: option(float({ min: 0 }), 4, "Allocation ratio of VCPU of a new resource provider."),
+  initial_ram_allocation_ratio: option(
+    float({ min: 0 }),
+    1,
+    "Allocation ratio of MEMORY_MB of a new resource provider.",
+  ),
+  initial_disk_allocation_ratio: option(
+    float({ min: 0 }),
+    1,
+    "Allocation ratio of DISK_GB of a new resource provider.",
+  ),
 };
 
 const operations = {
   resume_guests_state_on_host_boot: option(
     boolean,
     false,
-    "Whether guests that ran before the host went down are started again.",
+    "Whether the agent restarts guests that were running before the host went down.",
   ),
-  allow_resize_to_same_host: option(boolean, false, "Whether a resize may stay on its host."),
-  force_config_drive: option(boolean, false, "Whether each guest that is built gets a config drive, also unrequested."),
-  max_concurrent_builds: option(integer({ min: 0 }), 10, "Instances built at a time; 0 for any number."),
-  max_concurrent_live_migrations: option(integer({ min: 0 }), 1, "Live migrations at a time; 0 for any number."),
+  allow_resize_to_same_host: option(boolean, false, "Whether the destination of a resize can be its source host."),
+  force_config_drive: option(
+    boolean,
+    false,
+    "Whether every new guest gets a config drive, even if none was requested.",
+  ),
+  max_concurrent_builds: option(integer({ min: 0 }), 10, "Maximum number of concurrent builds. 0 means no limit."),
+  max_concurrent_live_migrations: option(
+    integer({ min: 0 }),
+    1,
+    "Maximum number of concurrent live migrations. 0 means no limit.",
+  ),
   migrate_max_retries: option(
     integer({ min: -1 }),
     -1,
-    "Further hosts that a live migration tries; -1 until there is none left.",
+    "Number of further hosts that a live migration tries. -1 tries all hosts.",
   ),
 };
 

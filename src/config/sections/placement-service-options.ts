@@ -11,39 +11,48 @@ export const PLACEMENT_SERVICE_OPTIONS = {
   api: {
     auth_strategy: unset(
       choice(["noauth2", "keystone"]),
-      "How clients prove who they are: noauth2 believes any token, keystone asks Identity, which the service has not when it " +
-        "runs alone; unset makes a token at each start.",
+      "Authentication of clients. noauth2 accepts any token. keystone uses Identity, which is not available if Placement runs " +
+        "alone. Unset: a token is generated at each start.",
     ),
   },
   placement_database: {
-    connection: unset(text, "sqlite:///PATH keeps the state in a file; unset keeps it in memory."),
+    connection: unset(text, "Database. sqlite:///PATH stores the state in a file. Unset: the state is only in memory."),
   },
   placement: {
-    incomplete_consumer_project_id: option(text, NO_ID, "Project of consumers that were written without one."),
-    incomplete_consumer_user_id: option(text, NO_ID, "User of consumers that were written without one."),
-    randomize_allocation_candidates: option(boolean, false, "Whether candidates come in random order."),
-    max_allocation_candidates: option(integer({ min: -1 }), -1, "Candidates that are made at most; -1 for any number."),
+    incomplete_consumer_project_id: option(text, NO_ID, "Project of consumers that were created without a project."),
+    incomplete_consumer_user_id: option(text, NO_ID, "User of consumers that were created without a user."),
+    randomize_allocation_candidates: option(
+      boolean,
+      false,
+      "Whether allocation candidates are returned in random order.",
+    ),
+    max_allocation_candidates: option(
+      integer({ min: -1 }),
+      -1,
+      "Maximum number of allocation candidates that are generated. -1 means no limit.",
+    ),
     allocation_candidates_generation_strategy: option(
       choice(["depth-first", "breadth-first"]),
       "depth-first",
-      "Whether all candidates of one tree come before those of the next, or one of each tree in turn.",
+      "Order of allocation candidates. depth-first: all candidates of one provider tree, then those of the next. " +
+        "breadth-first: one candidate of each tree in turn.",
     ),
   },
   oslo_policy: {
-    policy_file: unset(text, "Policy rules in YAML; relative to this file."),
-    enforce_scope: option(boolean, true, "Whether the scope of a token is checked."),
-    enforce_new_defaults: option(boolean, false, "Whether deprecated rules are left out."),
+    policy_file: unset(text, "YAML file with policy rules. A relative path is relative to this configuration file."),
+    enforce_scope: option(boolean, true, "Whether the scope of tokens is enforced."),
+    enforce_new_defaults: option(boolean, false, "Whether deprecated policy rules are ignored."),
   },
   cors: {
-    allowed_origin: option(list, [], "Origins that browsers may send requests from."),
-    allow_credentials: option(boolean, true, "Whether they may send credentials."),
-    expose_headers: option(list, [], "Headers of an answer that they may read."),
-    max_age: option(integer({ min: 0 }), 3600, "Seconds for which a browser may keep this."),
+    allowed_origin: option(list, [], "Origins from which browsers can send requests."),
+    allow_credentials: option(boolean, true, "Whether browsers can send credentials."),
+    expose_headers: option(list, [], "Response headers that browsers can read."),
+    max_age: option(integer({ min: 0 }), 3600, "Seconds for which browsers can cache these permissions."),
     allow_methods: option(
       list,
       ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "PATCH"],
-      "Methods that they may use.",
+      "HTTP methods that browsers can use.",
     ),
-    allow_headers: option(list, [], "Headers that they may send."),
+    allow_headers: option(list, [], "Request headers that browsers can send."),
   },
 } as const satisfies SectionTable;

@@ -6,60 +6,70 @@ export const RABBIT_OPTIONS = {
   amqp_durable_queues: option(
     boolean,
     false,
-    "The exchange of requests and their queues survive a restart of the broker.",
+    "Whether the exchange and the queues of requests survive a restart of the broker.",
   ),
-  amqp_auto_delete: option(boolean, false, "Queues go with their last consumer."),
-  rabbit_quorum_queue: option(boolean, false, "Queues of requests are quorum queues."),
+  amqp_auto_delete: option(boolean, false, "Whether the broker removes a queue with its last consumer."),
+  rabbit_quorum_queue: option(boolean, false, "Whether queues of requests are quorum queues."),
   rabbit_quorum_delivery_limit: option(
     integer({ min: 0 }),
     0,
-    "How often a quorum queue delivers a message; 0 for any number.",
+    "Maximum number of deliveries of a message by a quorum queue. 0 means no limit.",
   ),
   rabbit_quorum_max_memory_length: option(
     integer({ min: 0 }),
     0,
-    "Messages of a quorum queue in memory; 0 for any number.",
+    "Maximum number of messages of a quorum queue in memory. 0 means no limit.",
   ),
   rabbit_quorum_max_memory_bytes: option(
     integer({ min: 0 }),
     0,
-    "Bytes of a quorum queue in memory; 0 for any number.",
+    "Maximum number of bytes of a quorum queue in memory. 0 means no limit.",
   ),
   rabbit_transient_quorum_queue: option(
     boolean,
     false,
-    "Queues of replies and of what all computes get are quorum queues, too.",
+    "Whether queues of replies and of fanout messages are quorum queues.",
   ),
   rabbit_transient_queues_ttl: option(
     integer({ min: 0 }),
     1800,
-    "Seconds after which the broker removes a queue of replies that nobody reads; 0 never.",
+    "Seconds after which the broker removes an unused queue of replies. 0 means never.",
   ),
-  rabbit_ha_queues: option(boolean, false, "Queues are mirrored (RabbitMQ before 3.0)."),
+  rabbit_ha_queues: option(boolean, false, "Whether queues are mirrored (RabbitMQ before 3.0)."),
   heartbeat_timeout_threshold: option(
     integer({ min: 0 }),
     60,
-    "Seconds without a sign of life after which the connection counts as lost; 0 never.",
+    "Seconds without a heartbeat after which the connection counts as lost. 0 uses the value of the broker.",
   ),
   rabbit_retry_interval: option(
     integer({ min: 1 }),
     1,
-    "Seconds from a lost connection to the first try to connect again.",
+    "Seconds from the loss of the connection to the first attempt to reconnect.",
   ),
   rabbit_interval_max: option(
     integer({ min: 1 }),
     30,
-    "Seconds between two tries at most; more than 5 only if rabbit_retry_interval is more.",
+    "Maximum number of seconds between two attempts to reconnect. Values greater than 5 count as 5, unless " +
+      "rabbit_retry_interval is greater.",
   ),
-  ssl: option(boolean, false, "Connect with TLS."),
-  ssl_ca_file: option(text, "", "Certificates that the broker's is checked against; unset checks nothing."),
-  ssl_cert_file: option(text, "", "This agent's certificate."),
-  ssl_key_file: option(text, "", "Its key."),
-  ssl_enforce_hostname_verification: option(boolean, false, "Whether the broker's certificate must name its host."),
+  ssl: option(boolean, false, "Whether the agent connects with TLS."),
+  ssl_ca_file: option(
+    text,
+    "",
+    "PEM file with the CA certificates that verify the broker. Unset: the broker is not verified.",
+  ),
+  ssl_cert_file: option(text, "", "PEM file with the agent's certificate."),
+  ssl_key_file: option(text, "", "PEM file with the private key of the agent's certificate."),
+  ssl_enforce_hostname_verification: option(
+    boolean,
+    false,
+    "Whether the broker's certificate must contain its host name.",
+  ),
 };
 
 export const TRANSPORT_URL = unset(
   text,
-  "A real Nova's RabbitMQ, rabbit://user:password@host:port/: the agent is a nova-compute of that Nova. Unset: of compute-cluster's.",
+  "RabbitMQ of a real Nova: rabbit://user:password@host:port/. The agent then joins that Nova. Unset: the agent joins a " +
+    "control plane of compute-agent.",
   { secret: true },
 );

@@ -6,179 +6,222 @@ export const COMPUTE_OPTIONS = {
   resource_provider_association_refresh: option(
     integer({ min: 0 }),
     300,
-    "Seconds after which inventories, aggregates and traits are read again from Placement; 0 never.",
+    "Seconds after which cached inventories, aggregates and traits are read again from Placement. 0 means never.",
   ),
   sharing_providers_max_uuids_per_request: option(
     integer({ min: 1 }),
     200,
-    "Aggregates named in one request for sharing providers.",
+    "Maximum number of aggregates in one request for sharing providers.",
   ),
   provider_config_location: option(
     text,
     new Derived("<state_path>/provider_config", () => "$state_path/provider_config"),
-    "Folder of provider.yaml files (*.yaml).",
+    "Folder of provider.yaml files. All files *.yaml in it are read.",
   ),
   consecutive_build_service_disable_threshold: option(
     integer({ min: 0 }),
     10,
-    "Failed builds in a row that put a host last in the scheduler's order; 0 does not count them.",
+    "0 disables the count of consecutive failed builds. Any other value enables it, and the scheduler ranks hosts with " +
+      "failed builds last.",
   ),
-  image_type_exclude_list: option(list, [], "Disk formats of images that this host does not take."),
-  max_disk_devices_to_attach: option(integer({ min: -1 }), -1, "Disks that a guest may have; -1 for any number."),
+  image_type_exclude_list: option(list, [], "Disk formats of images that this host does not support."),
+  max_disk_devices_to_attach: option(
+    integer({ min: -1 }),
+    -1,
+    "Maximum number of disks of a guest. -1 means no limit; 0 is invalid.",
+  ),
   lean_tracking: option(
     boolean,
     true,
-    "Send Placement only requests that can change something; off sends those that nova-compute sends.",
+    "Whether the agent sends Placement only requests that can change something. False: it sends the same requests as " +
+      "nova-compute.",
   ),
   heal_moved_allocations: option(
     boolean,
     false,
-    "Remove what an instance that rests on another host still holds on this host's provider.",
+    "Whether the agent removes allocations on this host's provider if their instance is on another host and no move is in " +
+      "progress.",
   ),
   reconcile_allocations: option(
     choice(["off", "report", "repair"]),
     "off",
-    "Look for allocations that nobody will ever free, and report or remove them.",
+    "Whether the agent searches for leaked allocations on this host's providers: report logs them, repair removes them.",
   ),
-  reconcile_interval: option(integer({ min: 1 }), 3600, "Seconds between two such looks."),
+  reconcile_interval: option(integer({ min: 1 }), 3600, "Seconds between two searches of reconcile_allocations."),
 };
 
 export const PLACEMENT_OPTIONS = {
   auth_type: unset(
     choice(["password", "v3password", "v3applicationcredential", "admin_token", "none"]),
-    "How the agent authenticates; unset uses the access that the control plane gives it.",
+    "Authentication method. Unset: the agent uses the credentials that the control plane provides.",
   ),
   auth_section: unset(
     text,
-    "Section that has auth_type and all that belongs to it, up to the domains: keystone_authtoken, for example.",
+    "Section that contains auth_type and the other options for authentication, for example keystone_authtoken.",
   ),
   auth_url: unset(
     text,
-    "Address of Identity, for auth_type = password or v3applicationcredential; with or without /v3.",
+    "URL of Identity, with or without /v3, for auth_type = password or v3applicationcredential. Without /v3, password " +
+      "discovers the API version.",
   ),
-  username: unset(text, "User, for auth_type = password; or whose application credential it is."),
-  user_id: unset(text, "The user by id instead of by name."),
-  application_credential_id: unset(text, "For auth_type = v3applicationcredential."),
-  application_credential_name: unset(text, "The same by name; then username or user_id is needed, too."),
+  username: unset(text, "User name, for auth_type = password, or owner of the application credential."),
+  user_id: unset(text, "User id, instead of username."),
+  application_credential_id: unset(text, "Id of the application credential, for auth_type = v3applicationcredential."),
+  application_credential_name: unset(
+    text,
+    "Name of the application credential, instead of its id. Requires username or user_id.",
+  ),
   application_credential_secret: unset(text, "Secret of the application credential.", { secret: true }),
   password: unset(text, "Password, for auth_type = password.", { secret: true }),
-  project_name: unset(text, "Project that the token is for."),
-  project_id: unset(text, "The project by id instead of by name."),
-  system_scope: unset(choice(["all"]), "A token for the whole system instead of a project."),
-  user_domain_name: unset(text, "Domain of the user; often Default."),
-  user_domain_id: unset(text, "The user's domain by id instead of by name."),
-  project_domain_name: unset(text, "Domain of the project; often Default."),
-  project_domain_id: unset(text, "The project's domain by id instead of by name."),
-  default_domain_id: unset(text, "Domain of user and project where none is named."),
-  default_domain_name: unset(text, "The same by name."),
+  project_name: unset(text, "Project name of the token."),
+  project_id: unset(text, "Project id, instead of project_name."),
+  system_scope: unset(choice(["all"]), "Scope of the token: all selects the system instead of a project."),
+  user_domain_name: unset(text, "Domain name of the user, often Default."),
+  user_domain_id: unset(text, "Domain id of the user, instead of user_domain_name."),
+  project_domain_name: unset(text, "Domain name of the project, often Default."),
+  project_domain_id: unset(text, "Domain id of the project, instead of project_domain_name."),
+  default_domain_id: unset(text, "Domain id of the user and of the project, if no other option sets it."),
+  default_domain_name: unset(text, "Domain name of the user and of the project, if no other option sets it."),
   token: unset(text, "Token, for auth_type = admin_token.", { secret: true }),
-  endpoint: unset(text, "Address of Placement, for auth_type = admin_token or none."),
-  endpoint_override: unset(text, "Address of Placement, instead of the one in Identity's catalog."),
-  region_name: unset(text, "Region whose endpoint is taken from the catalog."),
-  valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
-  timeout: option(integer({ min: 1 }), 60, "Seconds that Placement may take for an answer."),
-  max_connections: option(integer({ min: 1 }), 32, "Connections to Placement at a time."),
-  cafile: unset(text, "Authorities that HTTPS is checked against, in PEM; unset: the system's."),
-  certfile: unset(text, "This agent's certificate for HTTPS, in PEM."),
-  keyfile: unset(text, "Its key."),
-  insecure: option(boolean, false, "Take any certificate."),
-  connect_retries: option(integer({ min: 0 }), 0, "How often a request is sent again that nothing answered."),
-  connect_retry_delay: unset(float({ min: 0 }), "Seconds before that; unset: half a second, doubled each time."),
+  endpoint: unset(text, "URL of Placement, for auth_type = admin_token or none."),
+  endpoint_override: unset(text, "URL of Placement, instead of the endpoint in Identity's catalog."),
+  region_name: unset(text, "Region of the endpoint in Identity's catalog."),
+  valid_interfaces: option(list, ["internal", "public"], "Endpoint interfaces in order of preference."),
+  timeout: option(integer({ min: 1 }), 60, "Timeout of a request to Placement in seconds."),
+  max_connections: option(integer({ min: 1 }), 32, "Maximum number of concurrent connections to Placement."),
+  cafile: unset(
+    text,
+    "PEM file with CA certificates for HTTPS. Unset: the CA certificates of the system. cafile, certfile, keyfile and " +
+      "insecure apply to all HTTPS requests of the agent, including those of its virt driver.",
+  ),
+  certfile: unset(text, "PEM file with the agent's client certificate for HTTPS."),
+  keyfile: unset(text, "PEM file with the private key of certfile. Unset: the key is in certfile."),
+  insecure: option(boolean, false, "Whether the agent accepts any certificate."),
+  connect_retries: option(integer({ min: 0 }), 0, "Number of retries of a request that got no response."),
+  connect_retry_delay: unset(
+    float({ min: 0 }),
+    "Seconds before a retry of a request that got no response. Unset: 0.5, doubled after each retry.",
+  ),
   status_code_retries: option(
     integer({ min: 0 }),
     0,
-    "How often a request is sent again that was answered with one of retriable_status_codes.",
+    "Number of retries of a request whose response has one of retriable_status_codes.",
   ),
-  status_code_retry_delay: unset(float({ min: 0 }), "Seconds before that; unset: half a second, doubled each time."),
-  retriable_status_codes: option(list, ["503"], "HTTP statuses that pass."),
+  status_code_retry_delay: unset(
+    float({ min: 0 }),
+    "Seconds before a retry after one of retriable_status_codes. Unset: 0.5, doubled after each retry.",
+  ),
+  retriable_status_codes: option(list, ["503"], "HTTP status codes that are retried."),
 };
 
 export const GLANCE_OPTIONS = {
-  endpoint_override: unset(text, "Address of the Image service, instead of the one in Identity's catalog."),
-  api_servers: option(list, [], "The same in older configurations; the first of them is asked."),
-  region_name: unset(text, "Region whose endpoint is taken from the catalog."),
-  valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
+  endpoint_override: unset(text, "URL of the Image service, instead of the endpoint in Identity's catalog."),
+  api_servers: option(list, [], "URLs of the Image service in older configurations. Only the first is used."),
+  region_name: unset(text, "Region of the endpoint in Identity's catalog."),
+  valid_interfaces: option(list, ["internal", "public"], "Endpoint interfaces in order of preference."),
   cafile: unset(
     text,
-    "Authorities that HTTPS is checked against, in PEM; unset, with the three below: as in [placement].",
+    "PEM file with CA certificates for HTTPS. If cafile, certfile and insecure are all unset, [placement] applies.",
   ),
-  certfile: unset(text, "This agent's certificate for HTTPS, in PEM."),
-  keyfile: unset(text, "Its key."),
-  insecure: option(boolean, false, "Accept any certificate."),
-  num_retries: option(integer({ min: 0 }), 3, "How often a request is sent again that nothing answered."),
+  certfile: unset(text, "PEM file with the agent's client certificate for HTTPS."),
+  keyfile: unset(text, "PEM file with the private key of certfile. Unset: the key is in certfile."),
+  insecure: option(boolean, false, "Whether the agent accepts any certificate."),
+  num_retries: option(integer({ min: 0 }), 3, "Number of retries of a request that got no response."),
 };
 
 export const AGENT_OPTIONS = {
   ignore_networks: option(
     boolean,
     false,
-    "Under a real Nova: build servers without the networks that are asked for, instead of refusing them.",
+    "Whether an agent of a real Nova builds servers without the requested networks. False: it rejects them.",
   ),
   driver_import_timeout: option(
     integer({ min: 0 }),
     60,
-    "Seconds that the module of a driver that is not built in may take to load; 0: any time.",
+    "Timeout in seconds for loading the module of a driver that is not built in. 0 means no timeout.",
   ),
-  driver_create_timeout: option(integer({ min: 0 }), 60, "Seconds that a driver's create may take; 0: any time."),
-  driver_init_timeout: option(integer({ min: 0 }), 300, "Seconds that a driver's initHost may take; 0: any time."),
+  driver_create_timeout: option(
+    integer({ min: 0 }),
+    60,
+    "Timeout of a driver's create in seconds. 0 means no timeout.",
+  ),
+  driver_init_timeout: option(
+    integer({ min: 0 }),
+    300,
+    "Timeout of a driver's initHost in seconds. 0 means no timeout.",
+  ),
 };
 
 export const CONDUCTOR_OPTIONS = {
-  url: unset(controlPlaneUrl, "Address of the conductor (ws://…, wss://…); unset reads it from <state-dir>."),
+  url: unset(controlPlaneUrl, "URL of the conductor (ws://…, wss://…). Unset: the agent reads it from <state-dir>."),
   join_token_file: option(
     text,
     new Derived("<state-dir>/join-token", ({ stateDir }) => `${literal(stateDir)}/join-token`),
-    "File with the token that admits an agent.",
+    "File with the join token, which authenticates agents.",
   ),
-  join_token: unset(text, "The token itself, as compute-agent join writes it; wins over join_token_file.", {
+  join_token: unset(text, "Join token, as compute-agent join writes it. Overrides join_token_file.", {
     secret: true,
   }),
   cafile: unset(
     text,
-    "Authorities that the control plane's certificate is checked against, in PEM, and that of the Placement, Image and Identity " +
-      "it embeds; unset: ca, else the system's. The check cannot be left out: the token would go to anybody.",
+    "PEM file with the CA certificates that verify the control plane and its Placement, Image and Identity. Unset: ca, otherwise " +
+      "the CA certificates of the system. The verification cannot be disabled, since it protects the join token.",
   ),
-  ca: unset(text, "The same as text, as compute-agent join writes it."),
+  ca: unset(text, "CA certificates in PEM, as compute-agent join writes them. cafile overrides them."),
 };
 
 export const WORKAROUND_OPTIONS = {
   disable_compute_service_check_for_ffu: option(
     boolean,
     false,
-    "Start although other compute services are too old, for a fast-forward upgrade.",
+    "Whether the agent starts although other compute services are too old, as in a fast-forward upgrade.",
   ),
   disable_group_policy_check_upcall: option(
     boolean,
     false,
-    "Do not look again at the policy of a server group when one of its servers arrives on this host.",
+    "Whether the agent skips the check of the server group policy when a server arrives on this host.",
   ),
-  handle_virt_lifecycle_events: option(boolean, true, "Follow guests that are started and stopped from outside."),
-  skip_reserve_in_use_ironic_nodes: option(boolean, false, "Do not reserve the inventory of Ironic nodes in use."),
+  handle_virt_lifecycle_events: option(
+    boolean,
+    true,
+    "Whether the agent updates the power state of guests that other programs start and stop.",
+  ),
+  skip_reserve_in_use_ironic_nodes: option(
+    boolean,
+    false,
+    "Whether the inventory of Ironic nodes in use stays unreserved.",
+  ),
   upstream_quirks: option(
     names(QUIRK_NAMES, { ...RELEASES, all: QUIRK_NAMES }),
     new Set<never>(),
-    "Defects of upstream Nova to reproduce: a release for what that one does (zed to 2026.1, master), or single quirks; " +
-      "all is no release: it has every defect there ever was, for looking at one of them.",
+    "Defects of upstream Nova that the agent reproduces: the name of a release for all its defects, or single quirks. " +
+      "all is not a release: it selects the defects of every release, to examine one of them.",
   ),
 };
 
 export const SCHEDULER_OPTIONS = forControlPlane({
-  max_attempts: option(integer({ min: 1 }), 3, "Hosts that a build tries."),
-  max_placement_results: option(integer({ min: 1 }), 1000, "Allocation candidates asked for."),
+  max_attempts: option(integer({ min: 1 }), 3, "Maximum number of hosts that a build tries."),
+  max_placement_results: option(
+    integer({ min: 1 }),
+    1000,
+    "Maximum number of allocation candidates that the scheduler requests.",
+  ),
   limit_tenants_to_placement_aggregate: option(
     boolean,
     false,
-    "Keep a project to the host aggregates whose metadata names it: filter_tenant_id, or a key that begins so.",
+    "Whether the servers of a project are restricted to the host aggregates whose metadata contains the project, in " +
+      "filter_tenant_id or a key with this prefix.",
   ),
   placement_aggregate_required_for_tenants: option(
     boolean,
     false,
-    "With limit_tenants_to_placement_aggregate: refuse projects that no aggregate names.",
+    "Whether limit_tenants_to_placement_aggregate rejects projects without an aggregate.",
   ),
   enable_isolated_aggregate_filtering: option(
     boolean,
     false,
-    "Keep host aggregates with metadata trait:NAME=required to servers whose flavor or image requires the trait.",
+    "Whether host aggregates with the metadata trait:NAME=required are reserved for servers whose flavor or image " +
+      "requires the trait.",
   ),
 });
 
@@ -202,36 +245,50 @@ export const FILTER_SCHEDULER_OPTIONS = {
   enabled_filters: option(
     names(SCHEDULER_FILTERS, {}),
     new Set(SCHEDULER_FILTERS.slice(0, 5)),
-    "Filters by which hosts are chosen. SameHostFilter and DifferentHostFilter obey the hints same_host and different_host.",
+    "Filters that the scheduler applies to hosts. SameHostFilter and DifferentHostFilter apply the hints same_host and " +
+      "different_host.",
     { reader: "control-plane" },
   ),
-  track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
+  track_instance_changes: option(boolean, true, "Whether the agent reports this host's instances to the scheduler."),
   ram_weight_multiplier: option(
     float(),
     1,
-    "How much free memory counts for a host; negative: against it. As all multipliers here, metadata of this name overrides it " +
-      "for the hosts of an aggregate.",
+    "Weight of free memory. A negative value prefers hosts with less free memory. Aggregate metadata with the name of a multiplier " +
+      "overrides it for the hosts of the aggregate.",
     { reader: "control-plane" },
   ),
-  cpu_weight_multiplier: option(float(), 1, "How much free VCPUs count for a host; negative: against it."),
-  disk_weight_multiplier: option(float(), 1, "How much free disk counts for a host; negative: against it."),
+  cpu_weight_multiplier: option(
+    float(),
+    1,
+    "Weight of free VCPUs. A negative value prefers hosts with fewer free VCPUs.",
+  ),
+  disk_weight_multiplier: option(
+    float(),
+    1,
+    "Weight of free disk. A negative value prefers hosts with less free disk.",
+  ),
   io_ops_weight_multiplier: option(
     float(),
     -1,
-    "How much guests that are built, moved, rebuilt, rescued or saved as images count for their host; negative: against it.",
+    "Weight of guests that are being built, moved, rebuilt, rescued or saved as images. A negative value prefers hosts " +
+      "with fewer of them.",
     { reader: "control-plane" },
   ),
-  build_failure_weight_multiplier: option(float(), 1_000_000, "How much failed builds count against a host."),
+  build_failure_weight_multiplier: option(
+    float(),
+    1_000_000,
+    "Weight of failed builds, which are counted against a host.",
+  ),
   soft_affinity_weight_multiplier: option(
     float({ min: 0 }),
     1,
-    "How much a soft-affinity group counts for hosts with its members.",
+    "Weight of members of the server's soft-affinity group on a host.",
     { reader: "control-plane" },
   ),
   soft_anti_affinity_weight_multiplier: option(
     float({ min: 0 }),
     1,
-    "How much a soft-anti-affinity group counts against hosts with its members.",
+    "Weight of members of the server's soft-anti-affinity group, which are counted against a host.",
   ),
 };
 
@@ -239,7 +296,8 @@ export const API_OPTIONS = forControlPlane({
   service_delete_policy: option(
     choice(["strict", "upstream", "cascade"]),
     "strict",
-    "What deleting a compute service does about allocations that hold its providers.",
+    "Policy for deleting a compute service while its providers have allocations. strict rejects the request, cascade " +
+      "removes the allocations, upstream deletes the service and leaves the providers behind.",
   ),
 });
 
@@ -250,16 +308,16 @@ export const QUOTA_OPTIONS = forControlPlane({
   driver: option(
     choice(["nova.quota.DbQuotaDriver", "nova.quota.NoopQuotaDriver"]),
     "nova.quota.DbQuotaDriver",
-    "Whether there are quotas; NoopQuotaDriver limits nothing, and shows -1 for everything.",
+    "Quota driver. NoopQuotaDriver enforces no limits, and the API returns -1 for each.",
   ),
-  instances: limit(10, "Servers of a project; -1: any number, here and below."),
-  cores: limit(20, "VCPUs that its servers have together."),
-  ram: limit(50 * 1024, "Memory that its servers have together, in MB."),
-  metadata_items: limit(128, "Metadata that one server has."),
-  injected_files: limit(5, "Files that a server is given at create or rebuild (API before 2.57)."),
-  injected_file_content_bytes: limit(10 * 1024, "Bytes of one such file."),
-  injected_file_path_length: limit(255, "Characters of the path of one such file."),
-  key_pairs: limit(100, "Key pairs of a user."),
-  server_groups: limit(10, "Server groups of a project."),
-  server_group_members: limit(10, "Servers that a user has in one server group."),
+  instances: limit(10, "Maximum number of servers of a project. In this section, -1 means no limit."),
+  cores: limit(20, "Maximum number of VCPUs of all servers of a project."),
+  ram: limit(50 * 1024, "Maximum memory in MB of all servers of a project."),
+  metadata_items: limit(128, "Maximum number of metadata items of a server."),
+  injected_files: limit(5, "Maximum number of injected files at create or rebuild (API before 2.57)."),
+  injected_file_content_bytes: limit(10 * 1024, "Maximum size in bytes of an injected file."),
+  injected_file_path_length: limit(255, "Maximum number of characters in the path of an injected file."),
+  key_pairs: limit(100, "Maximum number of key pairs of a user."),
+  server_groups: limit(10, "Maximum number of server groups of a project."),
+  server_group_members: limit(10, "Maximum number of servers of a user in one server group."),
 });

@@ -1,6 +1,11 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { agentCommand } from "../../../src/cli/agent/options.js";
 import { addCommands, commandName } from "../../../src/cli/commands.js";
+
+function subcommands(command: Command): readonly Command[] {
+  return command.commands.flatMap((each) => [each, ...subcommands(each)]);
+}
 
 const program = await addCommands(new Command("compute-agent").exitOverride(), undefined);
 
@@ -20,9 +25,28 @@ describe("the commands of a program", () => {
     ]);
   });
 
-  it("have a summary of one line each", () => {
-    const without = program.commands.filter((command) => command.summary() === "").map((command) => command.name());
-    expect(without).toEqual([]);
+  it("have a summary of at most 60 characters, which begins with a capital letter", () => {
+    const commands = subcommands(program).filter(
+      (command) => command.name() !== "driver" && command.parent?.name() !== "driver",
+    );
+    const wrong = commands.filter((command) => !/^[A-Z].{1,58}[^.]$/.test(command.summary() || command.description()));
+    expect(wrong.map((command) => command.name())).toEqual([]);
+  });
+
+  it("have options without the default of an empty list in the help", () => {
+    const help = [program, ...program.commands].map((command) => command.helpInformation()).join("\n");
+    expect(help).toContain("default: .compute-cluster");
+    expect(help).not.toContain("default: []");
+  });
+
+  it("have a help that fits into 80 columns", () => {
+    let printed = "";
+    const output = { writeOut: (text: string) => (printed += text), getOutHelpWidth: () => 80 };
+    for (const command of [agentCommand(async () => undefined), ...subcommands(program)]) {
+      command.configureOutput(output).outputHelp();
+    }
+    expect(printed).toContain("Exit codes of --check:");
+    expect(printed.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
   it("are called by short and by former names too", () => {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { version } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
+import { exitCodeHelp } from "../../ui/help-format.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
 import { clusterState } from "../cluster-state.js";
@@ -19,14 +20,14 @@ import {
 } from "./doctor-checks.js";
 
 export function doctorCommand(): Command {
-  return clusterCommand("doctor", "where a cluster would be kept")
-    .summary("look whether a cluster can work on this machine, and what clusters have left")
+  return clusterCommand("doctor", "state directory of the cluster")
+    .summary("Check this machine, and find leftovers of clusters")
     .description(
-      "Looks at Node, the database's binary, default ports, the disk, clusters that were started on this machine and processes of " +
-        "killed ones, and the clients that there are. Changes nothing.",
+      "Checks Node, the database's binary, default ports, the disk and the installed clients, and lists clusters on this " +
+        "machine and processes of killed ones. Changes nothing.",
     )
-    .option("--json", "as JSON")
-    .addHelpText("after", "\nExit codes: 0 nothing keeps a cluster from working; 1 something does.")
+    .option("--json", "print JSON")
+    .addHelpText("after", exitCodeHelp({ 0: "no problem prevents a cluster", 1: "a problem does" }))
     .action(
       inCluster(async (context, { json }: { readonly json?: true }) => {
         const { terminal } = context;

@@ -17,8 +17,8 @@ function ratio(description: string) {
 }
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 const stringList = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
-function faults(where: string) {
-  return stringList(`Faults from the start, as compute-agent fault set takes them ${where}.`);
+function faults(owner: string) {
+  return stringList(`Faults ${owner} from the start, in the syntax of compute-agent fault set.`);
 }
 function record(key: string, value: TSchema, description: string) {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
@@ -34,13 +34,13 @@ const SCALAR = Type.Unsafe<string | number | boolean>({ type: ["string", "number
 const INVENTORY = closed(
   {
     total: Type.Integer({ minimum: 1, maximum: NUMBER.maximum }),
-    reserved: amount("Of these, what nobody gets. Default 0."),
+    reserved: amount("Reserved amount of the total. Default 0."),
     min_unit: amount("Default 1.", 1),
-    max_unit: amount("Default: Placement's.", 1),
+    max_unit: amount("Default: that of Placement.", 1),
     step_size: amount("Default 1.", 1),
     allocation_ratio: ratio("Default 1.0."),
   },
-  "An inventory as in provider.yaml.",
+  "Inventory, as in provider.yaml.",
 );
 
 const GROUP = closed(
@@ -48,118 +48,141 @@ const GROUP = closed(
     name: Type.String({
       minLength: 1,
       maxLength: 500_000,
-      description: `Names, as --host takes them: rack[01-20]-node[001-050] or a,b. Each: ${HOST_NAME_RULE}.`,
+      description: `Host names, as for --host: rack[01-20]-node[001-050] or a,b. Each is ${HOST_NAME_RULE}.`,
     }),
     count: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: MAX_HOSTS,
-        description: "So many hosts: the first of the names, or, of a name without brackets, name1 to nameN.",
+        description: "Number of hosts: the first of the names, or name1 to nameN for a name without brackets.",
       }),
     ),
     driver: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "Virt driver: built-in name, npm package or path. Default: driver of the file.",
+        description: "Virt driver: built-in name, npm package or path. Default: the driver of the file.",
       }),
     ),
-    release: Type.Optional(Type.Enum([...RELEASE_NAMES], { description: "Of the agents, as --release says." })),
-    config_files: stringList("nova.conf of these hosts, in the place of the file's; paths are relative to this file."),
+    release: Type.Optional(Type.Enum([...RELEASE_NAMES], { description: "Release of the agents, as for --release." })),
+    config_files: stringList(
+      "nova.conf files of these hosts, instead of those of the file. Paths are relative to this file.",
+    ),
     options: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>>({
         type: "object",
         patternProperties: { "^[^.=\\s]+(\\.[^.=\\s]+)?$": { anyOf: [SCALAR, Type.Array(SCALAR)] } },
         additionalProperties: false,
         description:
-          "Options, as -o takes them: section.option, or option of [DEFAULT]. A list gives it several times.",
+          "Options, as for -o: section.option, or option for [DEFAULT]. A list sets the option several times.",
       }),
     ),
-    vcpus: amount("Host CPUs, where the driver can be told (fake-libvirt, qemu).", 1),
-    memory_mb: amount("MiB, where the driver can be told.", 1),
-    disk_gb: amount("GiB, where the driver can be told."),
-    devices: stringList("Devices, where the driver knows any (fake-libvirt): 0000:81:00.0=VGPU:4."),
+    vcpus: amount("Number of host CPUs, if the driver has this option (fake-libvirt, qemu).", 1),
+    memory_mb: amount("Memory in MiB, if the driver has this option.", 1),
+    disk_gb: amount("Disk space in GiB, if the driver has this option."),
+    devices: stringList("Host devices, if the driver has this option (fake-libvirt): 0000:81:00.0=VGPU:4."),
     delays: Type.Optional(
       record(
         "^[a-z_]+$",
         Type.Number({ minimum: 0, maximum: 86_400 }),
-        "Seconds by operation, as fake-libvirt's delay_ options: spawn: 2.",
+        "Durations in seconds by operation, as the options delay_* of fake-libvirt: spawn: 2.",
       ),
     ),
     allocation_ratios: Type.Optional(
       closed(
-        { cpu: ratio("VCPU."), ram: ratio("MEMORY_MB."), disk: ratio("DISK_GB.") },
-        "What the options cpu_allocation_ratio, ... say.",
+        {
+          cpu: ratio("Allocation ratio of VCPU."),
+          ram: ratio("Allocation ratio of MEMORY_MB."),
+          disk: ratio("Allocation ratio of DISK_GB."),
+        },
+        "Allocation ratios, as the options cpu_allocation_ratio, ram_allocation_ratio and disk_allocation_ratio.",
       ),
     ),
     resources: Type.Optional(
-      record(CUSTOM, INVENTORY, "Inventories of classes of your own, CUSTOM_..., of each host."),
+      record(CUSTOM, INVENTORY, "Inventories of custom resource classes, CUSTOM_..., of each host."),
     ),
     traits: Type.Optional(
       Type.Array(Type.String({ pattern: CUSTOM, maxLength: 255 }), {
-        description: "Traits of your own, CUSTOM_..., of each host.",
+        description: "Custom traits, CUSTOM_..., of each host.",
       }),
     ),
-    aggregates: stringList("Host aggregates of these hosts, by name; each is one of the file's aggregates."),
+    aggregates: stringList("Names of the host aggregates of these hosts. Each must be in aggregates of this file."),
     availability_zone: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 255,
-        description: "Puts the hosts into the aggregate of this name, which has this zone.",
+        description: "Availability zone. The hosts are added to an aggregate of this name with this zone.",
       }),
     ),
-    faults: faults("for a host"),
+    faults: faults("of each host"),
   },
-  "Hosts that are alike.",
+  "Hosts with the same settings.",
 );
 
 /** Keys that correspond to a flag of `up`, with the same meaning. */
 const UP_KEYS = {
-  state_dir: Type.Optional(Type.String({ minLength: 1, description: "--state-dir; relative to this file." })),
-  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: "--port of the control plane." })),
-  listen: Type.Optional(
-    Type.String({ minLength: 1, description: "--listen: address[:port] for other machines, with TLS." }),
+  state_dir: Type.Optional(
+    Type.String({ minLength: 1, description: "--state-dir: state directory, relative to this file." }),
   ),
-  listen_without_tls: flag("--listen-without-tls."),
+  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: "--port: port of the control plane." })),
+  listen: Type.Optional(
+    Type.String({ minLength: 1, description: "--listen: address[:port] of a TLS listener for other machines." }),
+  ),
+  listen_without_tls: flag("--listen-without-tls: the listener does not use TLS."),
   processes: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: MAX_HOSTS,
-      description: "--processes: agent processes that the hosts share.",
+      description: "--processes: number of agent processes that the hosts share.",
     }),
   ),
   hosts_per_process: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_HOSTS, description: "--hosts-per-process." }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_HOSTS,
+      description: "--hosts-per-process: maximum number of hosts that share an agent process.",
+    }),
   ),
-  driver: Type.Optional(Type.String({ minLength: 1, description: "--driver: of each group that names none." })),
+  driver: Type.Optional(
+    Type.String({ minLength: 1, description: "--driver: virt driver of groups without a driver." }),
+  ),
   config_files: stringList(
-    "--config-file of the control plane, and of groups that name none; relative to this file. [placement] of one names a real Placement.",
+    "--config-file: nova.conf files of the control plane, and of groups without config_files, relative to this " +
+      "file. [placement] in one of them selects a real Placement.",
   ),
-  allow_resize_to_same_host: flag("--allow-resize-to-same-host."),
+  allow_resize_to_same_host: flag("--allow-resize-to-same-host: resizes to the same host are allowed."),
   reclaim_instance_interval: Type.Optional(
-    Type.Integer({ ...NUMBER, description: "--reclaim-instance-interval, seconds." }),
+    Type.Integer({
+      ...NUMBER,
+      description: "--reclaim-instance-interval: seconds during which deleted servers can be restored.",
+    }),
   ),
   service_delete_policy: Type.Optional(
-    Type.Enum([...SERVICE_DELETE_POLICIES], { description: "--service-delete-policy. Default strict." }),
+    Type.Enum([...SERVICE_DELETE_POLICIES], {
+      description:
+        "--service-delete-policy: policy for deleting a compute service whose provider has allocations. Default strict.",
+    }),
   ),
-  log_requests: flag("--log-requests: a line in the control plane's log for each request."),
-  log_format: Type.Optional(Type.Enum(["pretty", "json"], { description: "--log-format. Default pretty." })),
-  remove: flag("--remove: hosts that this file leaves out are removed without a question, unless they have servers."),
-  change_driver: flag("--change-driver: hosts may have another driver than before, while they have no servers."),
+  log_requests: flag("--log-requests: one line per request in the control plane's log."),
+  log_format: Type.Optional(
+    Type.Enum(["pretty", "json"], { description: "--log-format: format of all logs. Default pretty." }),
+  ),
+  remove: flag("--remove: remove hosts that are not in this file without confirmation, unless they have servers."),
+  change_driver: flag("--change-driver: hosts can change their driver while they have no servers."),
 };
 
 const IRONIC = closed(
   {
-    nodes: Type.Integer({ minimum: 0, maximum: 100_000, description: "--ironic: so many emulated nodes." }),
-    faults: faults("for ironic"),
+    nodes: Type.Integer({ minimum: 0, maximum: 100_000, description: "--ironic: number of emulated nodes." }),
+    faults: faults("of the embedded Ironic"),
   },
-  "The embedded Ironic, and agent ironic1 that manages its nodes.",
+  "Embedded Ironic, and the agent ironic1 that manages its nodes.",
 );
 
 /** The schema of a cluster file: published as JSON Schema, and used as the type. */
 export const CLUSTER_FILE = Type.Object(
   {
     hosts: Type.Optional(
-      Type.Array(GROUP, { maxItems: MAX_HOSTS, description: "The hosts, in groups. Absent: as --hosts says." }),
+      Type.Array(GROUP, { maxItems: MAX_HOSTS, description: "Hosts, in groups. Default: as --hosts." }),
     ),
     ...UP_KEYS,
     ironic: Type.Optional(IRONIC),
@@ -168,7 +191,7 @@ export const CLUSTER_FILE = Type.Object(
   {
     additionalProperties: false,
     $schema: "http://json-schema.org/draft-07/schema#",
-    title: "A cluster of compute-agent up --file",
+    title: "Cluster file of compute-agent up --file",
   },
 );
 

@@ -7,10 +7,11 @@ import { clusterFileOf, clusterFileText } from "./write-cluster-file.js";
 
 export function fileCommand(): Command {
   return clusterCommand("file")
-    .summary("print the cluster file of a cluster, for `up --file`")
+    .summary("Print the cluster file of a cluster")
     .description(
-      "Prints what `compute-agent up --file` would make this cluster of: hosts with all they are started with, flags of `up`, flavors, " +
-        "images, aggregates, projects, users, faults. A start with it changes nothing. Works while the cluster runs, and after.",
+      "Prints the file for `compute-agent up --file` that describes this cluster: hosts and their settings, flags of " +
+        "`up`, flavors, images, aggregates, projects, users and faults. Works while the cluster is running or stopped, and " +
+        "a start with the file changes nothing.",
     )
     .action(
       inCluster(async ({ directory, runtime, terminal, stateDirOption }) => {

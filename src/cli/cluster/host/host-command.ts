@@ -7,6 +7,7 @@ import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { checkAgents } from "../../agent/load-config.js";
 import { collect, collectHosts, destructive } from "../../ui/command-line.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
+import { exitCodeHelp } from "../../ui/help-format.js";
 import { ProgressBar } from "../../ui/terminal.js";
 import { inCluster, withStateDir } from "../cluster-command.js";
 import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
@@ -43,32 +44,42 @@ interface AddFlags extends HostFlags {
 
 const ACTIONS: Readonly<Record<HostAction, readonly [summary: string, description: string]>> = {
   start: [
-    "start the agents of hosts that are down",
-    "Starts them with all that they had, and waits until servers can be scheduled to them.",
+    "Start the agents of hosts that are down",
+    "Starts agents with their previous settings, and waits until servers can be scheduled to the hosts.",
   ],
   stop: [
-    "stop agents as SIGTERM does",
-    "What is under way is finished first; the host stays down until it is started.",
+    "Stop agents, as SIGTERM does",
+    "Stops agents after they have finished their operations. The hosts stay down until they are started.",
   ],
   kill: [
-    "kill agents as kill -9 does",
-    "Nothing is finished, nothing is given back, guests stay; the host stays down until it is started.",
+    "Kill agents, as kill -9 does",
+    "Kills agents, which neither finish operations nor release resources; guests stay. The hosts stay down until they are " +
+      "started.",
   ],
 };
 
 export function hostCommand(): Command {
   const command = new Command("host")
-    .summary("list, add, remove, start, stop and kill hosts of the running cluster, and read their logs")
-    .description("Hosts are named one by one or in ranges: devstack1 devstack[3-5] rack[01-20]-node[001-050].")
+    .summary("Manage the hosts of a running cluster")
+    .description(
+      "Lists, adds, removes, starts, stops and kills hosts of the running cluster, and prints their logs. Hosts are names " +
+        "or ranges: devstack1 devstack[3-5] rack[01-20]-node[001-050].",
+    )
     .addHelpText(
       "after",
-      "\nExit codes: 0 the hosts are as they were to be; 1 some are not; 2 wrong arguments; 4 no control plane;\n" +
-        "of start and add with one reason for all failures: the agent's own (3 refused, ...).",
+      exitCodeHelp({
+        0: "all hosts reached the requested state",
+        1: "some hosts did not",
+        2: "wrong arguments",
+        4: "no control plane",
+      }) +
+        "\nIf all failures of start or add have the same reason, the exit code is that of\n" +
+        "the agent, for example 3 (rejected).",
     );
   withStateDir(command.command("list"))
-    .argument("[host...]", "default: all", collectHosts, [])
-    .summary("state, process, driver and servers of hosts")
-    .option("--json", "as JSON")
+    .argument("[host...]", "names or ranges (default: all hosts)", collectHosts, [])
+    .summary("List hosts with state, process, driver and servers")
+    .option("--json", "print JSON")
     .action(inHosts(listHosts));
   for (const [action, [summary, description]] of Object.entries(ACTIONS) as [HostAction, (typeof ACTIONS)["kill"]][]) {
     const each = withStateDir(command.command(action));
@@ -76,31 +87,38 @@ export function hostCommand(): Command {
       .argument("[host...]", "names or ranges", collectHosts, [])
       .summary(summary)
       .description(description)
-      .option("--all", "every host of the cluster")
-      .option("--json", "as JSON")
+      .option("--all", "all hosts of the cluster")
+      .option("--json", "print JSON")
       .action(inHosts((context, hosts, flags: HostFlags) => controlHosts(action, context, hosts, flags)));
   }
   withStateDir(command.command("add"))
     .argument("<host...>", "names or ranges", collectHosts)
-    .summary("start hosts that the cluster has not had")
-    .description("Each later `compute-agent up` starts them, too, until they are removed.")
+    .summary("Add hosts to the cluster and start them")
+    .description(
+      "Adds new hosts to the cluster and starts their agents. Each later `compute-agent up` starts them until they are removed.",
+    )
     .option("--driver <name>", "virt driver: built-in name, npm package or path")
-    .option("--config-file <file>", "nova.conf; repeatable", collect, [])
-    .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
-    .option("--json", "as JSON")
+    .option("--config-file <file>", "nova.conf file; repeatable", collect, [])
+    .option(
+      "-o, --option <section.option=value>",
+      "option of nova.conf; repeatable, overrides all files",
+      collectOption,
+      [],
+    )
+    .option("--json", "print JSON")
     .action(inHosts(addHosts));
   destructive(withStateDir(command.command("remove")))
     .argument("[host...]", "names or ranges", collectHosts, [])
-    .summary("remove hosts for good: agent, compute service and provider")
+    .summary("Remove hosts with compute service and provider")
     .description(
-      "Disables the compute service, stops the agent, deletes the service and forgets the host. Refused while the host has " +
-        "servers. Interrupted, it is finished by the same command.",
+      "Disables the compute service, stops the agent, deletes the service and forgets the host. Hosts with servers are " +
+        "rejected; if the command is interrupted, run it again.",
     )
-    .option("--all", "every host of the cluster")
-    .option("--evacuate", "have its servers rebuilt on other hosts first")
-    .option("--json", "as JSON")
+    .option("--all", "all hosts of the cluster")
+    .option("--evacuate", "evacuate the servers to other hosts first")
+    .option("--json", "print JSON")
     .action(inHosts(removeHosts));
-  command.addCommand(logsCommand().summary("the same as compute-agent logs"));
+  command.addCommand(logsCommand().summary("Print logs, as `compute-agent logs`"));
   return command;
 }
 

@@ -28,28 +28,28 @@ export function logsCommand(): Command {
   return clusterCommand("logs")
     .argument(
       "[name...]",
-      "hosts, in ranges as devstack[1-3], control-plane, or a service of it: placement, ...",
+      "hosts or ranges (devstack[1-3]), control-plane, or one of its services (placement, ...)",
       collectHosts,
       [],
     )
-    .summary("what agents and control plane have logged, in order")
+    .summary("Print the logs of agents and control plane in order")
     .description(
-      "Joins the logs of the agents and of the control plane, oldest first, whether they run or not. Of a log that hosts share, a host " +
-        "has the entries that name it. Files that a log was rotated into are read, compressed ones are not.",
+      "Merges the logs of agents and control plane, oldest entry first, whether they are running or not; of a shared log, " +
+        "a host gets the entries that name it. Rotated files are included, compressed ones are not.",
     )
     .option(
       "-n, --lines <n>",
-      `the last entries of each log (default: ${DEFAULT_ENTRIES}, with --since or --request-id all)`,
+      `number of last entries of each log (default: ${DEFAULT_ENTRIES}; with --since or --request-id all)`,
       integerIn(0, 999_999_999, "a number of entries"),
     )
-    .option("-f, --follow", "go on as more is logged, until Ctrl-C")
-    .option("--since <time>", "no older ones: 90s, 10m, 2h, 1d, or 2026-11-25T20:13:51", since)
+    .option("-f, --follow", "print new entries until Ctrl-C")
+    .option("--since <time>", "time of the oldest entries: 90s, 10m, 2h, 1d, or 2026-11-25T20:13:51", since)
     .option(
       "--request-id <id>",
-      "what was done for this request, by agents, too; up --log-requests logs the requests",
+      "id of a request, to print only its entries, also those of agents; `up --log-requests` logs requests",
       requestId,
     )
-    .option("--json", "a JSON object a line")
+    .option("--json", "print one JSON object per entry")
     .action(inCluster(printLogs));
 }
 

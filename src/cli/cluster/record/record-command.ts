@@ -114,12 +114,12 @@ const PAUSE = 250;
 
 export function recordCommand(): Command {
   return clusterCommand("record")
-    .argument("<file>", "a new file, of mode 0600")
-    .summary("write what a cluster is asked and what becomes of its hosts, until Ctrl-C")
+    .argument("<file>", "new file, of mode 0600")
+    .summary("Record requests and host events until Ctrl-C")
     .description(
-      "Writes every request of clients with its answer and its time, what compute-agent host does, and the faults that are set. " +
-        "It says who has asked, without passwords, tokens, private keys and user data, and leaves out requests for tokens. " +
-        "compute-agent replay does it again.",
+      "Records each client request with its response and time, `compute-agent host` commands and changes of faults, for " +
+        "`compute-agent replay`. It records the users of requests, but no passwords, tokens, private keys, user data or " +
+        "requests for tokens.",
     )
     .action(
       inCluster(async ({ directory, runtime, terminal }, file: string) => {

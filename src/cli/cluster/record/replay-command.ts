@@ -8,6 +8,7 @@ import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
+import { exitCodeHelp } from "../../ui/help-format.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { createTerminal, type Terminal } from "../../ui/terminal.js";
 import { withRuntime } from "../cluster-command.js";
@@ -29,19 +30,19 @@ interface ReplayOptions {
 
 export function replayCommand(): Command {
   return new Command("replay")
-    .argument("<file>", "what compute-agent record wrote")
-    .summary("do what was recorded again, and say where it went otherwise")
+    .argument("<file>", "file of `compute-agent record`")
+    .summary("Replay a recording and report differences")
     .description(
-      "Starts a new cluster as the recorded one was, asks what was asked, does to hosts and faults what was done, in the same times, " +
-        "and compares every status, and in the end what is held in Placement. Ids of the recorded cluster become those of the new one. " +
-        "Everything is asked as who asked it, with the same roles; passwords that were left out are made up.",
+      "Starts a new cluster like the recorded one, repeats requests, host commands and faults at their recorded times, " +
+        "and compares each status and the final allocations in Placement. Requests have the same users and roles; ids are " +
+        "translated, and omitted passwords are generated.",
     )
-    .option("--speed <n>", "so many times as fast", speed, 1)
-    .option("--into <cluster>", "a running cluster of this name instead of a new one", clusterName)
-    .option("--json", "the differences as JSON")
+    .option("--speed <n>", "speed factor", speed, 1)
+    .option("--into <cluster>", "name of a running cluster to use instead of a new one", clusterName)
+    .option("--json", "print the differences as JSON")
     .addHelpText(
       "after",
-      "\nExit codes: 0 it went the same way; 1 it did not; 2 wrong arguments or file; 4 no control plane.",
+      exitCodeHelp({ 0: "no differences", 1: "differences", 2: "wrong arguments or file", 4: "no control plane" }),
     )
     .action(async (file: string, options: ReplayOptions) => {
       const terminal = createTerminal();
@@ -155,6 +156,7 @@ function outcomeText(outcome: Outcome, { events }: Recording): string {
     ...(allocations ?? []).map((text) => `allocations of ${text}`),
     ...made.map((text) => `created, because it existed before the recording: ${text}`),
     ...left.map((text) => `skipped: ${text}`),
-    `${count} events in cluster ${cluster}: ${isSame(outcome) ? "no differences" : "with the differences above"}${allocations === null ? broken : ""}`,
+    `${count} events in cluster ${cluster}: ` +
+      `${isSame(outcome) ? "no differences" : "with the differences above"}${allocations === null ? broken : ""}`,
   ].join("\n");
 }

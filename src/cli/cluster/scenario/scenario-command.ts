@@ -7,6 +7,7 @@ import { isObject } from "../../../runtime/collections.js";
 import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
+import { exitCodeHelp } from "../../ui/help-format.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
@@ -27,19 +28,26 @@ const createDeps = () => ({ files: new NodeFiles(), digests: nodeDigests, cwd: p
 
 export function scenarioCommand(): Command {
   const command = new Command("scenario")
-    .summary("ready-made disasters: list, show, and bring about in a running cluster")
+    .summary("List, show and run incident scenarios")
     .description(
-      "A scenario is a file that brings a cloud into a bad state, and says what to look at, how to mend it, and what is seen then. " +
-        "compute-agent up --scenario NAME starts a cluster in that state. NAME is one of the list, or the path of a file of your own.",
+      "A scenario is a file that brings a cluster into a bad state, and describes what to inspect, how to repair it, and " +
+        "the result. `compute-agent up --scenario NAME` starts a cluster in that state; NAME is a name of the list or the " +
+        "path of your own file.",
     )
     .addHelpText(
       "after",
-      "\nExit codes: 0 it is there; 1 a step failed; 2 wrong arguments or file; 3 the cluster lacks hosts, or has servers of these names; 4 no control plane.",
+      exitCodeHelp({
+        0: "the cluster is in the state",
+        1: "a step failed",
+        2: "wrong arguments or file",
+        3: "the cluster lacks hosts, or has servers with these names",
+        4: "no control plane",
+      }),
     );
-  command.command("list").summary("the scenarios of this package").option("--json", "as JSON").action(list);
-  withStateDir(command.command("show <name>"), "the cluster that its commands are to name")
-    .summary("what a scenario does, what to look at, and how to mend it")
-    .option("--json", "as JSON")
+  command.command("list").summary("List the scenarios of this package").option("--json", "print JSON").action(list);
+  withStateDir(command.command("show <name>"), "state directory that the printed commands refer to")
+    .summary("Show the steps, inspection and repair of a scenario")
+    .option("--json", "print JSON")
     .action(
       inCluster(async ({ terminal, stateDirOption }, name: string, { json }: { readonly json?: true }) => {
         const scenario = await readScenario(name, createDeps());
@@ -47,8 +55,9 @@ export function scenarioCommand(): Command {
       }),
     );
   withStateDir(command.command("run <name>"))
-    .summary("bring it about in a running cluster, which has the hosts that it names")
-    .option("--into <cluster>", "the cluster of this name, as --name", clusterName)
+    .summary("Run a scenario in a running cluster")
+    .description("Runs a scenario in a running cluster, which must have the hosts that the scenario names.")
+    .option("--into <cluster>", "name of the cluster, as --name", clusterName)
     .action(inCluster(runScenario));
   return command;
 }

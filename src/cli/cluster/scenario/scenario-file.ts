@@ -18,13 +18,14 @@ export type ServiceName = keyof typeof SERVICES;
 
 const STEP = closed(
   {
-    say: line("What happens, as a sentence."),
+    say: line("Description of the step, as a sentence."),
     run: Type.Optional(
       Type.String({
         pattern: "^compute-(agent|cluster) (host|fault|wait|manage|audit|apply|virsh) ",
         maxLength: 4_000,
         description:
-          "A command; it is told which cluster is meant. Words may stand in quotes; there is no shell. {state_dir} is the cluster's.",
+          "Command. The cluster's --state-dir is added to it. Words can be quoted; there is no shell. " +
+          "{state_dir} is the state directory.",
       }),
     ),
     ask: Type.Optional(
@@ -32,55 +33,68 @@ const STEP = closed(
         pattern: `^(GET|POST|PUT|PATCH|DELETE) (${Object.keys(SERVICES).join("|")}) /([^\\s{}]|\\{[a-z]+ [^\\s{}]+\\})*$`,
         maxLength: 4_000,
         description:
-          "A request of the administrator: POST compute /servers. Names in braces stand for ids: {server vm1}, {service devstack1}.",
+          "Request of the administrator: POST compute /servers. Names in braces are replaced by ids: {server " +
+          "vm1}, {service devstack1}.",
       }),
     ),
-    body: Type.Optional(Type.Unknown({ description: "Of the request, with names in braces, too." })),
-    version: Type.Optional(Type.String({ pattern: "^\\d+\\.\\d+$", description: "The request's microversion." })),
+    body: Type.Optional(Type.Unknown({ description: "Body of the request. Names in braces are replaced by ids." })),
+    version: Type.Optional(Type.String({ pattern: "^\\d+\\.\\d+$", description: "Microversion of the request." })),
     expect: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 599, description: "Status or exit code. Default: success." }),
+      Type.Integer({ minimum: 0, maximum: 599, description: "Expected status or exit code. Default: success." }),
     ),
     within: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 600, description: "Seconds for which it is tried again until it succeeds." }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 600,
+        description: "Seconds during which the step is retried until it succeeds.",
+      }),
     ),
   },
-  "Either run or ask.",
+  "Step, with either run or ask.",
 );
 
 const COMMAND = closed(
   {
-    say: line("What this shows or does, as a sentence."),
+    say: line("Description of the command, as a sentence."),
     run: line(
-      "What an operator types. A line that begins with compute-cluster or compute-agent is told which cluster is meant.",
+      "Command that an operator types. The option that selects the cluster is added to compute-agent and " +
+        "compute-cluster commands.",
     ),
-    shows: Type.Optional(Type.Array(line("A part of what it prints."), { maxItems: 20 })),
+    shows: Type.Optional(Type.Array(line("Part of the output."), { maxItems: 20 })),
   },
-  "A command for the operator.",
+  "Command for the operator.",
 );
 
 /** The schema of a scenario: published as JSON Schema, and used as the type. */
 export const SCENARIO_FILE = Type.Object(
   {
-    title: Type.String({ minLength: 1, maxLength: 100, description: "What is wrong, in a few words." }),
-    about: Type.String({ minLength: 1, maxLength: 8_000, description: "How it comes to this, and why it matters." }),
+    title: Type.String({ minLength: 1, maxLength: 100, description: "Short description of the problem." }),
+    about: Type.String({ minLength: 1, maxLength: 8_000, description: "Cause of the problem, and its effects." }),
     cluster: Type.Optional(
       Type.Unsafe<unknown>({
         type: "object",
-        description: "The cluster that it is played on, as in a cluster file (cluster.schema.json). Default: 3 hosts.",
+        description: "Cluster of the scenario, as in a cluster file (cluster.schema.json). Default: 3 hosts.",
       }),
     ),
-    steps: Type.Array(STEP, { minItems: 1, maxItems: MAX_STEPS, description: "What brings it about." }),
+    steps: Type.Array(STEP, { minItems: 1, maxItems: MAX_STEPS, description: "Steps that produce the problem." }),
     finds: Type.Optional(
-      Type.Array(line("A code of compute-agent audit."), { maxItems: 20, description: "What the audit finds then." }),
+      Type.Array(line("Code of a finding of compute-agent audit."), {
+        maxItems: 20,
+        description: "Findings of the audit after the steps.",
+      }),
     ),
-    look: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "What to look at." }),
-    mend: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "How to put it right." }),
-    mended: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "What a mended cloud shows." }),
+    look: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "Commands that inspect the problem." }),
+    mend: Type.Array(COMMAND, { minItems: 1, maxItems: MAX_STEPS, description: "Commands that repair the cluster." }),
+    mended: Type.Array(COMMAND, {
+      minItems: 1,
+      maxItems: MAX_STEPS,
+      description: "Commands that show the repaired cluster.",
+    }),
   },
   {
     additionalProperties: false,
     $schema: "http://json-schema.org/draft-07/schema#",
-    title: "A scenario of compute-agent up --scenario",
+    title: "Scenario file of compute-agent up --scenario",
   },
 );
 

@@ -5,6 +5,7 @@ import type { Files } from "../../../runtime/files.js";
 import { driverTraceFile, type TracedCall } from "../../agent/driver-trace.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { withFormerNames } from "../../ui/former-names.js";
+import { exitCodeHelp } from "../../ui/help-format.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
@@ -29,19 +30,26 @@ interface SmokeTestCommandOptions {
 
 export function smokeTestCommand(): Command {
   return clusterCommand("smoke-test")
-    .summary("run every operation of the Compute API, and show what each made the driver do")
+    .summary("Run all operations of the Compute API on a server")
     .description(
-      "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
-        "order, the time it took, and its outcome. Calls are known for agents that trace their driver: those of `up --driver`. " +
-        "For an evacuation the agent of a host that `up` has started stands still, and is crashed afterwards.",
+      "Creates a server, runs each operation of the API on it, and prints the driver calls in order, the duration and the " +
+        "result. Driver calls are known for agents that trace them (`up --driver`); for an evacuation, the agent of a host " +
+        "that `up` has started is suspended and later crashed.",
     )
-    .option("--only <operations>", `some of: ${SMOKE_TEST_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
-    .option("--timeout <seconds>", "limit for each operation", "60")
+    .option(
+      "--only <operations>",
+      `operations, separated by commas: ${SMOKE_TEST_OPERATIONS.map(({ name }) => name).join(", ")}`,
+      names,
+    )
+    .option("--timeout <seconds>", "timeout of each operation in seconds", "60")
     .addOption(new Option("--patience <seconds>").hideHelp())
-    .option("--json", "the same as JSON")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
-      "\nExit codes: 0 nothing failed (unsupported operations are no failure); 1 an operation failed, no server could be created, or something could not be deleted.",
+      exitCodeHelp({
+        0: "no operation failed; unsupported operations are not failures",
+        1: "an operation failed, or a server could not be created or deleted",
+      }),
     )
     .action(inCluster(runSmokeTest));
 }

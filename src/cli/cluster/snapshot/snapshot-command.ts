@@ -31,35 +31,55 @@ interface SnapshotContext extends ClusterContext {
 
 export function snapshotCommand(): Command {
   const command = new Command("snapshot")
-    .summary("save the whole state of the cluster, and go back to it")
+    .summary("Save and restore the state of a cluster")
     .description(
-      "A snapshot has what control plane, Placement and Identity know, guests and disks of fake-libvirt hypervisors, the agents' " +
-        "identities, Ironic's nodes, faults, and which hosts are killed or stopped. It is one file of mode 0600: it has passwords.",
+      "A snapshot contains the state of the control plane, Placement, Identity and Ironic, guests and disks of " +
+        "fake-libvirt hypervisors, the agents' identities, faults, and which hosts are killed or stopped. It is one file of " +
+        "mode 0600, since it contains passwords.",
     );
-  const add = (name: string, text: string) => withStateDir(command.command(name).description(text));
-  add("save <name>", "save the state as it is now; a cluster that runs stands for that, for a second at most")
-    .option("--yes", "agree to the loss of a snapshot that has the name")
+  const add = (name: string, summary: string, description: string) =>
+    withStateDir(command.command(name).summary(summary).description(description));
+  add(
+    "save <name>",
+    "Save the current state",
+    "Saves the current state. A running cluster is paused for at most one second.",
+  )
+    .option("--yes", "confirm the loss of an existing snapshot with this name")
     .action(inSnapshots((context, name: string, { yes }: YesFlag) => save(name, context, yes === true)));
   destructive(
-    add("restore <name>", "go back to a saved state; a cluster that runs starts again with it, at the same address"),
+    add(
+      "restore <name>",
+      "Restore a saved state",
+      "Restores a saved state. A running cluster restarts with it at the same address.",
+    ),
   )
     .option(
       "--yes",
-      "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
+      "confirm the loss of servers and hosts, and continue while agents run that the cluster has not started",
     )
     .option("--start-hosts", START_HOSTS)
     .action(inSnapshots((context, name: string, flags: RestoreFlags) => restore(name, context, flags)));
-  add("list", "the snapshots of the cluster").option("--json", "as JSON").action(inSnapshots(list));
-  add("show <name>", "the hosts of a snapshot, and in which states it brings them back")
-    .option("--json", "as JSON")
+  add("list", "List the snapshots of the cluster", "Lists the snapshots of the cluster.")
+    .option("--json", "print JSON")
+    .action(inSnapshots(list));
+  add(
+    "show <name>",
+    "Show the hosts of a snapshot",
+    "Shows the hosts of a snapshot, and the states in which it restores them.",
+  )
+    .option("--json", "print JSON")
     .action(inSnapshots(show));
-  destructive(add("delete <name>", "delete a snapshot")).action(
+  destructive(add("delete <name>", "Delete a snapshot", "Deletes a snapshot.")).action(
     inSnapshots(async ({ snapshots, terminal }, name: string) => {
       await snapshots.delete(name);
       terminal.print(`${name}: deleted`);
     }),
   );
-  add("export <name> <file>", "write a snapshot to a file, for another cluster").action(
+  add(
+    "export <name> <file>",
+    "Export a snapshot to a file",
+    "Writes a snapshot to a file, for another cluster.",
+  ).action(
     inSnapshots(async ({ snapshots, terminal }, name: string, file: string) => {
       snapshots.export(name, resolve(file));
       terminal.print(`${name}: written to ${file}; it contains passwords; only you can read it (mode 0600)`);
@@ -67,9 +87,10 @@ export function snapshotCommand(): Command {
   );
   add(
     "import <file> <name>",
-    "take a snapshot from a file; its paths become this cluster's when it is restored, and its tokens end",
+    "Import a snapshot from a file",
+    "Reads a snapshot from a file. When it is restored, its paths become those of this cluster, and its tokens become invalid.",
   )
-    .option("--yes", "agree to the loss of a snapshot that has the name")
+    .option("--yes", "confirm the loss of an existing snapshot with this name")
     .action(
       inSnapshots(async (context, file: string, name: string, { yes }: YesFlag) => {
         const { snapshots, terminal, stateDirOption } = context;
@@ -89,15 +110,15 @@ export function snapshotCommand(): Command {
 
 export function resetCommand(): Command {
   return destructive(clusterCommand("reset"))
-    .summary("go back to the state after `up`: its hosts, and no servers but those that there were then")
+    .summary("Reset a cluster to its state after `up`")
     .description(
-      "Puts the state in place that there was when `up` had started everything: what was made, added and broken since is gone. Hosts that " +
-        "were killed or stopped then are down again. A cluster that runs starts again with it, at the same address. " +
-        "Where servers or hosts go, it lists them on a terminal and asks, and requires --yes elsewhere.",
+      "Restores the state in which `up` had started everything, including which hosts were killed or stopped; a running " +
+        "cluster restarts with it at the same address. The loss of servers or hosts needs confirmation on a terminal, or " +
+        "--yes.",
     )
     .option(
       "--yes",
-      "agree to the loss of servers and hosts, and go on while agents run that the cluster has not started",
+      "confirm the loss of servers and hosts, and continue while agents run that the cluster has not started",
     )
     .option("--start-hosts", START_HOSTS)
     .action(inSnapshots((context, flags: RestoreFlags) => restore(null, context, flags)));
@@ -115,7 +136,7 @@ function inSnapshots<Arguments extends readonly unknown[]>(
 }
 
 /** Help text of the flag of `restore` and `reset`. */
-const START_HOSTS = "start hosts, too, that were killed, stopped or suspended when the state was saved";
+const START_HOSTS = "also start hosts that were killed, stopped or suspended when the state was saved";
 
 interface RestoreFlags {
   readonly yes?: true;

@@ -57,25 +57,32 @@ const BACKDATED = 3_600_000;
 
 export function tlsCommand(): Command {
   return clusterCommand("tls")
-    .summary("make or show the certificate with which the control plane listens for other machines")
+    .summary("Create or show the certificate of the control plane")
     .description(
-      "Makes a certificate authority and a certificate of the control plane (ECDSA P-256), in the folder tls of the state directory, " +
-        "keys in files of mode 0600. What is there already is shown, and replaced only by --renew.",
+      "Creates a certificate authority and a certificate of the control plane (ECDSA P-256) in the folder tls of the " +
+        "state directory, with keys in files of mode 0600. Existing certificates are shown, and replaced only with --renew.",
     )
     .option(
       "--name <name>",
-      "a DNS name of this machine, or *.domain; repeatable (default: its host name)",
+      "DNS name of this machine, or *.domain; repeatable (default: its host name)",
       parseDnsName,
       [],
     )
-    .option("--address <address>", "an address of it; repeatable (default: all but loopback)", address, [])
-    .option("--days <n>", `how long the certificate is valid (default: ${DEFAULT_DAYS})`, integerIn(1, AUTHORITY_DAYS))
-    .option("--renew", "make a new certificate, of the same authority; without names for the same names")
-    .option("--renew-ca", "make a new authority, too: every agent and client needs its certificate")
-    .option("--cert <file>", "take this certificate instead, and those between it and its authority; PEM")
-    .option("--key <file>", "its private key (default: in the file of --cert)")
-    .option("--ca <file>", "the authority that agents and clients check it by (default: those of their system)")
-    .option("--json", "as JSON")
+    .option("--address <address>", "IP address of this machine; repeatable (default: all except loopback)", address, [])
+    .option(
+      "--days <n>",
+      `validity of the certificate in days (default: ${DEFAULT_DAYS})`,
+      integerIn(1, AUTHORITY_DAYS),
+    )
+    .option("--renew", "create a new certificate of the same authority; without names, it keeps the previous ones")
+    .option("--renew-ca", "create a new authority as well; all agents and clients then need its certificate")
+    .option("--cert <file>", "PEM file with your certificate and its intermediate certificates, to use instead")
+    .option("--key <file>", "PEM file with the private key (default: the file of --cert)")
+    .option(
+      "--ca <file>",
+      "PEM file with the CA certificate for agents and clients (default: the CA certificates of their system)",
+    )
+    .option("--json", "print JSON")
     .action(
       inCluster(async ({ directory, runtime, terminal }, options: TlsCommandOptions) => {
         const report = await certificateReport(options, runtime.files, directory);

@@ -4,6 +4,7 @@ import { type CloudSession, openCloudSession } from "../../../control-plane/loca
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { CommandError, ExitCode, exitCodeOf } from "../../ui/exit-code.js";
+import { exitCodeHelp } from "../../ui/help-format.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import type { Terminal } from "../../ui/terminal.js";
 import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
@@ -21,16 +22,27 @@ const LOOK_EVERY = 200;
 
 export function waitCommand(): Command {
   return clusterCommand("wait")
-    .summary("wait until hosts serve, a server is in a state, or nothing is being done any more")
+    .summary("Wait until a cluster reaches a state")
     .description(
-      "Waits until all conditions hold at once: hosts=N, servers can be scheduled to so many hosts; settled, nothing is being done to any server; " +
-        "server=NAME:STATUS, as server=vm1:ACTIVE (DELETED: it is gone). Waits for a cluster that is not started yet, too, and says so.",
+      "Waits until all conditions hold at the same time. If the cluster is not started yet, the command reports that and " +
+        "waits for it.",
     )
-    .option("--for <condition>", "repeatable (default: settled)", parseCondition, [])
-    .option("--timeout <seconds>", "how long", seconds, 60)
+    .option(
+      "--for <condition>",
+      "condition; repeatable (default: settled): hosts=N (servers can be scheduled to N hosts), settled (no operation is " +
+        "running on any server), server=NAME:STATUS (for example server=vm1:ACTIVE; DELETED: the server does not exist)",
+      parseCondition,
+      [],
+    )
+    .option("--timeout <seconds>", "timeout in seconds", seconds, 60)
     .addHelpText(
       "after",
-      "\nExit codes: 0 all hold; 1 they did not in time, or cannot any more; 2 wrong arguments; 4 there is no control plane.",
+      exitCodeHelp({
+        0: "all conditions hold",
+        1: "the timeout has passed, or a condition cannot be met any more",
+        2: "wrong arguments",
+        4: "no control plane",
+      }),
     )
     .action(inCluster(wait));
 }
