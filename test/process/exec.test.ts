@@ -1,6 +1,9 @@
 import { access } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { clusterHome } from "./support/cluster-home.js";
 import { Program } from "./support/program.js";
+
+const { run, begin } = clusterHome("exec");
 
 /** Runs `compute-agent exec`. @returns its output and exit code */
 async function exec(...args: readonly string[]) {
@@ -27,4 +30,24 @@ it("exec runs a command against a cluster, ends with its exit code, and removes 
   await expect(access(file)).rejects.toThrow("ENOENT");
   expect(missing).toMatchObject({ code: 127, stderr: expect.stringContaining("not found") });
   expect(usage).toMatchObject({ code: 2, stderr: expect.stringContaining("expected a command after --") });
+});
+
+it("exec neither uses nor stops a cluster that runs already", async () => {
+  expect((await run("up", "--name", "mine", "--hosts", "0", "--port", "0", "--detach")).code).toBe(0);
+  const rejected = await run("exec", "--name", "mine", "--", "true");
+  expect(rejected).toMatchObject({ code: 2, stderr: expect.stringContaining("another control plane") });
+  const [mine] = JSON.parse((await run("list", "--json")).stdout) as { readonly state: string }[];
+  expect(mine?.state).toBe("running");
+});
+
+it("exec forwards a signal to the command, and then stops the cluster", async () => {
+  const program = begin("exec", "--name", "stopped", "--hosts", "0", "--", "sh", "-c", "echo begun; exec sleep 60");
+  await program.printed(/begun/);
+  program.signal("SIGTERM");
+  expect((await program.exited).code).toBe(128 + 15);
+  const listed = JSON.parse((await run("list", "--json")).stdout) as {
+    readonly name: string;
+    readonly state: string;
+  }[];
+  expect(listed.find(({ name }) => name === "stopped")?.state).toBe("stopped");
 });

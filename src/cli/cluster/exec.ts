@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
@@ -34,7 +34,7 @@ export function execCommand(): Command {
         "number of the signal that ended it; that of `up` if the cluster does not start.",
     )
     .action(async (_arguments: readonly string[], _options: unknown, command: Command) => {
-      const args = process.argv.slice(process.argv.indexOf("exec") + 1);
+      const args = process.argv.slice(3);
       const end = args.indexOf("--");
       const [program, ...rest] = end < 0 ? [] : args.slice(end + 1);
       if (program === undefined) {
@@ -44,7 +44,7 @@ export function execCommand(): Command {
     });
 }
 
-interface Placement {
+interface ClusterLocation {
   readonly name?: string;
   readonly stateDir?: string;
 }
@@ -52,62 +52,114 @@ interface Placement {
 async function execInCluster(
   upArgs: readonly string[],
   commandLine: readonly [string, ...string[]],
-  { name, stateDir: directory }: Placement,
+  { name, stateDir: directory }: ClusterLocation,
 ): Promise<number> {
-  const temporary =
-    name === undefined && directory === undefined ? await mkdtemp(join(tmpdir(), "compute-agent-exec-")) : undefined;
-  const root = temporary ?? (name === undefined ? stateDir(directory ?? "", process.cwd()).root : rootOf(name));
-  const place = ["--state-dir", root];
+  const isTemporary = name === undefined && directory === undefined;
+  const folder = isTemporary ? await mkdtemp(join(tmpdir(), "compute-agent-exec-")) : (directory ?? "");
+  const root = name === undefined ? stateDir(folder, process.cwd()).root : rootOf(name);
+  const location = ["--state-dir", root];
   const isPortChosen = upArgs.some((arg) => arg === "--port" || arg.startsWith("--port="));
-  // Ctrl-C reaches all processes of the terminal; this one stays to stop the cluster.
-  const ignore = () => undefined;
-  process.on("SIGINT", ignore).on("SIGTERM", ignore);
+  const port = isPortChosen ? [] : ["--port", "0"];
+  const signals = new ForwardedSignals();
   try {
-    const up = ["up", ...withoutPlace(upArgs), ...place, ...(isPortChosen ? [] : ["--port", "0"]), "--detach"];
-    const started = await runProgram(up, process.stderr.isTTY ? "stderr" : "nothing");
-    if (started !== ExitCode.ok) {
-      await runProgram(["down", ...place], "nothing");
-      return started;
+    const up = ["up", ...withoutLocation(upArgs), ...location, ...port, "--detach"];
+    const started = await runProgram(up, signals, process.stderr.isTTY ? "stderr" : "nothing");
+    // Any other failure of `up` leaves nothing running, or a cluster that ran before and is not this command's to stop.
+    const isOurs = started === ExitCode.ok || started === ExitCode.failure;
+    const code =
+      started === ExitCode.ok && signals.received === undefined
+        ? await runCommand(commandLine, clientEnvironment(stateDir(root, process.cwd()), "devstack"), signals)
+        : started;
+    const stopped = isOurs ? await stopCluster(location) : ExitCode.ok;
+    if (isTemporary && stopped === ExitCode.ok) {
+      await rm(root, { recursive: true, force: true, maxRetries: 5 });
     }
-    const code = await runCommand(commandLine, clientEnvironment(stateDir(root, process.cwd()), "devstack"));
-    const stopped = await runProgram(["down", ...place], "nothing");
+    if (signals.received !== undefined && code === ExitCode.ok) {
+      return SIGNALLED + constants.signals[signals.received];
+    }
     return code === ExitCode.ok ? stopped : code;
   } finally {
-    process.off("SIGINT", ignore).off("SIGTERM", ignore);
-    if (temporary !== undefined) {
-      await rm(temporary, { recursive: true, force: true, maxRetries: 5 });
-    }
+    signals.close();
   }
 }
 
+/**
+ * Forwards signals to the current child, so that this process remains to stop the cluster. Ctrl-C on a terminal reaches
+ * the child without it.
+ */
+class ForwardedSignals {
+  /** The last signal; undefined if there was none. */
+  received: NodeJS.Signals | undefined;
+  child: ChildProcess | undefined;
+  readonly #signals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+  constructor() {
+    for (const signal of this.#signals) {
+      process.on(signal, this.#forward);
+    }
+  }
+
+  close(): void {
+    for (const signal of this.#signals) {
+      process.off(signal, this.#forward);
+    }
+  }
+
+  readonly #forward = (signal: NodeJS.Signals): void => {
+    this.received = signal;
+    if (signal !== "SIGINT" || !process.stdin.isTTY) {
+      this.child?.kill(signal);
+    }
+  };
+}
+
+/** Stops the cluster in a process group of its own, which Ctrl-C does not reach. */
+async function stopCluster(location: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, [programPath("compute-agent"), "down", ...location], {
+    stdio: ["ignore", "ignore", "inherit"],
+    detached: true,
+  });
+  return exitCodeOfChild(child);
+}
+
 /** Returns the arguments without `--name` and `--state-dir`, which are replaced. */
-function withoutPlace(args: readonly string[]): string[] {
-  const isPlace = (arg: string | undefined): boolean => arg === "--name" || arg === "--state-dir";
-  return args.filter((arg, index) => !isPlace(arg) && !isPlace(args[index - 1]) && !/^--(name|state-dir)=/.test(arg));
+function withoutLocation(args: readonly string[]): string[] {
+  const isLocation = (arg: string | undefined): boolean => arg === "--name" || arg === "--state-dir";
+  return args.filter(
+    (arg, index) => !isLocation(arg) && !isLocation(args[index - 1]) && !/^--(name|state-dir)=/.test(arg),
+  );
 }
 
 /** Runs a command of this program. @param output where its output goes: standard output belongs to the user's command */
-async function runProgram(args: readonly string[], output: "stderr" | "nothing"): Promise<number> {
+async function runProgram(
+  args: readonly string[],
+  signals: ForwardedSignals,
+  output: "stderr" | "nothing",
+): Promise<number> {
   const stdout = output === "stderr" ? process.stderr : "ignore";
-  const child = spawn(process.execPath, [programPath("compute-agent"), ...args], {
+  signals.child = spawn(process.execPath, [programPath("compute-agent"), ...args], {
     stdio: ["ignore", stdout, "inherit"],
   });
-  const [code] = await once(child, "exit");
-  return typeof code === "number" ? code : ExitCode.failure;
+  return exitCodeOfChild(signals.child);
 }
 
-async function runCommand([program, ...args]: readonly [string, ...string[]], env: Readonly<Record<string, string>>) {
-  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...env } });
-  const forward = (signal: NodeJS.Signals) => void child.kill(signal);
-  process.on("SIGTERM", forward);
+async function runCommand(
+  [program, ...args]: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>>,
+  signals: ForwardedSignals,
+): Promise<number> {
+  signals.child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...env } });
   try {
-    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
-    return code ?? SIGNALLED + (signal === null ? 0 : constants.signals[signal]);
+    return await exitCodeOfChild(signals.child);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     createTerminal().complain(`compute-agent: ${program} cannot be run: ${code === "ENOENT" ? "not found" : message}`);
     return NOT_FOUND;
-  } finally {
-    process.off("SIGTERM", forward);
   }
+}
+
+/** Returns the code that a shell would report. @throws {Error} the program cannot be started */
+async function exitCodeOfChild(child: ChildProcess): Promise<number> {
+  const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+  return code ?? SIGNALLED + (signal === null ? 0 : constants.signals[signal]);
 }
