@@ -37,22 +37,24 @@ const DEFAULT_RULES: ReadonlyMap<string, DefaultRule> = new Map([
 
 const DEFAULT_RULE: DefaultRule = { check: "rule:admin_or_service_api", scopes: ["project"] };
 
-function defaultRule(name: string): DefaultRule | undefined {
-  return DEFAULT_RULES.get(name) ?? (name.startsWith("placement:") ? DEFAULT_RULE : undefined);
-}
-
 /** Checks whether a caller may perform an action, by oslo.policy's rules. */
 export class Enforcer {
+  readonly #actions: ReadonlySet<string>;
   readonly #enforceScope: boolean;
   readonly #policy: Policy;
 
-  constructor({ enforceScope = true, enforceNewDefaults = false, rules = {} }: Partial<PolicyOptions>) {
+  /** @param actions the names of the rules that have defaults. A reference to any other allows nothing. */
+  constructor(
+    actions: Iterable<string>,
+    { enforceScope = true, enforceNewDefaults = false, rules = {} }: Partial<PolicyOptions>,
+  ) {
+    this.#actions = new Set(actions);
     this.#enforceScope = enforceScope;
     this.#policy = new Policy((name) => {
       if (Object.hasOwn(rules, name)) {
         return rules[name];
       }
-      const { check, deprecated } = defaultRule(name) ?? {};
+      const { check, deprecated } = this.#defaultRule(name) ?? {};
       return enforceNewDefaults || deprecated === undefined ? check : `${check} or ${deprecated}`;
     });
   }
@@ -63,7 +65,7 @@ export class Enforcer {
     action: string,
     target: PolicyAttributes["target"] = { project_id: credentials.projectId, user_id: credentials.userId },
   ): void {
-    const scopes = defaultRule(action)?.scopes;
+    const scopes = this.#defaultRule(action)?.scopes;
     if (this.#enforceScope && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
       throw new PlacementError("PolicyNotAuthorized", action);
     }
@@ -82,6 +84,10 @@ export class Enforcer {
     if (!isAllowed) {
       throw new PlacementError("PolicyNotAuthorized", `Policy does not allow ${action} to be performed.`);
     }
+  }
+
+  #defaultRule(name: string): DefaultRule | undefined {
+    return DEFAULT_RULES.get(name) ?? (this.#actions.has(name) ? DEFAULT_RULE : undefined);
   }
 }
 

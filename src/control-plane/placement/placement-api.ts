@@ -78,6 +78,9 @@ export const PLACEMENT_ROUTES: readonly PlacementRoute[] = [
   ...RESHAPER_ROUTES,
 ];
 
+/** The names of the policy rules that the routes enforce. */
+export const PLACEMENT_ACTIONS: readonly string[] = PLACEMENT_ROUTES.flatMap(({ action }) => action ?? []);
+
 interface Admission {
   readonly path: string;
   /** Errors and routes change them. */

@@ -3,7 +3,7 @@ import { atOnce } from "../http/request.js";
 import { Enforcer, noauth2 } from "./auth.js";
 import type { Consumer, Provider } from "./model.js";
 import { type CorsOptions, DEFAULT_TUNING, type PlacementOptions } from "./options.js";
-import { createPlacementApi } from "./placement-api.js";
+import { createPlacementApi, PLACEMENT_ACTIONS } from "./placement-api.js";
 import { GroupCommit, Journal, type Sink, type TouchedRecords } from "./store/journal.js";
 import { addStandards, load, migrate } from "./store/load.js";
 import { State } from "./store/state.js";
@@ -51,7 +51,7 @@ export function createPlacement(options: PlacementOptions) {
     logger,
     state,
     auth: options.auth ?? noauth2,
-    enforcer: new Enforcer(options.policy ?? {}),
+    enforcer: new Enforcer(PLACEMENT_ACTIONS, options.policy ?? {}),
     tuning: { ...DEFAULT_TUNING, ...options.placement },
   });
   const group = journal && servers && new GroupCommit(journal, clock, servers);

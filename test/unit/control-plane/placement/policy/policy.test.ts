@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Enforcer } from "../../../../../src/control-plane/placement/auth.js";
 import type { PlacementCredentials, PolicyOptions } from "../../../../../src/control-plane/placement/options.js";
+import { PLACEMENT_ACTIONS } from "../../../../../src/control-plane/placement/placement-api.js";
 import { type PolicyAttributes, parseRule } from "../../../../../src/control-plane/policy/rule-parser.js";
 
 const attributes: PolicyAttributes = {
@@ -68,7 +69,7 @@ describe("Enforcer", () => {
   });
   const reason = (options: Partial<PolicyOptions>, by: PlacementCredentials, action: string, projectId = "p") => {
     try {
-      return new Enforcer(options).enforce(by, action, { project_id: projectId });
+      return new Enforcer(PLACEMENT_ACTIONS, options).enforce(by, action, { project_id: projectId });
     } catch (error) {
       return error instanceof Error ? error.message : error;
     }
@@ -104,6 +105,12 @@ describe("Enforcer", () => {
     expect(reason({}, who(["admin"], { domainScope: "d" }), list)).toBe(list);
     expect(reason({ enforceScope: false }, system, list)).toBeUndefined();
     expect(reason({}, who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
+  });
+
+  it("lets a reference to another rule mean its default, and one to an unknown rule nothing", () => {
+    const rules = (reference: string) => ({ rules: { [list]: `rule:${reference}` } });
+    expect(allowed(rules("placement:traits:list"), who(["admin"]), list)).toBe(true);
+    expect(allowed(rules("placement:traits:lst"), who(["admin"]), list)).toBe(false);
   });
 
   it("replaces its rules, including the deprecated ones, by those of a policy file", () => {
