@@ -87,9 +87,10 @@ export async function addCommands(program: Command, name: string | undefined): P
   for (const [each, { group, load }] of LOADERS) {
     if (isNeeded(each)) {
       const command = (await load()).helpGroup(`${group}:`);
-      for (const alias of [...ALIASES, ...(name === undefined ? [] : FORMER_NAMES)]) {
-        if (alias[1] === each) {
-          command.alias(alias[0]);
+      // The complete help shows no former names.
+      for (const [alias, aliased] of [...ALIASES, ...(name === undefined ? [] : FORMER_NAMES)]) {
+        if (aliased === each) {
+          command.alias(alias);
         }
       }
       program.addCommand(inheriting(command, program));

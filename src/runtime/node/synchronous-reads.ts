@@ -13,7 +13,7 @@ interface Found<T> {
 
 /**
  * Reads small files and folders synchronously. A read of cached data takes 13 µs, in a thread 52 µs, and a starting host
- * makes 30: a fifth of the agents' processor time of a start. A slow disk must not block the event loop, so each tick has
+ * makes 28: a tenth of the processor time of its start. A slow disk must not block the event loop, so each tick has
  * one slice of time.
  *
  * Each method returns undefined when the slice is used up or the path is not a small regular file. The caller must then
