@@ -59,8 +59,8 @@ export class AllocationClient {
 
   /**
    * *Safe.* Claims `request` for the consumer. Returns false if it no longer fits. `held` selects what happens to the
-   * consumer's existing allocations: `double` retains them and adds new providers (moves). `replace` drops them
-   * (builds: a run killed after its claim starts again).
+   * consumer's existing allocations: `double` retains those on other providers (moves). `replace` drops them (builds: a
+   * run killed after its claim starts again).
    * @throws AllocationUpdateFailed (another client wrote this consumer), ConsumerAllocationRetrievalFailed
    */
   claimResources(claim: Claim, context: RequestContext = {}): Promise<boolean | null> {
@@ -418,16 +418,14 @@ function withoutEmpty(allocations: Allocations): Allocations {
 }
 
 /**
- * Retains the existing allocations of a provider, so that those of sharing providers are not claimed twice. They come
- * first: Nova also writes the source's allocations of an evacuation first.
+ * `double` retains the existing allocations on other providers. They come first: Nova also writes the source's
+ * allocations of an evacuation first. On a provider that is requested, the existing amounts are either equal (a sharing
+ * provider) or left over from an earlier stay, and the request replaces them. OPT: upstream's doubling keeps them, so that
+ * a server that returns with another flavor to a host it was evacuated from holds its former amounts there.
  */
 function toDesiredAllocations({ request, held }: Claim, current: ConsumerAllocations): Allocations {
   const requested = onlyResources(request.allocations);
-  if (held === "replace" || holdsNothing(current)) {
-    return requested;
-  }
-  const existing = onlyResources(current.allocations);
-  return { ...existing, ...requested, ...existing };
+  return held === "replace" ? requested : { ...onlyResources(current.allocations), ...requested };
 }
 
 function onlyResources(allocations: Allocations): Allocations {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
 import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { imageMeta, storageShared } from "../operations/flow/guest-options.js";
@@ -179,10 +180,12 @@ async function claimDestination(
     return false;
   }
   const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  if (held.allocations[node.uuid] !== undefined) {
+  const resources = instanceResources(instance);
+  // Amounts of another flavor are left over from a host that the instance was evacuated from.
+  if (isDeepStrictEqual(held.allocations[node.uuid]?.resources, resources)) {
     return true;
   }
-  const allocations = { ...held.allocations, [node.uuid]: { resources: instanceResources(instance) } };
+  const allocations = { ...held.allocations, [node.uuid]: { resources } };
   const { projectId, userId } = instance;
   const write = { read: held, allocations, projectId, userId };
   const claimed = await placement.putAllocations(instance.uuid, write, { requestId });

@@ -18,10 +18,10 @@ describe("5.5 allocation calls", () => {
       });
     });
 
-    it("double: existing allocations of a provider are retained, only new providers are added", async () => {
+    it("double: allocations on other providers are retained, on a requested one they become the request's", async () => {
       await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 10 } } });
       expect(await claim({ ...on(D), [NFS]: { resources: { DISK_GB: 20 } } })).toBe(true);
-      expect(await held()).toEqual({ [S]: FLAVOR, [D]: FLAVOR, [NFS]: { DISK_GB: 10 } });
+      expect(await held()).toEqual({ [S]: FLAVOR, [D]: FLAVOR, [NFS]: { DISK_GB: 20 } });
     });
 
     it("writes existing allocations first, as Nova does: an evacuation's source before its destination", async () => {

@@ -276,11 +276,26 @@ describe("2.6 row 15' the guest is on the destination: so must be what it holds"
     expect(stage.argumentsOf("placement.deleteAllocation")).toContainEqual(["vm", { force: true, ...ID }]);
   });
 
-  test("what it holds there already is enough", async () => {
+  const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
+
+  test("nothing is written if its allocations there are those of its flavor", async () => {
     const stage = claiming();
-    stage.replies.compute_node_get_by_host_and_node = { uuid: "node-uuid" };
+    stage.replies["placement.getAllocationsForConsumer"] = {
+      ...HELD,
+      allocations: { "far-uuid": { resources: NEED } },
+    };
     await recover(stage, { allocations: "claim-destination" });
     expect(stage.calls).toEqual(["placement.getAllocationsForConsumer", "save_together"]);
+  });
+
+  test("allocations left there by an evacuation, of another flavor, are replaced", async () => {
+    const stage = claiming();
+    const allocations = { "far-uuid": { resources: { ...NEED, VCPU: 2 } } };
+    stage.replies["placement.getAllocationsForConsumer"] = { ...HELD, allocations };
+    await recover(stage, { allocations: "claim-destination" });
+    expect(stage.argumentsOf("placement.putAllocations")[0]?.[1]).toMatchObject({
+      allocations: { "far-uuid": { resources: NEED } },
+    });
   });
 
   test.each<[string, StageOptions["migration"], (stage: StartStage) => void]>([

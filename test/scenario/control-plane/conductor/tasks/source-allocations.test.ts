@@ -39,6 +39,16 @@ describe("6.0: the source allocations of a move", () => {
     expect(lines).toContainEqual(["PUT /allocations/I", { devstack0: NEED, devstack2: NEED }]);
   });
 
+  it("a resize back to a host that has not cleaned up yet claims the new flavor there (chaos, seed 202)", async () => {
+    const world = await operated("resize_prep");
+    migrationOf(world, "evacuation", "done", { sourceCompute: "devstack2", sourceNode: "devstack2" });
+    await holds(world, world.instance.uuid, "devstack1", "devstack2");
+    const lines = await stepsOf(world.bench, taskOf(world, { flavor: SMALL, host: "devstack2" }));
+    const need = { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 };
+    expect(lines).toContainEqual(["PUT /allocations/I", { devstack2: need }]);
+    expect(await world.bench.held(world.instance.uuid)).toEqual({ devstack2: need });
+  });
+
   it("and stay with the instance if the move fails (V15)", async () => {
     const world = await operated("resize_prep", { hosts: ["devstack1", "devstack0"] });
     migrationOf(world, "evacuation", "done", { sourceCompute: "devstack0", sourceNode: "devstack0" });
