@@ -39,8 +39,8 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     await person.choose("devstack1", "Fence");
     expect(await person.send("Fence")).toContain("Done");
     await person.openServer("vm1");
-    await page.getByRole("link", { name: "Evacuate", exact: true }).click();
-    expect(await person.send("Evacuate", { "To host": "devstack2" })).toContain("Done");
+    await person.open(page, "Evacuate");
+    expect(await person.send("Evacuate", { "Destination host": "devstack2" })).toContain("Done");
     await person.goTo("Hosts");
     await person.card("devstack2").getByText("ACTIVE", { exact: true }).waitFor();
 
@@ -51,7 +51,7 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     await person.picture("stale-guest");
     expect(await violations(page)).toEqual([]);
     await person.openServer("vm1");
-    const held = page.locator("section", { has: page.getByRole("heading", { name: "Who holds what, now" }) });
+    const held = page.locator("section", { has: page.getByRole("heading", { name: "Current allocations" }) });
     await held.getByRole("link", { name: "devstack1" }).waitFor();
     await held.getByRole("link", { name: "devstack2" }).waitFor();
     await page.getByRole("row", { name: /^evacuation done/ }).waitFor();

@@ -13,7 +13,15 @@ function* evilRows(): Generator<DashboardRow> {
     yield row.kind === "host" ? { ...row, value: { ...row.value, reason: EVIL, aggregates: [EVIL] } } : row;
   }
   yield { kind: "server", key: evilServer.uuid, value: evilServer };
-  const finding = { code: EVIL, text: EVIL, server: evilServer.uuid, consumer: null, provider: null };
+  const finding = {
+    code: EVIL,
+    text: EVIL,
+    explanation: EVIL,
+    commands: [EVIL],
+    server: evilServer.uuid,
+    consumer: null,
+    provider: null,
+  };
   yield { kind: "finding", key: EVIL, value: { ...finding, host: hostName(3) } };
   yield { kind: "edit", key: EVIL, value: { findings: [EVIL], reason: EVIL, does: EVIL, subject: EVIL } };
   yield { kind: "snapshot", key: EVIL, value: { name: EVIL, at: 0, bytes: 0 } };
@@ -45,7 +53,7 @@ describe("a script in names and messages", () => {
   it("is displayed as text in request bodies, in their filter and in an address", async () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/requests`);
-    await page.getByText("Whatever clients and agents ask appears here").waitFor();
+    await page.getByText("Requests of clients and agents appear here").waitFor();
     fake.push([{ kind: "request", key: "r0", value: { ...requestRow(0), path: EVIL } }]);
     await page.getByText(EVIL).click();
     await page.getByRole("dialog").locator("pre").first().getByText(EVIL).waitFor();

@@ -42,7 +42,7 @@ describe("the views of the dashboard", () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/${route}`);
     if (route === "requests") {
-      await page.getByText("Whatever clients and agents ask appears here").waitFor();
+      await page.getByText("Requests of clients and agents appear here").waitFor();
       fake.push(requests(40));
     }
     await page.getByText(shows).first().waitFor();
@@ -85,7 +85,7 @@ describe("the views of the dashboard", () => {
   it("shows the bodies of a request on a click, and Esc closes them", async () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/requests`);
-    await page.getByText("Whatever clients and agents ask appears here").waitFor();
+    await page.getByText("Requests of clients and agents appear here").waitFor();
     fake.push(requests(3));
     await page.getByRole("button", { name: "409" }).click();
     const bodies = page.getByRole("dialog");
@@ -104,8 +104,8 @@ describe("the views of the dashboard", () => {
     const page = await visits.page();
     for (const [route, text] of [
       ["hosts", "compute-agent host add devstack1"],
-      ["servers", "There is no server yet."],
-      ["placement", "the first host that starts makes one"],
+      ["servers", "There are no servers yet."],
+      ["placement", "The first host that starts creates one"],
     ]) {
       await page.goto(`${empty.url}#/${route}`);
       await page.getByText(text ?? "").waitFor();
@@ -123,7 +123,7 @@ describe("the views of the dashboard", () => {
     expect(await page.getByRole("link", { name: "Try it" }).count()).toBe(0);
     expect(await page.getByRole("link", { name: "Kill" }).count()).toBe(0);
     await page.goto(`${readOnly.url}#/try`);
-    await page.getByText("This window is read-only").waitFor();
+    await page.getByText("This session is read-only").waitFor();
     await page.close();
     await readOnly.stop();
   });

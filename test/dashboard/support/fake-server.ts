@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type {
+  ActionChoices,
   ActionResponse,
   DashboardHello,
   DashboardMessage,
@@ -30,6 +31,8 @@ export interface FakeDashboardParts {
   readonly rows: () => Iterable<DashboardRow>;
   readonly life?: (uuid: string) => ServerLife | null;
   readonly bodies?: (id: string) => RequestBodies | null;
+  /** The lists of the APIs; null if they cannot be read. */
+  readonly choices?: () => ActionChoices | null;
   readonly password?: string;
 }
 
@@ -45,7 +48,15 @@ export class FakeDashboardServer {
   readonly requests: string[] = [];
   /** Actions that the page has sent. */
   readonly acted: { readonly name: string; readonly body: unknown; readonly secret: string | undefined }[] = [];
-  actionResponse: ActionResponse = { ok: true, commands: [], error: null, lines: [], made: null, requestId: null };
+  actionResponse: ActionResponse = {
+    ok: true,
+    commands: [],
+    error: null,
+    code: null,
+    lines: [],
+    made: null,
+    requestId: null,
+  };
 
   constructor(parts: FakeDashboardParts) {
     this.#parts = parts;
@@ -102,7 +113,7 @@ export class FakeDashboardServer {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${request.url}`);
-    if (method === "GET" && !/^\/window\/(events|session|servers|requests)\b/.test(pathname)) {
+    if (method === "GET" && !/^\/window\/(events|session|servers|requests|choices)\b/.test(pathname)) {
       await sendFile(pathname === "/" ? "index.html" : pathname.replace("/window/", ""), response);
     } else if (pathname === "/window/session") {
       await this.#session(method, request, response);
@@ -110,6 +121,8 @@ export class FakeDashboardServer {
       response.writeHead(401).end();
     } else if (pathname === "/window/events" || pathname === "/window/requests") {
       this.#listen(response, pathname === "/window/events" ? "events" : "requests");
+    } else if (pathname === "/window/choices") {
+      sendJson(response, this.#parts.choices?.() ?? null);
     } else if (pathname.startsWith("/window/actions/")) {
       const body = JSON.parse(await textOf(request)) as unknown;
       const secret = request.headers["x-window-session"]?.toString();

@@ -2,7 +2,7 @@ import type { Cluster } from "./cluster.js";
 import { hasWords } from "./filters.js";
 import { shortId } from "./format.js";
 
-const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", "snapshots"] as const;
+const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", "snapshots", "findings"] as const;
 
 export type View = (typeof VIEWS)[number];
 
@@ -14,6 +14,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   requests: "Requests",
   try: "Try it",
   snapshots: "Snapshots",
+  findings: "Findings",
 };
 
 /** The page's location: `#/hosts/devstack1?state=down`. */

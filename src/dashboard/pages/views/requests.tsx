@@ -38,21 +38,21 @@ export function Requests() {
           }}
         >
           {held.value === null
-            ? "Hold"
-            : `Go on (${count(Math.max(0, cluster.requests.value.length - held.value.length))} more)`}
+            ? "Pause"
+            : `Resume (${count(Math.max(0, cluster.requests.value.length - held.value.length))} more)`}
         </button>
       </ViewHead>
       <div class="filters">
         <FilterField label="Filter by server, request id, path, user …" value={route.value.filter.q ?? ""} />
         <PickField label="Service" name="service" value={route.value.filter.service ?? ""} choices={services.value} />
-        <CheckField label="Only changes" name="changes" />
-        <CheckField label="Only failed" name="failed" />
+        <CheckField label="Changes only" name="changes" />
+        <CheckField label="Failures only" name="failed" />
       </div>
       {visibleRequests.value.length === 0 && (
         <Empty>
           {cluster.requests.value.length === 0
-            ? "Nothing was asked since this view is open. Whatever clients and agents ask appears here."
-            : "No request is so."}
+            ? "No requests since you opened this view. Requests of clients and agents appear here."
+            : "No requests match."}
         </Empty>
       )}
       <VirtualList
@@ -112,7 +112,7 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
   });
   const attributes = [
     ["Request", request.requestId],
-    ["For", request.globalRequestId],
+    ["Global request", request.globalRequestId],
     ["User", request.user],
     ["Project", request.project],
   ].filter(([, value]) => value !== null);
@@ -138,11 +138,11 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
           </div>
         ))}
       </dl>
-      {bodies.value === null && <p class="quiet">Its bodies are no longer kept.</p>}
+      {bodies.value === null && <p class="quiet">The bodies of this request are no longer retained.</p>}
       {bodies.value && (
         <>
-          <Body title="Body" text={bodies.value.body} />
-          <Body title="Answer" text={bodies.value.answer} />
+          <Body title="Request body" text={bodies.value.body} />
+          <Body title="Response body" text={bodies.value.answer} />
         </>
       )}
     </dialog>
@@ -153,7 +153,7 @@ function Body({ title, text }: { readonly title: string; readonly text: string |
   return (
     <>
       <h3>{title}</h3>
-      {text === null ? <p class="quiet">None that can be shown.</p> : <Lines label={title} text={text} />}
+      {text === null ? <p class="quiet">(empty)</p> : <Lines label={title} text={text} />}
     </>
   );
 }
