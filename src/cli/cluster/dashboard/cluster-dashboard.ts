@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { connectionTo } from "../../../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
 import type { Inside } from "../../../control-plane/extension.js";
+import { quoted } from "../../../control-plane/identity/openrc.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { type Dashboard, openDashboard } from "../../../dashboard/dashboard.js";
@@ -19,6 +20,7 @@ import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/command-line.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
+import { DashboardAudit } from "./audit-action.js";
 import { auditPlanFile, createCommandActions } from "./cluster-actions.js";
 import { CommandActions } from "./command-action.js";
 import {
@@ -39,6 +41,7 @@ const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
 export function clusterDashboard(inside: Inside, runtime: Runtime, directory: StateDir): Dashboard {
   const commands = new CommandActions();
   const place = placeText(directory.root);
+  const audit = new DashboardAudit(commands, `${quoted(auditPlanFile(directory))}${place}`);
   const ask = askCompute({ runtime, directory });
   return openDashboard(inside, {
     runtime,
@@ -50,22 +53,23 @@ export function clusterDashboard(inside: Inside, runtime: Runtime, directory: St
     joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
     folders: hostFolders(directory, runtime),
     actions: [
-      ...createCommandActions(commands, place, { directory, files: runtime.files }),
+      ...createCommandActions({ commands, audit }, place, { directory, files: runtime.files }),
       ...createServiceActions(ask),
       ...createServerActions(ask, (name) => imageId(name, { runtime, directory })),
     ],
     readChoices: () => readActionChoices({ runtime, directory }),
-    savedItems: () => shelved(directory, runtime.files),
+    savedItems: () => shelved(directory, runtime.files, audit.findings),
     onClose: () => commands.close(),
     faultPoints: [...AGENT_FAULTS.keys()],
   });
 }
 
-/** Returns the edits of the last audit, the cluster's snapshots, and the scenarios of this package. */
-async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
+/** Returns the findings and edits of the last audit, the cluster's snapshots, and the scenarios of this package. */
+async function shelved(directory: StateDir, files: Files, finding: Shelved["finding"]): Promise<Shelved> {
   const snapshots = await new Snapshots(directory, files).list();
   const titles = await scenarioTitles(files);
   return {
+    finding,
     edit: await plannedEdits(files, auditPlanFile(directory)),
     snapshot: new Map(snapshots.map(({ name, savedAt, bytes }) => [name, { name, at: savedAt, bytes }])),
     scenario: new Map(titles.map(({ name, title }) => [name, { title }])),
