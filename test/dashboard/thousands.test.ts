@@ -34,14 +34,16 @@ describe("the dashboard with five thousand hosts and twenty thousand servers", (
     await page.getByRole("rowheader", { name: "vm1", exact: true }).waitFor();
     const head = page.getByRole("columnheader", { name: "Name" }).getByRole("button");
     await page.evaluate(`
-      void (window.sorted = new Promise((resolve) => {
-        document.querySelector(".column-head").addEventListener("click", () => {
-          const began = performance.now();
-          requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - began)));
-        }, { capture: true });
-      }))`);
-    await head.click();
-    await page.getByRole("rowheader", { name: "vm20000" }).waitFor();
-    expect(await page.evaluate<number>("window.sorted")).toBeLessThan(500);
+      window.sorted = [];
+      document.querySelector(".column-head").addEventListener("click", () => {
+        const began = performance.now();
+        requestAnimationFrame(() => requestAnimationFrame(() => window.sorted.push(performance.now() - began)));
+      }, { capture: true })`);
+    // The fastest of several clicks, since other processes may interrupt one.
+    for (const first of ["vm20000", "vm1", "vm20000", "vm1"]) {
+      await head.click();
+      await page.getByRole("rowheader", { name: first, exact: true }).waitFor();
+    }
+    expect(await page.evaluate<number>("Math.min(...window.sorted)")).toBeLessThan(300);
   });
 });
