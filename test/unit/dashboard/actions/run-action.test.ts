@@ -19,8 +19,10 @@ async function failureOf(error: Error): Promise<Pick<ActionResponse, "ok" | "err
 }
 
 const URL = "http://127.0.0.1:8774/compute/v2.1/servers/s1/action";
-const failed = (status: number, body: unknown) =>
-  new CloudRequestFailed("POST", URL, status, typeof body === "string" ? body : JSON.stringify(body));
+
+function failed(status: number, body: unknown): CloudRequestFailed {
+  return new CloudRequestFailed("POST", URL, status, typeof body === "string" ? body : JSON.stringify(body));
+}
 
 it("the error of an API is its message, with its name and status as the code", async () => {
   const nova = { itemNotFound: { code: 404, message: "Instance s1 could not be found." } };
