@@ -54,6 +54,11 @@ export function withName(command: Command): Command {
     });
 }
 
+/** Creates `--into`, the former name of `--name` in some commands. */
+export function formerNameOption(): Option {
+  return new Option("--into <name>").argParser(clusterName).conflicts(["name", "stateDir"]).hideHelp();
+}
+
 export function clusterName(text: string): string {
   if (!isClusterName(text)) {
     throw new InvalidArgumentError("expected a letter or digit, and letters, digits and . _ - after it, at most 63.");

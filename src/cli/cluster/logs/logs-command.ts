@@ -23,7 +23,7 @@ const DEFAULT_ENTRIES = 100;
 /** Milliseconds between two polls for new entries. */
 const PAUSE = 250;
 
-/** Creates `compute-agent logs`, and `host logs`, which is the same. */
+/** Creates `compute-agent logs`, and its former name `host logs`. */
 export function logsCommand(): Command {
   return clusterCommand("logs")
     .argument(

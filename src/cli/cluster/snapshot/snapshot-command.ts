@@ -14,8 +14,8 @@ import {
   Snapshots,
 } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
-import { destructive } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { destructive } from "../../ui/suggestions.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster, withStateDir } from "../cluster-command.js";
 import { clusterState } from "../cluster-state.js";

@@ -24,7 +24,7 @@ the package (\`config/scenarios\`). A test runs the commands of each chapter and
 cluster has a name, add \`--name course\` to the \`compute-agent\` commands of the chapter; \`up\` prints them with this option. \`openstack\`
 is OpenStack's client with osc-placement ([clients](../reference/clients.md)).
 
-\`scenario run NAME --into CLUSTER\` (or \`--state-dir DIR\`) plays a scenario in a running cluster. If a host that it names is not serving,
+\`scenario run NAME --name CLUSTER\` (or \`--state-dir DIR\`) plays a scenario in a running cluster. If a host that it names is not serving,
 or a server that it creates exists already, the command changes nothing and exits with code 3.
 
 By default the audit ignores a server for a minute after its last move, which may still be in progress. In these clusters nothing moves any
