@@ -87,11 +87,13 @@ export class ProcessCluster implements Cluster {
   /** @throws {Error} when the cluster or one of its hosts cannot start, with its output */
   async start(): Promise<void> {
     const { hosts, file, config, port = 0 } = this.#options;
-    const { files, programs } = this.#runtime;
+    const { files, processes, programs } = this.#runtime;
     const flags = [
       ...(hosts === undefined ? [] : ["--hosts", String(hosts)]),
       ...(file === undefined ? [] : ["--file", resolve(file), "--yes"]),
       ...(config === undefined ? [] : ["--config-file", await writeNovaConf(config, this.#directory, files)]),
+      // Nobody can use a temporary cluster after this process has ended.
+      ...(this.#isTemporary ? ["--owner", String(processes.pid)] : []),
       ...["--port", String(port), "--state-dir", this.stateDir, "--detach", "--json"],
     ];
     const { code, stdout, stderr } = await programs.run({ argv: [...nodeProgram(PROGRAM), "up", ...flags] });
