@@ -37,7 +37,7 @@ describe("compute-agent audit and apply", () => {
   it("exits with 0 if nothing is wrong", async () => {
     expect(await run(["audit"])).toEqual({
       code: 0,
-      stdout: "nothing wrong; 0 servers, 1 provider and 0 consumers looked at\n",
+      stdout: "nothing wrong; 0 servers, 1 provider and 0 consumers checked\n",
       stderr: "",
     });
   });
@@ -59,7 +59,7 @@ describe("compute-agent audit and apply", () => {
     expect(await held()).toEqual(before);
     expect((await run(["audit", NOVA_MANAGE])).code).toBe(3);
     expect((await run(["audit"])).stdout).toMatch(
-      /orphaned-consumer.*1 finding; .*\n1 edit would put right what can be/s,
+      /orphaned-consumer.*1 finding; .*\n1 edit can repair this/s,
     );
 
     const strange = { code: 2, stderr: expect.stringMatching(/changes no consumer and no provider nobody;/) };

@@ -58,6 +58,6 @@ it("a scenario plays in a running cluster, or reports the failed step", async ()
   });
   expect(await run("scenario", "run", "stale-evacuation", "--into", "another")).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining("has no cloud"),
+    stderr: expect.stringContaining("has no cluster"),
   });
 }, 120_000);

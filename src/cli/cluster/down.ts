@@ -38,6 +38,9 @@ export function downCommand(): Command {
           command.error("error: --all stops every cluster; remove --name and --state-dir");
         }
         const roots = await knownClusters().roots();
+        if (roots.length === 0) {
+          context.terminal.print("No clusters: none was started yet, so nothing was stopped.");
+        }
         return (await confirmOthers(roots, yes === true, context)) ?? down(roots, context);
       }),
     );

@@ -136,7 +136,8 @@ function inFaults<Arguments extends readonly unknown[]>(
       const known = await hosts();
       const unknown = named.find((host) => !known.includes(host));
       if (statePath === undefined && unknown !== undefined && !beforeStart) {
-        throw new InvalidFault(unknownHost(unknown, directory.root, known));
+        // The embedded Ironic alone is a directory without a cluster.
+        throw new InvalidFault(unknownHost(unknown, directory.root, known.length === 1 ? [] : known));
       }
       return named;
     };
@@ -228,11 +229,16 @@ async function list(context: FaultContext, host: string | undefined, { json }: J
       });
     }
   }
-  terminal.print(
-    json === true
-      ? JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2)
-      : renderTable(COLUMNS, rows, terminal.columns),
-  );
+  if (json === true) {
+    terminal.print(JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2));
+  } else if (rows.length === 0) {
+    terminal.print(
+      `No faults are set${host === undefined ? "" : ` for ${host}`}: "compute-agent fault set HOST POINT=KIND" sets one, ` +
+        '"compute-agent fault points" lists the points.',
+    );
+  } else {
+    terminal.print(renderTable(COLUMNS, rows, terminal.columns));
+  }
 }
 
 async function clear(context: FaultContext, hosts: string, faultPoints: readonly string[]): Promise<void> {

@@ -9,6 +9,7 @@ import {
 import { type ClusterSummary, clusterSummary } from "../../control-plane/local/cluster-summary.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
+import { noHostsText } from "./place.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 
 /** Maximum number of hosts that are named; further ones are only counted. */
@@ -44,7 +45,7 @@ export function statusCommand(): Command {
 }
 
 async function printStatus(
-  { directory, runtime, terminal }: ClusterContext,
+  { directory, runtime, terminal, stateDirOption }: ClusterContext,
   { all, json }: { readonly all?: true; readonly json?: true },
 ): Promise<void> {
   const session = await openCloudSession(runtime.files, runtime.http, directory);
@@ -59,6 +60,10 @@ async function printStatus(
   );
   if (json === true) {
     terminal.print(JSON.stringify(rows, null, 2));
+    return;
+  }
+  if (rows.length === 0) {
+    terminal.print(noHostsText(stateDirOption));
     return;
   }
   const table = groupNodesByHost(rows);
