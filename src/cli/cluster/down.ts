@@ -28,7 +28,7 @@ export function downCommand(): Command {
         "state stays, and `up` continues from it; a cluster that is not running is not changed.",
     )
     .option("--all", "all clusters that this user has started on this machine")
-    .option("--yes", "confirm that --all stops clusters outside this folder")
+    .option("--yes", "confirm that --all stops clusters of other folders")
     .action(
       inCluster(async (context, { all, yes }: DownOptions, command: Command) => {
         if (all !== true) {

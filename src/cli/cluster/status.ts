@@ -35,9 +35,9 @@ export function statusCommand(): Command {
     .summary("Show hosts, usages, servers and guests in one table")
     .description(
       "Combines what the Compute API, Placement, fake-libvirt hypervisors and agents report of each host, including " +
-        `providers without a host, and prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if ` +
-        "the API has their server on another host, and moving during a move to or from this host, for example until a " +
-        "resize is confirmed.",
+        `providers without a host. Prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if the API ` +
+        "has their server on another host. They are moving during a move to or from this host, for example until a resize " +
+        "is confirmed.",
     )
     .option("--all", `print all hosts; by default, clusters of more than ${MAX_ROWS} hosts are summarized`)
     .option("--json", "print all hosts as JSON")

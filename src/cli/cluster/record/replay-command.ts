@@ -34,8 +34,8 @@ export function replayCommand(): Command {
     .argument("<file>", "file of `compute-agent record`")
     .summary("Replay a recording and report differences")
     .description(
-      "Starts a new cluster like the recorded one, repeats requests, host commands and faults at their recorded times, " +
-        "and compares each status and the final allocations in Placement. Requests have the same users and roles; ids are " +
+      "Starts a new cluster like the recorded one, and repeats requests, host commands and faults at their recorded " +
+        "times. Compares each status and the final allocations in Placement. Requests have the same users and roles; ids are " +
         "translated, and omitted passwords are generated.",
     )
     .option("--speed <n>", "speed factor", speed, 1)

@@ -34,8 +34,8 @@ export function snapshotCommand(): Command {
   const command = new Command("snapshot")
     .summary("Save and restore the state of a cluster")
     .description(
-      "A snapshot contains the state of the control plane, Placement, Identity and Ironic, guests and disks of " +
-        "fake-libvirt hypervisors, the agents' identities, faults, and which hosts are killed or stopped. It is one file of " +
+      "A snapshot contains the state of the control plane, Placement, Identity and Ironic, and guests and disks of " +
+        "fake-libvirt hypervisors. It also has the agents' identities, faults, and which hosts are killed or stopped. It is one file of " +
         "mode 0600, since it contains passwords.",
     );
   const add = (name: string, summary: string, description: string) =>
