@@ -1,22 +1,14 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { agentCommand } from "../../../src/cli/agent/options.js";
 import { addCommands } from "../../../src/cli/commands.js";
 import { NOVA_OPTIONS } from "../../../src/config/nova-config.js";
 import { QUIRKS } from "../../../src/config/quirks.js";
+import { messagesIn } from "../../fixtures/messages.js";
 import { longSentencesIn, retiredWordsIn } from "../../fixtures/prose.js";
-import { childrenOf, parse, type SyntaxNode } from "../../mutants/syntax.js";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-
-/** Messages have at least this number of words; shorter strings are keys, names and paths. */
-const MIN_WORDS = 3;
-
-/** Strings that are scripts of worker threads. */
-const CODE = /^\s*(const|let|import) /;
+/** The texts of these are the dashboard's. */
+const DASHBOARD_ACTIONS = "src/cli/cluster/dashboard/";
 
 function commandsBelow(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(commandsBelow)];
@@ -34,33 +26,6 @@ async function helpMessages(): Promise<readonly (readonly [source: string, text:
       (text) => [command.name(), text.replaceAll(/`[^`]*`/g, "CODE")] as const,
     );
   });
-}
-
-function* stringsIn(node: SyntaxNode): Generator<string> {
-  if (node.type === "Literal" && typeof node.value === "string") {
-    yield node.value;
-  }
-  if (node.type === "TemplateLiteral" && Array.isArray(node.quasis)) {
-    const pieces = node.quasis as readonly { readonly value: { readonly cooked?: string } }[];
-    yield pieces.map(({ value }) => value.cooked ?? "").join(" X ");
-  }
-  for (const child of childrenOf(node)) {
-    yield* stringsIn(child);
-  }
-}
-
-/** Returns the messages in the sources of a folder, each with its file. */
-async function messagesIn(folder: string): Promise<readonly (readonly [source: string, text: string])[]> {
-  const names = (await readdir(join(ROOT, folder), { recursive: true })).filter((name) => /\.tsx?$/.test(name));
-  const found = await Promise.all(
-    names.map(async (name) => {
-      const path = `${folder}/${name}`;
-      const strings = [...stringsIn(parse(path, await readFile(join(ROOT, path), "utf8")).program)];
-      const messages = strings.filter((text) => text.trim().split(/\s+/).length >= MIN_WORDS && !CODE.test(text));
-      return messages.map((text) => [path, text] as const);
-    }),
-  );
-  return found.flat();
 }
 
 describe("the language of the command line", () => {
@@ -84,10 +49,10 @@ describe("the language of the command line", () => {
     expect(found).toEqual([]);
   });
 
-  it.each(["src/cli", "src/cluster", "src/config", "src/audit"])(
+  it.each(["src/cli", "src/cluster", "src/config", "src/audit", "src/faults", "src/testing", "src/placement-client"])(
     "has no retired word in messages of %s",
     async (folder) => {
-      const messages = (await messagesIn(folder)).filter(([path]) => !path.startsWith("src/cli/cluster/dashboard/"));
+      const messages = (await messagesIn(folder)).filter(([path]) => !path.startsWith(DASHBOARD_ACTIONS));
       const found = messages.flatMap(([path, text]) =>
         retiredWordsIn(text).map((word) => `${path}: ${word}: ${text.slice(0, 160)}`),
       );
