@@ -219,7 +219,7 @@ export const ACTIONS: readonly DashboardAction[] = [
   {
     name: "create",
     label: "Create server",
-    summary: "Creates a server on the given host, or on one that the scheduler selects.",
+    summary: "Creates a server on the selected host, or on one that the scheduler selects.",
     subject: "cluster",
     destructive: false,
     fields: [

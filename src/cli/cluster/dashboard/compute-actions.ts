@@ -132,7 +132,7 @@ function createBootAction(ask: AskCompute, imageIdOf: (name: string) => Promise<
     action: {
       name: "create",
       label: "Create server",
-      summary: "Creates a server on the given host, or on one that the scheduler selects.",
+      summary: "Creates a server on the selected host, or on one that the scheduler selects.",
       subject: "cluster",
       destructive: false,
       fields: [

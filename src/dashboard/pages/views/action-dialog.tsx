@@ -119,7 +119,7 @@ function Notice() {
   return (
     <div class="notices" role="status">
       {current !== null && (
-        <div class={`notice answer${current.ok ? "" : " answer-wrong"}`}>
+        <div class={["notice", "answer", current.ok ? "" : "answer-wrong"].join(" ")}>
           <Icon shape={current.ok ? "up" : "wrong"} /> <span>{current.text}</span>
           {current.made !== null && <ServerLink uuid={current.made} name={current.made} />}
           {current.requestId !== null && <RequestLink id={current.requestId} />}

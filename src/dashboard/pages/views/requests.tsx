@@ -51,7 +51,7 @@ export function Requests() {
       {visibleRequests.value.length === 0 && (
         <Empty>
           {cluster.requests.value.length === 0
-            ? "No requests since you opened this view. Requests of clients and agents appear here."
+            ? "No requests yet. Requests of clients and agents appear here."
             : "No requests match."}
         </Empty>
       )}
