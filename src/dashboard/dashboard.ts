@@ -6,7 +6,7 @@ import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js"
 import type { Runtime } from "../runtime/runtime.js";
 import { type RunnableAction, runAction } from "./actions.js";
 import { Viewers } from "./event-stream.js";
-import { RequestRing } from "./request-ring.js";
+import type { RequestRing } from "./request-ring.js";
 import { emptyResponse, errorResponse, foreignFetch, foreignRequest, guarded, jsonResponse } from "./responses.js";
 import type { HostFolders } from "./rows/guests.js";
 import type { ReadSavedItems } from "./rows/saved-items.js";
@@ -67,6 +67,8 @@ class PageFiles {
 
 export interface DashboardOptions {
   readonly runtime: Runtime;
+  /** The latest requests, recorded since the start of the control plane. */
+  readonly requests: RequestRing;
   readonly digests: Digests;
   /** The folder to which the build writes the page. */
   readonly pageFolder: string;
@@ -106,7 +108,7 @@ const LINGERED = 30_000;
  * API.
  */
 export function openDashboard(inside: Inside, options: DashboardOptions): Dashboard {
-  const { runtime, actions: runnableActions } = options;
+  const { runtime, requests, actions: runnableActions } = options;
   const { clock, random, files } = runtime;
   const sessions = new Sessions(clock, random);
   const login = new Login(inside, runtime);
@@ -122,14 +124,12 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     },
     runtime,
   );
-  const requests = new RequestRing({ inside, runtime });
   const readers = new Viewers(
     {
       feed: requests.feed,
       rows: () => requests.rows(),
-      begin: () => requests.begin(),
-      end: () => requests.end(),
-      // Request bodies are retained only while a viewer is connected.
+      begin: () => requests.follow(),
+      end: () => requests.unfollow(),
       lingers: 0,
     },
     runtime,

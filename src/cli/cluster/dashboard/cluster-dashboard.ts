@@ -6,6 +6,7 @@ import type { Inside } from "../../../control-plane/extension.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { type Dashboard, openDashboard } from "../../../dashboard/dashboard.js";
+import type { RequestRing } from "../../../dashboard/request-ring.js";
 import type { HostFolders } from "../../../dashboard/rows/guests.js";
 import type { Shelved } from "../../../dashboard/rows/saved-items.js";
 import type { EditRow } from "../../../dashboard/wire/rows.js";
@@ -30,12 +31,18 @@ const GUESTS = ["domains", "state"];
 const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
 
 /** Creates the dashboard of a cluster, with the actions that commands perform. */
-export function clusterDashboard(inside: Inside, runtime: Runtime, directory: StateDir): Dashboard {
+export function clusterDashboard(
+  inside: Inside,
+  requests: RequestRing,
+  runtime: Runtime,
+  directory: StateDir,
+): Dashboard {
   const commands = new CommandActions();
   const place = placeText(directory.root);
   const ask = askCompute({ runtime, directory });
   return openDashboard(inside, {
     runtime,
+    requests,
     digests: nodeDigests,
     pageFolder: PAGE,
     root: directory.root,
