@@ -6,6 +6,7 @@ import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js"
 import type { Runtime } from "../runtime/runtime.js";
 import { type RunnableAction, runAction } from "./actions.js";
 import { Viewers } from "./event-stream.js";
+import { LogReaders, type OpenLogs } from "./log-stream.js";
 import type { RequestRing } from "./request-ring.js";
 import { emptyResponse, errorResponse, foreignFetch, foreignRequest, guarded, jsonResponse } from "./responses.js";
 import type { HostFolders } from "./rows/guests.js";
@@ -78,6 +79,8 @@ export interface DashboardOptions {
   /** Returns the secret that a command on this machine must present to get a one-time link. */
   readonly joinToken: () => Promise<string | undefined>;
   readonly folders: HostFolders;
+  /** Opens the logs of agents and control plane. */
+  readonly logs: OpenLogs;
   /** The actions that the page offers. */
   readonly actions: readonly RunnableAction[];
   /** Reads snapshots, scenarios and the audit's plan. Called when a viewer connects and after an action. */
@@ -134,6 +137,7 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     },
     runtime,
   );
+  const logReaders = new LogReaders(options.logs, runtime);
   const hello = {
     name: basename(options.root),
     version: options.version,
@@ -193,6 +197,9 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       const { readOnly } = session;
       const actions = readOnly ? [] : runnableActions.map(({ action }) => action);
       return followed.stream(request, session, { ...hello, actions, readOnly });
+    }
+    if (first === "logs" && name === "" && method === "GET") {
+      return logReaders.stream(request, session);
     }
     if (first === "servers" && method === "GET") {
       const life = serverLife(name, inside.store, watch.view);

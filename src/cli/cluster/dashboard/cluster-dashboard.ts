@@ -18,6 +18,7 @@ import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/command-line.js";
+import { openLogTails } from "../logs/log-tail.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
 import { auditPlanFile, createCommandActions } from "./cluster-actions.js";
@@ -49,6 +50,7 @@ export function clusterDashboard(
     version: version(),
     joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
     folders: hostFolders(directory, runtime),
+    logs: openLogTails({ directory, files: runtime.files }),
     actions: [
       ...createCommandActions(commands, place, { directory, files: runtime.files }),
       ...createServiceActions(ask),

@@ -93,6 +93,11 @@ export function RequestLink({ id }: { readonly id: string }) {
   );
 }
 
+/** Links to the log entries of a request. */
+export function LogLink({ id }: { readonly id: string }) {
+  return <a href={hashOf("logs", null, { request: id })}>log entries</a>;
+}
+
 interface ActionLinksProps {
   readonly subject: "host" | "server";
   readonly of: string;
@@ -130,8 +135,10 @@ export function ActionLinks({ subject, of, most = 100 }: ActionLinksProps) {
 /** Filters are part of the address, so that they can be bookmarked and shared. They add no history entries. */
 export function setFilter(changes: Readonly<Record<string, string>>): void {
   const { view, of, filter } = routeOf(location.hash);
-  history.replaceState(null, "", hashOf(view, of, { ...filter, ...changes }));
-  dispatchEvent(new HashChangeEvent("hashchange"));
+  if (view !== "unknown") {
+    history.replaceState(null, "", hashOf(view, of, { ...filter, ...changes }));
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  }
 }
 
 interface FieldProps {
