@@ -66,7 +66,7 @@ describe("the live dashboard", () => {
     await page.getByText("live", { exact: true }).waitFor();
     expect([fake.requests.includes("GET /window/requests"), fake.listeners]).toEqual([false, 1]);
     await page.getByRole("link", { name: "Requests" }).click();
-    await page.getByText("Whatever clients and agents ask appears here").waitFor();
+    await page.getByText("Requests of clients and agents appear here").waitFor();
     await expect.poll(() => fake.requests).toContain("GET /window/requests");
     await page.getByRole("link", { name: "Servers" }).click();
     await expect.poll(() => fake.listeners).toBe(1);

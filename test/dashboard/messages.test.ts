@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardRow } from "../../src/dashboard/wire/messages.js";
 import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, lifeOf, serverRow, serverUuid } from "./support/generated-cluster.js";
-import { requestRow, smallCluster, smallRows } from "./support/scenes.js";
+import { logRow, requestRow, smallCluster, smallRows } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
 const EVIL = `<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>`;
@@ -26,12 +26,13 @@ describe("a script in names and messages", () => {
     fake = await smallCluster({
       rows: evilRows,
       life: () => ({ ...lifeOf(evilServer), faults: [{ at: 0, message: EVIL, host: EVIL }] }),
+      logs: () => [{ ...logRow(2), message: EVIL, source: EVIL, fields: [`path=${EVIL}`], more: [EVIL] }],
       bodies: () => ({ ...requestRow(0), path: EVIL, body: EVIL, answer: EVIL }),
     });
   });
   afterAll(() => fake.stop());
 
-  it.each(["hosts", "servers", `servers/${serverUuid(12)}`, `hosts/${hostName(3)}`, "try", "snapshots"])(
+  it.each(["hosts", "servers", `servers/${serverUuid(12)}`, `hosts/${hostName(3)}`, "try", "snapshots", "logs"])(
     "is text in %s",
     async (route) => {
       const page = await visits.page();
@@ -45,7 +46,7 @@ describe("a script in names and messages", () => {
   it("is displayed as text in request bodies, in their filter and in an address", async () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/requests`);
-    await page.getByText("Whatever clients and agents ask appears here").waitFor();
+    await page.getByText("Requests of clients and agents appear here").waitFor();
     fake.push([{ kind: "request", key: "r0", value: { ...requestRow(0), path: EVIL } }]);
     await page.getByText(EVIL).click();
     await page.getByRole("dialog").locator("pre").first().getByText(EVIL).waitFor();

@@ -42,7 +42,7 @@ describe("the views of the dashboard", () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/${route}`);
     if (route === "requests") {
-      await page.getByText("Whatever clients and agents ask appears here").waitFor();
+      await page.getByText("Requests of clients and agents appear here").waitFor();
       fake.push(requests(40));
     }
     await page.getByText(shows).first().waitFor();
@@ -85,7 +85,7 @@ describe("the views of the dashboard", () => {
   it("shows the bodies of a request on a click, and Esc closes them", async () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/requests`);
-    await page.getByText("Whatever clients and agents ask appears here").waitFor();
+    await page.getByText("Requests of clients and agents appear here").waitFor();
     fake.push(requests(3));
     await page.getByRole("button", { name: "409" }).click();
     const bodies = page.getByRole("dialog");
@@ -97,6 +97,21 @@ describe("the views of the dashboard", () => {
     }
     await page.keyboard.press("Escape");
     await bodies.waitFor({ state: "detached" });
+  });
+
+  it("shows a complete log entry on a click, and Esc closes it", async () => {
+    const page = await visits.page();
+    await page.goto(`${fake.url}#/logs`);
+    await page.getByText("live_migration step 59").click();
+    const entry = page.getByRole("dialog");
+    await entry.getByText("Error: the guest is gone").waitFor();
+    expect(await violations(page)).toEqual([]);
+    for (const size of Object.values(SIZES)) {
+      await page.setViewportSize(size);
+      expect(await overhang(page)).toBeLessThanOrEqual(0);
+    }
+    await page.keyboard.press("Escape");
+    await entry.waitFor({ state: "detached" });
   });
 
   it("suggests what to do in an empty list", async () => {

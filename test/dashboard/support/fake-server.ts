@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { LogEvents, LogRow } from "../../../src/dashboard/wire/logs.js";
 import type {
   ActionResponse,
   DashboardHello,
@@ -31,6 +32,8 @@ export interface FakeDashboardParts {
   readonly life?: (uuid: string) => ServerLife | null;
   readonly bodies?: (id: string) => RequestBodies | null;
   readonly password?: string;
+  /** Entries of the logs, whatever the filter. */
+  readonly logs?: () => readonly LogRow[];
 }
 
 /** Sends the page whatever messages a test needs, over the real server's API. */
@@ -102,7 +105,7 @@ export class FakeDashboardServer {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${request.url}`);
-    if (method === "GET" && !/^\/window\/(events|session|servers|requests)\b/.test(pathname)) {
+    if (method === "GET" && !/^\/window\/(events|session|servers|requests|logs)\b/.test(pathname)) {
       await sendFile(pathname === "/" ? "index.html" : pathname.replace("/window/", ""), response);
     } else if (pathname === "/window/session") {
       await this.#session(method, request, response);
@@ -110,6 +113,8 @@ export class FakeDashboardServer {
       response.writeHead(401).end();
     } else if (pathname === "/window/events" || pathname === "/window/requests") {
       this.#listen(response, pathname === "/window/events" ? "events" : "requests");
+    } else if (pathname === "/window/logs") {
+      this.#sendLogs(response);
     } else if (pathname.startsWith("/window/actions/")) {
       const body = JSON.parse(await textOf(request)) as unknown;
       const secret = request.headers["x-window-session"]?.toString();
@@ -130,6 +135,14 @@ export class FakeDashboardServer {
       this.#entered = password === this.#parts.password;
     }
     response.writeHead(this.#entered ? 204 : 401).end();
+  }
+
+  #sendLogs(response: ServerResponse): void {
+    const send = <E extends keyof LogEvents>(event: E, data: LogEvents[E]) =>
+      response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    send("begin", { names: ["control-plane"], problem: null });
+    send("last", { rows: this.#parts.logs?.() ?? [], dropped: 0, searchedBytes: 300_000, isComplete: false });
   }
 
   #listen(response: ServerResponse, what: "events" | "requests"): void {

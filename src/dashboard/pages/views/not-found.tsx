@@ -6,12 +6,18 @@ import { ViewHead } from "../parts/navigation.js";
 export function NotFound({ address }: { readonly address: string }) {
   return (
     <>
-      <ViewHead title="Not found" />
+      <ViewHead title="Not found">
+        <span class="buttons">
+          <a class="button" href={hashOf("hosts")}>
+            All hosts
+          </a>
+          <button type="button" onClick={() => history.back()}>
+            Back
+          </button>
+        </span>
+      </ViewHead>
       <Empty>
-        The dashboard has no view at <code>#/{address}</code>. <a href={hashOf("hosts")}>All hosts</a> or{" "}
-        <button type="button" class="plain" onClick={() => history.back()}>
-          back
-        </button>
+        The dashboard has no view at <code>#/{address}</code>.
       </Empty>
     </>
   );
