@@ -243,8 +243,9 @@ function priorityOf({ row: { method, status, project } }: PendingRequest): numbe
   return (status >= 400 ? 4 : 0) + (project === SERVICE_PROJECT ? 0 : 2) + (isRead ? 0 : 1);
 }
 
-const sizeOf = ({ body, answer }: Pick<PendingRequest, "body" | "answer">): number =>
-  (body?.length ?? 0) + (answer?.length ?? 0);
+function sizeOf({ body, answer }: Pick<PendingRequest, "body" | "answer">): number {
+  return (body?.length ?? 0) + (answer?.length ?? 0);
+}
 
 function idsIn(...bodies: readonly (string | null)[]): readonly string[] {
   const ids = new Set<string>();

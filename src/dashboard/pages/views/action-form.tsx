@@ -6,6 +6,7 @@ import { useDashboard } from "../live.js";
 import type { Cluster } from "../model/cluster.js";
 import { byName } from "../model/filters.js";
 import { shortId } from "../model/format.js";
+import { removalConsequence } from "../model/removal.js";
 import { State } from "../parts/indicators.js";
 import { Lines } from "../parts/lists.js";
 import { Panel, RequestLink, ServerLink, setFilter } from "../parts/navigation.js";
@@ -74,7 +75,7 @@ export function ActionForm({ action }: { readonly action: DashboardAction }) {
       </form>
       <dialog ref={sure} class="sure" aria-labelledby="sure-title">
         <h2 id="sure-title">{action.label}?</h2>
-        <p>{action.summary}</p>
+        <p>{action.name === "host-remove" ? removalConsequence(String(body.host), cluster) : action.summary}</p>
         <form method="dialog" class="action-send">
           <button
             type="submit"

@@ -42,6 +42,7 @@ export function Hosts() {
     <>
       <ViewHead title="Hosts" figure={hosts.value.length}>
         <BarLegend />
+        <AddHosts />
       </ViewHead>
       <div class="filters">
         <FilterField label="Filter hosts by name, zone, reason …" value={text} />
@@ -99,6 +100,15 @@ export function Hosts() {
         />
       )}
     </>
+  );
+}
+
+function AddHosts() {
+  const action = useDashboard().cluster.hello.value?.actions.find(({ name }) => name === "host-add");
+  return action === undefined ? null : (
+    <a class="button" href={hashOf("try", action.name)} title={action.summary}>
+      {action.label}
+    </a>
   );
 }
 

@@ -44,8 +44,10 @@ function line(second: number, text: string, level = "INFO"): string {
 }
 
 const write = (stem: string, ...lines: string[]) => writeFile(join(logs, `${stem}.log`), lines.join(""));
-const messages = async (tail: LogTail) =>
-  (await tail.last()).rows.map(({ source, message }) => `${source}: ${message}`);
+
+async function messages(tail: LogTail): Promise<readonly string[]> {
+  return (await tail.last()).rows.map(({ source, message }) => `${source}: ${message}`);
+}
 
 it("returns the last entries of all logs by time, with level, ids, fields and further lines", async () => {
   await write("h1", line(1, "one"), line(3, "[req-1] [instance: abc] three host=h1 ms=4", "ERROR"), "  at a\n  at b\n");
