@@ -171,7 +171,7 @@ export class DriverRecord {
     this.#options = options;
   }
 
-  /** Reads the record; undefined if there is none. @throws {FileFailure} {@link NotADriverRecord} */
+  /** Reads the record; undefined if there is none. @throws {FileFailure} {Error} it is empty */
   read(): Promise<RecordedDriver | undefined> {
     return readDriverRecord(this.#options.files, this.path);
   }
@@ -196,20 +196,11 @@ export class DriverRecord {
   }
 }
 
-/** Reports an empty driver record. */
-export class NotADriverRecord extends Error {
-  override readonly name = "NotADriverRecord";
-
-  constructor(path: string) {
-    super(`${path} is empty; expected the name of the driver that runs this host's guests`);
-  }
-}
-
 export function driverRecordPath(statePath: string, host: string): string {
   return `${statePath}/compute_driver.${host}`;
 }
 
-/** Reads the record; undefined if there is none. @throws {FileFailure} {@link NotADriverRecord} */
+/** Reads the record; undefined if there is none. @throws {FileFailure} {Error} it is empty */
 export async function readDriverRecord(files: Files, path: string): Promise<RecordedDriver | undefined> {
   const text = await files.readIfPresent(path);
   if (text === undefined) {
@@ -217,7 +208,8 @@ export async function readDriverRecord(files: Files, path: string): Promise<Reco
   }
   const [name = "", computeDriver = name] = text.split("\n").map((line) => line.trim());
   if (name === "") {
-    throw new NotADriverRecord(path);
+    const expected = "expected the name of the driver that runs this host's guests";
+    throw new Error(`${path} is empty; ${expected}`);
   }
   return { name, computeDriver };
 }

@@ -76,8 +76,18 @@ export type Compiled<S extends SectionTable> = {
   readonly [N in keyof S & string as SectionName<N>]: CompiledSection<S[N]>;
 };
 
+/** The names that {@link camel} has converted: a pool converts those of 300 options for each of its hosts. */
+const CAMEL = new Map<string, string>();
+
 /** `report_interval` → `reportInterval` */
-export const camel = (name: string): string => name.replace(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
+export function camel(name: string): string {
+  let converted = CAMEL.get(name);
+  if (converted === undefined) {
+    converted = name.replace(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
+    CAMEL.set(name, converted);
+  }
+  return converted;
+}
 
 /** `DEFAULT` → `defaults`, `filter_scheduler` → `filterScheduler` */
 export const sectionKey = (section: string): string => (section === "DEFAULT" ? "defaults" : camel(section));

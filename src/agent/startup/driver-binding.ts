@@ -1,7 +1,9 @@
 import type { ComputeNode } from "../../records/index.js";
+import { errorMessage } from "../../runtime/error-messages.js";
+import { FileFailure } from "../../runtime/files.js";
 import type { AgentView } from "../context.js";
 import { UNCLEANED } from "../evacuation/plan.js";
-import { NotADriverRecord, type RecordedDriver } from "../identity-file.js";
+import type { RecordedDriver } from "../identity-file.js";
 import { ConfigRejectedError } from "../rejections.js";
 
 /** The max number of names in a message. */
@@ -59,9 +61,9 @@ async function readRecord(view: AgentView): Promise<RecordedDriver | undefined> 
       "driver-changed",
       {
         found:
-          error instanceof NotADriverRecord
-            ? error.message
-            : `${path}, which names the driver of this host's guests, could not be read: ${String(error)}`,
+          error instanceof FileFailure
+            ? `${path}, which names the driver of this host's guests, could not be read: ${String(error)}`
+            : errorMessage(error),
         hint: `make it readable for the agent; its first line is the driver's name`,
         records: { [path]: "unreadable" },
       },

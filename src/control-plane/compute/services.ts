@@ -1,12 +1,12 @@
 import type { Service } from "../../records/index.js";
-import { badRequest, conflict, notFound } from "../http/http-error.js";
+import { badRequest, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import { schemas } from "../http/schemas.js";
 import { isoMicroseconds } from "../http/times.js";
 import { allServices, isUp } from "./api/agents.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireAdmin } from "./api/call.js";
-import { type ComputeDeps, ServiceDeleteRejectedError } from "./api/deps.js";
+import type { ComputeDeps } from "./api/deps.js";
 import {
   BOOLEAN,
   boolFromText,
@@ -80,11 +80,7 @@ async function deleteService(call: Call): Promise<ComputeResponse> {
   const service = findService(call, (id) => `Service ${id} not found.`);
   if (service.binary === "nova-compute") {
     const force = boolFromText(call.query.get("force"));
-    try {
-      await call.deps.deleteService(service, { force, requestId: call.requestId });
-    } catch (error) {
-      throw error instanceof ServiceDeleteRejectedError ? conflict(error.message) : error;
-    }
+    await call.deps.deleteService(service, { force, requestId: call.requestId });
   } else {
     call.store.services.destroy(service.id);
   }

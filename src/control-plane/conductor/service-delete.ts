@@ -3,7 +3,8 @@ import type { ReportClient } from "../../placement-client/report-client.js";
 import type { ComputeNode, Migration, Service } from "../../records/index.js";
 import type { Logger } from "../../runtime/runtime.js";
 import { mapConcurrently } from "../../runtime/task-queue.js";
-import { type DeleteServiceOptions, ServiceDeleteRejectedError } from "../compute/api/deps.js";
+import type { DeleteServiceOptions } from "../compute/api/deps.js";
+import { conflict, type HttpError } from "../http/http-error.js";
 import { leaveAggregates } from "../store/aggregate-hosts.js";
 import type { Store } from "../store/store.js";
 
@@ -56,7 +57,7 @@ const NAMED = 20;
 
 /**
  * Deletes a nova-compute service by policy (spec 7.1 steps 2 to 8).
- * @returns the function for the Compute API. It throws {@link ServiceDeleteRejectedError}, and then the records are
+ * @returns the function for the Compute API. It throws an HttpError 409, and then the records are
  * unchanged.
  */
 export function createServiceDelete(parts: ServiceDeleteParts) {
@@ -83,12 +84,12 @@ export function createServiceDelete(parts: ServiceDeleteParts) {
   };
 }
 
-/** Steps 2 and 4. @throws {ServiceDeleteRejectedError} */
+/** Steps 2 and 4. @throws {HttpError} 409 */
 function assertNotInUse({ parts, service, removes, requestId }: Deletion): void {
   const { store, logger } = parts;
   const { host } = service;
   if (store.instances.countByHost(host) > 0) {
-    throw new ServiceDeleteRejectedError(
+    throw conflict(
       "Unable to delete compute service that is hosting instances. Migrate or delete the instances first.",
     );
   }
@@ -102,7 +103,7 @@ function assertNotInUse({ parts, service, removes, requestId }: Deletion): void 
       request_id: requestId,
       migrations: moves.map(({ uuid, status }) => `${uuid}:${status}`).join(","),
     });
-    throw new ServiceDeleteRejectedError(
+    throw conflict(
       "Unable to delete compute service that has in-progress migrations. Complete the migrations or delete the instances first.",
     );
   }
@@ -136,7 +137,7 @@ async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
 
 /**
  * Steps 5 and 6 of `strict` and `cascade`: reads all providers before changing anything.
- * @throws {ServiceDeleteRejectedError}
+ * @throws {HttpError} 409
  */
 async function deleteOrReject(deletion: Deletion): Promise<readonly Holding[]> {
   const providers = providersOf(deletion);
@@ -179,12 +180,12 @@ function evacuationsFrom({ parts, service }: Deletion): readonly Migration[] {
   });
 }
 
-/** Step 5. @throws {ServiceDeleteRejectedError} */
+/** Step 5. @throws {HttpError} 409 */
 function leave({ parts, service, requestId }: Deletion): Promise<void> {
   return settled(() => leaveAggregates(parts, service.host, requestId));
 }
 
-/** @throws {ServiceDeleteRejectedError} instead of Placement's errors */
+/** @throws {HttpError} 409 instead of Placement's errors */
 async function settled<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -196,8 +197,8 @@ async function settled<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function unsettled(reason: string): ServiceDeleteRejectedError {
-  return new ServiceDeleteRejectedError(
+function unsettled(reason: string): HttpError {
+  return conflict(
     `Unable to delete compute service: what its resource providers hold could not be settled with Placement (${reason}). Try again.`,
   );
 }
@@ -211,7 +212,7 @@ function without(holding: Holding, evacuated: ReadonlySet<string>): Holding {
 
 const isHeld = ({ consumers }: Holding): boolean => consumers !== null && consumers.length > 0;
 
-function toRejectedError(holdings: readonly Holding[], policy: ServiceDeletePolicy): ServiceDeleteRejectedError {
+function toRejectedError(holdings: readonly Holding[], policy: ServiceDeletePolicy): HttpError {
   const named = holdings
     .slice(0, NAMED)
     .map(({ provider, consumers }) => JSON.stringify({ provider_uuid: provider, consumers }));
@@ -220,7 +221,7 @@ function toRejectedError(holdings: readonly Holding[], policy: ServiceDeletePoli
     policy === "strict"
       ? 'Remove them ("openstack resource provider allocation unset"), or repeat the request with ?force=true to have them removed.'
       : "Something claimed them meanwhile; repeat the request.";
-  return new ServiceDeleteRejectedError(
+  return conflict(
     `Unable to delete compute service whose resource providers are in use: ${named.join(", ")}${more}. ${hint}`,
   );
 }

@@ -1,6 +1,5 @@
-import { type FSWatcher, watch } from "node:fs";
+import * as fs from "node:fs";
 import {
-  appendFile,
   type FileHandle,
   link,
   mkdir,
@@ -16,12 +15,13 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { Random } from "../cryptography.js";
 import { FileFailure, type FileStat, type Files, type WriteOptions } from "../files.js";
 import type { Bytes } from "../http.js";
 import type { Runtime } from "../runtime.js";
 import { nodeRandom } from "./node-cryptography.js";
-import { codeOf, SynchronousReads } from "./synchronous-reads.js";
+import { codeOf, SynchronousFiles } from "./synchronous-files.js";
 
 /** Names of {@link NodeFiles}' temporary files. A killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
@@ -32,12 +32,18 @@ const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 /** Bytes read at a time. */
 const PART = 256 * 1024;
 
+/** Max characters of a text that is written synchronously. */
+const MAX_SYNC_WRITE = 64 * 1024;
+
+/** Flushes always use a thread. */
+const fsync = promisify(fs.fsync);
+
 /** Changes within this many milliseconds are merged. */
 const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {
   readonly #onDisk: boolean;
-  readonly #quick = new SynchronousReads();
+  readonly #quick = new SynchronousFiles();
   readonly #random = nodeRandom();
 
   /**
@@ -65,8 +71,8 @@ export class NodeFiles implements Files {
     const flush = this.#onDisk && !fleeting;
     await attempt(path, "write", () =>
       unseen
-        ? writeFile(path, text, { mode, flush })
-        : this.#written(path, text, { mode, flush }, (unfinished) => rename(unfinished, path)),
+        ? this.#put(path, text, { mode, flush, flag: "w" })
+        : this.#written(path, text, { mode, flush }, (unfinished) => this.#rename(unfinished, path)),
     );
   }
 
@@ -74,10 +80,10 @@ export class NodeFiles implements Files {
     await attempt(path, "create", () =>
       text === ""
         ? // An empty file is complete as soon as it exists.
-          inFolder(path, () => writeFile(path, text, { mode, flag: "wx" }))
+          this.#inFolder(path, () => this.#put(path, text, { mode, flush: false, flag: "wx" }))
         : this.#written(path, text, { mode, flush: this.#onDisk }, async (unfinished) => {
-            await nameUnlessTaken(unfinished, path, text);
-            await unlink(unfinished);
+            await this.#nameUnlessTaken(unfinished, path, text);
+            await this.#unlink(unfinished);
           }),
     );
   }
@@ -94,7 +100,7 @@ export class NodeFiles implements Files {
   ): Promise<number> {
     signal?.throwIfAborted();
     const unfinished = this.#besides(path);
-    const handle = await attempt(path, "write", () => inFolder(path, () => open(unfinished, "wx", mode)));
+    const handle = await attempt(path, "write", () => this.#inFolder(path, () => open(unfinished, "wx", mode)));
     let written = 0;
     try {
       try {
@@ -110,21 +116,22 @@ export class NodeFiles implements Files {
       } finally {
         await handle.close();
       }
-      await attempt(path, "write", () => rename(unfinished, path));
+      await attempt(path, "write", () => this.#rename(unfinished, path));
     } catch (error) {
-      await removeAll(unfinished);
+      await this.#removeAll(unfinished);
       throw error;
     }
     return written;
   }
 
   async append(path: string, text: string): Promise<void> {
-    await attempt(path, "append", () => inFolder(path, () => appendFile(path, text, { mode: 0o644 })));
+    const how = { mode: 0o644, flush: false, flag: "a" } as const;
+    await attempt(path, "append", () => this.#inFolder(path, () => this.#put(path, text, how)));
   }
 
   async truncate(path: string, bytes: number): Promise<void> {
     await attempt(path, "truncate", async () => {
-      const handle = await inFolder(path, () => open(path, "a"));
+      const handle = await this.#inFolder(path, () => open(path, "a"));
       try {
         await handle.truncate(bytes);
       } finally {
@@ -134,16 +141,16 @@ export class NodeFiles implements Files {
   }
 
   async rename(from: string, to: string): Promise<void> {
-    await attempt(from, "rename", () => rename(from, to));
+    await attempt(from, "rename", () => this.#rename(from, to));
   }
 
   async remove(path: string): Promise<void> {
-    await attempt(path, "remove", () => removeAll(path));
+    await attempt(path, "remove", () => this.#removeAll(path));
   }
 
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
     if (this.#quick.stat(path)?.found?.isDirectory() !== true) {
-      await attempt(path, "make folder", () => makeFolders(path, options?.mode ?? 0o755));
+      await attempt(path, "make folder", () => this.#makeFolders(path, options?.mode ?? 0o755));
     }
   }
 
@@ -208,88 +215,149 @@ export class NodeFiles implements Files {
   ): Promise<void> {
     const unfinished = this.#besides(path);
     try {
-      await inFolder(path, () => writeFile(unfinished, text, { ...how, flag: "wx" }));
+      await this.#inFolder(path, () => this.#put(unfinished, text, { ...how, flag: "wx" }));
       await name(unfinished);
     } catch (error) {
-      await removeAll(unfinished);
+      await this.#removeAll(unfinished);
       throw error;
     }
   }
-}
 
-/** Unlike a rename, a link fails if the target exists. */
-async function nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
-  try {
-    await link(unfinished, path);
-  } catch (error) {
-    if (!NO_LINKS.has(codeOf(error))) {
-      throw error;
+  /** @param how `flush`: the text is on the disk when this resolves */
+  async #put(
+    path: string,
+    text: string,
+    how: { readonly mode: number; readonly flag: "w" | "wx" | "a"; readonly flush: boolean },
+  ): Promise<void> {
+    if (this.#quick.isBusy || text.length > MAX_SYNC_WRITE) {
+      await writeFile(path, text, how);
+      return;
     }
-    const { mode } = await stat(unfinished);
-    await writeFile(path, text, { mode, flag: "wx", flush: true });
-  }
-}
-
-/** Usually a file or an empty folder is removed: one or two calls are enough. */
-async function removeAll(path: string): Promise<void> {
-  try {
-    await unlink(path).catch((error: unknown) => {
-      if (codeOf(error) === "EISDIR") {
-        return rmdir(path);
+    const file = this.#quick.spend(() => openWith(path, text, how));
+    try {
+      if (how.flush) {
+        await fsync(file);
       }
-      throw error;
-    });
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") {
-      await rm(path, { recursive: true, force: true });
+    } finally {
+      fs.closeSync(file);
     }
   }
-}
 
-/** Runs `work`. If the folder of `path` does not exist, creates it and runs `work` again. */
-async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") {
-      throw error;
-    }
-    await makeFolders(dirname(path), 0o777);
-    return work();
+  #rename(from: string, to: string): Promise<void> {
+    return this.#quick.change(
+      () => fs.renameSync(from, to),
+      () => rename(from, to),
+    );
   }
-}
 
-/**
- * Creates a folder and its parents unless they exist. Node's own recursion never ends where a folder cannot be created
- * at all, as below /proc.
- */
-async function makeFolders(path: string, mode: number): Promise<void> {
-  try {
-    await makeFolder(path, mode);
-  } catch (error) {
+  #unlink(path: string): Promise<void> {
+    return this.#quick.change(
+      () => fs.unlinkSync(path),
+      () => unlink(path),
+    );
+  }
+
+  /** Unlike a rename, a link fails if the target exists. */
+  async #nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
+    try {
+      await this.#quick.change(
+        () => fs.linkSync(unfinished, path),
+        () => link(unfinished, path),
+      );
+    } catch (error) {
+      if (!NO_LINKS.has(codeOf(error))) {
+        throw error;
+      }
+      const { mode } = await stat(unfinished);
+      await writeFile(path, text, { mode, flag: "wx", flush: true });
+    }
+  }
+
+  /** Usually a file or an empty folder is removed: one or two calls are enough. */
+  async #removeAll(path: string): Promise<void> {
+    try {
+      await this.#unlink(path).catch((error: unknown) => {
+        if (codeOf(error) === "EISDIR") {
+          return rmdir(path);
+        }
+        throw error;
+      });
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") {
+        await rm(path, { recursive: true, force: true });
+      }
+    }
+  }
+
+  /** Runs `work`. If the folder of `path` does not exist, creates it and runs `work` again. */
+  async #inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") {
+        throw error;
+      }
+      await this.#makeFolders(dirname(path), 0o777);
+      return work();
+    }
+  }
+
+  /**
+   * Creates a folder and its parents unless they exist. Node's own recursion never ends where a folder cannot be created
+   * at all, as below /proc. The parent is looked up first: most folders of a new host are nested, and a call that fails
+   * costs several that succeed.
+   */
+  async #makeFolders(path: string, mode: number): Promise<void> {
     const parent = dirname(path);
-    if (codeOf(error) !== "ENOENT" || parent === path) {
-      throw error;
+    if (parent !== path && (await this.stat(parent)) === undefined) {
+      await this.#makeFolders(parent, mode);
     }
-    await makeFolders(parent, mode);
-    await makeFolder(path, mode);
+    try {
+      await this.#makeFolder(path, mode);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT" || parent === path) {
+        throw error;
+      }
+      // The parent was removed in the meantime.
+      await this.#makeFolders(parent, mode);
+      await this.#makeFolder(path, mode);
+    }
+  }
+
+  async #makeFolder(path: string, mode: number): Promise<void> {
+    try {
+      await this.#quick.change(
+        () => fs.mkdirSync(path, { mode }),
+        () => mkdir(path, { mode }),
+      );
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) {
+        throw error;
+      }
+    }
   }
 }
 
-async function makeFolder(path: string, mode: number): Promise<void> {
+/** Returns the descriptor of the file, which contains the text and is not flushed. */
+function openWith(
+  path: string,
+  text: string,
+  { flag, mode }: { readonly flag: string; readonly mode: number },
+): number {
+  const file = fs.openSync(path, flag, mode);
   try {
-    await mkdir(path, { mode });
+    fs.writeFileSync(file, text);
+    return file;
   } catch (error) {
-    if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) {
-      throw error;
-    }
+    fs.closeSync(file);
+    throw error;
   }
 }
 
 /** @throws {FileFailure} */
-function watcherOf(folder: string): FSWatcher {
+function watcherOf(folder: string): fs.FSWatcher {
   try {
-    return watch(folder, { persistent: false });
+    return fs.watch(folder, { persistent: false });
   } catch (error) {
     throw failure(folder, "watch", error);
   }

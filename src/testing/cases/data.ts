@@ -23,22 +23,22 @@ class PlacedCanary {
     this.#text = text;
   }
 
-  /** @throws {CanaryUnfit} the written text cannot be read back, or was there before */
+  /** @throws {Error} the written text cannot be read back, or was there before */
   static async put(harness: DriverHarness, on: CheckedHost, instance: Instance, keeper: Keeper): Promise<PlacedCanary> {
     const { canary } = harness.options;
     const place = keeper === "disk" ? canary : canary?.memory;
     if (place === undefined) {
-      throw new CanaryUnfit(`the option canary cannot access the ${keeper}`);
+      throw unfitCanary(`the option canary cannot access the ${keeper}`);
     }
     const text = `canary ${instance.uuid.slice(0, 8)}`;
     const guest = harness.canaryGuest(on, instance);
     if ((await place.read(guest)) === text) {
-      throw new CanaryUnfit(`canary.read returned the ${keeper}'s test data before they were written`);
+      throw unfitCanary(`canary.read returned the ${keeper}'s test data before they were written`);
     }
     await place.write(guest, text);
     const found = await place.read(guest);
     if (found !== text) {
-      throw new CanaryUnfit(
+      throw unfitCanary(
         `canary.read returned ${describeText(found)} from the ${keeper}, right after canary.write wrote ${text}`,
       );
     }
@@ -61,10 +61,8 @@ class PlacedCanary {
   }
 }
 
-/** The check's canary option is at fault, not the driver. */
-class CanaryUnfit extends Error {
-  override readonly name = "CanaryUnfit";
-}
+/** Returns the error if the check's canary option is at fault, not the driver. */
+const unfitCanary = (message: string): Error => Object.assign(new Error(message), { name: "CanaryUnfit" });
 
 const SNAPSHOT = "66666666-6666-4666-8666-666666666666";
 

@@ -42,7 +42,7 @@ export interface ComputeDeps {
   readonly taskEnded: (id: number) => Promise<unknown>;
   /**
    * Handles DELETE /os-services of a nova-compute: checks it, then removes its providers and rows (spec 7.1 steps 2-8).
-   * @throws {ServiceDeleteRejectedError} if the service is left in place
+   * @throws {HttpError} 409 if the service is left in place
    */
   readonly deleteService: (service: Service, options: DeleteServiceOptions) => Promise<void>;
 }
@@ -50,9 +50,4 @@ export interface ComputeDeps {
 export interface DeleteServiceOptions {
   readonly force: boolean;
   readonly requestId: string;
-}
-
-/** The service must not be deleted. The API responds with 409 and this message. */
-export class ServiceDeleteRejectedError extends Error {
-  override readonly name = "ServiceDeleteRefused";
 }

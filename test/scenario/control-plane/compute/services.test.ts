@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ServiceDeleteRejectedError } from "../../../../src/control-plane/compute/api/deps.js";
+import { conflict } from "../../../../src/control-plane/http/http-error.js";
 import type { MigrationStatus, Service } from "../../../../src/records/index.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
 
@@ -174,7 +174,7 @@ describe("DELETE", () => {
 
   test("a rejection by the policy is a 409 with its message", async () => {
     world.deleteService = async () => {
-      throw new ServiceDeleteRejectedError("provider p has consumers c");
+      throw conflict("provider p has consumers c");
     };
     const reply = await remove();
     expect([reply.status, reply.message]).toEqual([409, "provider p has consumers c"]);
