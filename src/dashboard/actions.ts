@@ -1,4 +1,5 @@
 import { quoted } from "../control-plane/identity/openrc.js";
+import { CloudRequestFailed } from "../control-plane/local/cloud-session.js";
 import { errorMessage } from "../runtime/error-messages.js";
 import type { ServiceResponse } from "../runtime/http-server.js";
 import { errorResponse, jsonResponse } from "./responses.js";
@@ -42,18 +43,26 @@ export async function runAction(
       look(body.host);
     }
   };
-  const nothing = { error: null, lines: [], made: null, requestId: null };
+  const nothing = { error: null, code: null, lines: [], made: null, requestId: null };
   try {
     refreshHost();
     const done = await runnable.run(body);
     const lines = (done.lines ?? []).slice(0, MAX_LINES).map((line) => line.slice(0, MAX_LINE_CHARS));
     return jsonResponse(200, { ok: true, commands, ...nothing, ...done, lines } satisfies ActionResponse);
   } catch (error) {
-    const reason = errorMessage(error);
-    return jsonResponse(200, { ok: false, commands, ...nothing, error: reason } satisfies ActionResponse);
+    return jsonResponse(200, { ok: false, commands, ...nothing, ...describe(error) } satisfies ActionResponse);
   } finally {
     refreshHost();
   }
+}
+
+/** Describes why an action was not done, without the JSON of an API's response. */
+function describe(error: unknown): Pick<ActionResponse, "error" | "code"> {
+  if (error instanceof CloudRequestFailed) {
+    const { fault, status } = error;
+    return { error: fault.message, code: fault.name === null ? String(status) : `${fault.name} (${status})` };
+  }
+  return { error: errorMessage(error), code: null };
 }
 
 function bodyOf(text: string): ActionBody | undefined {

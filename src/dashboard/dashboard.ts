@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import type { Inside } from "../control-plane/extension.js";
 import { type Digests, equalInConstantTime } from "../runtime/cryptography.js";
+import { errorMessage } from "../runtime/error-messages.js";
 import type { Files } from "../runtime/files.js";
 import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -14,7 +15,7 @@ import type { ReadSavedItems } from "./rows/saved-items.js";
 import { serverLife } from "./server-lifecycle.js";
 import { cookieIn, Login, type Session, Sessions, setCookie } from "./sessions.js";
 import { Watch } from "./watch.js";
-import { SESSION_HEADER } from "./wire/messages.js";
+import { type ActionChoices, SESSION_HEADER } from "./wire/messages.js";
 
 interface Held {
   readonly text: string;
@@ -81,8 +82,12 @@ export interface DashboardOptions {
   readonly folders: HostFolders;
   /** Opens the logs of agents and control plane. */
   readonly logs: OpenLogs;
+  /** Option of commands that selects the cluster, such as ` --name ci-7`; "" for the default cluster. */
+  readonly clusterOption: string;
   /** The actions that the page offers. */
   readonly actions: readonly RunnableAction[];
+  /** Reads the images, networks and zones that the fields of actions offer. */
+  readonly readChoices: () => Promise<ActionChoices>;
   /** Reads snapshots, scenarios and the audit's plan. Called when a viewer connects and after an action. */
   readonly savedItems: ReadSavedItems;
   /** Called when the dashboard closes; ends running actions. */
@@ -116,7 +121,8 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
   const sessions = new Sessions(clock, random);
   const login = new Login(inside, runtime);
   const page = new PageFiles(options.pageFolder, files, options.digests);
-  const watch = new Watch({ inside, runtime, folders: options.folders, savedItems: options.savedItems });
+  const { folders, savedItems, clusterOption } = options;
+  const watch = new Watch({ inside, runtime, folders, savedItems, clusterOption });
   const viewers = new Viewers(
     {
       feed: watch.feed,
@@ -200,6 +206,12 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     }
     if (first === "logs" && name === "" && method === "GET") {
       return logReaders.stream(request, session);
+    }
+    if (first === "choices" && name === "" && method === "GET") {
+      return options.readChoices().then(
+        (choices) => jsonResponse(200, choices),
+        (error: unknown) => errorResponse(502, errorMessage(error)),
+      );
     }
     if (first === "servers" && method === "GET") {
       const life = serverLife(name, inside.store, watch.view);

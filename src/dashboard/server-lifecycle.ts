@@ -24,13 +24,24 @@ const MAX_STATES = 200;
 export class ObservedStates {
   readonly #clock: Pick<Clock, "now">;
   readonly #servers = new Map<string, ObservedServer>();
+  #since: number | null = null;
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
   }
 
+  /** Time of {@link begin}; null before it and after {@link clear}. */
+  get since(): number | null {
+    return this.#since;
+  }
+
+  begin(): void {
+    this.#since = this.#clock.now();
+  }
+
   clear(): void {
     this.#servers.clear();
+    this.#since = null;
   }
 
   noteServer({ uuid, vmState, taskState, host, requestId }: ServerRow): void {
@@ -126,6 +137,7 @@ export function serverLife(
     ),
     history: observed.consumersOf(uuid),
     states: observed.statesOf(uuid),
+    observedSince: observed.since,
   };
 }
 

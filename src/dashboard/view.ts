@@ -19,6 +19,8 @@ export interface DashboardViewDeps {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random">;
   readonly folders: HostFolders;
   readonly savedItems: ReadSavedItems;
+  /** Option of commands that selects the cluster, such as ` --name ci-7`; "" for the default cluster. */
+  readonly clusterOption: string;
   /** Called with each row that may have changed without a change of a record. */
   readonly onChange: (kind: Kind, key: string) => void;
 }
@@ -48,7 +50,7 @@ export class DashboardView {
     this.savedItems = new SavedItems(deps.savedItems, onChange);
     this.#moves = new Moves(store, this.flavors);
     this.observed = new ObservedStates(clock);
-    this.#findings = new Findings(store, (key) => onChange("finding", key));
+    this.#findings = new Findings(store, (key) => onChange("finding", key), deps.clusterOption);
     this.guests = new Guests({
       folders,
       clock,

@@ -37,6 +37,7 @@ export class Watch {
   begin(): void {
     const { store, placement, onGuests } = this.#inside;
     this.view.hosts.noteAggregates();
+    this.view.observed.begin();
     this.#ends = [
       store.onChange((change) => this.#changed(change)),
       placement?.onChange((touched) => this.#touched(touched)) ?? (() => undefined),

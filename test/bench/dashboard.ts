@@ -36,7 +36,7 @@ const OBSERVED_CHANGES = 40;
 
 /** Records in the page when the first hosts are rendered. */
 const WATCH_FIRST = `new MutationObserver((_, self) => {
-  if (document.querySelector(".virtual li") !== null) {
+  if (document.querySelector(".virtual > *") !== null) {
     self.disconnect();
     requestAnimationFrame(() => { window.firstHosts = performance.now(); });
   }

@@ -65,7 +65,7 @@ describe("findings of the audit", () => {
 
     // Applies one of the two edits, and undoes it.
     await planned(OTHER).getByRole("link", { name: "Apply", exact: true }).click();
-    expect(await page.getByLabel("Only of this consumer or provider").inputValue()).toBe(OTHER);
+    expect(await page.getByLabel("Only this consumer or provider").inputValue()).toBe(OTHER);
     expect(await person.send("Apply")).toContain("1 done");
     await finding(OTHER).waitFor({ state: "detached" });
     await finding(NOBODY).waitFor();
@@ -76,7 +76,7 @@ describe("findings of the audit", () => {
 
     // Applies all edits at once.
     await page.getByRole("link", { name: "Apply", exact: true }).first().click();
-    await page.getByLabel("Only of this consumer or provider").fill("");
+    await page.getByLabel("Only this consumer or provider").fill("");
     expect(await person.send("Apply")).toContain("2 done");
     await finding(NOBODY).waitFor({ state: "detached" });
     await finding(OTHER).waitFor({ state: "detached" });

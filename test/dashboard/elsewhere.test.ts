@@ -27,7 +27,7 @@ describe("guests of a hypervisor that the dashboard cannot read itself", () => {
   it("are those that its agent reports, including changes by others, and show their age once the agent has ended", async () => {
     const person = new Person(await visits.page(), "elsewhere");
     await person.enter(await cluster.link());
-    await person.boot("vm1", { Flavor: "m1.tiny", "To host": "far" });
+    await person.boot("vm1", { Flavor: "m1.tiny", Host: "far" });
     await person.goTo("Hosts");
     const card = person.card("far");
     await card.getByText("running", { exact: true }).waitFor();

@@ -38,7 +38,7 @@ describe("the passive half of a fail-over pair", () => {
     await rejectedCard
       .getByText(/compute node [\w-]{36} .* is recorded for host devstack1, this agent is backup1/)
       .waitFor();
-    await rejectedCard.getByText("It has never joined").waitFor();
+    await rejectedCard.getByText("The host has never joined").waitFor();
     await person.goTo("Hosts");
     await person.card("devstack1").getByText("running", { exact: true }).waitFor();
     await person.keep("guest-lives-on");

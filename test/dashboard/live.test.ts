@@ -35,8 +35,8 @@ describe("the live dashboard", () => {
     await page.goto(`${fake.url}#/hosts`);
     await page.getByText("live", { exact: true }).waitFor();
     await fake.stop();
-    await page.getByText("away", { exact: true }).waitFor();
-    await page.getByText(/data of \d\d:\d\d:\d\d, \d+ s old/).waitFor();
+    await page.getByText("disconnected", { exact: true }).waitFor();
+    await page.getByText(/data from \d\d:\d\d:\d\d, \d+ s old/).waitFor();
     expect(await page.getByRole("article").count(), "it shows what it knows").toBe(6);
 
     rows = rows.filter(({ kind, key }) => !(kind === "host" && key === hostName(1)));
@@ -50,10 +50,10 @@ describe("the live dashboard", () => {
     fake = await smallCluster({ password: "secret" });
     const page = await visits.page({ allowed: /401/ });
     await page.goto(`${fake.url}#/servers`);
-    await page.getByRole("heading", { name: "Window of the cluster" }).waitFor();
+    await page.getByRole("heading", { name: "Sign in to the cluster" }).waitFor();
     await page.getByLabel("Password").fill("wrong");
-    await page.getByRole("button", { name: "Enter" }).click();
-    await page.getByText("User or password are wrong.").waitFor();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("The user name or the password is wrong.").waitFor();
     await page.getByLabel("Password").fill("secret");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "vm13" }).waitFor();

@@ -28,20 +28,20 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
     await page.getByRole("row", { name: /^server \w+ .*CUSTOM_BAREMETAL/ }).waitFor();
     await person.keep("deployed");
 
-    await person.choose("ironic1", "Set a fault");
-    expect(await person.send("Set a fault", { Fault: "ironic=refuse" })).toContain("Done");
+    await person.choose("ironic1", "Set fault");
+    expect(await person.send("Set fault", { Fault: "ironic=refuse" })).toContain("Done");
     await person.goTo("Placement");
-    await page.getByText("There is no provider").waitFor(PASSES);
+    await page.getByText("There are no providers").waitFor(PASSES);
     await person.keep("lost");
 
     await person.choose("ironic1", "Clear faults");
     expect(await person.send("Clear faults")).toContain("Done");
     await person.goTo("Placement");
-    await page.getByText("There is no provider").waitFor({ ...PASSES, state: "detached" });
+    await page.getByText("There are no providers").waitFor({ ...PASSES, state: "detached" });
     await person.keep("back");
     await person.openServer("bm1");
     await page.getByText("ACTIVE", { exact: true }).waitFor();
-    await page.getByText("Nothing is held in Placement.").waitFor();
+    await page.getByText("No allocations in Placement.").waitFor();
     await page.getByText("has no allocations in Placement: others may claim its resources").waitFor();
     // Ironic is back, so its agent reports the guest again.
     await page.getByText("server without guest").waitFor({ ...PASSES, state: "detached" });

@@ -13,7 +13,15 @@ function* evilRows(): Generator<DashboardRow> {
     yield row.kind === "host" ? { ...row, value: { ...row.value, reason: EVIL, aggregates: [EVIL] } } : row;
   }
   yield { kind: "server", key: evilServer.uuid, value: evilServer };
-  const finding = { code: EVIL, text: EVIL, server: evilServer.uuid, consumer: null, provider: null };
+  const finding = {
+    code: EVIL,
+    text: EVIL,
+    explanation: EVIL,
+    commands: [EVIL],
+    server: evilServer.uuid,
+    consumer: null,
+    provider: null,
+  };
   yield { kind: "finding", key: EVIL, value: { ...finding, host: hostName(3) } };
   yield { kind: "edit", key: EVIL, value: { findings: [EVIL], reason: EVIL, does: EVIL, subject: EVIL } };
   yield { kind: "snapshot", key: EVIL, value: { name: EVIL, at: 0, bytes: 0 } };

@@ -4,8 +4,8 @@ import { RealCluster } from "./support/real-cluster.js";
 import { Visits } from "./support/visits.js";
 
 const STRATEGIES = [
-  { release: "queens", holder: "migration", allocationLabel: "move holds" },
-  { release: "pike", holder: "server", allocationLabel: "server holds" },
+  { release: "queens", holder: "migration", allocationLabel: "migration's allocations" },
+  { release: "pike", holder: "server", allocationLabel: "allocations" },
 ];
 
 describe("a move on the page", () => {
@@ -24,7 +24,7 @@ describe("a move on the page", () => {
       await person.boot("vm1");
       await person.openServer("vm1");
       await page.getByText("ACTIVE", { exact: true }).waitFor();
-      await page.getByRole("link", { name: "Resize", exact: true }).click();
+      await person.open(page, "Resize");
       expect(await person.send("Resize", { Flavor: "m1.small" })).toContain("Done");
 
       await person.openServer("vm1");
@@ -34,15 +34,15 @@ describe("a move on the page", () => {
       await page.getByRole("row", { name: /^server \w+ devstack2 .*2 GiB/ }).waitFor();
       // The lanes of the source's and the destination's allocations.
       await page
-        .getByRole("list", { name: `devstack1 ${allocationLabel}`, exact: true })
+        .getByRole("list", { name: `${allocationLabel} on devstack1`, exact: true })
         .getByText(holder)
         .last()
         .waitFor();
-      await page.getByRole("list", { name: "devstack2 server holds", exact: true }).waitFor();
-      await (release === "queens" ? person.picture("unconfirmed-resize") : person.keep("two-halves"));
+      await page.getByRole("list", { name: "allocations on devstack2", exact: true }).waitFor();
+      await (release === "queens" ? person.keep("unconfirmed-resize") : person.keep("two-halves"));
 
-      await page.getByRole("link", { name: "Confirm", exact: true }).click();
-      expect(await person.send("Confirm")).toContain("Done");
+      await person.open(page, "Confirm resize");
+      expect(await person.send("Confirm resize")).toContain("Done");
       await person.openServer("vm1");
       await page.getByText("ACTIVE", { exact: true }).waitFor();
       await old.waitFor({ state: "detached" });
@@ -61,11 +61,11 @@ describe("a move on the page", () => {
       await person.goTo("Hosts");
       await person.card("devstack1").getByText("ACTIVE", { exact: true }).waitFor();
       // The migration continues until the fault is cleared.
-      await person.choose("devstack1", "Set a fault");
-      expect(await person.send("Set a fault", { Fault: "driver.liveMigration=hang" })).toContain("Done");
+      await person.choose("devstack1", "Set fault");
+      expect(await person.send("Set fault", { Fault: "driver.liveMigration=hang" })).toContain("Done");
       await person.openServer("vm1");
-      await page.getByRole("link", { name: "Migrate live", exact: true }).click();
-      expect(await person.send("Migrate live", { "To host": "devstack2" })).toContain("Done");
+      await person.open(page, "Live migrate");
+      expect(await person.send("Live migrate", { "Destination host": "devstack2" })).toContain("Done");
 
       await person.openServer("vm1");
       await page.getByText("MIGRATING · migrating", { exact: true }).waitFor();
@@ -73,7 +73,7 @@ describe("a move on the page", () => {
       const old = page.getByRole("row", { name: new RegExp(`^${holder} \\w+ devstack1 .*512 MiB`) });
       await old.waitFor();
       await page.getByRole("row", { name: /^server \w+ devstack2 .*512 MiB/ }).waitFor();
-      await page.getByRole("list", { name: `devstack1 ${allocationLabel}`, exact: true }).waitFor();
+      await page.getByRole("list", { name: `${allocationLabel} on devstack1`, exact: true }).waitFor();
       await person.keep("on-its-way");
 
       await person.choose("devstack1", "Clear faults");

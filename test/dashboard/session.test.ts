@@ -28,7 +28,7 @@ describe("access to a real dashboard from a browser", () => {
     await new Person(await visits.page(), "doors").enter(link);
     const second = await visits.page({ allowed });
     await second.goto(link);
-    await second.getByText("This link was used before, or is too old.").waitFor();
+    await second.getByText("The link was already used, or has expired.").waitFor();
   });
 
   it("gives no data to a page of another origin and runs no action for it, even with the browser's session", async () => {
@@ -67,10 +67,10 @@ describe("access to a real dashboard from a browser", () => {
       `fetch("/window/session", { method: "DELETE" }).then(({ status }) => status)`,
     );
     expect(ended).toBe(204);
-    await page.getByRole("heading", { name: "Window of the cluster" }).waitFor();
+    await page.getByRole("heading", { name: "Sign in to the cluster" }).waitFor();
     await page.context().addCookies(cookies);
     await page.reload();
-    await page.getByRole("heading", { name: "Window of the cluster" }).waitFor();
+    await page.getByRole("heading", { name: "Sign in to the cluster" }).waitFor();
     expect(await page.getByText("devstack1").count()).toBe(0);
   });
 });

@@ -119,8 +119,8 @@ describe("the views of the dashboard", () => {
     const page = await visits.page();
     for (const [route, text] of [
       ["hosts", "compute-agent host add devstack1"],
-      ["servers", "There is no server yet."],
-      ["placement", "the first host that starts makes one"],
+      ["servers", "There are no servers yet."],
+      ["placement", "The first host that starts creates one"],
     ]) {
       await page.goto(`${empty.url}#/${route}`);
       await page.getByText(text ?? "").waitFor();
@@ -138,7 +138,7 @@ describe("the views of the dashboard", () => {
     expect(await page.getByRole("link", { name: "Try it" }).count()).toBe(0);
     expect(await page.getByRole("link", { name: "Kill" }).count()).toBe(0);
     await page.goto(`${readOnly.url}#/try`);
-    await page.getByText("This window is read-only").waitFor();
+    await page.getByText("This session is read-only").waitFor();
     await page.close();
     await readOnly.stop();
   });

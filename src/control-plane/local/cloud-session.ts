@@ -5,7 +5,7 @@ import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import { ClusterError } from "../cluster-error.js";
 import { readClusterInfo, type StateDir } from "./state-dir.js";
 
-type CloudService = "compute" | "placement" | "image" | "baremetal";
+type CloudService = "compute" | "placement" | "image" | "network" | "baremetal";
 
 /** An administrator's session with a local cluster through its public APIs, with credentials from `clouds.yaml`. */
 export interface CloudSession {
@@ -20,10 +20,36 @@ export interface CloudSession {
 export class CloudRequestFailed extends Error {
   override readonly name = "CloudRequestFailed";
   readonly status: number;
+  readonly fault: ApiFault;
 
   constructor(method: string, url: string, status: number, body: string) {
     super(`${method} ${url} failed with status ${status}: ${body.slice(0, 300)}`);
     this.status = status;
+    this.fault = toFault(body) ?? {
+      name: null,
+      message: `${method} ${new URL(url, "http://localhost").pathname} failed`,
+    };
+  }
+}
+
+/** The error in a response of an API. */
+interface ApiFault {
+  /** The API's name of the error, such as `itemNotFound`; null if it has none. */
+  readonly name: string | null;
+  readonly message: string;
+}
+
+/** Returns the error in the JSON of Compute, Network or Placement; undefined if the body is something else. */
+function toFault(body: string): ApiFault | undefined {
+  try {
+    const [[name = "", fault] = []] = Object.entries(JSON.parse(body) as Readonly<Record<string, unknown>>);
+    const { message, type, title, detail } = (Array.isArray(fault) ? fault[0] : fault) as Readonly<
+      Record<string, unknown>
+    >;
+    const text = message ?? detail;
+    return typeof text === "string" && text !== "" ? { name: String(type ?? title ?? name), message: text } : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -72,6 +98,7 @@ export function sessionWith(http: HttpClient, base: string, token: string): Clou
     compute: `${base}/compute/v2.1`,
     placement: `${base}/placement`,
     image: `${base}/image`,
+    network: `${base}/network`,
     baremetal: `${base}/baremetal`,
   };
   return {

@@ -1,6 +1,7 @@
 import { fillCommand, isEmptyValue } from "../wire/command-lines.js";
 import {
   type ActionBody,
+  type ActionChoices,
   type ActionResponse,
   type DashboardAction,
   type DashboardLogin,
@@ -23,6 +24,11 @@ export function requestBodies(id: string): Promise<RequestBodies | null> {
   return read(`/window/requests/${encodeURIComponent(id)}`);
 }
 
+/** Returns the images, networks and zones of the cluster; null if they cannot be read. */
+export function actionChoices(): Promise<ActionChoices | null> {
+  return read("/window/choices");
+}
+
 /** Begins a session. Returns whether user and password are valid. */
 export async function enter(login: DashboardLogin): Promise<boolean> {
   const response = await fetch("/window/session", { method: "POST", headers: JSON_BODY, body: JSON.stringify(login) });
@@ -42,9 +48,9 @@ export async function act(name: string, body: ActionBody, secret: string): Promi
       body: JSON.stringify(body),
     });
     const payload = (await response.json().catch(() => null)) as Partial<ActionResponse> | null;
-    return { ...createFailure(`the server answered ${response.status}`), ...payload };
+    return { ...createFailure(`The control plane rejected the request (${response.status}).`), ...payload };
   } catch {
-    return createFailure("the server does not answer");
+    return createFailure("The control plane does not respond.");
   }
 }
 
@@ -52,6 +58,7 @@ const createFailure = (error: string): ActionResponse => ({
   ok: false,
   commands: [],
   error,
+  code: null,
   lines: [],
   made: null,
   requestId: null,

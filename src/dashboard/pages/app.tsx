@@ -25,7 +25,7 @@ live.connect();
 const root = document.getElementById("app");
 if (root !== null) {
   render(
-    <DashboardProvider value={{ cluster, live, route, narrow }}>
+    <DashboardProvider value={{ cluster, live, route, narrow, dialog: signal(null), notice: signal(null) }}>
       <Shell />
     </DashboardProvider>,
     root,

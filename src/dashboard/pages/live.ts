@@ -1,7 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { DashboardEvents } from "../wire/messages.js";
+import type { ActionResponse, DashboardEvents } from "../wire/messages.js";
 import { type Cluster, Feed } from "./model/cluster.js";
 import type { Route } from "./model/navigation.js";
 
@@ -149,6 +149,18 @@ function nextFrame(call: () => void): void {
   requestAnimationFrame(once);
 }
 
+/** An action whose dialog is open, with the values of its fields. */
+export interface OpenAction {
+  /** The name of the action. */
+  readonly action: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** The result of an action whose dialog is closed. */
+interface ActionNotice extends Pick<ActionResponse, "ok" | "made" | "requestId"> {
+  readonly text: string;
+}
+
 /** Context of every view. */
 interface Dashboard {
   readonly cluster: Cluster;
@@ -156,6 +168,10 @@ interface Dashboard {
   readonly route: Signal<Route>;
   /** The screen has room for one column only. */
   readonly narrow: Signal<boolean>;
+  /** The action whose dialog is open. */
+  readonly dialog: Signal<OpenAction | null>;
+  /** The result of the last action: a success for a while, a failure until it is dismissed. */
+  readonly notice: Signal<ActionNotice | null>;
 }
 
 const DashboardContext = createContext<Dashboard | null>(null);
@@ -165,7 +181,7 @@ export const DashboardProvider = DashboardContext.Provider;
 export function useDashboard(): Dashboard {
   const window = useContext(DashboardContext);
   if (window === null) {
-    throw new Error("a view is drawn outside of the window");
+    throw new Error("a view is rendered outside of the dashboard");
   }
   return window;
 }

@@ -1,6 +1,7 @@
 import type { Store } from "../../control-plane/store/store.js";
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration, type VmState } from "../../records/index.js";
 import type { ConsumerRow, FindingRow, GuestsRow } from "../wire/rows.js";
+import { Repairs } from "./repairs.js";
 
 /** States in which a server without a running task has a guest. */
 const WITH_GUEST: readonly VmState[] = ["active", "paused", "suspended", "stopped", "rescued", "resized"];
@@ -18,10 +19,15 @@ export class Findings {
   readonly #rows = new Map<string, FindingRow>();
   /** Keys of findings by their subject: a host or a consumer. */
   readonly #keys = new Map<string, readonly string[]>();
+  readonly #repairs: Repairs;
 
-  /** @param onChange called with the key of each new, changed or removed finding */
-  constructor(store: FindingsStore, onChange: (key: string) => void) {
+  /**
+   * @param onChange called with the key of each new, changed or removed finding
+   * @param clusterOption option of commands that selects the cluster; "" for the default cluster
+   */
+  constructor(store: FindingsStore, onChange: (key: string) => void, clusterOption = "") {
     this.#store = store;
+    this.#repairs = new Repairs(clusterOption);
     this.#onChange = onChange;
   }
 
@@ -84,10 +90,15 @@ export class Findings {
     const owner = row.server === null ? "no server and no migration has this uuid" : "it is a migration that has ended";
     const text = `consumer ${uuid} has ${Object.values(row.held).map(textOf).join(" and ")} allocated, but ${owner}`;
     const [provider = null] = Object.keys(row.held);
+    const repair = this.#repairs.allocations(
+      uuid,
+      "Placement counts these resources as used, although nothing uses them. The audit plans their removal. " +
+        "It checks the consumer twice, and the edit can be undone.",
+    );
     this.replace(`consumer ${uuid}`, [
       [
         `consumer ${uuid}`,
-        { ...NOWHERE, code: "stale-allocation", text, consumer: uuid, server: row.server, provider },
+        { ...NOWHERE, ...repair, code: "stale-allocation", text, consumer: uuid, server: row.server, provider },
       ],
     ]);
   }
@@ -112,7 +123,8 @@ export class Findings {
     }
     const { displayName, vmState, host } = server;
     const text = `server ${displayName}, ${vmState}, on ${host} has no allocations in Placement: others may claim its resources`;
-    this.replace(subject, [[subject, { ...NOWHERE, code: "missing-allocation", text, host, server: uuid }]]);
+    const repair = this.#repairs.missingAllocations(uuid);
+    this.replace(subject, [[subject, { ...NOWHERE, ...repair, code: "missing-allocation", text, host, server: uuid }]]);
   }
 
   /**
@@ -130,7 +142,12 @@ export class Findings {
       return [];
     }
     const text = `server ${displayName} is on ${host} and also has allocations on ${other}, which no move explains`;
-    const row = { ...NOWHERE, code: "doubled-allocation", text, host: other, server: uuid, provider };
+    const repair = this.#repairs.allocations(
+      uuid,
+      "The other host's resources count as used, although the server does not run there. The audit plans the removal " +
+        "of these allocations. The edit can be undone.",
+    );
+    const row = { ...NOWHERE, ...repair, code: "doubled-allocation", text, host: other, server: uuid, provider };
     return [[`holding ${uuid} ${provider}`, row]];
   }
 
@@ -141,18 +158,21 @@ export class Findings {
       const deleted = this.#store.instances.get(uuid, { readDeleted: true });
       const why = deleted === null ? "no server has its uuid" : `server ${deleted.displayName} is deleted`;
       const text = `guest ${name} is on the hypervisor of ${host}, but ${why}`;
-      return [[key, { ...NOWHERE, code: "guest-without-server", text, host, server: uuid }]];
+      const repair = this.#repairs.guestWithoutServer(host);
+      return [[key, { ...NOWHERE, ...repair, code: "guest-without-server", text, host, server: uuid }]];
     }
     const moves = this.#moves(uuid, host);
     // A server without a host is being updated.
     if (moves.some(isUnderWay) || (server.host === null && server.taskState !== null)) {
       return [];
     }
-    const left = moves.some(({ migrationType, status }) => migrationType === "evacuation" && status === "done")
+    const wasEvacuated = moves.some(({ migrationType, status }) => migrationType === "evacuation" && status === "done");
+    const left = wasEvacuated
       ? `it was evacuated, and the agent of ${host} removes this guest when it starts`
       : `this guest was left behind on ${host}`;
     const text = `server ${server.displayName} is recorded on ${server.host ?? "no host"}: ${left}`;
-    return [[key, { ...NOWHERE, code: "stale-guest", text, host, server: uuid }]];
+    const repair = wasEvacuated ? this.#repairs.evacuatedGuest(host) : this.#repairs.staleGuest(uuid);
+    return [[key, { ...NOWHERE, ...repair, code: "stale-guest", text, host, server: uuid }]];
   }
 
   #server(host: string, server: Instance): readonly Finding[] {
@@ -161,7 +181,8 @@ export class Findings {
       return [];
     }
     const text = `server ${displayName} (${vmState}) is recorded on ${host}, but its hypervisor has no such guest`;
-    return [[`server ${uuid}`, { ...NOWHERE, code: "server-without-guest", text, host, server: uuid }]];
+    const repair = this.#repairs.serverWithoutGuest(uuid);
+    return [[`server ${uuid}`, { ...NOWHERE, ...repair, code: "server-without-guest", text, host, server: uuid }]];
   }
 
   /** Returns whether the server has its guest and no task of it is running. */

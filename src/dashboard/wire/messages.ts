@@ -23,6 +23,8 @@ export interface DashboardAction {
   readonly subject: "host" | "server" | "finding" | "snapshot" | "scenario" | "cluster";
   /** The action destroys something, so the page asks for confirmation. */
   readonly destructive: boolean;
+  /** Conditions without which the action is rejected. The page disables its button and explains which one is not met. */
+  readonly requires?: ActionRequirements;
   /**
    * Fields in the body of the `POST`; all are strings except `flag`s. The subject's field (`host`, `server` …) is the
    * first.
@@ -35,10 +37,31 @@ export interface DashboardAction {
   readonly commands: readonly string[];
 }
 
+/** Conditions on the host or the server of an action, all of which must be met. */
+export interface ActionRequirements {
+  /** The states of a server in which the API accepts the action. */
+  readonly vmStates?: readonly string[];
+  /** No task of the server is in progress. */
+  readonly idle?: true;
+  /** Whether the service of the host, or of the server's host, is up. */
+  readonly service?: "up" | "down";
+  /** Whether the agent of the host is running. */
+  readonly agent?: "running" | "stopped";
+  /** The host has a compute service. */
+  readonly registered?: true;
+  readonly enabled?: boolean;
+  readonly forcedDown?: boolean;
+  /** The host has servers. */
+  readonly servers?: true;
+  /** Faults are set on the host. */
+  readonly faults?: true;
+}
+
 export interface ActionField {
   readonly name: string;
   readonly label: string;
-  readonly type: "text" | "flag" | "host" | "server" | "flavor" | "image" | "fault" | "choice";
+  /** The values of `image`, `network` and `zone` are those of {@link ActionChoices}. */
+  readonly type: "text" | "flag" | "host" | "server" | "flavor" | "image" | "network" | "zone" | "fault" | "choice";
   readonly required: boolean;
   /** Possible values of a `choice`. */
   readonly choices?: readonly string[];
@@ -51,14 +74,29 @@ export interface ActionResponse {
   readonly ok: boolean;
   /** The equivalent command lines, quoted for a shell. */
   readonly commands: readonly string[];
-  /** Why the action was not done; null if it was. */
+  /** Why the action was not done, as a sentence; null if it was. */
   readonly error: string | null;
+  /** The API's name and status of the error, such as `itemNotFound (404)`; null if there is none. */
+  readonly code: string | null;
   /** Output lines of the action: a dry run's plan, a finding, the output of a command. */
   readonly lines: readonly string[];
   /** A server's uuid or a snapshot's name, if the action created one. */
   readonly made: string | null;
   /** Id of the action's API request. */
   readonly requestId: string | null;
+}
+
+/** Values for the fields of actions, read from the APIs of the cluster. */
+export interface ActionChoices {
+  readonly images: readonly NamedChoice[];
+  readonly networks: readonly NamedChoice[];
+  /** Names of availability zones. */
+  readonly zones: readonly string[];
+}
+
+interface NamedChoice {
+  readonly id: string;
+  readonly name: string;
 }
 
 /**
@@ -77,6 +115,7 @@ export interface ActionResponse {
  * - `GET /window/events`: server-sent events, see {@link DashboardEvents}. `GET /window/requests`: the same for requests.
  * - `GET /window/logs?host=&level=&request=&q=`: the same for log entries, see `LogEvents`.
  * - `GET /window/servers/UUID`: `ServerLife`. `GET /window/requests/ID`: `RequestBodies`, or 404 if no longer retained.
+ * - `GET /window/choices`: {@link ActionChoices}, read from the APIs at each request; 502 if they cannot be read.
  * - `POST /window/actions/NAME` with the header {@link SESSION_HEADER}: {@link ActionResponse}.
  */
 

@@ -119,6 +119,8 @@ export interface ServerLife {
   readonly history: readonly { readonly at: number; readonly consumer: ConsumerRow }[];
   /** States of the server, recorded only while a viewer was connected. */
   readonly states: readonly StateRow[];
+  /** Time since which states and allocations have been recorded; null if they are not. */
+  readonly observedSince: number | null;
 }
 
 export interface StateRow {
@@ -225,7 +227,12 @@ export interface FindingRow {
    * `doubled-allocation`.
    */
   readonly code: string;
+  /** What was found, with the names of the objects. */
   readonly text: string;
+  /** What that means and how it is repaired. */
+  readonly explanation: string;
+  /** Command lines that repair it, in order; empty if none does. */
+  readonly commands: readonly string[];
   /** The objects at which the page displays the finding; null if it does not concern one. */
   readonly host: string | null;
   readonly server: string | null;

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { LogEvents, LogRow } from "../../../src/dashboard/wire/logs.js";
 import type {
+  ActionChoices,
   ActionResponse,
   DashboardHello,
   DashboardMessage,
@@ -31,6 +32,8 @@ export interface FakeDashboardParts {
   readonly rows: () => Iterable<DashboardRow>;
   readonly life?: (uuid: string) => ServerLife | null;
   readonly bodies?: (id: string) => RequestBodies | null;
+  /** The lists of the APIs; null if they cannot be read. */
+  readonly choices?: () => ActionChoices | null;
   readonly password?: string;
   /** Entries of the logs, whatever the filter. */
   readonly logs?: () => readonly LogRow[];
@@ -48,7 +51,15 @@ export class FakeDashboardServer {
   readonly requests: string[] = [];
   /** Actions that the page has sent. */
   readonly acted: { readonly name: string; readonly body: unknown; readonly secret: string | undefined }[] = [];
-  actionResponse: ActionResponse = { ok: true, commands: [], error: null, lines: [], made: null, requestId: null };
+  actionResponse: ActionResponse = {
+    ok: true,
+    commands: [],
+    error: null,
+    code: null,
+    lines: [],
+    made: null,
+    requestId: null,
+  };
 
   constructor(parts: FakeDashboardParts) {
     this.#parts = parts;
@@ -105,7 +116,7 @@ export class FakeDashboardServer {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${request.url}`);
-    if (method === "GET" && !/^\/window\/(events|session|servers|requests|logs)\b/.test(pathname)) {
+    if (method === "GET" && !/^\/window\/(events|session|servers|requests|logs|choices)\b/.test(pathname)) {
       await sendFile(pathname === "/" ? "index.html" : pathname.replace("/window/", ""), response);
     } else if (pathname === "/window/session") {
       await this.#session(method, request, response);
@@ -115,6 +126,8 @@ export class FakeDashboardServer {
       this.#listen(response, pathname === "/window/events" ? "events" : "requests");
     } else if (pathname === "/window/logs") {
       this.#sendLogs(response);
+    } else if (pathname === "/window/choices") {
+      sendJson(response, this.#parts.choices?.() ?? null);
     } else if (pathname.startsWith("/window/actions/")) {
       const body = JSON.parse(await textOf(request)) as unknown;
       const secret = request.headers["x-window-session"]?.toString();

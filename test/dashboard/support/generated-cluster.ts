@@ -175,7 +175,9 @@ function* staleGuest(index: number): Generator<DashboardRow> {
     key: `stale-allocation/${uuid}`,
     value: {
       code: "stale-allocation",
-      text: `${uuid.slice(0, 8)} is no server and no move, and holds VCPU 2, MEMORY_MB 1024, DISK_GB 2`,
+      text: `consumer ${uuid} has 2 VCPU, 1024 MEMORY_MB, 2 DISK_GB allocated, but no server and no migration has this uuid`,
+      explanation: "Placement counts these resources as used, although nothing uses them.",
+      commands: ["compute-agent audit --plan plan.json", `compute-agent apply plan.json --only ${uuid}`],
       host: hostName(index),
       server: null,
       consumer: uuid,
@@ -213,13 +215,32 @@ const HOST = { name: "host", label: "Host", type: "host", required: true } as co
 const SERVER = { name: "server", label: "Server", type: "server", required: true } as const;
 
 /** A few actions that cover each kind of field. */
-const ACTIONS: readonly DashboardAction[] = [
+export const ACTIONS: readonly DashboardAction[] = [
+  {
+    name: "create",
+    label: "Create server",
+    summary: "Creates a server on the given host, or on one that the scheduler selects.",
+    subject: "cluster",
+    destructive: false,
+    fields: [
+      { name: "name", label: "Name", type: "text", required: true },
+      { name: "flavor", label: "Flavor", type: "flavor", required: true },
+      { name: "image", label: "Image", type: "image", required: true },
+      { name: "network", label: "Network", type: "network", required: false },
+      { name: "zone", label: "Availability zone", type: "zone", required: false },
+      { name: "dest", label: "Host", type: "host", required: false },
+    ],
+    commands: [
+      "openstack server create --flavor {flavor} --image {image} [--network {network}] [--availability-zone {zone}] [--host {dest}] {name}",
+    ],
+  },
   {
     name: "host-kill",
     label: "Kill",
-    summary: "Ends the host's agent at once, as kill -9 does; its guests stay.",
+    summary: "Ends the agent at once, as kill -9 does. Its guests keep running.",
     subject: "host",
     destructive: true,
+    requires: { agent: "running" },
     fields: [HOST],
     commands: ["compute-agent host kill {host}"],
   },
@@ -229,12 +250,13 @@ const ACTIONS: readonly DashboardAction[] = [
     summary: "Starts the host's agent, and waits until it serves.",
     subject: "host",
     destructive: false,
+    requires: { agent: "stopped" },
     fields: [HOST],
     commands: ["compute-agent host start {host}"],
   },
   {
     name: "fault-set",
-    label: "Set a fault",
+    label: "Set fault",
     summary: "Makes the agent's driver, Placement or conductor fail.",
     subject: "host",
     destructive: false,
@@ -247,7 +269,8 @@ const ACTIONS: readonly DashboardAction[] = [
     summary: "Builds the server again on another host, since its own is down.",
     subject: "server",
     destructive: false,
-    fields: [SERVER, { name: "dest", label: "To the host", type: "host", required: false }],
+    requires: { vmStates: ["active", "stopped", "error"], service: "down" },
+    fields: [SERVER, { name: "dest", label: "Destination host", type: "host", required: false }],
     commands: ["openstack server evacuate [--host {dest}] {server}"],
   },
   {
@@ -262,10 +285,10 @@ const ACTIONS: readonly DashboardAction[] = [
   {
     name: "apply",
     label: "Apply",
-    summary: "Carries out the plan of the last audit",
+    summary: "Applies the plan of the last audit.",
     subject: "finding",
     destructive: true,
-    fields: [{ name: "only", label: "Only of this consumer or provider", type: "text", required: false }],
+    fields: [{ name: "only", label: "Only this consumer or provider", type: "text", required: false }],
     commands: ["compute-agent apply plan.json [--only {only}]"],
   },
 ];
@@ -370,6 +393,7 @@ export function lifeOf(server: ServerRow): ServerLife {
         consumer: consumer(server.uuid, "server", { [providerUuid(5)]: { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 } }),
       },
     ],
+    observedSince: START,
     states: [
       { at: START, vmState: "building", taskState: "scheduling", host: null, requestId: null },
       { at: START + 200, vmState: "building", taskState: "spawning", host: hostName(3), requestId: null },

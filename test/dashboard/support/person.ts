@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { overhang, screenshot } from "./browser.js";
@@ -35,19 +34,24 @@ export class Person {
     await this.goTo("Hosts");
     await this.card(host).getByRole("link", { name: host, exact: true }).click();
     await this.page.getByRole("heading", { level: 1, name: host }).waitFor();
-    await this.card(host).getByRole("link", { name: action, exact: true }).click();
-    await this.page.getByRole("heading", { level: 2, name: action, exact: true }).waitFor();
+    await this.open(this.card(host), action);
+  }
+
+  /** Opens the dialog of an action of the host or server that is displayed there. */
+  async open(place: Locator | Page, action: string): Promise<void> {
+    await place.getByRole("button", { name: action, exact: true }).click();
+    await this.page.getByRole("dialog").waitFor();
   }
 
   /** Creates a server of this name, by default the smallest on the first host. */
   async boot(
     name: string,
-    more: Readonly<Record<string, string>> = { Flavor: "m1.tiny", "To host": "devstack1" },
+    more: Readonly<Record<string, string>> = { Flavor: "m1.tiny", Host: "devstack1" },
   ): Promise<void> {
-    await this.goTo("Try it");
-    await this.page.getByRole("link", { name: "Boot a server" }).click();
+    await this.goTo("Servers");
+    await this.open(this.page, "Create server");
     const fields = { Name: name, Image: "cirros", ...more };
-    expect(await this.send("Boot a server", fields)).toContain("Done");
+    expect(await this.send("Create server", fields)).toContain("Done");
   }
 
   async openServer(name: string): Promise<void> {
@@ -56,38 +60,34 @@ export class Person {
     await this.page.getByRole("heading", { level: 1, name }).waitFor();
   }
 
-  /** Fills in the open form, sends it, and confirms if asked. Returns the result. */
+  /** Fills in the open form, sends it, and confirms if asked. Returns the result, and closes the dialog. */
   async send(label: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
+    const dialog = this.page.getByRole("dialog");
     for (const [name, value] of Object.entries(fields)) {
-      const field = this.page.locator("form.action").getByLabel(name);
+      const field = this.page.locator("form.action").getByLabel(name).filter({ visible: true });
       // The kind of a field is known only once the field exists.
       await field.waitFor();
       if ((await field.and(this.page.locator("select")).count()) > 0) {
-        const option = field.locator("option", { hasText: value });
+        const option = field.locator("option", { hasText: new RegExp(`^${value}( |$)`) });
         await option.waitFor({ state: "attached" });
-        await field.selectOption((await option.getAttribute("value")) ?? "");
+        await field.selectOption({ label: (await option.textContent()) ?? "" });
       } else {
         await field.fill(value);
       }
     }
-    await this.page.getByRole("button", { name: label, exact: true }).click();
-    const sure = this.page.getByRole("dialog");
-    if (await sure.isVisible()) {
-      await sure.getByRole("button", { name: label, exact: true }).click();
+    const isInDialog = await dialog.isVisible();
+    await (isInDialog ? dialog : this.page).getByRole("button", { name: label, exact: true }).click();
+    if (!isInDialog && (await dialog.isVisible())) {
+      await dialog.getByRole("button", { name: label, exact: true }).click();
     }
     const actionResult = this.page.locator(".answer");
     await actionResult.waitFor({ timeout: 90_000 });
-    return (await actionResult.textContent()) ?? "";
-  }
-
-  /** Takes a screenshot, also for the docs if DASHBOARD_PICTURES names their folder. */
-  async picture(name: string): Promise<void> {
-    await this.keep(name);
-    const folder = process.env.DASHBOARD_PICTURES;
-    if (folder !== undefined) {
-      await this.page.mouse.move(0, 0);
-      await this.page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
+    const result = (await actionResult.textContent()) ?? "";
+    if (await dialog.isVisible()) {
+      await this.page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
     }
+    return result;
   }
 
   /** Takes a screenshot and checks that nothing is cut off. */

@@ -12,6 +12,15 @@ export async function smallCluster(parts: Partial<FakeDashboardParts> = {}): Pro
     life: (uuid) => (uuid === serverUuid(12) ? lifeOf(serverRow(12, 3)) : null),
     bodies: (id) => ({ ...requestRow(Number(id.slice(1))), body: '{\n  "server": {}\n}', answer: null }),
     logs: () => Array.from({ length: 60 }, (_, index) => logRow(index)),
+    choices: () => ({
+      images: [
+        { id: "1a9e0000-0000-4000-8000-000000000001", name: "cirros" },
+        { id: "1a9e0000-0000-4000-8000-000000000002", name: "debian" },
+        { id: "1a9e0000-0000-4000-8000-000000000003", name: "debian" },
+      ],
+      networks: [{ id: "2e700000-0000-4000-8000-000000000001", name: "private" }],
+      zones: ["east", "west"],
+    }),
     ...parts,
   });
   await dashboard.start();
@@ -66,7 +75,9 @@ export function logRow(index: number): LogRow {
 export const VIEWS: readonly { readonly route: string; readonly shows: string }[] = [
   { route: "hosts", shows: "maintenance: new fans on Thursday" },
   { route: "hosts?state=differs", shows: "stale allocation" },
-  { route: "hosts?q=no-such-host", shows: "No host is so." },
+  { route: "hosts?q=no-such-host", shows: "No hosts match." },
+  { route: "hosts?as=list", shows: "Servers / guests" },
+  { route: "findings", shows: "Commands that repair it" },
   { route: `hosts/${hostName(3)}`, shows: "Provider tree" },
   { route: "servers", shows: "vm24" },
   { route: `servers/${serverUuid(12)}`, shows: "Actions and events" },
@@ -76,7 +87,7 @@ export const VIEWS: readonly { readonly route: string; readonly shows: string }[
   { route: "requests", shows: `/allocations/${serverUuid(1)}` },
   { route: "logs", shows: "live_migration step 59" },
   { route: "nowhere/x", shows: "The dashboard has no view at" },
-  { route: "try", shows: "What is wrong now" },
-  { route: `try/fault-set?host=${hostName(2)}`, shows: "The same by hand" },
+  { route: "try", shows: "Problems" },
+  { route: `try/fault-set?host=${hostName(2)}`, shows: "Equivalent command" },
   { route: "snapshots", shows: "before-the-move" },
 ];

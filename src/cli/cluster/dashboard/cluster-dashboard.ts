@@ -23,7 +23,13 @@ import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
 import { auditPlanFile, createCommandActions } from "./cluster-actions.js";
 import { CommandActions } from "./command-action.js";
-import { askCompute, createServerActions, createServiceActions, imageId } from "./compute-actions.js";
+import {
+  askCompute,
+  createServerActions,
+  createServiceActions,
+  imageId,
+  readActionChoices,
+} from "./compute-actions.js";
 
 /** Folders of a fake-libvirt hypervisor that change with its guests. */
 const GUESTS = ["domains", "state"];
@@ -47,6 +53,7 @@ export function clusterDashboard(
     digests: nodeDigests,
     pageFolder: PAGE,
     root: directory.root,
+    clusterOption: place,
     version: version(),
     joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
     folders: hostFolders(directory, runtime),
@@ -56,6 +63,7 @@ export function clusterDashboard(
       ...createServiceActions(ask),
       ...createServerActions(ask, (name) => imageId(name, { runtime, directory })),
     ],
+    readChoices: () => readActionChoices({ runtime, directory }),
     savedItems: () => shelved(directory, runtime.files),
     onClose: () => commands.close(),
     faultPoints: [...AGENT_FAULTS.keys()],

@@ -13,7 +13,7 @@ const AT_A_TIME = 4;
 const PROGRAMS = ["compute-cluster", "compute-agent"] as const;
 
 /** An action that runs a command. */
-export interface CommandRow extends Pick<DashboardAction, "name" | "subject" | "label" | "summary"> {
+export interface CommandRow extends Pick<DashboardAction, "name" | "subject" | "label" | "summary" | "requires"> {
   /** Arguments of `compute-cluster`, without those that select the cluster. */
   readonly command: string;
   readonly fields?: readonly ActionField[];

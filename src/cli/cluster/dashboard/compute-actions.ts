@@ -1,7 +1,13 @@
 import { openCloudSession } from "../../../control-plane/local/cloud-session.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import type { RunnableAction } from "../../../dashboard/actions.js";
-import type { ActionBody, ActionField } from "../../../dashboard/wire/messages.js";
+import type {
+  ActionBody,
+  ActionChoices,
+  ActionField,
+  ActionRequirements,
+  DashboardAction,
+} from "../../../dashboard/wire/messages.js";
 import { errorMessage } from "../../../runtime/error-messages.js";
 import type { HttpMethod } from "../../../runtime/http.js";
 import type { Runtime } from "../../../runtime/runtime.js";
@@ -16,7 +22,7 @@ export const HOST: ActionField = { name: "host", label: "Host", type: "host", re
 
 const SERVER: ActionField = { name: "server", label: "Server", type: "server", required: true };
 
-const DEST: ActionField = { name: "dest", label: "To host", type: "host", required: false };
+const DEST: ActionField = { name: "dest", label: "Destination host", type: "host", required: false };
 
 const FLAVOR: ActionField = { name: "flavor", label: "Flavor", type: "flavor", required: true };
 
@@ -24,6 +30,7 @@ interface ServerAction {
   readonly name: string;
   readonly label: string;
   readonly summary: string;
+  readonly requires: ActionRequirements;
   readonly fields?: readonly ActionField[];
   readonly destructive?: true;
   readonly command: string;
@@ -35,23 +42,26 @@ const ACTIONS: readonly ServerAction[] = [
   {
     name: "evacuate",
     label: "Evacuate",
-    summary: "Builds the server anew on another host; its own must be down, or fenced",
+    summary: "Rebuilds the server on another host. Its current host must be down or fenced.",
+    requires: { vmStates: ["active", "stopped", "error"], service: "down" },
     fields: [DEST],
     command: `openstack --os-compute-api-version ${VERSION} server evacuate [--host {dest}] {server}`,
     body: ({ dest }) => ({ evacuate: dest ? { host: dest } : {} }),
   },
   {
     name: "live-migrate",
-    label: "Migrate live",
-    summary: "Moves the running server to another host",
+    label: "Live migrate",
+    summary: "Moves the running server to another host.",
+    requires: { vmStates: ["active", "paused"], idle: true, service: "up" },
     fields: [DEST],
     command: `openstack --os-compute-api-version ${VERSION} server migrate --live-migration [--host {dest}] {server}`,
     body: ({ dest }) => ({ "os-migrateLive": { host: dest || null, block_migration: "auto" } }),
   },
   {
     name: "cold-migrate",
-    label: "Migrate cold",
-    summary: "Moves the server while it is off; the move waits to be confirmed or reverted",
+    label: "Cold migrate",
+    summary: "Shuts the server off and moves it to another host. The move waits until it is confirmed or reverted.",
+    requires: { vmStates: ["active", "stopped"], idle: true, service: "up" },
     fields: [DEST],
     command: `openstack --os-compute-api-version ${VERSION} server migrate [--host {dest}] {server}`,
     body: ({ dest }) => ({ migrate: dest ? { host: dest } : null }),
@@ -59,36 +69,42 @@ const ACTIONS: readonly ServerAction[] = [
   {
     name: "resize",
     label: "Resize",
-    summary: "Gives the server another flavor; the move waits to be confirmed or reverted",
+    summary:
+      "Gives the server another flavor, usually on another host. The resize waits until it is confirmed or reverted.",
+    requires: { vmStates: ["active", "stopped"], idle: true, service: "up" },
     fields: [FLAVOR],
     command: "openstack server resize --flavor {flavor} {server}",
     body: ({ flavor }) => ({ resize: { flavorRef: flavor } }),
   },
   {
     name: "resize-confirm",
-    label: "Confirm",
-    summary: "Confirms a resize or a cold migration: its source forgets the server",
+    label: "Confirm resize",
+    summary: "Confirms a resize or a cold migration. The source removes its guest and its allocations.",
+    requires: { vmStates: ["resized"], idle: true },
     command: "openstack server resize confirm {server}",
     body: () => ({ confirmResize: null }),
   },
   {
     name: "resize-revert",
-    label: "Revert",
-    summary: "Takes a resize or a cold migration back to its source",
+    label: "Revert resize",
+    summary: "Reverts a resize or a cold migration. The server returns to its source.",
+    requires: { vmStates: ["resized"], idle: true },
     command: "openstack server resize revert {server}",
     body: () => ({ revertResize: null }),
   },
   {
     name: "server-stop",
     label: "Stop",
-    summary: "Shuts the server off",
+    summary: "Shuts the server off.",
+    requires: { vmStates: ["active", "error"], idle: true },
     command: "openstack server stop {server}",
     body: () => ({ "os-stop": null }),
   },
   {
     name: "server-start",
     label: "Start",
-    summary: "Starts a server that is shut off",
+    summary: "Starts a server that is shut off.",
+    requires: { vmStates: ["stopped"], idle: true },
     command: "openstack server start {server}",
     body: () => ({ "os-start": null }),
   },
@@ -98,11 +114,10 @@ export function createServerActions(
   ask: AskCompute,
   imageIdOf: (name: string) => Promise<string>,
 ): readonly RunnableAction[] {
-  const actions = ACTIONS.map(({ name, label, summary, fields = [], destructive, command, body }): RunnableAction => {
+  const actions = ACTIONS.map(({ fields = [], destructive = false, command, body, ...about }): RunnableAction => {
     const commands = [command];
-    const all = [SERVER, ...fields];
     return {
-      action: { name, label, summary, subject: "server", destructive: destructive === true, fields: all, commands },
+      action: { ...about, subject: "server", destructive, fields: [SERVER, ...fields], commands },
       run: async (input) => {
         await ask("POST", `/servers/${encodeURIComponent(String(input.server))}/action`, body(input));
         return {};
@@ -116,27 +131,42 @@ function createBootAction(ask: AskCompute, imageIdOf: (name: string) => Promise<
   return {
     action: {
       name: "create",
-      label: "Boot a server",
-      summary: "Boots a server, on the host that is named or on one that the scheduler chooses",
+      label: "Create server",
+      summary: "Creates a server on the given host, or on one that the scheduler selects.",
       subject: "cluster",
       destructive: false,
       fields: [
         { name: "name", label: "Name", type: "text", required: true },
         FLAVOR,
-        { name: "image", label: "Image, as cirros", type: "image", required: true },
-        DEST,
+        { name: "image", label: "Image", type: "image", required: true },
+        { name: "network", label: "Network", type: "network", required: false },
+        { name: "zone", label: "Availability zone", type: "zone", required: false },
+        { name: "dest", label: "Host", type: "host", required: false },
       ],
       commands: [
-        `openstack --os-compute-api-version ${VERSION} server create --flavor {flavor} --image {image} [--host {dest}] {name}`,
+        `openstack --os-compute-api-version ${VERSION} server create --flavor {flavor} --image {image} ` +
+          "[--network {network}] [--availability-zone {zone}] [--host {dest}] {name}",
       ],
     },
-    run: async ({ name, flavor, image, dest }) => {
+    run: async ({ name, flavor, image, network, zone, dest }) => {
       const imageRef = await imageIdOf(String(image));
-      const server = { name, flavorRef: flavor, imageRef, networks: "auto", ...(dest ? { host: dest } : {}) };
+      const server = {
+        name,
+        flavorRef: flavor,
+        imageRef,
+        networks: networksOf(network),
+        ...(zone ? { availability_zone: zone } : {}),
+        ...(dest ? { host: dest } : {}),
+      };
       const made = (await ask("POST", "/servers", { server })) as { readonly server: { readonly id: string } };
       return { made: made.server.id };
     },
   };
+}
+
+/** @param network a uuid, or `auto` or `none`, which the command and the API both know */
+function networksOf(network: ActionBody[string] | undefined): unknown {
+  return network && network !== "auto" && network !== "none" ? [{ uuid: network }] : network || "auto";
 }
 
 function createDeleteAction(ask: AskCompute): RunnableAction {
@@ -144,7 +174,7 @@ function createDeleteAction(ask: AskCompute): RunnableAction {
     action: {
       name: "delete",
       label: "Delete",
-      summary: "Deletes the server, and what it holds",
+      summary: "Deletes the server with its guest and its allocations.",
       subject: "server",
       destructive: true,
       fields: [SERVER],
@@ -170,6 +200,30 @@ export function askCompute({ runtime, directory }: Place): AskCompute {
   };
 }
 
+/** The number of images and networks that are offered. */
+const MAX_CHOICES = 500;
+
+/** Reads the images, networks and zones that the fields of actions offer. @throws {CloudRequestFailed} */
+export async function readActionChoices({ runtime, directory }: Place): Promise<ActionChoices> {
+  const session = await openCloudSession(runtime.files, runtime.http, directory);
+  const [{ images }, { networks }, { availabilityZoneInfo: zones }] = (await Promise.all([
+    session.request("image", "GET", `/v2/images?status=active&sort=name:asc&limit=${MAX_CHOICES}`, "2.17"),
+    session.request("network", "GET", `/v2.0/networks?fields=id&fields=name&limit=${MAX_CHOICES}`, "2.0"),
+    session.request("compute", "GET", "/os-availability-zone", VERSION),
+  ])) as [
+    { readonly images: readonly NamedObject[] },
+    { readonly networks: readonly NamedObject[] },
+    { readonly availabilityZoneInfo: readonly { readonly zoneName: string }[] },
+  ];
+  const named = (objects: readonly NamedObject[]) => objects.map(({ id, name }) => ({ id, name: name || id }));
+  return { images: named(images), networks: named(networks), zones: zones.map(({ zoneName }) => zoneName) };
+}
+
+interface NamedObject {
+  readonly id: string;
+  readonly name: string | null;
+}
+
 /** Returns the id of an image; the name itself if no image has that name. */
 export async function imageId(name: string, { runtime, directory }: Place): Promise<string> {
   const session = await openCloudSession(runtime.files, runtime.http, directory);
@@ -179,35 +233,46 @@ export async function imageId(name: string, { runtime, directory }: Place): Prom
   return images[0]?.id ?? name;
 }
 
-const SERVICE_CHANGES = [
+interface ServiceChange extends Pick<DashboardAction, "name" | "label" | "summary" | "requires"> {
+  /** The option of `openstack compute service set`. */
+  readonly flag: string;
+  readonly change: Readonly<Record<string, string | boolean>>;
+  readonly destructive?: true;
+}
+
+const SERVICE_CHANGES: readonly ServiceChange[] = [
   {
     name: "fence",
     label: "Fence",
-    summary: "Says that the host is down, whatever its agent says",
+    summary: "Marks the host as down, whatever its agent reports. Its servers can then be evacuated.",
     flag: "down",
     change: { forced_down: true },
     destructive: true,
+    requires: { registered: true, forcedDown: false },
   },
   {
     name: "unfence",
     label: "Unfence",
-    summary: "Takes the fence away: its heartbeats count again",
+    summary: "Removes the mark, so that the heartbeats of the agent count again.",
     flag: "up",
     change: { forced_down: false },
+    requires: { registered: true, forcedDown: true },
   },
   {
     name: "host-disable",
     label: "Disable",
-    summary: "Has no further servers scheduled to the host",
+    summary: "Schedules no further servers to the host.",
     flag: "disable",
     change: { status: "disabled" },
+    requires: { registered: true, enabled: true },
   },
   {
     name: "host-enable",
     label: "Enable",
-    summary: "Has servers scheduled to the host again",
+    summary: "Schedules servers to the host again.",
     flag: "enable",
     change: { status: "enabled" },
+    requires: { registered: true, enabled: false },
   },
 ];
 
@@ -239,9 +304,10 @@ export function createServiceActions(ask: AskCompute): readonly RunnableAction[]
       action: {
         name: "host-evacuate",
         label: "Fence and evacuate",
-        summary: "Says that the host is down, and has all its servers built anew on other hosts",
+        summary: "Marks the host as down, and rebuilds all of its servers on other hosts.",
         subject: "host",
         destructive: true,
+        requires: { registered: true, servers: true },
         fields: [HOST, DEST],
         commands: [
           "openstack compute service set --down {host} nova-compute",

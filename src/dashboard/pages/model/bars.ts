@@ -54,6 +54,32 @@ export function inOrder(
   return Object.entries(amounts).sort(([a], [b]) => place(a) - place(b) || a.localeCompare(b));
 }
 
+/** The column of a list for resource classes that only some providers have. */
+export const OTHER_CLASSES = "other";
+
+/** Returns the columns of a list of providers: the usual classes that occur, and one for all others if there are any. */
+export function classColumns(providers: Iterable<Pick<ProviderRow, "inventory">>): readonly string[] {
+  const names = new Set<string>();
+  for (const { inventory } of providers) {
+    for (const name in inventory) {
+      names.add(USUAL.includes(name) ? name : OTHER_CLASSES);
+    }
+  }
+  return [...USUAL, OTHER_CLASSES].filter((name) => names.has(name));
+}
+
+/** Returns the bars that a list shows in a column of {@link classColumns}. */
+export function barsInColumn(column: string, bars: readonly Bar[]): readonly Bar[] {
+  return bars.filter(({ resourceClass }) =>
+    column === OTHER_CLASSES ? !USUAL.includes(resourceClass) : resourceClass === column,
+  );
+}
+
+/** Returns the used share of a bar, for sorting; null if there is none. */
+export function usedShare(bar: Bar | undefined): number | null {
+  return bar === undefined ? null : bar.capacity === 0 ? bar.used : bar.used / bar.capacity;
+}
+
 /** Returns the bars of a host, with the sums over all of its providers. */
 export function barsOf(providers: readonly Pick<ProviderRow, "inventory">[]): Bar[] {
   const byClass = new Map<string, InventoryRow[]>();

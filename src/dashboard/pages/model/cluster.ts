@@ -87,7 +87,7 @@ class Groups<V> {
     this.#rows = rows;
   }
 
-  /** Returns the rows of one group in order of arrival. */
+  /** Returns the rows of one group in order of arrival; the reader is notified of each change of the group. */
   get(group: string): V[] {
     let version = this.#versions.get(group);
     if (version === undefined) {
@@ -95,6 +95,11 @@ class Groups<V> {
       this.#versions.set(group, version);
     }
     version.value;
+    return this.read(group);
+  }
+
+  /** Returns the rows of one group, for lists of many groups. Does not subscribe the reader to changes. */
+  read(group: string): V[] {
     const keys = this.#keys.get(group) ?? new Set<string>();
     return [...keys].map((key) => this.#rows.get(key)).filter((row) => row !== undefined);
   }

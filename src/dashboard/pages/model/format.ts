@@ -39,6 +39,9 @@ const numberFormat = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 export const count = (value: number): string => numberFormat.format(value);
 
+/** Formats a number of things: `1 finding`, `2 findings`. */
+export const counted = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
 /** Formats an amount of a resource class with its unit: `MEMORY_MB` 2048 is `2 GiB`. */
 export function amount(resourceClass: string, value: number): string {
   if (resourceClass === "MEMORY_MB") {
@@ -62,10 +65,5 @@ export function bytes(value: number): string {
   }
   return `${numberFormat.format(left)} ${units[unit]}`;
 }
-
-const CLASSES: Readonly<Record<string, string>> = { MEMORY_MB: "RAM", DISK_GB: "Disk" };
-
-/** Returns the usual name of a resource class. */
-export const className = (resourceClass: string): string => CLASSES[resourceClass] ?? resourceClass;
 
 export const shortId = (uuid: string): string => (/^[0-9a-f]{8}-/.test(uuid) ? uuid.slice(0, 8) : uuid);

@@ -2,7 +2,17 @@ import type { Cluster } from "./cluster.js";
 import { hasWords } from "./filters.js";
 import { shortId } from "./format.js";
 
-const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "logs", "try", "snapshots"] as const;
+const VIEWS = [
+  "hosts",
+  "servers",
+  "placement",
+  "consumers",
+  "requests",
+  "logs",
+  "try",
+  "snapshots",
+  "findings",
+] as const;
 
 export type View = (typeof VIEWS)[number];
 
@@ -18,6 +28,7 @@ export const VIEW_NAMES: Readonly<Record<Route["view"], string>> = {
   logs: "Logs",
   try: "Try it",
   snapshots: "Snapshots",
+  findings: "Findings",
   unknown: "Not found",
 };
 

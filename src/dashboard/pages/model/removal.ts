@@ -1,4 +1,5 @@
 import type { Cluster } from "./cluster.js";
+import { counted } from "./format.js";
 
 /** Returns what the removal of a host causes for its servers, guests and allocations, as sentences. */
 export function removalConsequence(
@@ -13,7 +14,7 @@ export function removalConsequence(
   const sentences = ["Its compute service, its providers and their allocations are deleted."];
   if (servers.length > 0) {
     sentences.push(
-      `It has ${plural(servers.length, "server")}: the removal is rejected unless they are evacuated first.`,
+      `It has ${counted(servers.length, "server")}: the removal is rejected unless they are evacuated first.`,
       "Evacuated servers are rebuilt on other hosts, and their guests here are destroyed.",
     );
   }
@@ -22,9 +23,9 @@ export function removalConsequence(
       "Its agent starts once more, to destroy guests of evacuated servers and to remove their allocations.",
     );
   } else if (others > 0) {
-    sentences.push(`${plural(others, "guest")} without a server ${others === 1 ? "stays" : "stay"} on its hypervisor.`);
+    sentences.push(
+      `${counted(others, "guest")} without a server ${others === 1 ? "stays" : "stay"} on its hypervisor.`,
+    );
   }
   return sentences.join(" ");
 }
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,4 +1,5 @@
 import type { ConsumerRow, ServerLife } from "../../wire/rows.js";
+import { dateTime, fineTime } from "./format.js";
 
 /**
  * A time axis on which each gap has a logarithmic length, so that hours between two moves do not hide the milliseconds
@@ -17,20 +18,35 @@ const MAX_TICKS = 7;
 
 const lengthOf = (ms: number): number => Math.log2(1 + ms / SHORTEST) + 0.25;
 
+/** The visual style of a section. */
+export type Tone = keyof typeof TONE_NAMES;
+
+/** The meaning of each style, for the legend. */
+export const TONE_NAMES = {
+  action: "action",
+  failed: "failed action",
+  task: "task state",
+  guest: "instance",
+  server: "allocations of the server",
+  migration: "allocations of a migration",
+  stale: "stale allocations",
+  unobserved: "not observed",
+} as const;
+
 /** A section of a lane, in percent of the width. */
 interface Stretch {
   readonly from: number;
   readonly width: number;
   readonly label: string;
-  /** The visual style. */
-  readonly tone: "action" | "failed" | "task" | "guest" | "server" | "migration" | "stale" | "unobserved";
+  readonly tone: Tone;
   readonly title: string;
 }
 
 export interface Lane {
+  /** The group of the lane: the host, or the lane's own label. */
   readonly name: string;
-  /** A host has one lane for its guest and one for its allocations, below each other. */
-  readonly part: string;
+  /** `instance on devstack1`, `allocations on devstack1` */
+  readonly label: string;
   readonly stretches: readonly Stretch[];
 }
 
@@ -39,9 +55,12 @@ export interface Timeline {
   readonly axis: Axis;
 }
 
+/** What the lane of a host shows; "" for a lane without a host. */
+type Part = "instance" | "allocations" | "migration's allocations" | "";
+
 interface Bit extends Omit<Stretch, "from" | "width"> {
   readonly lane: string;
-  readonly part: string;
+  readonly part: Part;
   readonly at: number;
   readonly until: number;
 }
@@ -56,18 +75,26 @@ export function timelineOf(life: ServerLife, providers: (uuid: string) => string
     ...actionsOf(life, now),
     ...tasksOf(life, now),
     ...guestsOf(life, now),
-    ...heldOf(life, providers, now),
+    ...allocationsOf(life, providers, now),
   ];
   const axis = axisOf(bits.flatMap(({ at, until }) => [at, until]));
-  const lanes = new Map<string, { name: string; part: string; stretches: Stretch[] }>();
+  const lanes = new Map<string, { name: string; label: string; stretches: Stretch[] }>();
   for (const { lane, part, at, until, label, tone, title } of bits) {
     const key = `${lane}\n${part}`;
-    const known = lanes.get(key) ?? { name: lane, part, stretches: [] };
+    const known = lanes.get(key) ?? { name: lane, label: part === "" ? lane : `${part} on ${lane}`, stretches: [] };
     lanes.set(key, known);
     const from = axis.place(at);
-    known.stretches.push({ from, width: Math.max(axis.place(until) - from, 0), label, tone, title });
+    const width = Math.max(axis.place(until) - from, 0);
+    known.stretches.push({ from, width, label, tone, title: `${title} (${period(at, until, now)})` });
   }
   return { lanes: inOrder([...lanes.values()]), axis };
+}
+
+/** Returns the times of a section: `2026-01-15 09:00:00.130 to 09:15:00.200`. */
+function period(at: number, until: number, now: number): string {
+  const [from, to] = [dateTime(at), dateTime(until)];
+  const end = from.slice(0, 10) === to.slice(0, 10) ? fineTime(until) : to;
+  return `${from.slice(0, 10)} ${fineTime(at)} to ${until >= now ? "now" : end}`;
 }
 
 /** The page's clock ticks once a second, so events since the last tick must not appear to be in the future. */
@@ -104,24 +131,37 @@ function actionsOf({ actions }: ServerLife, now: number): Bit[] {
   });
 }
 
-function tasksOf({ states, deletedAt }: ServerLife, now: number): Bit[] {
-  return states.flatMap(({ at, taskState, vmState }, index) => {
+function tasksOf(life: ServerLife, now: number): Bit[] {
+  const { states, deletedAt } = life;
+  const tasks = states.flatMap(({ at, taskState, vmState }, index): Bit[] => {
     const until = states[index + 1]?.at ?? deletedAt ?? now;
     return taskState === null
       ? []
       : [{ lane: "Task", part: "", at, until, label: taskState, tone: "task", title: `${vmState}, ${taskState}` }];
   });
+  return [...unobservedTasksOf(life, now), ...tasks];
+}
+
+/** Returns the section before task states were recorded. Tasks that began and ended in it are unknown. */
+function unobservedTasksOf({ server, states, observedSince, deletedAt }: ServerLife, now: number): Bit[] {
+  const [first] = states;
+  const until = Math.min(first?.at ?? observedSince ?? now, deletedAt ?? now);
+  const isObserved = first?.vmState === "building" || until <= server.createdAt;
+  const title = "not observed: task states are recorded only while a dashboard is open";
+  return isObserved
+    ? []
+    : [{ lane: "Task", part: "", at: server.createdAt, until, label: "not observed", tone: "unobserved", title }];
 }
 
 function guestsOf({ hosts }: ServerLife, now: number): Bit[] {
   return hosts.map(({ host, from, to }) => ({
     lane: host,
-    part: "had it",
+    part: "instance",
     at: from,
     until: to ?? now,
-    label: to === null ? "has it" : "had it",
+    label: to === null ? "current host" : "former host",
     tone: "guest",
-    title: `${host} ${to === null ? "has" : "had"} the server`,
+    title: `instance on ${host}`,
   }));
 }
 
@@ -132,12 +172,12 @@ function amountsOf(held: Readonly<Record<string, number>>): string {
 }
 
 /** Returns a section for each consumer on each provider, from one change of its allocations to the next. */
-function heldOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Bit[] {
+function allocationsOf(life: ServerLife, providers: (uuid: string) => string | null, now: number): Bit[] {
   const bits = unobservedOf(life, providers);
   const history = [
     ...life.history,
     ...life.consumers
-      .filter((consumer) => isUntold(consumer, life))
+      .filter((consumer) => isWithoutHistory(consumer, life))
       .map((consumer) => ({ at: startOf(life), consumer })),
   ];
   const open = new Map<string, { at: number; consumer: ConsumerRow; amounts: string }>();
@@ -146,9 +186,9 @@ function heldOf(life: ServerLife, providers: (uuid: string) => string | null, no
     if (known !== undefined) {
       const [, provider = ""] = key.split("\n");
       const { type } = known.consumer;
-      const title = `${type === "migration" ? "the migration" : "the server"} ${shortOf(known.consumer)} holds ${known.amounts}${type === "stale" ? ", which is stale" : ""}`;
+      const title = `allocations of ${type === "migration" ? "migration" : "server"} ${shortOf(known.consumer)}: ${known.amounts}${type === "stale" ? ", stale" : ""}`;
       const lane = providers(provider) ?? provider;
-      const part = known.consumer.uuid === life.server.uuid ? "server holds" : "move holds";
+      const part = partOf(known.consumer, life);
       bits.push({ lane, part, at: known.at, until, label: type, tone: type, title });
       open.delete(key);
     }
@@ -190,12 +230,12 @@ function unobservedOf(life: ServerLife, providers: (uuid: string) => string | nu
       ? []
       : Object.entries(consumer.held).map(([provider, held]) => ({
           lane: providers(provider) ?? provider,
-          part: consumer.uuid === life.server.uuid ? "server holds" : "move holds",
+          part: partOf(consumer, life),
           at: from,
           until: at,
           label: "not observed",
           tone: "unobserved",
-          title: `not observed: ${shortOf(consumer)} may have held ${amountsOf(held)} since it was created`,
+          title: `not observed: ${shortOf(consumer)} may have had ${amountsOf(held)} since its creation`,
         }));
   });
 }
@@ -213,11 +253,15 @@ function isObservedSince({ server, states }: ServerLife, { uuid }: ConsumerRow, 
   return state !== undefined && (state.at <= from || (uuid === server.uuid && state.vmState === "building"));
 }
 
+function partOf({ uuid }: ConsumerRow, { server }: ServerLife): Part {
+  return uuid === server.uuid ? "allocations" : "migration's allocations";
+}
+
 const shortOf = ({ uuid }: ConsumerRow): string => uuid.slice(0, 8);
 
 const startOf = (life: ServerLife): number => life.server.updatedAt ?? life.server.createdAt;
 
-function isUntold({ uuid }: ConsumerRow, { history }: ServerLife): boolean {
+function isWithoutHistory({ uuid }: ConsumerRow, { history }: ServerLife): boolean {
   return !history.some(({ consumer }) => consumer.uuid === uuid);
 }
 

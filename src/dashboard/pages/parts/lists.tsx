@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** Lines above and below the screen that are drawn as well, so that the next target of Tab exists. */
+/** Lines above and below the screen that are rendered as well, so that the next target of Tab exists. */
 const MARGIN = 8;
 
 interface Props<T> {
@@ -14,29 +14,38 @@ interface Props<T> {
   readonly draw: (item: T) => ComponentChildren;
 }
 
-/** A list that draws only its visible lines and scrolls with the page. */
-export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) {
-  const list = useRef<HTMLUListElement>(null);
+/**
+ * Follows which rows of a list are on the screen, as the page scrolls.
+ * @returns a reference for the element that has the rows, and the first row and the number of rows to render
+ */
+export function useVisibleRows<E extends HTMLElement>(height: number, rowCount: number) {
+  const body = useRef<E>(null);
   const first = useSignal(0);
   const visibleCount = useSignal(40);
   useLayoutEffect(() => {
-    const look = () => {
-      const top = list.current?.getBoundingClientRect().top ?? 0;
+    const update = () => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
       first.value = Math.max(0, Math.floor(-top / height) - MARGIN);
       visibleCount.value = Math.ceil(innerHeight / height) + 2 * MARGIN;
     };
-    look();
-    addEventListener("scroll", look, { passive: true });
-    addEventListener("resize", look);
+    update();
+    addEventListener("scroll", update, { passive: true });
+    addEventListener("resize", update);
     return () => {
-      removeEventListener("scroll", look);
-      removeEventListener("resize", look);
+      removeEventListener("scroll", update);
+      removeEventListener("resize", update);
     };
   }, [height]);
-  const from = Math.min(first.value, Math.max(0, items.length - visibleCount.value));
+  const from = Math.min(first.value, Math.max(0, rowCount - visibleCount.value));
+  return { body, from, visibleCount: visibleCount.value };
+}
+
+/** A list that renders only its visible lines and scrolls with the page. */
+export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) {
+  const { body, from, visibleCount } = useVisibleRows<HTMLUListElement>(height, items.length);
   return (
-    <ul class="virtual" aria-label={label} ref={list} style={{ height: `${items.length * height}px` }}>
-      {items.slice(from, from + visibleCount.value).map((item, index) => (
+    <ul class="virtual" aria-label={label} ref={body} style={{ height: `${items.length * height}px` }}>
+      {items.slice(from, from + visibleCount).map((item, index) => (
         <li
           key={keyOf(item)}
           aria-setsize={items.length}
@@ -50,16 +59,45 @@ export function VirtualList<T>({ label, items, height, keyOf, draw }: Props<T>) 
   );
 }
 
+interface ScrollProps {
+  readonly label: string;
+  /** Text that is displayed while content is hidden at the right. */
+  readonly hint?: string;
+  readonly children: ComponentChildren;
+}
+
 /**
  * Content that may be wider than the screen and scrolls separately, also with keys. It is not a landmark, since a page
  * has many of them.
  */
-export function Scroll({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+export function Scroll({ label, hint, children }: ScrollProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const isCut = useSignal(false);
+  useLayoutEffect(() => {
+    const update = () => {
+      const { scrollLeft = 0, clientWidth = 0, scrollWidth = 0 } = box.current ?? {};
+      isCut.value = scrollLeft + clientWidth < scrollWidth - 1;
+    };
+    const observer = new ResizeObserver(update);
+    if (hint !== undefined && box.current !== null) {
+      observer.observe(box.current);
+      box.current.addEventListener("scroll", update, { passive: true });
+      update();
+    }
+    return () => observer.disconnect();
+  }, [hint]);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
-    <div class="scroll" role="group" tabIndex={0} aria-label={label}>
-      {children}
+    <div class={isCut.value ? "scroll-box scroll-cut" : "scroll-box"}>
+      {isCut.value && (
+        <p class="scroll-hint quiet" aria-hidden="true">
+          {hint} →
+        </p>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus can be scrolled with keys */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields */}
+      <div class="scroll" role="group" tabIndex={0} aria-label={label} ref={box}>
+        {children}
+      </div>
     </div>
   );
 }

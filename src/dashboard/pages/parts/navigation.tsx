@@ -87,7 +87,7 @@ export function ConsumerLink({ uuid }: { readonly uuid: string }) {
 
 export function RequestLink({ id }: { readonly id: string }) {
   return (
-    <a href={hashOf("requests", null, { q: id })} class="mono" title="Requests of this one">
+    <a href={hashOf("requests", null, { q: id })} class="mono" title={`Requests with the id ${id}`}>
       {id.length > 12 ? `${id.slice(0, 12)}…` : id}
     </a>
   );
@@ -96,40 +96,6 @@ export function RequestLink({ id }: { readonly id: string }) {
 /** Links to the log entries of a request. */
 export function LogLink({ id }: { readonly id: string }) {
   return <a href={hashOf("logs", null, { request: id })}>log entries</a>;
-}
-
-interface ActionLinksProps {
-  readonly subject: "host" | "server";
-  readonly of: string;
-  /** Maximum number of links; further actions are in the list beside each form. */
-  readonly most?: number;
-}
-
-/** Links to the forms of actions on an object. Each form also displays the command. */
-export function ActionLinks({ subject, of, most = 100 }: ActionLinksProps) {
-  const { cluster } = useDashboard();
-  const actions = cluster.hello.value?.actions.filter((action) => action.subject === subject) ?? [];
-  if (actions.length === 0) {
-    return null;
-  }
-  return (
-    <ul class="buttons" aria-label={`What can be done with this ${subject}`}>
-      {actions.slice(0, most).map(({ name, label, fields, summary }) => (
-        <li key={name}>
-          <a class="button" href={hashOf("try", name, { [fields[0]?.name ?? subject]: of })} title={summary}>
-            {label}
-          </a>
-        </li>
-      ))}
-      {actions.length > most && (
-        <li>
-          <a class="button" href={hashOf("try", actions[most]?.name, { [subject]: of })} aria-label={`More for ${of}`}>
-            More …
-          </a>
-        </li>
-      )}
-    </ul>
-  );
 }
 
 /** Filters are part of the address, so that they can be bookmarked and shared. They add no history entries. */
@@ -264,7 +230,13 @@ export function Search() {
         }}
         onKeyDown={onKeyDown}
       />
-      <div id="found" class="found" role="listbox" aria-label="Found" hidden={!isVisible || found.length === 0}>
+      <div
+        id="found"
+        class="found"
+        role="listbox"
+        aria-label="Search results"
+        hidden={!isVisible || found.length === 0}
+      >
         {found.map((one, index) => (
           <div
             key={`${one.view}${one.of}`}
@@ -283,7 +255,7 @@ export function Search() {
           </div>
         ))}
       </div>
-      {isVisible && found.length === 0 && <p class="found-none">Nothing is called so.</p>}
+      {isVisible && found.length === 0 && <p class="found-none">No results.</p>}
     </search>
   );
 }

@@ -1,44 +1,22 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { ActionBody, ActionField, ActionResponse, DashboardAction } from "../../wire/messages.js";
+import type { ActionBody, ActionResponse, DashboardAction } from "../../wire/messages.js";
 import { act, commandsOf, missingOf } from "../api.js";
 import { useDashboard } from "../live.js";
-import type { Cluster } from "../model/cluster.js";
-import { byName } from "../model/filters.js";
-import { shortId } from "../model/format.js";
-import { removalConsequence } from "../model/removal.js";
+import { consequenceOf, subjectOf, titleOf, unmetRequirement } from "../model/requirements.js";
 import { State } from "../parts/indicators.js";
 import { Lines } from "../parts/lists.js";
 import { Panel, RequestLink, ServerLink, setFilter } from "../parts/navigation.js";
+import { ActionFields } from "./action-fields.js";
 
-interface Props {
-  readonly field: ActionField;
-  readonly value: string | boolean;
-  readonly onChange: (value: string) => void;
-}
-
-interface Choice {
-  readonly value: string;
-  readonly text: string;
-}
-
-/** Maximum number of names that the browser offers for completion. */
-const MAX_CHOICES = 500;
-
-/** The fields of an action, the equivalent commands, and the result. */
+/** An action of the list of all actions. Its values are part of the address. */
 export function ActionForm({ action }: { readonly action: DashboardAction }) {
   const { cluster, route } = useDashboard();
-  const response = useSignal<ActionResponse | null>(null);
-  const busy = useSignal(false);
+  const { response, busy, send } = useAction(action);
   const sure = useRef<HTMLDialogElement>(null);
   const body = bodyOf(action, route.value.filter);
-  const missing = missingOf(action, body);
-  const send = async () => {
-    busy.value = true;
-    response.value = null;
-    response.value = await act(action.name, body, cluster.hello.peek()?.secret ?? "");
-    busy.value = false;
-  };
+  const of = String(body[action.fields[0]?.name ?? ""] ?? "");
+  const name = cluster.tables.server.get(of)?.name ?? of;
   return (
     <Panel title={action.label}>
       <p>{action.summary}</p>
@@ -49,44 +27,22 @@ export function ActionForm({ action }: { readonly action: DashboardAction }) {
           if (action.destructive) {
             sure.current?.showModal();
           } else {
-            void send();
+            void send(body);
           }
         }}
       >
-        {action.fields.map((field) => (
-          <ActionFieldInput
-            key={field.name}
-            field={field}
-            value={body[field.name] ?? ""}
-            onChange={(value) => setFilter({ [field.name]: value })}
-          />
-        ))}
+        <ActionFields action={action} body={body} onChange={(field, value) => setFilter({ [field]: value })} />
         <Commands commands={commandsOf(action, body)} />
-        <div class="action-send">
-          <button
-            type="submit"
-            class={action.destructive ? "danger" : "primary"}
-            disabled={busy.value || missing !== ""}
-          >
-            {busy.value ? "Working …" : action.label}
-          </button>
-          {missing !== "" && <span class="quiet">Needs {missing}</span>}
-        </div>
+        <Submit action={action} body={body} of={of} busy={busy.value} />
       </form>
       <dialog ref={sure} class="sure" aria-labelledby="sure-title">
-        <h2 id="sure-title">{action.label}?</h2>
-        <p>{action.name === "host-remove" ? removalConsequence(String(body.host), cluster) : action.summary}</p>
+        <h2 id="sure-title">{titleOf(action, name)}</h2>
+        <p>{consequenceOf(action, of, cluster)}</p>
         <form method="dialog" class="action-send">
-          <button
-            type="submit"
-            class="danger"
-            onClick={() => {
-              void send();
-            }}
-          >
+          <button type="submit" class="danger" onClick={() => void send(body)}>
             {action.label}
           </button>
-          <button type="submit">Leave it</button>
+          <button type="submit">Cancel</button>
         </form>
       </dialog>
       <div aria-live="polite">{response.value !== null && <ActionResult response={response.value} />}</div>
@@ -94,141 +50,90 @@ export function ActionForm({ action }: { readonly action: DashboardAction }) {
   );
 }
 
-function bodyOf(action: DashboardAction, filter: Readonly<Record<string, string>>): ActionBody {
+/** Sends an action, and holds its latest response. */
+export function useAction(action: DashboardAction) {
+  const { cluster, notice } = useDashboard();
+  const response = useSignal<ActionResponse | null>(null);
+  const busy = useSignal(false);
+  const send = async (body: ActionBody): Promise<ActionResponse> => {
+    busy.value = true;
+    response.value = null;
+    notice.value = null;
+    const received = await act(action.name, body, cluster.hello.peek()?.secret ?? "");
+    response.value = received;
+    busy.value = false;
+    return received;
+  };
+  return { response, busy, send };
+}
+
+export function bodyOf(action: DashboardAction, values: Readonly<Record<string, string>>): ActionBody {
   return Object.fromEntries(
     action.fields
-      .map(({ name, type }) => [name, type === "flag" ? filter[name] === "1" : (filter[name] ?? "")] as const)
+      .map(({ name, type }) => [name, type === "flag" ? values[name] === "1" : (values[name] ?? "")] as const)
       .filter(([, value]) => value !== ""),
   );
 }
 
-function Commands({ commands }: { readonly commands: readonly string[] }) {
+interface SubmitProps {
+  readonly action: DashboardAction;
+  readonly body: ActionBody;
+  /** The object of the action. */
+  readonly of: string;
+  readonly busy: boolean;
+  readonly children?: preact.ComponentChildren;
+}
+
+/** The button that sends an action, and what prevents that. */
+export function Submit({ action, body, of, busy, children }: SubmitProps) {
+  const { cluster } = useDashboard();
+  const missing = missingOf(action, body);
+  const unmet = unmetRequirement(action.requires, subjectOf(action, of, cluster));
+  const reason = unmet ?? (missing === "" ? null : `Required: ${missing}`);
+  return (
+    <div class="action-send">
+      <button
+        type="submit"
+        class={action.destructive ? "danger" : "primary"}
+        disabled={busy || reason !== null}
+        title={reason ?? undefined}
+        aria-describedby={reason === null ? undefined : "action-reason"}
+      >
+        {busy ? "Working …" : action.label}
+      </button>
+      {children}
+      {reason !== null && (
+        <span id="action-reason" class="quiet">
+          {reason}
+        </span>
+      )}
+    </div>
+  );
+}
+
+export function Commands({ commands }: { readonly commands: readonly string[] }) {
   return commands.length === 0 ? null : (
     <div class="commands">
-      <h3>The same by hand</h3>
+      <h3>Equivalent command</h3>
       <Lines label="Commands" text={commands.join("\n")} unbrokenWords />
     </div>
   );
 }
 
-function ActionResult({ response }: { readonly response: ActionResponse }) {
+export function ActionResult({ response }: { readonly response: ActionResponse }) {
+  const { ok, error, code, made, requestId, lines } = response;
   return (
-    <div class={`answer${response.ok ? "" : " answer-wrong"}`}>
+    <div class={`answer${ok ? "" : " answer-wrong"}`}>
       <p>
-        <State
-          shape={response.ok ? "up" : "wrong"}
-          word={response.ok ? "Done" : (response.error ?? "It was not done")}
-        />{" "}
-        {response.made !== null && <ServerOrName made={response.made} />}{" "}
-        {response.requestId !== null && <RequestLink id={response.requestId} />}
+        <State shape={ok ? "up" : "wrong"} word={ok ? "Done" : (error ?? "The action failed.")} />{" "}
+        {code !== null && <span class="mono quiet">{code}</span>} {made !== null && <ServerOrName made={made} />}{" "}
+        {requestId !== null && <RequestLink id={requestId} />}
       </p>
-      {response.lines.length > 0 && <Lines label="What it said" text={response.lines.join("\n")} />}
+      {lines.length > 0 && <Lines label="Output" text={lines.join("\n")} />}
     </div>
   );
 }
 
 function ServerOrName({ made }: { readonly made: string }) {
   return /^[0-9a-f-]{36}$/.test(made) ? <ServerLink uuid={made} /> : <b>{made}</b>;
-}
-
-function ActionFieldInput({ field, value, onChange }: Props) {
-  const { cluster } = useDashboard();
-  const { name, label, required, type } = field;
-  if (type === "flag") {
-    return (
-      <label class="check">
-        <input
-          type="checkbox"
-          name={name}
-          checked={value === true}
-          onChange={(event) => onChange(event.currentTarget.checked ? "1" : "")}
-        />
-        {label}
-      </label>
-    );
-  }
-  const id = `field-${name}`;
-  const choices = choicesOf(field, cluster);
-  const title = (
-    <span>
-      {label}
-      {required ? "" : <span class="quiet"> (may be empty)</span>}
-    </span>
-  );
-  if (type === "choice" || type === "server" || type === "flavor") {
-    return (
-      <label>
-        {title}
-        <select
-          name={name}
-          required={required}
-          value={String(value)}
-          onChange={(event) => onChange(event.currentTarget.value)}
-        >
-          <option value="">{required ? "Choose …" : "any"}</option>
-          {choices.map(({ value: choice, text }) => (
-            <option key={choice} value={choice}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-    );
-  }
-  return (
-    <label>
-      {title}
-      <input
-        name={name}
-        required={required}
-        value={String(value)}
-        list={choices.length > 0 ? id : undefined}
-        autocomplete="off"
-        spellcheck={false}
-        placeholder={type === "fault" ? "driver.spawn=fail:once" : undefined}
-        onInput={(event) => onChange(event.currentTarget.value)}
-      />
-      <datalist id={id}>
-        {choices.map(({ value: choice, text }) => (
-          <option key={choice} value={choice}>
-            {text}
-          </option>
-        ))}
-      </datalist>
-    </label>
-  );
-}
-
-function choicesOf(field: ActionField, cluster: Cluster): readonly Choice[] {
-  const { host, server, flavor } = cluster.tables;
-  switch (field.type) {
-    case "host":
-      return named([...host.rows.keys()]);
-    case "server":
-      return [...server.rows.values()]
-        .sort((a, b) => byName(a.name, b.name))
-        .slice(0, MAX_CHOICES)
-        .map(({ uuid, name, status, host: on }) => ({
-          value: uuid,
-          text: `${name} (${status}${on === null ? "" : ` on ${on}`}, ${shortId(uuid)})`,
-        }));
-    case "flavor":
-      return [...flavor.rows].map(([id, { name, vcpus, memoryMb, diskGb }]) => ({
-        value: id,
-        text: `${name} (${vcpus} VCPU, ${memoryMb} MiB, ${diskGb} GiB)`,
-      }));
-    case "fault":
-      return named((cluster.hello.value?.faultPoints ?? []).map((point) => `${point}=fail:once`));
-    case "choice":
-      return named(field.choices ?? []);
-    default:
-      return [];
-  }
-}
-
-function named(names: readonly string[]): readonly Choice[] {
-  return [...names]
-    .sort(byName)
-    .slice(0, MAX_CHOICES)
-    .map((value) => ({ value, text: value }));
 }

@@ -1,38 +1,38 @@
 import type { ConsumerRow } from "../../wire/rows.js";
 import { useDashboard } from "../live.js";
 import { inOrder } from "../model/bars.js";
-import { amount, className } from "../model/format.js";
+import { amount } from "../model/format.js";
 import { Grid } from "../parts/lists.js";
 import { ConsumerLink, ProviderLink } from "../parts/navigation.js";
 
 /** The current allocations of a server and its moves, each with its owner. */
-export function Held({ server }: { readonly server: string }) {
+export function CurrentAllocations({ server }: { readonly server: string }) {
   const { cluster } = useDashboard();
   const consumers = cluster.consumersOfServer.get(server);
   if (consumers.length === 0) {
-    return <p class="quiet">Nothing is held in Placement.</p>;
+    return <p class="quiet">No allocations in Placement.</p>;
   }
-  return <AllocationRows label="Who holds what" consumers={consumers} withHolder />;
+  return <AllocationRows label="Current allocations" consumers={consumers} withConsumer />;
 }
 
 interface AllocationRowsProps {
   readonly label: string;
   readonly consumers: readonly ConsumerRow[];
   /** False if all rows belong to the same consumer. */
-  readonly withHolder?: boolean;
+  readonly withConsumer?: boolean;
 }
 
 /** The allocations of consumers, by provider. */
-export function AllocationRows({ label, consumers, withHolder = false }: AllocationRowsProps) {
+export function AllocationRows({ label, consumers, withConsumer = false }: AllocationRowsProps) {
   const rows = consumers.flatMap(({ uuid, type, held }) =>
     Object.entries(held).map(([provider, amounts]) => ({ uuid, type, provider, amounts })),
   );
-  const holder = { title: "Holder", cell: (row: (typeof rows)[number]) => <Holder {...row} /> };
+  const consumer = { title: "Consumer", cell: (row: (typeof rows)[number]) => <ConsumerName {...row} /> };
   return (
     <Grid
       label={label}
       columns={[
-        ...(withHolder ? [holder] : []),
+        ...(withConsumer ? [consumer] : []),
         { title: "Provider", cell: ({ provider }) => <ProviderLink uuid={provider} /> },
         { title: "Resources", cell: ({ amounts }) => <Amounts amounts={amounts} /> },
       ]}
@@ -43,15 +43,15 @@ export function AllocationRows({ label, consumers, withHolder = false }: Allocat
 }
 
 /** A consumer as the owner of allocations. */
-export function Holder({ uuid, type }: Pick<ConsumerRow, "uuid" | "type">) {
+export function ConsumerName({ uuid, type }: Pick<ConsumerRow, "uuid" | "type">) {
   return (
     <>
-      <HolderType type={type} /> <ConsumerLink uuid={uuid} />
+      <ConsumerTypeName type={type} /> <ConsumerLink uuid={uuid} />
     </>
   );
 }
 
-export function HolderType({ type }: { readonly type: string }) {
+export function ConsumerTypeName({ type }: { readonly type: string }) {
   return (
     <span class="holder">
       <span class={`held held-${type}`} aria-hidden="true" /> {type}
@@ -64,7 +64,7 @@ export function Amounts({ amounts }: { readonly amounts: Readonly<Record<string,
     <span class="amounts">
       {inOrder(amounts).map(([name, value]) => (
         <span key={name}>
-          <b>{amount(name, value)}</b> {className(name)}
+          <b>{amount(name, value)}</b> {name}
         </span>
       ))}
     </span>

@@ -1,10 +1,11 @@
 import { useDashboard } from "../live.js";
 import { barsOf } from "../model/bars.js";
 import { othersOf, type Pair, pairsOf } from "../model/cluster.js";
-import { age } from "../model/format.js";
+import { age, counted } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
 import { Bar, BarLegend, Empty, Findings, HostState, Icon, ServerState, State } from "../parts/indicators.js";
-import { ActionLinks, HostLink, ServerLink, ViewHead } from "../parts/navigation.js";
+import { HostLink, ServerLink, ViewHead } from "../parts/navigation.js";
+import { ActionButtons } from "./action-dialog.js";
 import { ProviderTree } from "./provider.js";
 
 interface PairsProps {
@@ -89,7 +90,7 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
       {attributes.length > 0 && <p class="card-facts">{attributes.join(" · ")}</p>}
       {!isWell && host.reason !== "" && <p class="reason">{host.reason}</p>}
       {host.faults.length > 0 && (
-        <ul class="tags" aria-label="Faults that are set">
+        <ul class="tags" aria-label="Injected faults">
           {host.faults.map((fault) => (
             <li key={fault} class="tag tag-fault">
               {fault}
@@ -103,18 +104,20 @@ export function HostCard({ name, brief = false }: { readonly name: string; reado
         ))}
         {bars.length === 0 && (
           <p class="quiet">
-            {host.registered ? "No inventory in Placement." : "It has never joined: no service, no inventory."}
+            {host.registered
+              ? "No inventory in Placement."
+              : "The host has never joined: it has no service and no inventory."}
           </p>
         )}
       </div>
       <Pairs pairs={visiblePairs} guestsAt={guests?.at ?? null} isLast={guests?.from === "agent" && !isServed} />
       {pairs.length > visiblePairs.length && (
         <p class="quiet more">
-          <a href={hashOf("hosts", name)}>{pairs.length - visiblePairs.length} more</a>
+          <a href={hashOf("hosts", name)}>{counted(pairs.length - visiblePairs.length, "more server")}</a>
         </p>
       )}
       <Findings findings={othersOf(findings, pairs)} />
-      <ActionLinks subject="host" of={name} most={brief ? 3 : 100} />
+      <ActionButtons subject="host" of={name} max={brief ? 3 : 100} />
     </article>
   );
 }
@@ -125,7 +128,7 @@ export function Heartbeat({ host }: { readonly host: string }) {
   const old = at === undefined || at === null ? null : live.now.value - at;
   const late = old !== null && old > (cluster.hello.value?.serviceDownTime ?? 60) * 1_000;
   return (
-    <span class={`heartbeat${late ? " late" : ""}`} title="Since the last heartbeat">
+    <span class={`heartbeat${late ? " late" : ""}`} title="Time since the last heartbeat">
       <span class="hidden">Heartbeat </span>
       {old === null ? "never" : age(old)}
     </span>
@@ -138,7 +141,7 @@ function Pairs({ pairs, guestsAt, isLast }: PairsProps) {
   if (pairs.length === 0) {
     return (
       <p class="quiet pairs-none">
-        {guestsAt === null ? "No servers. What its hypervisor has is not known." : "No servers, no guests."}
+        {guestsAt === null ? "No servers. The guests of the hypervisor are unknown." : "No servers, no guests."}
       </p>
     );
   }
@@ -148,8 +151,12 @@ function Pairs({ pairs, guestsAt, isLast }: PairsProps) {
       <thead>
         <tr>
           <th scope="col">Server</th>
-          <th scope="col">Compute</th>
-          <th scope="col">Hypervisor{old !== null && (isLast || old > OLD) ? ` ${age(old)} ago` : ""}</th>
+          <th scope="col" title="Status of the server, as Compute records it">
+            Compute
+          </th>
+          <th scope="col" title="State of the guest, as the hypervisor reports it">
+            Hypervisor{old !== null && (isLast || old > OLD) ? ` ${age(old)} ago` : ""}
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -169,17 +176,23 @@ function PairRow({ pair, known }: { readonly pair: Pair; readonly known: boolean
         <th scope="row">
           <ServerLink uuid={uuid} name={name} />
         </th>
-        <td>{server === null ? <State shape="none" word="not here" /> : <ServerState server={server} />}</td>
+        <td>
+          {server === null ? (
+            <State shape="none" word="not recorded" title="Compute does not record the server on this host." />
+          ) : (
+            <ServerState server={server} />
+          )}
+        </td>
         <td>
           {guest === null ? (
-            <State shape="none" word={known ? "none" : "not known"} />
+            <State shape="none" word={known ? "no guest" : "unknown"} />
           ) : (
             <GuestState state={guest.state} />
           )}
         </td>
       </tr>
-      {wrong.map(({ code, text }) => (
-        <tr key={code} class="why">
+      {wrong.map(({ code, text, explanation }) => (
+        <tr key={code} class="why" title={explanation}>
           <td colSpan={3}>
             <Icon shape="wrong" /> <b>{code.replaceAll("-", " ")}</b> {text}
           </td>

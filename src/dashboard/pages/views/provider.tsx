@@ -6,7 +6,7 @@ import { count } from "../model/format.js";
 import { Bar, BarLegend, Empty, Findings } from "../parts/indicators.js";
 import { Grid, Scroll } from "../parts/lists.js";
 import { HostLink, Panel, ProviderLink, ServerLink, ViewHead } from "../parts/navigation.js";
-import { Amounts, Holder } from "./allocations.js";
+import { Amounts, ConsumerName } from "./allocations.js";
 import { Fact } from "./server.js";
 
 interface BranchProps {
@@ -27,7 +27,7 @@ export function ProviderView({ uuid }: { readonly uuid: string }) {
       <ViewHead up="placement" title={provider?.name ?? <span class="mono">{uuid}</span>}>
         <BarLegend />
       </ViewHead>
-      {provider === undefined && cluster.ready.value && <Empty>There is no provider of this id any more.</Empty>}
+      {provider === undefined && cluster.ready.value && <Empty>There is no provider with this id.</Empty>}
       {provider !== undefined && (
         <>
           <dl class="facts">
@@ -45,10 +45,10 @@ export function ProviderView({ uuid }: { readonly uuid: string }) {
             <ProviderTree root={provider.root} at={uuid} />
             <div>
               <Panel title="Traits" figure={traits.length}>
-                <Tags tags={traits} none="It has no traits." />
+                <Tags tags={traits} none="No traits." />
               </Panel>
               <Panel title="Aggregates" figure={provider.aggregates.length}>
-                <Tags tags={provider.aggregates} none="It is in no aggregate." />
+                <Tags tags={provider.aggregates} none="No aggregates." />
               </Panel>
             </div>
           </div>
@@ -76,14 +76,14 @@ function Tags({ tags, none }: { readonly tags: readonly string[]; readonly none:
 function Inventory({ provider }: { readonly provider: ProviderRow }) {
   const rows = Object.entries(provider.inventory);
   if (rows.length === 0) {
-    return <p class="quiet">It has no inventory of its own.</p>;
+    return <p class="quiet">No inventory.</p>;
   }
   return (
     <Scroll label="Inventory">
       <table class="grid inventory">
         <thead>
           <tr>
-            <th scope="col">Class</th>
+            <th scope="col">Resource class</th>
             <th scope="col">Used</th>
             {["Capacity", ...CONSUMER_TYPES, "total", "reserved", "ratio", "min", "max", "step"].map((name) => (
               <th key={name} scope="col" class="number">
@@ -117,7 +117,7 @@ function InventoryLine({ name, row }: { readonly name: string; readonly row: Inv
     <tr>
       <th scope="row">{name}</th>
       <td class="inventory-bar">
-        <Bar bar={barOf(name, [row])} label={false} />
+        <Bar bar={barOf(name, [row])} label="none" />
       </td>
       {figures.map((value, index) => (
         <td key={index} class={`number${value === 0 ? " quiet" : ""}`}>
@@ -134,13 +134,13 @@ function Consumers({ provider }: { readonly provider: string }) {
   return (
     <Panel title="Consumers" figure={consumers.length}>
       {consumers.length === 0 ? (
-        <p class="quiet">Nobody holds anything of it.</p>
+        <p class="quiet">No allocations.</p>
       ) : (
         <>
           <Grid
             label="Consumers"
             columns={[
-              { title: "Holder", cell: (consumer) => <Holder {...consumer} /> },
+              { title: "Consumer", cell: (consumer) => <ConsumerName {...consumer} /> },
               {
                 title: "Server",
                 cell: ({ server }) =>
@@ -153,7 +153,9 @@ function Consumers({ provider }: { readonly provider: string }) {
             isWrong={({ type }) => type === "stale"}
           />
           {consumers.length > MAX_CONSUMERS && (
-            <p class="quiet">{count(consumers.length - MAX_CONSUMERS)} more are not shown: search for one by its id.</p>
+            <p class="quiet">
+              {count(consumers.length - MAX_CONSUMERS)} more consumers are not listed. Search for one by its id.
+            </p>
           )}
         </>
       )}

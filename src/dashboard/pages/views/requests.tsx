@@ -43,14 +43,14 @@ export function Requests() {
       <div class="filters">
         <FilterField label="Filter by server, request id, path, user …" value={route.value.filter.q ?? ""} />
         <PickField label="Service" name="service" value={route.value.filter.service ?? ""} choices={services.value} />
-        <CheckField label="Only changes" name="changes" />
-        <CheckField label="Only failed" name="failed" />
+        <CheckField label="Changes only" name="changes" />
+        <CheckField label="Failures only" name="failed" />
       </div>
       {visibleRequests.value.length === 0 && (
         <Empty>
           {cluster.requests.value.length === 0
             ? "No requests yet. Requests of clients and agents appear here."
-            : "No request matches."}
+            : "No requests match."}
         </Empty>
       )}
       <VirtualList
@@ -152,7 +152,7 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
           </div>
         ))}
       </dl>
-      {bodies.value === null && <p class="quiet">The bodies of this request are no longer kept.</p>}
+      {bodies.value === null && <p class="quiet">The bodies of this request are no longer retained.</p>}
       {bodies.value && (
         <>
           <Body title="Request body" text={bodies.value.body} />
@@ -168,7 +168,7 @@ function Body({ title, text }: { readonly title: string; readonly text: string |
     <>
       <h3>{title}</h3>
       {text === null ? (
-        <p class="quiet">Not kept: empty, not JSON, or too long.</p>
+        <p class="quiet">Not retained: empty, not JSON, or too long.</p>
       ) : (
         <Lines label={title} text={text} />
       )}

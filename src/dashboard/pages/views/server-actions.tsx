@@ -7,7 +7,7 @@ import { HostLink, RequestLink } from "../parts/navigation.js";
 /** All actions of a server and their events, newest first. */
 export function ServerActions({ actions }: { readonly actions: readonly ActionRow[] }) {
   if (actions.length === 0) {
-    return <p class="quiet">Nothing was asked of it yet.</p>;
+    return <p class="quiet">No actions yet.</p>;
   }
   return (
     <ol class="actions">
@@ -46,14 +46,14 @@ function Events({ events, of }: { readonly events: readonly EventRow[]; readonly
           cell: ({ result }) => (
             <State
               shape={result === null ? "work" : result === "Error" ? "wrong" : "up"}
-              word={result ?? "under way"}
+              word={result ?? "in progress"}
             />
           ),
         },
         { title: "Host", cell: ({ host }) => (host === null ? "" : <HostLink host={host} />) },
-        { title: "Began", cell: ({ startedAt }) => fineTime(startedAt), class: "mono" },
+        { title: "Started", cell: ({ startedAt }) => fineTime(startedAt), class: "mono" },
         {
-          title: "Took",
+          title: "Duration",
           cell: ({ startedAt, finishedAt }) => (finishedAt === null ? "" : span(finishedAt - startedAt)),
           class: "number",
         },

@@ -5,15 +5,18 @@ import { serverLife } from "../api.js";
 import { useDashboard } from "../live.js";
 import { amount, clockTime, dateTime } from "../model/format.js";
 import { hashOf } from "../model/navigation.js";
-import { type Lane, type Timeline, timelineOf } from "../model/timeline.js";
+import { type Lane, type Timeline, TONE_NAMES, type Tone, timelineOf } from "../model/timeline.js";
 import { Empty, Findings, ServerState, State } from "../parts/indicators.js";
 import { Grid, Scroll } from "../parts/lists.js";
-import { ActionLinks, ConsumerLink, HostLink, Panel, RequestLink, ViewHead } from "../parts/navigation.js";
-import { Held } from "./allocations.js";
+import { ConsumerLink, HostLink, Panel, RequestLink, ViewHead } from "../parts/navigation.js";
+import { ActionButtons } from "./action-dialog.js";
+import { CurrentAllocations } from "./allocations.js";
 import { ServerActions } from "./server-actions.js";
 
 /** Milliseconds for which changes are collected before the history is requested again. */
 const GATHER = 150;
+
+const TONES = Object.keys(TONE_NAMES) as readonly Tone[];
 
 /** Follows the history of a server. Undefined until it has arrived; null if there is no such server. */
 function useLife(uuid: string): ServerLife | null | undefined {
@@ -52,7 +55,7 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
     return (
       <>
         <ViewHead up="servers" title={<span class="mono">{uuid}</span>} />
-        {life === null && <Empty>There is no server of this id, and never was.</Empty>}
+        {life === null && <Empty>There is no server with this id, and there never was one.</Empty>}
       </>
     );
   }
@@ -78,7 +81,7 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
         </Fact>
         <Fact name="Created">{dateTime(server.createdAt)}</Fact>
         <Fact name="Requests">
-          <a href={hashOf("requests", null, { q: uuid })}>about it</a>
+          <a href={hashOf("requests", null, { q: uuid })}>Show requests</a>
           {server.requestId !== null && (
             <>
               , <RequestLink id={server.requestId} />
@@ -88,17 +91,17 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
       </dl>
       {server.fault !== null && <p class="reason reason-wrong">{server.fault}</p>}
       <Findings findings={cluster.findingsOfServer.get(uuid)} />
-      {(life === undefined || life.deletedAt === null) && <ActionLinks subject="server" of={uuid} />}
+      {(life === undefined || life.deletedAt === null) && <ActionButtons subject="server" of={uuid} />}
       {life !== undefined && (
         <>
-          <Panel title="Life">
+          <Panel title="Timeline">
             <TimelineChart life={life} />
           </Panel>
           <div class="halves">
-            <Panel title="Who holds what, now">
-              <Held server={uuid} />
+            <Panel title="Current allocations">
+              <CurrentAllocations server={uuid} />
             </Panel>
-            <Panel title="Moves">
+            <Panel title="Migrations">
               <Moves migrations={life.migrations} />
             </Panel>
           </div>
@@ -122,21 +125,21 @@ export function Fact({ name, children }: { readonly name: string; readonly child
 
 function Moves({ migrations }: { readonly migrations: readonly MigrationRow[] }) {
   if (migrations.length === 0) {
-    return <p class="quiet">It has never moved.</p>;
+    return <p class="quiet">No migrations.</p>;
   }
   return (
     <Grid
-      label="Moves"
+      label="Migrations"
       columns={[
         {
-          title: "Move",
+          title: "Migration",
           cell: ({ type, oldFlavor, newFlavor }) =>
             type === "resize" && oldFlavor !== newFlavor ? `resize ${oldFlavor} → ${newFlavor}` : type,
         },
         { title: "Status", cell: ({ status, progress }) => (progress === null ? status : `${status} ${progress} %`) },
-        { title: "From", cell: ({ source }) => (source === null ? "" : <HostLink host={source} />) },
-        { title: "To", cell: ({ dest }) => (dest === null ? "" : <HostLink host={dest} />) },
-        { title: "Holds by", cell: ({ uuid }) => <ConsumerLink uuid={uuid} /> },
+        { title: "Source", cell: ({ source }) => (source === null ? "" : <HostLink host={source} />) },
+        { title: "Destination", cell: ({ dest }) => (dest === null ? "" : <HostLink host={dest} />) },
+        { title: "Consumer", cell: ({ uuid }) => <ConsumerLink uuid={uuid} /> },
       ]}
       rows={migrations}
       keyOf={({ uuid }) => uuid}
@@ -150,22 +153,29 @@ function TimelineChart({ life }: { readonly life: ServerLife }) {
   const nameOf = (uuid: string) => cluster.tables.provider.get(uuid)?.name ?? null;
   const { lanes, axis } = timelineOf(life, nameOf, live.now.value);
   if (lanes.length === 0) {
-    return <p class="quiet">Nothing has happened yet.</p>;
+    return <p class="quiet">No events yet.</p>;
   }
+  const tones = new Set(lanes.flatMap(({ stretches }) => stretches.map(({ tone }) => tone)));
   return (
     <figure class="timeline">
-      <Scroll label="Timeline; the lists below say the same">
+      <Scroll label="Timeline; the lists below have the same data" hint="Scroll sideways for the complete timeline.">
         <div class="timeline-body">
           {lanes.map((lane, index) => (
-            <LaneRow key={`${lane.name}${lane.part}`} lane={lane} first={lanes[index - 1]?.name !== lane.name} />
+            <LaneRow key={lane.label} lane={lane} first={lanes[index - 1]?.name !== lane.name} />
           ))}
           <Ticks axis={axis} />
         </div>
       </Scroll>
       <figcaption class="quiet">
-        Long waits are drawn short: the axis counts by the logarithm of time.
-        {lanes.some(({ stretches }) => stretches.some(({ tone }) => tone === "unobserved")) &&
-          " Hatched: before the first observation."}
+        <ul class="legend timeline-legend" aria-label="Legend">
+          {TONES.filter((tone) => tones.has(tone)).map((tone) => (
+            <li key={tone}>
+              <span class={`swatch tone-${tone}`} aria-hidden="true" /> {TONE_NAMES[tone]}
+            </li>
+          ))}
+        </ul>
+        The time axis is logarithmic: long gaps are drawn short.
+        {tones.has("unobserved") && " Allocations and task states are recorded only while a dashboard is open."}
       </figcaption>
     </figure>
   );
@@ -174,10 +184,8 @@ function TimelineChart({ life }: { readonly life: ServerLife }) {
 function LaneRow({ lane, first }: { readonly lane: Lane; readonly first: boolean }) {
   return (
     <div class={`lane${first ? " lane-first" : ""}`}>
-      <div class="lane-name">
-        {first && <b>{lane.name}</b>} <span class="quiet">{lane.part}</span>
-      </div>
-      <ul class="lane-track" aria-label={`${lane.name} ${lane.part}`}>
+      <div class="lane-name">{lane.label}</div>
+      <ul class="lane-track" aria-label={lane.label}>
         {lane.stretches.map(({ from, width, label, tone, title }) => (
           <li
             key={`${from}${title}`}

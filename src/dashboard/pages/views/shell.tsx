@@ -5,6 +5,8 @@ import { age, clockTime } from "../model/format.js";
 import { hashOf, VIEW_NAMES, type View } from "../model/navigation.js";
 import { Icon } from "../parts/indicators.js";
 import { Search } from "../parts/navigation.js";
+import { ActionDialogs } from "./action-dialog.js";
+import { FindingsBadge, FindingsView } from "./findings.js";
 import { HostView } from "./host.js";
 import { Hosts } from "./hosts.js";
 import { Logs } from "./logs.js";
@@ -41,22 +43,26 @@ export function Shell() {
           document.getElementById("main")?.focus();
         }}
       >
-        To the content
+        Skip to content
       </a>
       <header class="top">
         <div class="brand">
-          <span class="brand-name">{hello?.name ?? "Cluster"}</span>
+          <span class="brand-name" title="Name of the cluster">
+            {hello?.name ?? "Cluster"}
+          </span>
           <Liveness />
         </div>
         <Nav />
+        <FindingsBadge />
         <Search />
       </header>
       <main id="main" tabIndex={-1}>
         <Content key={`${view}/${of}`} />
       </main>
+      <ActionDialogs />
       {hello !== null && (
         <footer class="foot">
-          <span>compute-cluster {hello.version}</span>
+          <span>compute-agent {hello.version}</span>
           <button type="button" onClick={() => void leave(hello.secret)}>
             Sign out
           </button>
@@ -102,7 +108,7 @@ function Liveness() {
   const state = live.state.value;
   if (state === "live") {
     return (
-      <span class="liveness" role="status">
+      <span class="liveness" role="status" title="Changes appear without a reload.">
         <Icon shape="up" /> {cluster.ready.value ? "live" : "loading"}
         {cluster.hello.value?.readOnly === true ? ", read-only" : ""}
       </span>
@@ -110,11 +116,12 @@ function Liveness() {
   }
   // Read only here: each message changes it, and nothing of it is displayed while messages arrive.
   const receivedAt = live.lastReceivedAt.value;
-  const old = receivedAt === null ? "" : `, data of ${clockTime(receivedAt)}, ${age(live.now.value - receivedAt)} old`;
+  const old =
+    receivedAt === null ? "" : `, data from ${clockTime(receivedAt)}, ${age(live.now.value - receivedAt)} old`;
   return (
     <span class={`liveness ${state === "away" ? "liveness-away" : ""}`}>
       <Icon shape={state === "away" ? "down" : "work"} />
-      <span role="status">{state === "away" ? "away" : "connecting"}</span>
+      <span role="status">{state === "away" ? "disconnected" : "connecting"}</span>
       <span aria-hidden="true">{old}</span>
     </span>
   );
@@ -139,6 +146,8 @@ function Content() {
       return <Snapshots />;
     case "logs":
       return <Logs />;
+    case "findings":
+      return <FindingsView />;
     case "unknown":
       return <NotFound address={of ?? ""} />;
   }
@@ -147,7 +156,7 @@ function Content() {
 /** The login form, for the administrator's password; the one-time link is easier. */
 function Enter() {
   const { live } = useDashboard();
-  const error = useSignal(location.search === "?refused" ? "This link was used before, or is too old." : "");
+  const error = useSignal(location.search === "?refused" ? "The link was already used, or has expired." : "");
   const busy = useSignal(false);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -163,19 +172,20 @@ function Enter() {
       live.state.value = "connecting";
       live.connect();
     } else {
-      error.value = entered === null ? "The server does not answer." : "User or password are wrong.";
+      error.value =
+        entered === null ? "The control plane does not respond." : "The user name or the password is wrong.";
     }
   };
   return (
     <main class="enter">
-      <h1>Window of the cluster</h1>
+      <h1>Sign in to the cluster</h1>
       <p>
-        <code>compute-agent open</code> prints a link that opens this page. Or enter as the administrator of{" "}
-        <code>clouds.yaml</code>:
+        <code>compute-agent open</code> prints a link that signs you in. Or use the name and password of an
+        administrator from <code>clouds.yaml</code>:
       </p>
       <form onSubmit={submit}>
         <label>
-          User
+          User name
           <input name="user" autocomplete="username" defaultValue="admin" required />
         </label>
         <label>
@@ -183,7 +193,7 @@ function Enter() {
           <input name="password" type="password" autocomplete="current-password" required />
         </label>
         <button type="submit" class="primary" disabled={busy.value}>
-          Enter
+          Sign in
         </button>
         <p class="error" role="alert">
           {error.value}

@@ -18,7 +18,7 @@ export function Snapshots() {
       <Panel title="Snapshots" figure={snapshots.length}>
         {snapshots.length === 0 && (
           <Empty>
-            None is saved. <code>compute-agent snapshot save NAME</code> saves all of this cluster.
+            No snapshots yet. <code>compute-agent snapshot save NAME</code> saves the state of this cluster.
           </Empty>
         )}
         <ul class="rows">
@@ -34,7 +34,7 @@ export function Snapshots() {
         </ul>
       </Panel>
       <Panel title="Scenarios" figure={scenarios.length}>
-        {scenarios.length === 0 && <p class="quiet">This server offers none.</p>}
+        {scenarios.length === 0 && <p class="quiet">No scenarios.</p>}
         <ul class="rows">
           {scenarios.map(([name, { title }]) => (
             <li key={name}>

@@ -8,8 +8,8 @@ import { ActionForm } from "./action-form.js";
 const SUBJECTS = [
   ["host", "Hosts"],
   ["server", "Servers"],
-  ["finding", "What is wrong"],
-  ["cluster", "The cluster"],
+  ["finding", "Findings"],
+  ["cluster", "Cluster"],
   ["snapshot", "Snapshots"],
   ["scenario", "Scenarios"],
 ] as const;
@@ -29,12 +29,10 @@ export function Try() {
           There is no action <code>{of}</code>. <a href={hashOf("try")}>All actions</a>
         </Empty>
       )}
-      {hello !== null && actions.length === 0 && (
-        <Empty>This window is read-only: it shows, and changes nothing.</Empty>
-      )}
+      {hello !== null && actions.length === 0 && <Empty>This session is read-only, so it has no actions.</Empty>}
       {chosen !== undefined && (
         <div class="try">
-          <nav class="try-list" aria-label="What can be done">
+          <nav class="try-list" aria-label="Actions">
             {SUBJECTS.map(([subject, title]) => {
               const of = actions.filter((action) => action.subject === subject);
               return of.length === 0 ? null : (
@@ -72,14 +70,14 @@ function AllFindings() {
   const findings = [...cluster.tables.finding.rows.values()];
   const audit = cluster.hello.value?.actions.find(({ name }) => name === "audit");
   return (
-    <Panel title="What is wrong now" figure={findings.length}>
-      {findings.length === 0 && <p class="quiet">Nothing that this window knows of.</p>}
+    <Panel title="Problems" figure={findings.length}>
+      {findings.length === 0 && <p class="quiet">None detected.</p>}
       <Findings findings={findings.slice(0, MAX_FINDINGS)} />
       {findings.length > MAX_FINDINGS && <p class="quiet">And {count(findings.length - MAX_FINDINGS)} more.</p>}
       {findings.length > 0 && audit !== undefined && (
         <p>
-          <a href={hashOf("try", audit.name)}>An audit</a> finds what can be done about allocations, providers and
-          inventories.
+          <a href={hashOf("try", audit.name)}>An audit</a> finds wrong allocations, providers and inventories, and plans
+          their repair.
         </p>
       )}
     </Panel>
@@ -92,7 +90,7 @@ function Planned() {
   const edits = [...cluster.tables.edit.rows];
   const actions = cluster.hello.value?.actions.filter(({ subject }) => subject === "finding") ?? [];
   return edits.length === 0 ? null : (
-    <Panel title="The plan of the last audit" figure={edits.length}>
+    <Panel title="Plan of the last audit" figure={edits.length}>
       <ul class="edits">
         {edits.slice(0, MAX_FINDINGS).map(([key, { findings, reason, does, subject }]) => (
           <li key={key}>
@@ -100,7 +98,7 @@ function Planned() {
               <b>{findings.join(", ").replaceAll("-", " ")}</b> {reason}
             </p>
             <p class="quiet">{does}</p>
-            <ul class="buttons" aria-label={`What can be done about ${subject}`}>
+            <ul class="buttons" aria-label={`Actions for ${subject}`}>
               {actions.map(({ name, label, fields }) => (
                 <li key={name}>
                   <a class="button" href={hashOf("try", name, { [fields[0]?.name ?? "only"]: subject })}>

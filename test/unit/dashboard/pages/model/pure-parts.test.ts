@@ -59,6 +59,8 @@ describe("servers and guests side by side", () => {
   const finding: FindingRow = {
     code: "stale-guest",
     text: "it is on devstack2",
+    explanation: "",
+    commands: [],
     host: "h",
     server: "gone",
     consumer: null,

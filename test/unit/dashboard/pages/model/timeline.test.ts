@@ -23,19 +23,19 @@ describe("the axis of a timeline", () => {
 describe("the timeline of a server", () => {
   const life = lifeOf(serverRow(12, 3));
   const { lanes } = timelineOf(life, (uuid) => NAMES.get(uuid) ?? null, START + 5_000_000);
-  const lane = (name: string, part: string) => lanes.find((one) => one.name === name && one.part === part);
+  const lane = (label: string) => lanes.find((one) => one.label === label);
 
   it("draws a move as two rows, with the allocations of each consumer", () => {
-    const source = lane(hostName(4), "move holds")?.stretches.at(0);
-    const dest = lane(hostName(5), "server holds")?.stretches.at(0);
+    const source = lane(`migration's allocations on ${hostName(4)}`)?.stretches.at(0);
+    const dest = lane(`allocations on ${hostName(5)}`)?.stretches.at(0);
     expect(source).toMatchObject({ tone: "migration", title: expect.stringContaining("VCPU 1, MEMORY_MB 512") });
     expect(dest).toMatchObject({ tone: "server", title: expect.stringContaining("MEMORY_MB 2048") });
     expect(source?.from).toBe(dest?.from);
   });
 
   it("ends allocations on the evacuated host when that host has cleaned up", () => {
-    const [first] = lane(hostName(3), "server holds")?.stretches ?? [];
-    const [second] = lane(hostName(4), "server holds")?.stretches ?? [];
+    const [first] = lane(`allocations on ${hostName(3)}`)?.stretches ?? [];
+    const [second] = lane(`allocations on ${hostName(4)}`)?.stretches ?? [];
     const end = (first?.from ?? 0) + (first?.width ?? 0);
     expect(end).toBeGreaterThan(second?.from ?? 100);
     expect(end).toBeLessThan(100);
@@ -43,7 +43,7 @@ describe("the timeline of a server", () => {
 
   it("extends current intervals to the end, also if the page's clock is slow", () => {
     const behind = timelineOf(life, (uuid) => NAMES.get(uuid) ?? null, START + 4_000_100);
-    const held = behind.lanes.find(({ name, part }) => name === hostName(5) && part === "server holds")?.stretches[0];
+    const held = behind.lanes.find(({ label }) => label === `allocations on ${hostName(5)}`)?.stretches[0];
     expect((held?.from ?? 0) + (held?.width ?? 0)).toBeCloseTo(100);
   });
 
@@ -62,7 +62,8 @@ describe("the timeline of a server", () => {
         (uuid) => NAMES.get(uuid) ?? null,
         START + 2_000_000,
       );
-      return timeline.lanes.flatMap(({ stretches }) =>
+      const allocations = timeline.lanes.filter(({ label }) => label.includes("allocations"));
+      return allocations.flatMap(({ stretches }) =>
         stretches.map(({ tone, label, from, width }) => [tone, label, Math.round(from), Math.round(from + width)]),
       );
     };
@@ -98,8 +99,26 @@ describe("the timeline of a server", () => {
     });
   });
 
+  it("hatches the time in which task states were not recorded", () => {
+    const states = life.states.slice(3);
+    const taskOf = (more: object) =>
+      timelineOf({ ...life, ...more }, () => null, START + 5_000_000)
+        .lanes.find(({ label }) => label === "Task")
+        ?.stretches.map(({ tone, from }) => [tone, Math.round(from)]);
+    expect(taskOf({ states })?.[0]).toEqual(["unobserved", 0]);
+    expect(taskOf({ states: [], observedSince: START + 4_000_000 })).toEqual([["unobserved", 0]]);
+    expect(taskOf({})?.map(([tone]) => tone)).not.toContain("unobserved");
+  });
+
+  it("names lanes by what they show and where, with the time of each section", () => {
+    expect(lanes.map(({ label }) => label)).toContain(`instance on ${hostName(3)}`);
+    expect(lane(`allocations on ${hostName(3)}`)?.stretches[0]?.title).toMatch(
+      /^allocations of server \w+: VCPU 1.* \(2026-01-15 .* to .*\)$/,
+    );
+  });
+
   it("marks the failed action, and keeps every interval on the axis", () => {
-    expect(lane("Actions", "")?.stretches.map(({ tone }) => tone)).toEqual(["action", "action", "failed", "action"]);
+    expect(lane("Actions")?.stretches.map(({ tone }) => tone)).toEqual(["action", "action", "failed", "action"]);
     for (const { from, width } of lanes.flatMap(({ stretches }) => stretches)) {
       expect(from).toBeGreaterThanOrEqual(0);
       expect(width).toBeGreaterThanOrEqual(0);
