@@ -23,19 +23,21 @@ function comparable(lines: readonly string[]): readonly string[] {
 }
 
 /** Returns the paths of all pictures that README and docs show. */
-async function shownPictures(): Promise<readonly string[]> {
+async function referencedPictures(): Promise<readonly string[]> {
   const pages = await pageNames(PACKAGE_ROOT);
-  const texts = await Promise.all(pages.map(async (page) => [page, await readFile(join(PACKAGE_ROOT, page), "utf8")]));
-  return texts.flatMap(([page = "", text = ""]) =>
+  const contents = await Promise.all(
+    pages.map(async (page) => [page, await readFile(join(PACKAGE_ROOT, page), "utf8")]),
+  );
+  return contents.flatMap(([page = "", text = ""]) =>
     [...text.matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path = ""]) => resolve(PACKAGE_ROOT, dirname(page), path)),
   );
 }
 
 describe("the pictures of README and docs", () => {
   it("exist, are small, and are all shown", async () => {
-    const shown = new Set(await shownPictures());
+    const referenced = new Set(await referencedPictures());
     const images = (await readdir(IMAGES)).map((name) => join(IMAGES, name));
-    expect([...shown].toSorted()).toEqual(images.toSorted());
+    expect([...referenced].toSorted()).toEqual(images.toSorted());
     for (const path of images) {
       const { size } = await stat(path);
       expect([path, size <= (basename(path) === TERMINAL ? MAX_TERMINAL_BYTES : MAX_BYTES)]).toEqual([path, true]);
@@ -57,10 +59,10 @@ describe("the pictures of README and docs", () => {
         const content = await readFile(join(folder, name));
         expect([name, content.subarray(0, PNG.length), content.length <= MAX_BYTES]).toEqual([name, PNG, true]);
       }
-      const [made, kept] = await Promise.all(
+      const [created, committed] = await Promise.all(
         [folder, IMAGES].map(async (place) => linesOf(await readFile(join(place, TERMINAL), "utf8"))),
       );
-      expect(comparable(made ?? [])).toEqual(comparable(kept ?? []));
+      expect(comparable(created ?? [])).toEqual(comparable(committed ?? []));
     });
   });
 });

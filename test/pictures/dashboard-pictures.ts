@@ -13,7 +13,7 @@ const MAX_HEIGHT = 900;
 const REQUESTS_HEIGHT = 560;
 /** The microversion of requests. Since 2.95 evacuated servers are stopped. */
 const VERSION = "2.90";
-const PATIENCE_MS = 60_000;
+const STATUS_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
 
 /** Takes a picture of the open view under a name. */
@@ -118,13 +118,13 @@ interface ServerStatus {
   readonly host: string;
 }
 
-/** Polls a server until it has the expected state. @throws {Error} after {@link PATIENCE_MS} */
+/** Polls a server until it has the expected state. @throws {Error} after {@link STATUS_TIMEOUT_MS} */
 async function waitForStatus(
   session: CloudSession,
   id: string,
   isReached: (server: ServerStatus) => boolean,
 ): Promise<void> {
-  for (const deadline = Date.now() + PATIENCE_MS; ; ) {
+  for (const deadline = Date.now() + STATUS_TIMEOUT_MS; ; ) {
     const { server } = (await session.request("compute", "GET", `/servers/${id}`, VERSION)) as {
       server: { status: string; "OS-EXT-SRV-ATTR:host": string };
     };
