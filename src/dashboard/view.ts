@@ -131,8 +131,8 @@ export class DashboardView {
       yield { kind: "guests", key, value };
     }
     for (const kind of SAVED_ITEM_KINDS) {
-      for (const [key, value] of this.savedItems.all[kind]) {
-        yield { kind, key, value } as DashboardRow;
+      for (const key of this.savedItems.all[kind].keys()) {
+        yield* this.#row(kind, key);
       }
     }
     for (const [key, value] of this.#findings.all) {
@@ -168,7 +168,7 @@ export class DashboardView {
       case "guests":
         return this.guests.read(key);
       case "finding":
-        return this.#findings.read(key);
+        return this.#findings.read(key) ?? this.#readAuditFinding(key);
       case "action":
         return latestAction(store, key);
       case "flavor":
@@ -180,6 +180,12 @@ export class DashboardView {
       case "scenario":
         return this.savedItems.all[kind].get(key);
     }
+  }
+
+  /** Returns a finding of the last audit, unless the dashboard itself has one about the same server or consumer. */
+  #readAuditFinding(key: string): Rows["finding"] | undefined {
+    const row = this.savedItems.all.finding.get(key);
+    return row === undefined || this.#findings.covers(row) ? undefined : row;
   }
 
   #readServer(uuid: string): Rows["server"] | undefined {

@@ -69,7 +69,7 @@ export class Watch {
     }
   }
 
-  /** Reads snapshots, scenarios and the last audit's plan again. */
+  /** Reads snapshots, scenarios, and the findings and the plan of the last audit again. */
   noteSavedItems(): void {
     void this.view.savedItems.note();
   }
@@ -186,6 +186,7 @@ export class Watch {
   }
 
   #consumerChanged(uuid: string, providers: readonly string[]): void {
+    this.view.savedItems.dropFindings(uuid);
     this.feed.changed("consumer", uuid);
     for (const provider of providers) {
       this.feed.changed("provider", provider);

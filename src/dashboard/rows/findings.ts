@@ -19,6 +19,8 @@ export class Findings {
   readonly #rows = new Map<string, FindingRow>();
   /** Keys of findings by their subject: a host or a consumer. */
   readonly #keys = new Map<string, readonly string[]>();
+  /** The number of findings about each server or consumer. */
+  readonly #subjects = new Map<string, number>();
   readonly #repairs: Repairs;
 
   /**
@@ -39,7 +41,13 @@ export class Findings {
     return this.#rows;
   }
 
+  /** Returns whether there is a finding about the server or consumer of another one. */
+  covers({ server, consumer }: Pick<FindingRow, "server" | "consumer">): boolean {
+    return [server, consumer].some((uuid) => uuid !== null && this.#subjects.has(uuid));
+  }
+
   clear(): void {
+    this.#subjects.clear();
     this.#rows.clear();
     this.#keys.clear();
   }
@@ -48,6 +56,7 @@ export class Findings {
     const before = this.#keys.get(subject) ?? [];
     const now = new Map(found);
     for (const key of before) {
+      this.#count(this.#rows.get(key), -1);
       if (!now.has(key)) {
         this.#rows.delete(key);
         this.#onChange(key);
@@ -55,12 +64,26 @@ export class Findings {
     }
     for (const [key, row] of now) {
       this.#rows.set(key, row);
+      this.#count(row, 1);
       this.#onChange(key);
     }
     if (now.size > 0) {
       this.#keys.set(subject, [...now.keys()]);
     } else {
       this.#keys.delete(subject);
+    }
+  }
+
+  #count(row: FindingRow | undefined, change: 1 | -1): void {
+    for (const uuid of [row?.server, row?.consumer]) {
+      if (uuid !== null && uuid !== undefined) {
+        const count = (this.#subjects.get(uuid) ?? 0) + change;
+        if (count > 0) {
+          this.#subjects.set(uuid, count);
+        } else {
+          this.#subjects.delete(uuid);
+        }
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 import { quoted } from "../../control-plane/identity/openrc.js";
 import type { FindingRow } from "../wire/rows.js";
 
-/** What a finding means, and the commands that repair it. */
+/** The meaning of a finding, and the commands that repair it. */
 type Repair = Pick<FindingRow, "explanation" | "commands">;
 
 /** The explanations and repairs of findings. */

@@ -227,9 +227,9 @@ export interface FindingRow {
    * `doubled-allocation`.
    */
   readonly code: string;
-  /** What was found, with the names of the objects. */
+  /** The contradiction, with the names of the objects. */
   readonly text: string;
-  /** What that means and how it is repaired. */
+  /** The meaning of the finding, and how it is repaired. */
   readonly explanation: string;
   /** Command lines that repair it, in order; empty if none does. */
   readonly commands: readonly string[];

@@ -56,7 +56,7 @@ export class Person {
 
   async openServer(name: string): Promise<void> {
     await this.goTo("Servers");
-    await this.page.getByRole("link", { name, exact: true }).click();
+    await this.page.getByRole("rowheader").getByRole("link", { name, exact: true }).click();
     await this.page.getByRole("heading", { level: 1, name }).waitFor();
   }
 

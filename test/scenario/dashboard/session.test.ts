@@ -192,3 +192,13 @@ it("every response forbids foreign scripts, and the page's files are revalidated
   }
   expect(await status("/..%2f..%2fetc%2fpasswd")).toBe(401);
 });
+
+it("the lists for forms need a session, also a read-only one", async () => {
+  expect(await status("/choices")).toBe(401);
+  const headers = await harness.enter(true);
+  const { status: code, body } = await harness.ask("/choices", { headers });
+  expect([code, JSON.parse(body)]).toEqual([
+    200,
+    { images: [{ id: "i1", name: "cirros" }], networks: [], zones: ["nova"] },
+  ]);
+});

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { quoted } from "../../../control-plane/identity/openrc.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
-import type { RunnableAction } from "../../../dashboard/actions.js";
+import { type RunnableAction, wordsOf } from "../../../dashboard/actions.js";
 import type { ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { hostArguments } from "../up-children.js";
+import type { DashboardAudit } from "./audit-action.js";
 import type { CommandActions, CommandRow } from "./command-action.js";
 import { HOST } from "./compute-actions.js";
 import { MEMBERSHIP_ACTIONS } from "./membership-actions.js";
@@ -132,7 +133,7 @@ const clusterActions = (plan: string): readonly CommandRow[] => [
  * @param place option that selects the cluster: ` --name ci-7`
  */
 export function createCommandActions(
-  commands: CommandActions,
+  { commands, audit }: { readonly commands: CommandActions; readonly audit: DashboardAudit },
   place: string,
   { directory, files }: { readonly directory: StateDir; readonly files: Files },
 ): readonly RunnableAction[] {
@@ -143,7 +144,13 @@ export function createCommandActions(
       fields: fields ?? FIELDS[about.subject] ?? [],
       commands: [`compute-agent ${command}${place}`],
     };
-    return restarts ? commands.farewell(action) : commands.toRunnable(action);
+    if (about.name === "audit") {
+      return audit.toRunnable(action);
+    }
+    const runnable = restarts ? commands.farewell(action) : commands.toRunnable(action);
+    return about.subject === "finding"
+      ? audit.withAudit(runnable, wordsOf(`compute-agent audit${place}`, {}))
+      : runnable;
   };
   return [
     ...HOST_ACTIONS.map(toRunnable),

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { connectionTo } from "../../../../drivers/fake-libvirt/hypervisor.js";
 import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
 import type { Inside } from "../../../control-plane/extension.js";
+import { quoted } from "../../../control-plane/identity/openrc.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { type Dashboard, openDashboard } from "../../../dashboard/dashboard.js";
@@ -21,6 +22,7 @@ import { version } from "../../ui/command-line.js";
 import { openLogTails } from "../logs/log-tail.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
+import { DashboardAudit } from "./audit-action.js";
 import { auditPlanFile, createCommandActions } from "./cluster-actions.js";
 import { CommandActions } from "./command-action.js";
 import {
@@ -46,6 +48,7 @@ export function clusterDashboard(
 ): Dashboard {
   const commands = new CommandActions();
   const place = placeText(directory.root);
+  const audit = new DashboardAudit(commands, `${quoted(auditPlanFile(directory))}${place}`);
   const ask = askCompute({ runtime, directory });
   return openDashboard(inside, {
     runtime,
@@ -59,22 +62,23 @@ export function clusterDashboard(
     folders: hostFolders(directory, runtime),
     logs: openLogTails({ directory, files: runtime.files }),
     actions: [
-      ...createCommandActions(commands, place, { directory, files: runtime.files }),
+      ...createCommandActions({ commands, audit }, place, { directory, files: runtime.files }),
       ...createServiceActions(ask),
       ...createServerActions(ask, (name) => imageId(name, { runtime, directory })),
     ],
     readChoices: () => readActionChoices({ runtime, directory }),
-    savedItems: () => shelved(directory, runtime.files),
+    savedItems: () => shelved(directory, runtime.files, audit.findings),
     onClose: () => commands.close(),
     faultPoints: [...AGENT_FAULTS.keys()],
   });
 }
 
-/** Returns the edits of the last audit, the cluster's snapshots, and the scenarios of this package. */
-async function shelved(directory: StateDir, files: Files): Promise<Shelved> {
+/** Returns the findings and edits of the last audit, the cluster's snapshots, and the scenarios of this package. */
+async function shelved(directory: StateDir, files: Files, finding: Shelved["finding"]): Promise<Shelved> {
   const snapshots = await new Snapshots(directory, files).list();
   const titles = await scenarioTitles(files);
   return {
+    finding,
     edit: await plannedEdits(files, auditPlanFile(directory)),
     snapshot: new Map(snapshots.map(({ name, savedAt, bytes }) => [name, { name, at: savedAt, bytes }])),
     scenario: new Map(titles.map(({ name, title }) => [name, { title }])),

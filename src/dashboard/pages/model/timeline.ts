@@ -55,7 +55,7 @@ export interface Timeline {
   readonly axis: Axis;
 }
 
-/** What the lane of a host shows; "" for a lane without a host. */
+/** The content of a host's lane; "" for a lane without a host. */
 type Part = "instance" | "allocations" | "migration's allocations" | "";
 
 interface Bit extends Omit<Stretch, "from" | "width"> {

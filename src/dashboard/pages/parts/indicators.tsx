@@ -126,7 +126,7 @@ export function Empty({ children }: { readonly children: preact.ComponentChildre
   return <p class="empty">{children}</p>;
 }
 
-/** What uses a resource, for tooltips and screen readers. */
+/** The users of a resource, for tooltips and screen readers. */
 const USERS: Readonly<Record<ConsumerType, string>> = {
   server: "servers",
   migration: "migrations",

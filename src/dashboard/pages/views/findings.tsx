@@ -42,8 +42,8 @@ export function FindingsView() {
       </ViewHead>
       <p class="lead">
         Contradictions between the records of Compute, the guests of the hypervisors and the allocations of Placement.
-        They are checked at each change. <code>compute-agent audit</code> finds further ones, such as wrong amounts and
-        providers without a compute node.
+        They are checked at each change. An audit finds more, such as wrong amounts and providers without a compute
+        node. Its findings stay until their consumer changes, or until the next audit.
       </p>
       {findings.value.length > 0 && (
         <div class="filters">

@@ -73,6 +73,20 @@ function Tags({ tags, none }: { readonly tags: readonly string[]; readonly none:
   );
 }
 
+/** The figures of an inventory, in the order of their columns. */
+const INVENTORY_COLUMNS: readonly (readonly [name: string, tooltip: string])[] = [
+  ["capacity", "(total − reserved) × allocation_ratio"],
+  ["server", "Allocations of servers"],
+  ["migration", "Allocations of migrations in progress"],
+  ["stale", "Allocations of consumers that are no server and no migration"],
+  ["total", "Amount that the provider has"],
+  ["reserved", "Amount that is not for allocations"],
+  ["allocation_ratio", "Factor by which the amount may be overcommitted"],
+  ["min_unit", "Smallest amount of one allocation"],
+  ["max_unit", "Largest amount of one allocation"],
+  ["step_size", "Amounts of allocations are multiples of it"],
+];
+
 function Inventory({ provider }: { readonly provider: ProviderRow }) {
   const rows = Object.entries(provider.inventory);
   if (rows.length === 0) {
@@ -85,8 +99,8 @@ function Inventory({ provider }: { readonly provider: ProviderRow }) {
           <tr>
             <th scope="col">Resource class</th>
             <th scope="col">Used</th>
-            {["Capacity", ...CONSUMER_TYPES, "total", "reserved", "ratio", "min", "max", "step"].map((name) => (
-              <th key={name} scope="col" class="number">
+            {INVENTORY_COLUMNS.map(([name, tooltip]) => (
+              <th key={name} scope="col" class="number" title={tooltip}>
                 {name}
               </th>
             ))}
