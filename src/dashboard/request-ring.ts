@@ -13,11 +13,17 @@ const MAX_REQUESTS = 500;
 const MAX_TOTAL_CHARS = 1024 * 1024;
 const MAX_BODY_CHARS = 64 * 1024;
 const MAX_PENDING_CHARS = 4 * 1024 * 1024;
-/** Milliseconds for which requests are collected before their secrets are removed, without a viewer and with one. */
-const PENDING_MS = 250;
+/**
+ * Milliseconds for which requests are collected before their secrets are removed, without a viewer and with one. Of more
+ * requests than are retained, only the last need that.
+ */
+const PENDING_MS = 1_000;
 const FOLLOWED_PENDING_MS = 25;
-/** Characters of bodies whose secrets are removed in a second. Requests beyond that are retained without bodies. */
-const REDACTED_CHARS_PER_SECOND = 1024 * 1024;
+/**
+ * Characters of bodies whose secrets are removed in a second, at most so many at once: some milliseconds of work. Other
+ * bodies are dropped.
+ */
+const REDACTED_CHARS_PER_SECOND = 256 * 1024;
 /** Maximum number of ids by which a request can be found, besides those in its path. */
 const MAX_IDS = 20;
 const MAX_METHOD_CHARS = 20;
@@ -62,8 +68,6 @@ export class RequestRing {
   readonly #ofClients = new Retained();
   readonly #ofServices = new Retained();
   readonly #stop: () => void;
-  #pending: PendingRequest[] = [];
-  #pendingChars = 0;
   #redactable = REDACTED_CHARS_PER_SECOND;
   #redactedAt = 0;
   #cancel: CancelTimer | undefined;
@@ -92,7 +96,8 @@ export class RequestRing {
   close(): void {
     this.#stop();
     this.#cancel?.();
-    this.#pending = [];
+    this.#ofClients.takePending();
+    this.#ofServices.takePending();
   }
 
   *rows(): Generator<DashboardRow> {
@@ -113,12 +118,8 @@ export class RequestRing {
 
   /** Runs within each request of agents and clients. Hence it only notes the request; parsing bodies comes later. */
   readonly #record = (handled: HandledRequest): void => {
-    const pending = toPending(handled, this.#runtime.clock.now(), this.#pendingChars <= MAX_PENDING_CHARS);
-    this.#pendingChars += sizeOf(pending);
-    this.#pending.push(pending);
-    if (this.#pending.length >= 2 * MAX_REQUESTS) {
-      this.#redactPending();
-    }
+    const isOfService = handled.caller?.credentials.projectName === SERVICE_PROJECT;
+    (isOfService ? this.#ofServices : this.#ofClients).addPending(handled, this.#runtime.clock.now());
     this.#cancel ??= this.#runtime.timers.after(this.#isFollowed ? FOLLOWED_PENDING_MS : PENDING_MS, () => {
       this.#redactPending();
     });
@@ -128,17 +129,16 @@ export class RequestRing {
   #redactPending(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    const pending = this.#pending;
-    this.#pending = [];
-    this.#pendingChars = 0;
-    const withBodies = this.#choose(pending);
-    for (const each of pending) {
-      this.#last += 1;
-      const id = `${this.#life}-${this.#last}`;
-      const retained = toRetained(id, withBodies.has(each) ? each : { ...each, body: null, answer: null });
-      (each.row.project === SERVICE_PROJECT ? this.#ofServices : this.#ofClients).add(id, retained);
-      if (this.#isFollowed) {
-        this.feed.changed("request", id);
+    const pending = [this.#ofClients, this.#ofServices].map((of) => ({ of, requests: of.takePending() }));
+    const withBodies = this.#choose(pending.flatMap(({ requests }) => requests));
+    for (const { of, requests } of pending) {
+      for (const each of requests) {
+        this.#last += 1;
+        const id = `${this.#life}-${this.#last}`;
+        of.add(id, toRetained(id, withBodies.has(each) ? each : { ...each, body: null, answer: null }));
+        if (this.#isFollowed) {
+          this.feed.changed("request", id);
+        }
       }
     }
   }
@@ -161,12 +161,35 @@ export class RequestRing {
   }
 }
 
-/** Requests by id, oldest first, of limited number. If their bodies are too long together, the oldest lose theirs. */
+/**
+ * Requests by id, oldest first, of limited number, and those that wait for their redaction. If their bodies are too long together,
+ * the oldest lose theirs.
+ */
 class Retained {
   readonly all = new Map<string, RetainedRequest>();
   /** Ids of requests that have bodies, oldest first. */
   readonly #withBodies = new Set<string>();
   #chars = 0;
+  #pending: PendingRequest[] = [];
+  #pendingChars = 0;
+
+  /** @param now milliseconds since the epoch */
+  addPending(handled: HandledRequest, now: number): void {
+    const pending = toPending(handled, now, this.#pendingChars <= MAX_PENDING_CHARS);
+    this.#pending.push(pending);
+    this.#pendingChars += sizeOf(pending);
+    if (this.#pending.length >= 2 * MAX_REQUESTS) {
+      this.#pending = this.#pending.slice(-MAX_REQUESTS);
+      this.#pendingChars = this.#pending.reduce((sum, each) => sum + sizeOf(each), 0);
+    }
+  }
+
+  takePending(): readonly PendingRequest[] {
+    const pending = this.#pending.slice(-MAX_REQUESTS);
+    this.#pending = [];
+    this.#pendingChars = 0;
+    return pending;
+  }
 
   add(id: string, request: RetainedRequest): void {
     this.all.set(id, request);

@@ -47,7 +47,7 @@ export interface LogRow {
 }
 
 export const MIN_LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
-export type MinLevel = (typeof MIN_LEVELS)[number];
+type MinLevel = (typeof MIN_LEVELS)[number];
 
 /** Selects entries. Empty strings select all. */
 export interface LogFilter {

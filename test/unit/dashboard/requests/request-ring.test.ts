@@ -90,7 +90,7 @@ it("removes secrets from paths, request bodies and response bodies, before anybo
     },
     JSON.stringify({ adminPass: "hunter2-secret", id: "one" }),
   );
-  await runtime.advance(250);
+  await runtime.advance(1_000);
   const rendered = JSON.stringify([rows(), ring.bodies(rows()[0]?.id ?? "")]);
   for (const secret of ["hunter2", "aHVudGVyMi1", "22222222"]) {
     expect(rendered).not.toContain(secret);
@@ -125,7 +125,7 @@ it("keeps a megabyte of the last bodies, none that is long or not JSON, and all 
   expect(ring.bodies(rows()[0]?.id ?? "")).toMatchObject({ body: null, answer: null });
   for (let count = 0; count < 100; count += 1) {
     hear({}, JSON.stringify("x".repeat(50_000)));
-    await runtime.advance(250);
+    await runtime.advance(1_000);
   }
   const withBodies = rows().filter(({ id }) => ring.bodies(id)?.answer !== null);
   expect([rows().length, withBodies.length, withBodies.at(-1)?.id]).toEqual([101, 20, rows().at(-1)?.id]);
@@ -139,9 +139,9 @@ it("keeps the bodies of failures and changes if more arrive at a time than it ca
   for (let count = 0; count < 80; count += 1) {
     hear({ method: "GET", path: "/list" }, body);
   }
-  await runtime.advance(250);
+  await runtime.advance(1_000);
   const hasBodies = ({ id }: RequestRow) => ring.bodies(id)?.answer !== null;
-  expect(rows().filter(hasBodies).length).toBe(26);
+  expect(rows().filter(hasBodies).length).toBe(6);
   expect(
     rows()
       .filter(({ path }) => path !== "/compute/list")
