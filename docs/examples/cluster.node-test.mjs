@@ -8,19 +8,37 @@ before(async () => {
 });
 after(() => cloud?.stop());
 
-test("the program under test gets a token", async () => {
-  const [, password] = /password: "(\w+)"/.exec(cloud.cloudsYaml);
+test("a server is created and becomes active", async () => {
+  const { images } = await (await cloud.fetch("image", "/v2/images?name=cirros")).json();
+  const server = { name: "vm1", flavorRef: "1", imageRef: images[0].id, networks: "none" };
+  const created = await cloud.fetch("compute", "/servers", {
+    method: "POST",
+    headers: { "OpenStack-API-Version": "compute 2.37" },
+    body: JSON.stringify({ server }),
+  });
+  assert.equal(created.status, 202);
+  await cloud.settled();
+  const { servers } = await (await cloud.fetch("compute", "/servers/detail")).json();
+  assert.deepEqual(
+    servers.map(({ name, status }) => ({ name, status })),
+    [{ name: "vm1", status: "ACTIVE" }],
+  );
+});
+
+test("the program under test gets a token with the administrator's credentials", async () => {
+  const { authUrl, username, password, projectName } = cloud.credentials;
   const domain = { id: "default" };
-  const identity = { methods: ["password"], password: { user: { name: "admin", domain, password } } };
-  const response = await fetch(`${cloud.url}/identity/v3/auth/tokens`, {
+  const identity = { methods: ["password"], password: { user: { name: username, domain, password } } };
+  cloud.clearRequests();
+  const response = await fetch(`${authUrl}/auth/tokens`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ auth: { identity, scope: { project: { name: "admin", domain } } } }),
+    body: JSON.stringify({ auth: { identity, scope: { project: { name: projectName, domain } } } }),
   });
   assert.equal(response.status, 201);
-  const asked = cloud.requests.filter(({ service, method }) => service === "identity" && method === "POST");
+  const logins = cloud.requests.filter(({ service, method }) => service === "identity" && method === "POST");
   assert.deepEqual(
-    asked.map(({ path, status, user }) => ({ path, status, user })),
+    logins.map(({ path, status, user }) => ({ path, status, user })),
     [{ path: "/v3/auth/tokens", status: 201, user: "admin" }],
   );
 });

@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { withName } from "./cluster/place.js";
-import { unknownCommandText, version } from "./ui/command-line.js";
+import { version } from "./ui/command-line.js";
 import { HELP_FORMAT } from "./ui/help-format.js";
+import { withSuggestions } from "./ui/suggestions.js";
 
 type Load = () => Promise<Command>;
 
@@ -36,7 +37,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     snapshot: async () => (await import("./cluster/snapshot/snapshot-command.js")).snapshotCommand(),
     record: async () => (await import("./cluster/record/record-command.js")).recordCommand(),
     replay: async () => (await import("./cluster/record/replay-command.js")).replayCommand(),
-    db: async () => (await import("./cluster/db.js")).dbCommand(),
   },
   Repair: {
     audit: async () => (await import("./cluster/audit.js")).auditCommand(),
@@ -44,7 +44,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     manage: async () => (await import("./cluster/manage.js")).manageCommand(),
   },
   Drivers: {
-    driver: async () => (await import("./driver/command.js")).driverCommand().name("driver"),
+    driver: async () => (await import("./driver/command.js")).driverCommand(),
     "smoke-test": async () => (await import("./cluster/smoke-test/smoke-test-command.js")).smokeTestCommand(),
   },
   Machines: {
@@ -71,10 +71,16 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 /** Names of commands before release 0.2, which are still accepted, but not shown. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([["drill", "smoke-test"]]);
 
+/** Commands before release 0.2 whose subcommands have moved. They are still accepted, but not shown. */
+const FORMER_COMMANDS: ReadonlyMap<string, Load> = new Map([
+  ["db", async () => (await import("./cluster/database-migrations.js")).formerDbCommand()],
+]);
+
 /** Returns the name of the command that a word of the command line calls; undefined if there is none. */
 export function commandName(word: string): string | undefined {
   const name = ALIASES.get(word) ?? FORMER_NAMES.get(word) ?? word;
-  return LOADERS.has(name) || name === "completion" || name === "version" ? name : undefined;
+  const isKnown = LOADERS.has(name) || FORMER_COMMANDS.has(name) || name === "completion" || name === "version";
+  return isKnown ? name : undefined;
 }
 
 /**
@@ -96,6 +102,10 @@ export async function addCommands(program: Command, name: string | undefined): P
       program.addCommand(inheriting(command, program));
     }
   }
+  const former = FORMER_COMMANDS.get(name ?? "");
+  if (former !== undefined) {
+    program.addCommand(inheriting(await former(), program), { hidden: true });
+  }
   if (isNeeded("completion")) {
     const { completionCommand } = await import("./completion/completion-command.js");
     program.addCommand(inheriting(completionCommand(program.name()).helpGroup("Program:"), program));
@@ -103,7 +113,7 @@ export async function addCommands(program: Command, name: string | undefined): P
   if (isNeeded("version")) {
     program.addCommand(inheriting(versionCommand().helpGroup("Program:"), program));
   }
-  return suggestingSafely(program);
+  return withSuggestions(program);
 }
 
 function versionCommand(): Command {
@@ -117,13 +127,5 @@ function inheriting(command: Command, parent: Command): Command {
   for (const child of command.copyInheritedSettings(parent).commands) {
     inheriting(child, command);
   }
-  return withName(suggestingSafely(command));
-}
-
-/** Excludes destructive commands from the suggestions for unknown subcommands. */
-function suggestingSafely(command: Command): Command {
-  const fail = command.error.bind(command);
-  command.error = (message, options) =>
-    fail(options?.code === "commander.unknownCommand" ? unknownCommandText(command) : message, options);
-  return command;
+  return withName(withSuggestions(command));
 }

@@ -3,6 +3,7 @@ import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
 import { addCommands, commandName } from "./commands.js";
 import { version } from "./ui/command-line.js";
 import { endProcess, runProgram } from "./ui/run-program.js";
+import { withSuggestions } from "./ui/suggestions.js";
 
 async function run(options: AgentCommandOptions): Promise<number> {
   if (options.showConfig === true) {
@@ -41,9 +42,11 @@ const isCommandWord = (word: string): boolean => word !== "" && !word.startsWith
 const isHelp = (word: string): boolean => ["-h", "--help", "help"].includes(word);
 
 function createAgentCommand(): Command {
-  return agentCommand(async (options) => {
-    endProcess(await run(options), "compute-agent");
-  });
+  return withSuggestions(
+    agentCommand(async (options) => {
+      endProcess(await run(options), "compute-agent");
+    }),
+  );
 }
 
 /** Creates the program with the options of the agent and all commands, for the help and the completion. */

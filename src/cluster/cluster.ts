@@ -40,7 +40,7 @@ export interface StartClusterOptions {
    */
   readonly autoAdvance?: boolean;
   /**
-   * A folder that outlives the cluster: another start with it continues from there, and `compute-cluster --state-dir`
+   * A folder that outlives the cluster: another start with it continues from there, and `compute-agent --state-dir`
    * can read it. Default: a temporary one, which {@link Cluster.stop} deletes.
    */
   readonly stateDir?: string;
@@ -119,6 +119,29 @@ export interface AuditFinding {
   readonly explanation: string;
 }
 
+/**
+ * The administrator's credentials, for clients that take them as parameters. They are the cloud `devstack` of
+ * {@link Cluster.cloudsYaml}.
+ */
+export interface CloudCredentials {
+  /** The endpoint of Identity v3: `http://127.0.0.1:<port>/identity/v3`. */
+  readonly authUrl: string;
+  readonly username: string;
+  readonly password: string;
+  /** `default`: the id of the user's domain. */
+  readonly userDomainId: string;
+  readonly projectName: string;
+  /** `default`: the id of the project's domain. */
+  readonly projectDomainId: string;
+  /** `RegionOne`. */
+  readonly region: string;
+  /**
+   * The same as environment variables: `OS_AUTH_URL`, `OS_USERNAME`, `OS_PASSWORD`, `OS_PROJECT_NAME` and others. Unset
+   * `OS_CLOUD` where you use them: clients prefer the cloud that it names.
+   */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Options for returning to a saved state. */
 export interface RestoreStateOptions {
   /** Whether to start hosts that were killed or stopped in the saved state. Default false: they remain down. */
@@ -133,6 +156,40 @@ export interface Cluster {
   readonly env: Readonly<Record<string, string>>;
   /** The text of `clouds.yaml`: clouds `devstack` (administrator), `devstack-demo` and `devstack-system-admin`. */
   readonly cloudsYaml: string;
+  /**
+   * The administrator's credentials.
+   * @throws {Error} when the cluster does not run
+   */
+  readonly credentials: CloudCredentials;
+  /**
+   * Returns a token of the administrator, scoped to the project `admin`, for the header `X-Auth-Token`. It is reused
+   * until shortly before it expires, in the cluster's time.
+   * @throws {Error} when Identity issues no token, with its response, or does not respond
+   */
+  token(): Promise<string>;
+  /**
+   * Sends a request of the administrator to a service, as the global `fetch` does. The token is added, and renewed once
+   * if the service rejects it; a header `X-Auth-Token` of `init` is sent unchanged instead. A string as body is JSON
+   * unless `init` has a `Content-Type`.
+   *
+   * @example
+   * ```ts
+   * const response = await cloud.fetch("compute", "/servers/detail", {
+   *   headers: { "OpenStack-API-Version": "compute 2.96" },
+   * });
+   * const { servers } = await response.json();
+   * ```
+   *
+   * @param service the type of a service in the catalog, or its project's name: `compute` or `nova`, `placement`,
+   * `identity` or `keystone`, `image` or `glance`, `network` or `neutron`, `baremetal` or `ironic`
+   * @param path below the service's endpoint, with or without a leading slash: `/servers?limit=1`. A path that begins
+   * with the endpoint's path or version (`/compute/v2.1/servers`, `/v2.1/servers`) and an absolute URL of the service, as
+   * in links of responses, are used as they are.
+   * @returns the response, whatever its status
+   * @throws {Error} when the catalog has no such service, with a list of those it has; when a URL belongs to another
+   * server; when the service does not respond
+   */
+  fetch(service: string, path: string, init?: RequestInit): Promise<Response>;
   readonly stateDir: string;
   /** The names of all hosts. */
   readonly hostNames: readonly string[];

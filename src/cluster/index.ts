@@ -1,6 +1,7 @@
 /** Clusters for the tests of other projects, published as `compute-agent/cluster`. */
 export type {
   AuditFinding,
+  CloudCredentials,
   Cluster,
   Faults,
   HostControl,

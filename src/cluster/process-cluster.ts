@@ -12,11 +12,14 @@ import { clientEnvironment, type StateDir } from "../control-plane/local/state-d
 import { Snapshots } from "../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../records/host-names.js";
 import { nodeTimers } from "../runtime/node/node-builtins.js";
+import { nodeFetch } from "../runtime/node/node-fetch.js";
 import { nodeProgram } from "../runtime/node/node-processes.js";
 import { createNodeRuntime } from "../runtime/node/node-runtime.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { CloudAccess, credentialsIn } from "./cloud-access.js";
 import type {
   AuditFinding,
+  CloudCredentials,
   Cluster,
   Faults,
   HostControl,
@@ -49,6 +52,7 @@ export class ProcessCluster implements Cluster {
   readonly #directory: StateDir;
   readonly #isTemporary: boolean;
   readonly #runtime: Runtime;
+  readonly #access = new CloudAccess(this, nodeFetch);
   #url = "";
   #cloudsYaml = "";
   #hostNames: readonly string[] = [];
@@ -83,11 +87,13 @@ export class ProcessCluster implements Cluster {
   /** @throws {Error} when the cluster or one of its hosts cannot start, with its output */
   async start(): Promise<void> {
     const { hosts, file, config, port = 0 } = this.#options;
-    const { files, programs } = this.#runtime;
+    const { files, processes, programs } = this.#runtime;
     const flags = [
       ...(hosts === undefined ? [] : ["--hosts", String(hosts)]),
       ...(file === undefined ? [] : ["--file", resolve(file), "--yes"]),
       ...(config === undefined ? [] : ["--config-file", await writeNovaConf(config, this.#directory, files)]),
+      // Nobody can use a temporary cluster after this process has ended.
+      ...(this.#isTemporary ? ["--owner", String(processes.pid)] : []),
       ...["--port", String(port), "--state-dir", this.stateDir, "--detach", "--json"],
     ];
     const { code, stdout, stderr } = await programs.run({ argv: [...nodeProgram(PROGRAM), "up", ...flags] });
@@ -112,6 +118,18 @@ export class ProcessCluster implements Cluster {
 
   get cloudsYaml(): string {
     return this.#cloudsYaml;
+  }
+
+  get credentials(): CloudCredentials {
+    return credentialsIn(this.#cloudsYaml);
+  }
+
+  token(): Promise<string> {
+    return this.#access.token();
+  }
+
+  fetch(service: string, path: string, init?: RequestInit): Promise<Response> {
+    return this.#access.fetch(service, path, init);
   }
 
   get hostNames(): readonly string[] {

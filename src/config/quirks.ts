@@ -92,7 +92,7 @@ export const QUIRKS = Object.freeze({
   ),
   "unguarded-node-delete": quirk(
     "bug 1853009",
-    "delete the record and the provider of a vanished node even if another host took it over in between, and cache nodes " +
+    "delete the record and the provider of a vanished node even if another host took it over in between; also cache nodes " +
       "whose record is gone",
     { fixed: 24 },
   ),

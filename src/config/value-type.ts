@@ -18,7 +18,7 @@ const last = (values: readonly string[]): string => values.at(-1) ?? "";
 
 const asWritten = (value: string): string => value;
 
-export const text: ValueType<string> = { expected: "a text", parse: last, format: asWritten };
+export const text: ValueType<string> = { expected: "a string", parse: last, format: asWritten };
 
 /** Creates the type of strings that pass a check. */
 function textIf(isValid: (text: string) => boolean, expected: string): ValueType<string> {
@@ -28,7 +28,7 @@ function textIf(isValid: (text: string) => boolean, expected: string): ValueType
 /** A period of usage audits. */
 export const auditPeriod = textIf(
   isAuditPeriod,
-  "hour, day, month or year, and @ with a number that is in it: day@6, month@28 at most",
+  "hour, day, month or year, with @ and an offset within the period: day@6; at most month@28",
 );
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
@@ -41,7 +41,7 @@ export const controlPlaneUrl = textIf((value) => {
 /** The name of a compute host. */
 export const hostName = textIf(isHostName, HOST_NAME_RULE);
 
-/** One of several words. */
+/** One of several strings. */
 export function choice<const C extends string>(choices: readonly C[]): ValueType<C> {
   return {
     expected: choices.length === 2 ? choices.join(" or ") : `one of ${choices.join(", ")}`,
@@ -110,7 +110,7 @@ export const list: ValueType<readonly string[]> = {
  * @internal for tests
  */
 export const repeated: ValueType<readonly string[]> = {
-  expected: "texts",
+  expected: "strings; repeatable",
   repeated: true,
   parse: (values) => Object.freeze([...values]),
   format: (value) => value.join(","),
@@ -129,7 +129,7 @@ export function names<const C extends string>(
     ...known.map((name) => [name, [name]] as const),
   ]);
   return {
-    expected: `a list of names separated by commas; known are ${[...meanings.keys()].join(", ")}`,
+    expected: `a list separated by commas, with names of: ${[...meanings.keys()].join(", ")}`,
     parse: (values) => {
       const found = splitList(last(values)).map((word) => meanings.get(word));
       return found.every((each) => each !== undefined) ? new Set(found.flatMap((each) => each ?? [])) : undefined;

@@ -7,7 +7,7 @@ import type { DriverCheckOptions } from "./options.js";
 /** Declares one vitest test for each rule of the contract. Rules that do not apply to the driver are skipped. */
 export function describeDriver(definition: DriverDefinition, options: DriverCheckOptions = {}): void {
   assertKnownWaivers(options);
-  describe(`driver ${definition.name} keeps the contract`, () => {
+  describe(`driver ${definition.name} fulfils the contract`, () => {
     for (const each of CONTRACT_CASES) {
       test(`${each.section} ${each.rule} [${each.code}]`, async (context) => {
         const { outcome, message = "" } = await checkCase(definition, each, options);

@@ -46,7 +46,7 @@ export interface Capabilities extends CapabilitiesWithTrait {
   readonly supportsEvacuate?: boolean;
   /**
    * The hypervisor rejects late changes of an agent that has lost the host. After `initHost` of a later agent with a greater
-   * `epoch` has returned, it changes no guest for an earlier agent, whenever that agent sent the request. The earlier
+   * `epoch` has returned, it changes no guest for an earlier agent. It does not matter when that agent sent the request. The earlier
    * agent's method throws {@link HostEpochOutdated}. Without this capability, an agent that was suspended inside a method
    * may complete it after another agent has taken the host. Has no trait.
    */

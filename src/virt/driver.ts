@@ -72,7 +72,7 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
 
   /**
    * Initialises the driver before anything else. Any error aborts the start of the agent. A driver that `supportsFencing`
-   * makes the hypervisor reject all later requests of agents with a smaller `options.epoch`, and throws
+   * makes the hypervisor reject all later requests of agents with a smaller `options.epoch`. It throws
    * {@link HostEpochOutdated} if the hypervisor has already recorded a greater one.
    * @calledBy the start of the agent, before anything else (2.2). No lock.
    */
@@ -119,7 +119,7 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
    */
   isNodeDeleted?(node: string, options?: DriverOperationOptions): Promise<boolean>;
   /**
-   * Returns the node's resources. Called outside the tracker's lock. After an error, this pass skips the node.
+   * Returns the node's resources. Called without the tracker's lock. After an error, this pass skips the node.
    * @calledBy the tracker's pass, for each node (4.4). No lock.
    */
   getAvailableResource(node: string, options?: DriverOperationOptions): Promise<AvailableResource>;
@@ -204,7 +204,7 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
    */
   reboot(instance: Instance, type: "SOFT" | "HARD", options?: DriverOperationOptions): Promise<void>;
   /**
-   * Follows a change of the guest's power that was made outside Nova: afterwards {@link getInfo} returns the present state.
+   * Follows a change of the guest's power that Nova did not request: afterwards {@link getInfo} returns the present state.
    * Without this method, the call fails with {@link NotImplemented}.
    * @throws {GuestNotFound}
    * @calledBy the external event power-update, for a running instance that was powered off or a stopped one that was powered
@@ -256,7 +256,7 @@ export interface VirtDriver extends MoveMethods, ReportMethods {
   /**
    * Sets the password of the guest's administrator, through an agent in the guest or another means of the hypervisor.
    * Without this method, the call fails with {@link NotImplemented}. Any error other than the following counts as a failure
-   * whose text is not shown to users.
+   * whose text users do not get.
    * @throws {SetAdminPasswdNotSupported} the hypervisor cannot set the password of such a guest.
    * @throws {InstanceAgentNotEnabled} the agent in the guest is disabled.
    * @calledBy the API's action changePassword, of a guest that runs (6.6). The instance's lock.

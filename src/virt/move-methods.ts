@@ -161,7 +161,7 @@ export interface MoveMethods {
    * S, first step of a cold migration or resize: stops the guest and prepares its disks for D. Returns data for D's
    * {@link finishMigration}, in a format of the driver's own. {@link finishRevertMigration} must be able to undo it from any
    * intermediate state. An error other than the following sets the instance to error.
-   * @throws {InstanceFaultRollback} the step is impossible and nothing happened: the instance keeps its vm_state, as after
+   * @throws {InstanceFaultRollback} the step is impossible and nothing happened: the vm_state of the instance does not change, as after
    * {@link NotImplemented}.
    * @calledBy the source of a cold migration or resize (6.3). The instance's lock.
    */

@@ -59,7 +59,7 @@ export const driver = { ...right, create: (context) => { ${create} } };
     const { code } = await program.exited;
     expect(code, program.stdout).toBe(0);
     expect(program.stdout).toMatch(/ok +8\.12 disk-live-migration +\d+ ms/);
-    expect(program.stdout).toMatch(/keeps the contract: \d+ passed, 0 failed, \d+ skipped, 0 waived\n$/);
+    expect(program.stdout).toMatch(/fulfils the contract: \d+ passed, 0 failed, \d+ skipped, 0 waived\n$/);
   });
 
   test("a built-in driver provides the setup of its check", async () => {

@@ -32,6 +32,9 @@ describe("a cluster of processes that a test starts", () => {
       await cloud.settled();
       expect(await cloud.audit()).toEqual([]);
       expect(cloud.cloudsYaml).toContain(cloud.url);
+      expect(cloud.credentials.authUrl).toBe(`${cloud.url}/identity/v3`);
+      expect(await (await cloud.fetch("compute", "/servers")).json()).toMatchObject({ servers: [] });
+      expect(await cloud.token()).toBe(await cloud.token());
       expect(() => cloud.requests).toThrow("compute-agent logs");
       await expect(cloud.advance(1)).rejects.toThrow("real time");
     } finally {

@@ -57,7 +57,7 @@ it("a replay in a new cluster has the recorded results, with new ids, and report
   });
 
   expect(await run("up", "--name", "second", "--hosts", "2", "--port", "0", "--detach")).toMatchObject({ code: 0 });
-  const into = await run("replay", file, "--speed", "10", "--into", "second", "--json");
+  const into = await run("replay", file, "--speed", "10", "--name", "second", "--json");
   expect({ ...(JSON.parse(into.stdout) as Replayed), code: into.code }).toMatchObject({
     cluster: "second",
     differences: [],

@@ -38,8 +38,14 @@ describe("1.2, 6.0 agents of several releases", () => {
     await cloud.startControlPlane("--disable-compute-service-check-for-ffu");
   });
 
-  it("1.5 db online-data-migrations runs beside a running cluster", async () => {
-    const program = new Program("compute-cluster", ["db", "online-data-migrations", "--state-dir", cloud.stateDir]);
+  it("1.5 manage db online_data_migrations runs beside a running cluster", async () => {
+    const program = new Program("compute-cluster", [
+      "manage",
+      "db",
+      "online_data_migrations",
+      "--state-dir",
+      cloud.stateDir,
+    ]);
     expect((await program.exited).code).toBe(0);
     expect(program.stdout).toMatch(/migration_uuids\s*\|\s*0\s*\|\s*0/);
   });

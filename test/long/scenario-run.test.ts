@@ -23,7 +23,7 @@ async function run(...args: string[]) {
 it("a scenario plays in a running cluster, or reports the failed step", async () => {
   expect(await run("up", "--name", "course", "--hosts", "2", "--port", "0", "--detach")).toMatchObject({ code: 0 });
 
-  const played = await run("scenario", "run", "stale-evacuation", "--into", "course");
+  const played = await run("scenario", "run", "stale-evacuation", "--name", "course");
   expect(played).toMatchObject({ code: 0, stderr: "" });
   expect(played.stdout).toContain("- Host devstack1 is killed.");
   expect(played.stdout).toContain("Repair it");
@@ -58,6 +58,6 @@ it("a scenario plays in a running cluster, or reports the failed step", async ()
   });
   expect(await run("scenario", "run", "stale-evacuation", "--into", "another")).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining("has no cloud"),
+    stderr: expect.stringContaining("has no cluster"),
   });
 }, 120_000);

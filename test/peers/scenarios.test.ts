@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -12,6 +12,7 @@ import {
 import type { ScenarioCommand } from "../../src/cli/cluster/scenario/scenario-file.js";
 import { nodeDigests } from "../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
+import { excerpt, type Outputs, outputsPath, readOutputs, shapeOf } from "../fixtures/incidents/outputs.js";
 import { PACKAGE_ROOT } from "../process/support/program.js";
 import { requireClients } from "./openstack-client/clients.js";
 
@@ -52,8 +53,16 @@ function typed(command: string, cluster?: string): Promise<Typed> {
   });
 }
 
-/** Runs the commands of a text, and checks their documented output. */
-async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayFail: boolean): Promise<void> {
+/** With this variable the outputs in the docs are recorded again; then run the unit test of the pages with -u. */
+const IS_RECORDING = process.env.RECORD_INCIDENTS === "1";
+
+/** Runs the commands of a text, and checks their documented output. @returns the outputs as the docs show them */
+async function follow(
+  part: readonly ScenarioCommand[],
+  { name }: Scenario,
+  mayFail: boolean,
+): Promise<readonly string[]> {
+  const outputs: string[] = [];
   for (const { run, shows = [] } of part) {
     const { code, printed } = await typed(commandFor(run, ` --name ${name}`), name);
     for (const text of shows) {
@@ -61,7 +70,9 @@ async function follow(part: readonly ScenarioCommand[], { name }: Scenario, mayF
       expect(printed, run).toContain(text);
     }
     expect(mayFail ? 0 : code, `${run}\n${printed}`).toBe(0);
+    outputs.push(excerpt(printed, { expected: shows, folder, name }));
   }
+  return outputs;
 }
 
 test.each(NAMES)("scenario %s has the described state, and the documented commands repair it", async (name) => {
@@ -71,9 +82,16 @@ test.each(NAMES)("scenario %s has the described state, and the documented comman
   const audit = await typed(`compute-agent audit --settled-for 0 --json --name ${name}`);
   const { findings } = JSON.parse(audit.printed) as { readonly findings: readonly { readonly code: string }[] };
   expect(findings.map(({ code }) => code)).toEqual(scenario.finds);
-  await follow(scenario.look, scenario, true);
-  await follow(scenario.mend, scenario, false);
-  await follow(scenario.mended, scenario, false);
+  const outputs: Outputs = {
+    look: await follow(scenario.look, scenario, true),
+    mend: await follow(scenario.mend, scenario, false),
+    mended: await follow(scenario.mended, scenario, false),
+  };
+  const shapes = (all: Outputs): unknown => Object.values(all).map((each) => each.map(shapeOf));
+  if (IS_RECORDING) {
+    await writeFile(outputsPath(name), `${JSON.stringify(outputs, null, 2)}\n`);
+  }
+  expect(shapes(outputs)).toEqual(shapes(await readOutputs(name)));
   const auditAfterFix = await typed(`compute-agent audit --nova-manage-exit-codes --settled-for 0 --name ${name}`);
   expect(auditAfterFix).toMatchObject({ code: 0 });
   await typed(`compute-agent down --name ${name}; compute-agent delete ${name} --yes`);

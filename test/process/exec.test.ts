@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { clusterHome } from "./support/cluster-home.js";
 import { Program } from "./support/program.js";
 
@@ -50,4 +50,17 @@ it("exec forwards a signal to the command, and then stops the cluster", async ()
     readonly state: string;
   }[];
   expect(listed.find(({ name }) => name === "stopped")?.state).toBe("stopped");
+});
+
+it("exec that is killed leaves no cluster running", async () => {
+  const program = begin("exec", "--name", "orphan", "--hosts", "1", "--", "sh", "-c", "echo begun; exec sleep 5");
+  await program.printed(/begun/);
+  const state = async () =>
+    (JSON.parse((await run("list", "--json")).stdout) as readonly { readonly name: string; readonly state: string }[])
+      .filter(({ name }) => name === "orphan")
+      .map((each) => each.state);
+  expect(await state()).toEqual(["running"]);
+  program.signal("SIGKILL");
+  await program.exited;
+  await vi.waitFor(async () => expect(await state()).toEqual(["stopped"]), { timeout: 30_000, interval: 500 });
 });

@@ -35,7 +35,7 @@ it("manage: flags of nova-manage reach the command, and invalid ones return its 
 it("manage: exits with 4 and a hint when there is no cluster, or it is not running", async () => {
   expect(await manage({ stateDir: `${cloud.stateDir}/none` }, "placement", "audit")).toMatchObject({
     rc: 4,
-    stdout: expect.stringContaining("has no cluster; name its folder with --state-dir"),
+    stdout: expect.stringContaining('has no cluster: "compute-agent up" starts one'),
   });
   await cloud.controlPlane.kill();
   expect(await manage(cloud, "placement", "audit")).toMatchObject({

@@ -41,7 +41,7 @@ export async function checkAtRest(
     ...breaches("nothing is stuck", notAtRest(snapshot, { nodesAreShared: ironic.length > 1 })),
     ...breaches("every host serves", missingServices(snapshot, [...hosts, ...ironic])),
     ...breaches("deletes are carried out", lostDeletes(snapshot, journal.deleted, again)),
-    ...breaches("promises are kept", [
+    ...breaches("acknowledged work is complete", [
       ...brokenPromises(snapshot, witness.requests, { nobodyDies: !cluster.plan.deployment.repairs }),
       ...wrongFlavors(snapshot, witness.requests),
       ...wrongStates(snapshot, { powerLoss, confirms: confirmWindow > 0, reset }),

@@ -78,9 +78,10 @@ const IO_MODULES =
 
 /**
  * Globals that do I/O or depend on time or chance. Runtime replaces them: clock, timers, random, http, sockets, files.
+ * A declaration of a method `fetch(name: type)` and a private `#fetch(...)` are not the global.
  */
 const IO_GLOBALS =
-  /(?<![.\w])(Date\.now|new Date\(\)|Math\.random|(set|clear)(Timeout|Interval|Immediate)\(|performance\.|process\.|globalThis\b|fetch\(|WebSocket\(|crypto\.|randomUUID\()/;
+  /(?<![.#\w])(Date\.now|new Date\(\)|Math\.random|(set|clear)(Timeout|Interval|Immediate)\(|performance\.|process\.|globalThis\b|fetch\((?!\w+: )|WebSocket\(|crypto\.|randomUUID\()/;
 
 /** `import … from "x"`, `import "x"`, `export … from "x"`, `import("x")`. */
 const IMPORT =

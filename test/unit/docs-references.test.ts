@@ -110,7 +110,7 @@ test("docs/reference/fault-points.md lists where faults can be injected", async 
     `## ${name} (${program})`,
     table(
       ["point", "kinds"],
-      points.map(({ point, kinds }) => [`\`${point}\``, kinds.join(", ")]),
+      points.map(({ point, kinds }) => [`\`${point}\``, kinds.map((kind) => `\`${kind}\``).join(", ")]),
     ),
   ]);
   const page = [

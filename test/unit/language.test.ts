@@ -2,19 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { isRetired } from "../fixtures/prose.js";
 import { childrenOf, parse, type SyntaxNode } from "../mutants/syntax.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-
-/** Words that this project does not use, with the words that it uses instead in CONTRIBUTING.md's section on style. */
-const RETIRED = new Set(
-  (
-    "answer answers answered answering refuse refuses refused refusal refusals door doors deed deeds mortal mortals wanted wishes wish " +
-    "facts lab labs standing asked asker asks told tells tell said says heard kept keeps shown seen looker lookers looks whole judge " +
-    "judged judges verdict verdicts patience patient patiently knob knobs stray strays mend mends mended strangers stranger outside " +
-    "carried overtaken leavings lent shelves shelf spare lives given texts halves half turns MOST drill people together bursts burst opened"
-  ).split(" "),
-);
 
 /** Identifiers with a retired word that stay, each with its reason. */
 const ALLOWED: ReadonlyMap<string, string> = new Map([
@@ -63,8 +54,6 @@ function* identifiersIn(node: SyntaxNode): Generator<string> {
     yield* identifiersIn(child);
   }
 }
-
-const isRetired = (word: string): boolean => RETIRED.has(word === "MOST" ? word : word.toLowerCase());
 
 /** Results by identifier: most occur many times. */
 const results = new Map<string, boolean>();

@@ -92,8 +92,8 @@ function printReport(report: DryRunReport, terminal: Terminal): void {
   ]);
   section(terminal, "Allocations", allocations, [
     { title: "Consumer", value: (row) => `${row.consumerType}\n${row.consumer}` },
-    { title: "Held now", value: (row) => held(row.before, row.providers) },
-    { title: "Held then", value: (row) => held(row.after, row.providers) },
+    { title: "Before", value: (row) => held(row.before, row.providers) },
+    { title: "After", value: (row) => held(row.after, row.providers) },
     { title: "Because", value: (row) => row.reason },
   ]);
   section(terminal, "Instances", instances, [

@@ -45,7 +45,7 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     .option("--state-dir <dir>", "state directory of the local cluster to join", DEFAULT_STATE_DIR)
     .option("--conductor <url>", "URL of the control plane to join instead: http://host:port, wss://host:port")
     .option("--compute-driver <name>", "virt driver: fake-libvirt (default), ironic, qemu, an npm package or a path")
-    .option("--watch", "restart when the files of a driver given by path change; guests keep running")
+    .option("--watch", "restart when the files of a driver with a path change; guests keep running")
     .option("--change-driver", "allow the host to change its driver; rejected while it has servers or moves")
     .option("--config-file <file>", "nova.conf file; repeatable, later files override earlier ones", collect, [])
     .option("--config-dir <dir>", "folder of *.conf files, read sorted after --config-file; repeatable", collect, [])

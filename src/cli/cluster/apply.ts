@@ -65,7 +65,7 @@ function asJson(lines: readonly Line[]): string {
 
 function asText(lines: readonly Line[], width: number): string {
   const count = (state: Line["outcome"]["state"]) => lines.filter(({ outcome }) => outcome.state === state).length;
-  const summary = `${count("done")} done, ${count("already")} were done already, ${count("refused")} refused`;
+  const summary = `${count("done")} done, ${count("already")} were done already, ${count("refused")} rejected`;
   return lines.length === 0 ? "the plan has no edits" : `${renderTable(COLUMNS, lines, width)}\n${summary}`;
 }
 

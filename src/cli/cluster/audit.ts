@@ -125,8 +125,8 @@ function asJson({ findings, plan, scope }: Audit): string {
 }
 
 function asText({ findings, plan, scope }: Audit, width: number, file: string | undefined): string {
-  const left = scope.unchecked === 0 ? "" : ` (${scope.unchecked} not judged: ${UNCHECKED_REASONS})`;
-  const looked = `${counted(scope.servers, "server")}${left}, ${counted(scope.providers, "provider")} and ${counted(scope.consumers, "consumer")} looked at`;
+  const left = scope.unchecked === 0 ? "" : ` (${scope.unchecked} not checked: ${UNCHECKED_REASONS})`;
+  const looked = `${counted(scope.servers, "server")}${left}, ${counted(scope.providers, "provider")} and ${counted(scope.consumers, "consumer")} checked`;
   if (findings.length === 0) {
     return `nothing wrong; ${looked}`;
   }
@@ -138,10 +138,10 @@ const UNCHECKED_REASONS = "they build, move or have changed within the last minu
 
 function nextStep(edits: number, file: string | undefined): string {
   if (edits === 0) {
-    return "no edit would put any of it right";
+    return "no edit repairs this; an operator has to decide";
   }
-  const summary = `${counted(edits, "edit")} would put right what can be`;
-  return file === undefined ? `${summary}; write them with --plan FILE` : `${summary}: compute-agent apply ${file}`;
+  const summary = `${counted(edits, "edit")} can repair this`;
+  return file === undefined ? `${summary}; --plan FILE writes a plan` : `${summary}: compute-agent apply ${file}`;
 }
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

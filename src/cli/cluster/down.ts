@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { stateDir } from "../../control-plane/local/state-dir.js";
 import { errorMessage } from "../../runtime/error-messages.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { destructive } from "../ui/command-line.js";
 import { ExitCode, exitCodeOf } from "../ui/exit-code.js";
+import { destructive } from "../ui/suggestions.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 import { clusterState } from "./cluster-state.js";
 import { confirmLosses } from "./losses.js";
@@ -28,7 +28,7 @@ export function downCommand(): Command {
         "state stays, and `up` continues from it; a cluster that is not running is not changed.",
     )
     .option("--all", "all clusters that this user has started on this machine")
-    .option("--yes", "confirm that --all stops clusters outside this folder")
+    .option("--yes", "confirm that --all stops clusters of other folders")
     .action(
       inCluster(async (context, { all, yes }: DownOptions, command: Command) => {
         if (all !== true) {
@@ -38,6 +38,9 @@ export function downCommand(): Command {
           command.error("error: --all stops every cluster; remove --name and --state-dir");
         }
         const roots = await knownClusters().roots();
+        if (roots.length === 0) {
+          context.terminal.print("No clusters: none was started yet, so nothing was stopped.");
+        }
         return (await confirmOthers(roots, yes === true, context)) ?? down(roots, context);
       }),
     );

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { openrc, quoted } from "../../control-plane/identity/openrc.js";
-import { clientEnvironment } from "../../control-plane/local/state-dir.js";
+import { clientEnvironment, noClusterIn } from "../../control-plane/local/state-dir.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 
@@ -24,14 +24,18 @@ export function envCommand(): Command {
 }
 
 async function print(
-  { directory: { cloudsFile }, runtime, terminal }: ClusterContext,
+  { directory, runtime, terminal }: ClusterContext,
   { cloud, openrc: isOpenrc }: EnvOptions,
 ): Promise<void> {
+  const { cloudsFile } = directory;
+  if ((await runtime.files.readIfPresent(cloudsFile)) === undefined) {
+    throw noClusterIn(directory);
+  }
   const text = openrc((await runtime.files.readIfPresent(cloudsFile)) ?? "", cloud);
   if (text === undefined) {
     throw new CommandError(
       ExitCode.usage,
-      `${cloudsFile} has no cloud ${cloud}: start the cluster with "compute-agent up", or name its --state-dir`,
+      `${cloudsFile} has no cloud ${cloud}; expected devstack, devstack-demo, devstack-system-admin, or devstack-USER of a cluster file's user`,
     );
   }
   const named = Object.entries(clientEnvironment({ cloudsFile }, cloud)).map(

@@ -20,11 +20,12 @@ export function execCommand(): Command {
     .summary("Run a command in a temporary cluster")
     .description(
       "Starts a cluster, runs a command with OS_CLOUD and OS_CLIENT_CONFIG_FILE set for it, stops the cluster, and ends " +
-        "with the command's exit code. The cluster is removed afterwards, unless --name or --state-dir keeps it.",
+        "with the command's exit code. The cluster is removed afterwards, unless it has --name or --state-dir. It also " +
+        "stops if this command is killed.",
     )
     .usage("[options of up] -- COMMAND [ARGUMENT...]")
-    .option("--name <name>", "name under which the cluster is kept", clusterName)
-    .option("--state-dir <dir>", "state directory in which the cluster is kept")
+    .option("--name <name>", "name of the cluster, which then stays", clusterName)
+    .option("--state-dir <dir>", "state directory of the cluster, which then stays")
     .argument("[arguments...]", "options of `up`, then --, then the command with its arguments")
     .allowUnknownOption()
     .addHelpText(
@@ -62,7 +63,7 @@ async function execInCluster(
   const port = isPortChosen ? [] : ["--port", "0"];
   const signals = new ForwardedSignals();
   try {
-    const up = ["up", ...withoutLocation(upArgs), ...location, ...port, "--detach"];
+    const up = ["up", ...withoutLocation(upArgs), ...location, ...port, "--detach", "--owner", String(process.pid)];
     const started = await runProgram(up, signals, process.stderr.isTTY ? "stderr" : "nothing");
     // Any other failure of `up` leaves nothing running, or a cluster that ran before and is not this command's to stop.
     const isOurs = started === ExitCode.ok || started === ExitCode.failure;

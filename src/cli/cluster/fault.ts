@@ -22,9 +22,9 @@ import { groupBy } from "../../runtime/collections.js";
 import type { Files } from "../../runtime/files.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
-import { destructive } from "../ui/command-line.js";
 import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { withFormerNames } from "../ui/former-names.js";
+import { destructive } from "../ui/suggestions.js";
 import { type Column, renderTable } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
 import { clusterCommand, inCluster } from "./cluster-command.js";
@@ -136,7 +136,8 @@ function inFaults<Arguments extends readonly unknown[]>(
       const known = await hosts();
       const unknown = named.find((host) => !known.includes(host));
       if (statePath === undefined && unknown !== undefined && !beforeStart) {
-        throw new InvalidFault(unknownHost(unknown, directory.root, known));
+        // The embedded Ironic alone is a directory without a cluster.
+        throw new InvalidFault(unknownHost(unknown, directory.root, known.length === 1 ? [] : known));
       }
       return named;
     };
@@ -228,11 +229,16 @@ async function list(context: FaultContext, host: string | undefined, { json }: J
       });
     }
   }
-  terminal.print(
-    json === true
-      ? JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2)
-      : renderTable(COLUMNS, rows, terminal.columns),
-  );
+  if (json === true) {
+    terminal.print(JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2));
+  } else if (rows.length === 0) {
+    terminal.print(
+      `No faults are set${host === undefined ? "" : ` for ${host}`}: "compute-agent fault set HOST POINT=KIND" sets one, ` +
+        '"compute-agent fault points" lists the points.',
+    );
+  } else {
+    terminal.print(renderTable(COLUMNS, rows, terminal.columns));
+  }
 }
 
 async function clear(context: FaultContext, hosts: string, faultPoints: readonly string[]): Promise<void> {

@@ -207,6 +207,6 @@ export async function readAddition(
 /** Returns the message about a host that a state directory does not have. @param known the existing hosts */
 export function unknownHost(host: string, root: string, known: readonly string[]): string {
   const near = didYouMean(host, known);
-  const there = known.length === 0 ? "there are none" : `there are ${foldHosts(known)}`;
+  const there = known.length === 0 ? 'it has none; "compute-agent up" starts some' : `there are ${foldHosts(known)}`;
   return `there is no host ${host} in ${root}; ${near === undefined ? there : `did you mean ${near}?`}`;
 }

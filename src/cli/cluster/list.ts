@@ -16,7 +16,7 @@ export function listCommand(): Command {
       if (json === true) {
         terminal.print(JSON.stringify(clusters, null, 2));
       } else if (clusters.length === 0) {
-        terminal.print('No cluster was started yet: "compute-agent up" starts one.');
+        terminal.print('No clusters: none was started yet. "compute-agent up" starts one.');
       } else {
         terminal.print(renderTable(COLUMNS, clusters, terminal.columns));
       }

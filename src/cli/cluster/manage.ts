@@ -3,6 +3,7 @@ import { audit } from "../../control-plane/manage/audit.js";
 import { healAllocations } from "../../control-plane/manage/heal-allocations.js";
 import { ironicNodeMove } from "../../control-plane/manage/nova-manage.js";
 import { syncAggregates } from "../../control-plane/manage/sync-aggregates.js";
+import { addOnlineDataMigrations } from "./database-migrations.js";
 import { commandWith, type ManageFlags } from "./manage-session.js";
 
 /** The end of the `--help` text. */
@@ -65,14 +66,16 @@ export function manageCommand(): Command {
   const manage = new Command("manage")
     .summary("Run nova-manage commands on the running cluster")
     .description(
-      "Heals and audits allocations, mirrors aggregates and moves bare-metal nodes, with the flags, messages and return " +
-        "codes of nova-manage.",
+      "Heals and audits allocations, mirrors aggregates, moves bare-metal nodes and migrates records of older releases, with " +
+        "the flags, messages and return codes of nova-manage.",
     );
   const placement = manage.command("placement").summary("Manage allocations and aggregates in Placement");
   addHeal(placement);
   addAudit(placement);
   addSync(placement);
-  addNodeMove(manage.command("db").summary("Manage records of compute nodes"));
+  const database = manage.command("db").summary("Maintain records of the database");
+  addNodeMove(database);
+  addOnlineDataMigrations(database);
   return manage;
 }
 

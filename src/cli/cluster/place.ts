@@ -54,6 +54,11 @@ export function withName(command: Command): Command {
     });
 }
 
+/** Creates `--into`, the former name of `--name` in some commands. */
+export function formerNameOption(): Option {
+  return new Option("--into <name>").argParser(clusterName).conflicts(["name", "stateDir"]).hideHelp();
+}
+
 export function clusterName(text: string): string {
   if (!isClusterName(text)) {
     throw new InvalidArgumentError("expected a letter or digit, and letters, digits and . _ - after it, at most 63.");
@@ -69,6 +74,11 @@ export const nameOf = (root: string): string | null => nameOfRoot(home(), root);
 
 /** Returns the clusters that this user has started on this machine. */
 export const knownClusters = (): KnownClusters => new KnownClusters(home(), new NodeFiles(), nodeDigests);
+
+/** Returns the text that commands print for a cluster without hosts. */
+export function noHostsText(stateDirOption: string): string {
+  return `No hosts: "compute-agent host add NAME${placeText(stateDirOption)}" adds one.`;
+}
 
 /**
  * Returns the option with which another command finds the cluster: ` --name ci-7`, ` --state-dir some/where`; "" for the

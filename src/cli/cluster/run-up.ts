@@ -7,10 +7,11 @@ import { ensureUsable, stateDir } from "../../control-plane/local/state-dir.js";
 import { Supervisor } from "../../control-plane/local/supervisor.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-state.js";
+import { errorMessage } from "../../runtime/error-messages.js";
 import { nodeClock, nodeTimers } from "../../runtime/node/node-builtins.js";
 import { nodeDigests } from "../../runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { nodeChildren } from "../../runtime/node/node-processes.js";
+import { NodePrograms, nodeChildren, nodeProcesses } from "../../runtime/node/node-processes.js";
 import { Batcher } from "../../runtime/task-queue.js";
 import { checkAgents } from "../agent/load-config.js";
 import { ExitCode } from "../ui/exit-code.js";
@@ -32,18 +33,29 @@ import { agentArguments, hostArguments, morePlans, settingsOf, type UpOptions, u
 import { CoalescedWork, leaveOut, reopen, UpHosts } from "./up-hosts.js";
 import { completeStartup } from "./up-started.js";
 
+/** Milliseconds between two checks whether the owner is alive. */
+const OWNER_POLL_INTERVAL_MS = 500;
+
 /** Milliseconds within which component states are batched for the process that waits for a detached start. */
 const STARTER_EVERY = 100;
 
-/** Starts all components, and waits until the cluster is to stop. @returns the exit code */
+/**
+ * Starts all components, and waits until the cluster is to stop.
+ * @param owner pid of the process whose end stops the cluster, however that process ends
+ * @returns the exit code
+ */
 export async function runUp(
   options: UpOptions & FileFlags,
   providedOptions: ReadonlySet<string>,
   terminal: Terminal,
+  owner?: number,
 ): Promise<number> {
   const children = new LastingChildren(nodeChildren(), nodeTimers());
   // A second Ctrl-C ends this process at once, and thereby its children.
-  const place = { providedOptions, terminal, interrupt: interruptSignal(), children };
+  const over = new AbortController();
+  const interrupt =
+    owner === undefined ? interruptSignal() : AbortSignal.any([interruptSignal(), endOf(owner, terminal, over.signal)]);
+  const place = { providedOptions, terminal, interrupt, children };
   try {
     let end = await upOnce(options, { ...place, isRestored: false });
     // After a restore the hosts are those of the restored state.
@@ -53,8 +65,35 @@ export async function runUp(
     }
     return end;
   } finally {
+    over.abort();
     await children.end();
   }
+}
+
+/**
+ * Returns a signal that aborts when a process has ended, also by `kill -9`.
+ * @param over ends the watch
+ */
+function endOf(pid: number, terminal: Terminal, over: AbortSignal): AbortSignal {
+  const programs = new NodePrograms();
+  const ended = new AbortController();
+  const watch = async (): Promise<void> => {
+    const owner = await programs.look(pid);
+    // Systems without /proc cannot identify a process beyond its pid.
+    const isAlive = async (): Promise<boolean> =>
+      owner === undefined ? nodeProcesses().isAlive(pid) : (await programs.look(pid))?.started === owner.started;
+    while (await isAlive()) {
+      await nodeTimers().sleep(OWNER_POLL_INTERVAL_MS, over);
+    }
+    terminal.complain(`compute-agent: process ${pid}, which started this cluster, has ended; stopping the cluster`);
+    ended.abort();
+  };
+  watch().catch((error: unknown) => {
+    if (!over.aborted) {
+      terminal.complain(`compute-agent: warning: process ${pid} cannot be watched: ${errorMessage(error)}`);
+    }
+  });
+  return ended.signal;
 }
 
 interface UpPlace {

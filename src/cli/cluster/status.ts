@@ -9,6 +9,7 @@ import {
 import { type ClusterSummary, clusterSummary } from "../../control-plane/local/cluster-summary.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
+import { noHostsText } from "./place.js";
 import { hypervisorGuests, reportedGuests } from "./reported-guests.js";
 
 /** Maximum number of hosts that are named; further ones are only counted. */
@@ -34,9 +35,9 @@ export function statusCommand(): Command {
     .summary("Show hosts, usages, servers and guests in one table")
     .description(
       "Combines what the Compute API, Placement, fake-libvirt hypervisors and agents report of each host, including " +
-        `providers without a host, and prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if ` +
-        "the API has their server on another host, and moving during a move to or from this host, for example until a " +
-        "resize is confirmed.",
+        `providers without a host. Prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if the API ` +
+        "has their server on another host. They are moving during a move to or from this host, for example until a resize " +
+        "is confirmed.",
     )
     .option("--all", `print all hosts; by default, clusters of more than ${MAX_ROWS} hosts are summarized`)
     .option("--json", "print all hosts as JSON")
@@ -44,7 +45,7 @@ export function statusCommand(): Command {
 }
 
 async function printStatus(
-  { directory, runtime, terminal }: ClusterContext,
+  { directory, runtime, terminal, stateDirOption }: ClusterContext,
   { all, json }: { readonly all?: true; readonly json?: true },
 ): Promise<void> {
   const session = await openCloudSession(runtime.files, runtime.http, directory);
@@ -59,6 +60,10 @@ async function printStatus(
   );
   if (json === true) {
     terminal.print(JSON.stringify(rows, null, 2));
+    return;
+  }
+  if (rows.length === 0) {
+    terminal.print(noHostsText(stateDirOption));
     return;
   }
   const table = groupNodesByHost(rows);

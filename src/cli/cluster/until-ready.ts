@@ -78,6 +78,6 @@ export function waitingText(hosts: readonly string[]): string {
 export function noHeartbeatText(host: string): string {
   return (
     `its agent serves, but has sent no heartbeat for ${HEARTBEAT_TIMEOUT_MS / 1000} s, so no server is scheduled there; ` +
-    `"compute-agent host logs ${host}" shows why, "host kill ${host}" and "host start ${host}" restart it`
+    `"compute-agent logs ${host}" shows why, "compute-agent host kill ${host}" and "compute-agent host start ${host}" restart it`
   );
 }

@@ -81,6 +81,11 @@ export function upCommand(): Command {
         "cluster none)",
       nodeCount,
     )
+    .addOption(
+      new Option("--owner <pid>", "process whose end stops the cluster")
+        .argParser(integerIn(1, MAX_PID, "a process id"))
+        .hideHelp(),
+    )
     .action(async (options: UpOptions & FileFlags & DetachFlags, command: Command) => {
       if (options.file === undefined && (options.check ?? options.yes) !== undefined) {
         command.error(`error: --${options.check ? "check" : "yes"} requires --file`);
@@ -89,18 +94,22 @@ export function upCommand(): Command {
         command.error("error: --json requires --detach");
       }
       const providedOptions = Object.keys(options).filter((name) => command.getOptionValueSource(name) === "cli");
-      const { detach: isDetached, json, ...rest } = options;
+      const { detach: isDetached, json, owner, ...rest } = options;
       process.exitCode =
         isDetached === true
           ? await upDetached(rest, json === true)
-          : await runUp(rest, new Set(providedOptions), createTerminal());
+          : await runUp(rest, new Set(providedOptions), createTerminal(), owner);
     });
 }
 
 interface DetachFlags {
   readonly detach?: true;
   readonly json?: true;
+  readonly owner?: number;
 }
+
+/** The largest process id of any supported system. */
+const MAX_PID = 2 ** 31 - 1;
 
 /** Runs `up` as a process that outlives this one. */
 async function upDetached({ stateDir: stateDirOption }: UpOptions, json: boolean): Promise<number> {

@@ -127,6 +127,14 @@ async function list(context: VirshContext, options: ListOptions): Promise<void> 
   const { virsh, terminal } = context;
   const rows = virsh === null ? await reportedRows(context, options) : await virsh.list(options);
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
+  if (rows.length === 0 && options.json !== true) {
+    // Scripts that parse virsh's table read standard output alone.
+    terminal.complain(
+      options.all === true
+        ? `No guests on ${context.host}: servers that Nova builds there appear here.`
+        : `No running guests on ${context.host}: --all also lists those that are shut off.`,
+    );
+  }
 }
 
 /** States that `virsh list` omits; a guest in an unknown state is listed. */

@@ -3,6 +3,7 @@ import { isClusterName } from "../../control-plane/local/known-clusters.js";
 import { DEFAULT_STATE_DIR, hostsWithState, stateDir } from "../../control-plane/local/state-dir.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { knownClusters, nameOf, rootOf } from "../cluster/place.js";
+import { isHidden } from "../ui/suggestions.js";
 
 /** Kinds of values that are not listed in the command's own options. */
 type ValueKind =
@@ -63,8 +64,6 @@ const ARGUMENT_KINDS: readonly (readonly [path: RegExp, kind: ValueKind])[] = [
   [/^driver \w+ driver$/, "driver"],
   [/ (file|plan|plan\.json)$|^apply /, "file"],
 ];
-
-const isHidden = (command: Command): boolean => "_hidden" in command && command._hidden === true;
 
 type Shell = (typeof SHELLS)[number];
 

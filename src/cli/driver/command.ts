@@ -5,8 +5,8 @@ import type { CheckCommandOptions } from "./rule-process.js";
 
 /** Creates `compute-agent driver …`, the commands for authors of virt drivers. */
 export function driverCommand(): Command {
-  const command = new Command("compute-agent driver")
-    .summary("write, check and configure a virt driver")
+  const command = new Command("driver")
+    .summary("Write, check and configure a virt driver")
     .description(
       "Commands for authors of virt drivers. docs/tutorials/first-driver.md is the tutorial, and " +
         "docs/how-to/check-a-driver.md describes the check.",
@@ -15,12 +15,14 @@ export function driverCommand(): Command {
     .exitOverride();
   const add = (name: string) => command.command(name).copyInheritedSettings(command);
   add("new <name>")
+    .summary("Create a package with a working driver")
     .description("Creates a package in a new folder, with a working driver, its tests and a sample configuration.")
     .option("--in <folder>", "parent of the new folder", ".")
     .action(async (name: string, options: { readonly in: string }) => {
       process.exitCode = await (await import("./new.js")).newDriver(name, options.in);
     });
   add("sample <driver>")
+    .summary("Print a sample configuration of a driver")
     .description(
       "Prints a sample of nova.conf with all options of a driver, which is a built-in name, an npm package or a path.",
     )
@@ -29,6 +31,7 @@ export function driverCommand(): Command {
       endProcess(await (await import("./sample.js")).writeSample(driver, out), "compute-agent");
     });
   add("check <driver>")
+    .summary("Check a driver against the contract")
     .description(
       "Checks a driver against the rules of the contract. The driver is a built-in name, an npm package or a path.",
     )

@@ -3,23 +3,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, InvalidArgumentError } from "commander";
 import { expandHosts, HostRangeError } from "../../records/host-names.js";
-import { didYouMean } from "../../runtime/error-messages.js";
-
-const DESTRUCTIVE = new WeakSet<Command>();
-
-/** Marks a command as destructive, so that it is never suggested for a mistyped name. */
-export function destructive(command: Command): Command {
-  DESTRUCTIVE.add(command);
-  return command;
-}
-
-/** Returns the message for an unknown subcommand, with a suggestion that is not destructive. */
-export function unknownCommandText(command: Command): string {
-  const [name = ""] = command.args;
-  const safe = command.commands.filter((each) => !DESTRUCTIVE.has(each)).map((each) => each.name());
-  const near = didYouMean(name, safe);
-  return `error: unknown command '${name}'${near === undefined ? "" : `\n(Did you mean ${near}?)`}`;
-}
 
 /** Parses arguments to a command's options. @param commandOf creates the command, which calls `action` with them */
 export async function parsedOptions<T>(

@@ -12,12 +12,15 @@ import { savedHosts } from "../../control-plane/snapshot/saved-state.js";
 import type { Snapshot, SnapshotMetadata } from "../../control-plane/snapshot/snapshot-file.js";
 import { assertSameDrivers, assertSupportedDrivers, Snapshots } from "../../control-plane/snapshot/snapshots.js";
 import { expandHosts } from "../../records/host-names.js";
+import { nodeFetch } from "../../runtime/node/node-fetch.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import type { Logger, Runtime } from "../../runtime/runtime.js";
 import { LocalWorld } from "../../simulation/local/local-world.js";
 import { createVirtualLogger } from "../../simulation/virtual-logger.js";
+import { CloudAccess, credentialsIn } from "../cloud-access.js";
 import type {
   AuditFinding,
+  CloudCredentials,
   Cluster,
   Faults,
   HostControl,
@@ -78,6 +81,7 @@ export class InProcessCluster implements Cluster {
   /** Runtime for observing the cluster as an external process would. */
   readonly #observer: Runtime;
   readonly #requests = new RequestHistory();
+  readonly #access = new CloudAccess(this, nodeFetch);
   readonly #snapshots: Snapshots;
   #parts: ClusterParts | undefined;
   /** Serializes operations that replace the complete state. */
@@ -144,6 +148,18 @@ export class InProcessCluster implements Cluster {
 
   get cloudsYaml(): string {
     return this.#running.cloudsYaml;
+  }
+
+  get credentials(): CloudCredentials {
+    return credentialsIn(this.cloudsYaml);
+  }
+
+  token(): Promise<string> {
+    return this.#access.token();
+  }
+
+  fetch(service: string, path: string, init?: RequestInit): Promise<Response> {
+    return this.#access.fetch(service, path, init);
   }
 
   get hostNames(): readonly string[] {

@@ -2,8 +2,7 @@ import { parse } from "yaml";
 import { requestToken } from "../../placement-client/access/keystone-access.js";
 import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
-import { ClusterError } from "../cluster-error.js";
-import { readClusterInfo, type StateDir } from "./state-dir.js";
+import { noClusterIn, readClusterInfo, type StateDir } from "./state-dir.js";
 
 type CloudService = "compute" | "placement" | "image" | "network" | "baremetal";
 
@@ -71,10 +70,7 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
   const text = await files.readIfPresent(directory.cloudsFile);
   const auth = text === undefined ? undefined : (parse(text) as Clouds | null)?.clouds?.devstack?.auth;
   if (auth?.auth_url === undefined) {
-    throw new ClusterError(
-      "NoLocalCloud",
-      `${directory.cloudsFile} has no cloud; start one with "compute-agent up", or use another --state-dir`,
-    );
+    throw noClusterIn(directory);
   }
   const { username = "", password = "", project_name: project = "" } = auth;
   const domain = { id: "default" };

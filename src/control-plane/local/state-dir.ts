@@ -130,7 +130,10 @@ export async function readClusterAccess(
 }
 
 export function noClusterIn({ root }: Pick<StateDir, "root">): ClusterError {
-  return new ClusterError("NoLocalCloud", `${root} has no cluster; name its folder with --state-dir`);
+  return new ClusterError(
+    "NoLocalCloud",
+    `${root} has no cluster: "compute-agent up" starts one, "compute-agent list" lists others, which --name and --state-dir select`,
+  );
 }
 
 /** Keeps passwords, tokens and private keys out of git. An existing file is not changed. @throws {FileFailure} */

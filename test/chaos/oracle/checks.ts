@@ -16,7 +16,7 @@ export const CHECKS = [
   "nothing is stuck",
   "every host serves",
   "deletes are carried out",
-  "promises are kept",
+  "acknowledged work is complete",
   "guests are where they belong",
   "allocations are right",
   "providers are there",
@@ -37,7 +37,7 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
       "nothing is stuck": notAtRest(snapshot),
       "every host serves": missingServices(snapshot, hosts),
       "deletes are carried out": lostDeletes(snapshot, world.journal.deleted, again),
-      "promises are kept": [
+      "acknowledged work is complete": [
         ...brokenPromises(snapshot, world.requests),
         ...wrongFlavors(snapshot, world.requests),
         ...wrongStates(snapshot),

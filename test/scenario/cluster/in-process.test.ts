@@ -40,7 +40,7 @@ describe("a cluster in the test's process", () => {
           requestId: expect.stringMatching(/^req-/),
         },
       ]);
-      const password = /password: "(\w+)"/.exec(cloud.cloudsYaml)?.[1] ?? "";
+      const { password } = cloud.credentials;
       expect(password).not.toBe("");
       expect(JSON.stringify(cloud.requests)).not.toContain(password);
     });

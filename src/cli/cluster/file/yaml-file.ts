@@ -229,7 +229,7 @@ function expected({ keyword, params, data, message = "something else" }: ErrorOb
 const TYPES: Readonly<Record<string, string>> = {
   array: "a list",
   boolean: "true or false",
-  integer: "a whole number",
+  integer: "an integer",
   number: "a number",
   object: "a mapping",
   string: "a text (in quotes if it looks like a number)",

@@ -5,9 +5,10 @@ import { openCloudSession } from "../../../control-plane/local/cloud-session.js"
 import { foldHosts } from "../../../records/host-names.js";
 import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { checkAgents } from "../../agent/load-config.js";
-import { collect, collectHosts, destructive } from "../../ui/command-line.js";
+import { collect, collectHosts } from "../../ui/command-line.js";
 import { CommandError, ExitCode } from "../../ui/exit-code.js";
 import { exitCodeHelp } from "../../ui/help-format.js";
+import { destructive } from "../../ui/suggestions.js";
 import { ProgressBar } from "../../ui/terminal.js";
 import { inCluster, withStateDir } from "../cluster-command.js";
 import { type HostSetting, HostSettingsStore, removeAddition, writeAddition } from "../host-settings.js";
@@ -62,8 +63,8 @@ export function hostCommand(): Command {
   const command = new Command("host")
     .summary("Manage the hosts of a running cluster")
     .description(
-      "Lists, adds, removes, starts, stops and kills hosts of the running cluster, and prints their logs. Hosts are names " +
-        "or ranges: devstack1 devstack[3-5] rack[01-20]-node[001-050].",
+      "Lists, adds, removes, starts, stops and kills hosts of the running cluster. Hosts are names or ranges: devstack1 " +
+        "devstack[3-5] rack[01-20]-node[001-050]. `compute-agent logs HOST` prints their logs.",
     )
     .addHelpText(
       "after",
@@ -118,7 +119,8 @@ export function hostCommand(): Command {
     .option("--evacuate", "evacuate the servers to other hosts first")
     .option("--json", "print JSON")
     .action(inHosts(removeHosts));
-  command.addCommand(logsCommand().summary("Print logs, as `compute-agent logs`"));
+  // The former name of `compute-agent logs`.
+  command.addCommand(logsCommand(), { hidden: true });
   return command;
 }
 

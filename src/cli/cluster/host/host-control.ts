@@ -9,6 +9,7 @@ import { type Column, renderTable } from "../../ui/table.js";
 import { ProgressBar, type Terminal } from "../../ui/terminal.js";
 import type { ClusterContext } from "../cluster-command.js";
 import { unknownHost } from "../host-settings.js";
+import { noHostsText } from "../place.js";
 import { noHeartbeatText, type ReadinessOptions, untilReadyBySession } from "../until-ready.js";
 import { ENDED } from "./remove-host.js";
 
@@ -145,11 +146,15 @@ export function reportOutcomes(
 
 /** Prints the state of the hosts; of all hosts if none is named. */
 export async function listHosts(
-  { session, directory, runtime, terminal }: HostContext,
+  { session, directory, runtime, terminal, stateDirOption }: HostContext,
   hosts: readonly string[],
   flags: HostFlags,
 ): Promise<number> {
   const rows = await session.call("list_hosts", { host: null });
+  if (rows.length === 0 && hosts.length === 0 && flags.json !== true) {
+    terminal.print(noHostsText(stateDirOption));
+    return ExitCode.ok;
+  }
   // One collator for all comparisons, since `localeCompare` creates one per call.
   const byName = new Intl.Collator("en", { numeric: true });
   const chosen = chosenHosts(hosts, hosts.length === 0, rows, directory.root).toSorted((one, other) =>

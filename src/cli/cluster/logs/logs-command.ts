@@ -4,7 +4,8 @@ import { collectHosts, integerIn } from "../../ui/command-line.js";
 import { interruptSignal } from "../../ui/process-lifecycle.js";
 import type { Terminal } from "../../ui/terminal.js";
 import { type ClusterContext, clusterCommand, inCluster } from "../cluster-command.js";
-import { findSources } from "./find-sources.js";
+import { CONTROL_PLANE } from "../host-settings.js";
+import { findSources, SERVICES } from "./find-sources.js";
 import { asRecord, type LogSource, type LogText, merged, type NamedEntry } from "./log-source.js";
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -23,7 +24,7 @@ const DEFAULT_ENTRIES = 100;
 /** Milliseconds between two polls for new entries. */
 const PAUSE = 250;
 
-/** Creates `compute-agent logs`, and `host logs`, which is the same. */
+/** Creates `compute-agent logs`, and its former name `host logs`. */
 export function logsCommand(): Command {
   return clusterCommand("logs")
     .argument(
@@ -87,8 +88,13 @@ async function printLogs(
   }
   const print = printer(sources, flags.json === true, terminal);
   const most = flags.lines ?? (flags.since === undefined && id === undefined ? DEFAULT_ENTRIES : undefined);
+  let isEmpty = true;
   for await (const entry of most === undefined ? merged(sources) : lastOf(sources, most)) {
+    isEmpty = false;
     print(entry);
+  }
+  if (isEmpty && most !== 0 && missing.length === 0) {
+    terminal.complain(`compute-agent logs: no entries: ${emptyReason(requestedNames, flags)}`);
   }
   const signal = flags.follow === true ? interruptSignal() : AbortSignal.abort();
   while (!signal.aborted) {
@@ -97,6 +103,21 @@ async function printLogs(
     }
     await runtime.timers.sleep(PAUSE, signal).catch(() => undefined);
   }
+}
+
+/** Returns why no log has an entry that was requested, and what to do. */
+function emptyReason(names: readonly string[], { requestId: id, since: oldest, follow }: LogFlags): string {
+  const waiting = follow === true ? "; waiting for new ones until Ctrl-C" : "";
+  if (id !== undefined) {
+    return `none has ${id}; the control plane logs requests only with "compute-agent up --log-requests"${waiting}`;
+  }
+  if (oldest !== undefined) {
+    return `all are older than ${new Date(oldest).toISOString()}; omit --since for the last ${DEFAULT_ENTRIES}${waiting}`;
+  }
+  const isControlPlane = (name: string): boolean => name === CONTROL_PLANE || SERVICES.includes(name);
+  return names.length > 0 && !names.every(isControlPlane)
+    ? `the agent has logged nothing yet${waiting}`
+    : `the control plane logs warnings, errors, and with "compute-agent up --log-requests" each request${waiting}`;
 }
 
 /** Yields the last entries of each source, ordered by time. */

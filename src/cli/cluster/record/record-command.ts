@@ -135,7 +135,9 @@ export function recordCommand(): Command {
           const url = (await readClusterInfo(runtime.files, directory))?.url ?? "";
           const held = await readAllocations(session, runtime.http, url);
           await add(file, [{ end: runtime.clock.now(), held, lost } satisfies RecordingEnd]);
-          terminal.print(`${events} events${lost === 0 ? "" : `, and ${lost} lost because the buffer was full`}`);
+          terminal.print(
+            `${events === 0 ? "0 events: nothing was requested meanwhile" : `${events} events`}${lost === 0 ? "" : `, and ${lost} lost because the buffer was full`}`,
+          );
         });
       }),
     );

@@ -15,7 +15,7 @@ import { withRuntime } from "../cluster-command.js";
 import { readClusterFile } from "../file/read-cluster-file.js";
 import { withOperatorSession } from "../operator-session.js";
 import { runOurs } from "../own-programs.js";
-import { clusterName, requireCluster, rootOf } from "../place.js";
+import { clusterName, formerNameOption, requireCluster, rootOf } from "../place.js";
 import type { UpOptions } from "../up-children.js";
 import { heldDifferences, readAllocations } from "./held-allocations.js";
 import { playRecording, type Replayed } from "./play-recording.js";
@@ -24,6 +24,7 @@ import { IdMap, openReplaySession } from "./replay-session.js";
 
 interface ReplayOptions {
   readonly speed: number;
+  readonly name?: string;
   readonly into?: string;
   readonly json?: true;
 }
@@ -33,12 +34,13 @@ export function replayCommand(): Command {
     .argument("<file>", "file of `compute-agent record`")
     .summary("Replay a recording and report differences")
     .description(
-      "Starts a new cluster like the recorded one, repeats requests, host commands and faults at their recorded times, " +
-        "and compares each status and the final allocations in Placement. Requests have the same users and roles; ids are " +
+      "Starts a new cluster like the recorded one, and repeats requests, host commands and faults at their recorded " +
+        "times. Compares each status and the final allocations in Placement. Requests have the same users and roles; ids are " +
         "translated, and omitted passwords are generated.",
     )
     .option("--speed <n>", "speed factor", speed, 1)
-    .option("--into <cluster>", "name of a running cluster to use instead of a new one", clusterName)
+    .option("--name <name>", "name of a running cluster to use instead of a new one", clusterName)
+    .addOption(formerNameOption())
     .option("--json", "print the differences as JSON")
     .addHelpText(
       "after",
@@ -48,8 +50,9 @@ export function replayCommand(): Command {
       const terminal = createTerminal();
       process.exitCode = await withRuntime(async (runtime) => {
         const recording = await readRecording(file, runtime.files);
-        const name = options.into ?? `replay-${runtime.random.hex(4)}`;
-        await (options.into === undefined ? startLike(recording, name, file) : requireCluster(name));
+        const running = options.name ?? options.into;
+        const name = running ?? `replay-${runtime.random.hex(4)}`;
+        await (running === undefined ? startLike(recording, name, file) : requireCluster(name));
         return replay(recording, name, options, { runtime, terminal });
       });
     });

@@ -141,7 +141,7 @@ function checkSteps({ steps = [], finds = [] }: Partial<ScenarioFile>, text: Tex
 }
 
 /** The sections of a scenario for the operator. */
-const PARTS = [
+export const PARTS = [
   ["look", "Inspect it"],
   ["mend", "Repair it"],
   ["mended", "Verify the repair"],
@@ -177,40 +177,23 @@ function renderCommand({ say, run, shows = [] }: ScenarioCommand, place: string)
   ];
 }
 
+/** The address of a bug's page, without its number. */
+export const BUG_URL = "https://bugs.launchpad.net/nova/+bug/";
+
 /** Returns a complete scenario as text, for users who decide whether to play it. */
 export function scenarioText(scenario: Scenario, root: string): string {
+  const { bugs = [] } = scenario;
   return [
     `${scenario.name}: ${scenario.title}`,
+    ...(scenario.symptom === undefined ? [] : [`Symptom: ${scenario.symptom.trim()}`]),
     scenario.about.trim(),
+    ...(bugs.length === 0 ? [] : [`Bugs of Nova: ${bugs.map((bug) => `${BUG_URL}${bug}`).join(", ")}`]),
     ["How it comes about:", ...scenario.steps.map((step) => `  ${step.say}\n    ${formatStep(step)}`)].join("\n"),
     ...(scenario.finds === undefined ? [] : [`The audit finds: ${scenario.finds.join(", ")}`]),
     courseText(scenario, root),
   ].join("\n\n");
 }
 
-function formatStep({ run, ask, body }: ScenarioStep): string {
+export function formatStep({ run, ask, body }: ScenarioStep): string {
   return run ?? `${ask}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
-}
-
-/** Returns the chapter of docs/tutorials/incidents.md about a scenario. */
-export function scenarioChapter(scenario: Scenario): string {
-  const { name, title, about, steps, finds } = scenario;
-  const commands = PARTS.flatMap(([key, heading]) => [
-    `### ${heading}`,
-    ...scenario[key].flatMap(({ say, run, shows = [] }) => [
-      say,
-      run.trimEnd().replaceAll(/^/gm, "    "),
-      ...(shows.length === 0 ? [] : [`It prints ${shows.map((text) => `\`${text}\``).join(", ")}.`]),
-    ]),
-  ]);
-  return [
-    `## ${name}: ${title}`,
-    about.trim(),
-    `    compute-agent up --scenario ${name}`,
-    steps.map((step, at) => `${at + 1}. ${step.say} \`${formatStep(step).replaceAll("`", "'")}\``).join("\n"),
-    ...(finds === undefined || finds.length === 0
-      ? []
-      : [`The audit finds ${finds.map((code) => `\`${code}\``).join(", ")}.`]),
-    ...commands,
-  ].join("\n\n");
 }

@@ -13,7 +13,7 @@ import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { type ClusterContext, inCluster, withStateDir } from "../cluster-command.js";
 import { withOperatorSession } from "../operator-session.js";
-import { clusterName, rootOf } from "../place.js";
+import { formerNameOption, rootOf } from "../place.js";
 import { playNamed } from "./play.js";
 import { readScenario, type Scenario, scenarioNames, scenarioText } from "./read-scenario.js";
 import { type ScenarioStep, SERVICES, wordsOf } from "./scenario-file.js";
@@ -57,7 +57,7 @@ export function scenarioCommand(): Command {
   withStateDir(command.command("run <name>"))
     .summary("Run a scenario in a running cluster")
     .description("Runs a scenario in a running cluster, which must have the hosts that the scenario names.")
-    .option("--into <cluster>", "name of the cluster, as --name", clusterName)
+    .addOption(formerNameOption())
     .action(inCluster(runScenario));
   return command;
 }

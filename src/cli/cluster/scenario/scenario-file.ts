@@ -69,7 +69,14 @@ const COMMAND = closed(
 export const SCENARIO_FILE = Type.Object(
   {
     title: Type.String({ minLength: 1, maxLength: 100, description: "Short description of the problem." }),
+    symptom: Type.Optional(line("What an operator notices first.")),
     about: Type.String({ minLength: 1, maxLength: 8_000, description: "Cause of the problem, and its effects." }),
+    bugs: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, description: "Number of a bug." }), {
+        maxItems: 20,
+        description: "Bugs of Nova behind the problem: https://bugs.launchpad.net/nova/+bug/NUMBER.",
+      }),
+    ),
     cluster: Type.Optional(
       Type.Unsafe<unknown>({
         type: "object",

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { noClusterIn } from "../../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../../control-plane/snapshot/restore.js";
 import {
   downHostsText,
@@ -14,8 +15,8 @@ import {
   Snapshots,
 } from "../../../control-plane/snapshot/snapshots.js";
 import { ownStore } from "../../../control-plane/store/open-store.js";
-import { destructive } from "../../ui/command-line.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { destructive } from "../../ui/suggestions.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster, withStateDir } from "../cluster-command.js";
 import { clusterState } from "../cluster-state.js";
@@ -33,8 +34,8 @@ export function snapshotCommand(): Command {
   const command = new Command("snapshot")
     .summary("Save and restore the state of a cluster")
     .description(
-      "A snapshot contains the state of the control plane, Placement, Identity and Ironic, guests and disks of " +
-        "fake-libvirt hypervisors, the agents' identities, faults, and which hosts are killed or stopped. It is one file of " +
+      "A snapshot contains the state of the control plane, Placement, Identity and Ironic, and guests and disks of " +
+        "fake-libvirt hypervisors. It also has the agents' identities, faults, and which hosts are killed or stopped. It is one file of " +
         "mode 0600, since it contains passwords.",
     );
   const add = (name: string, summary: string, description: string) =>
@@ -92,18 +93,21 @@ export function snapshotCommand(): Command {
   )
     .option("--yes", "confirm the loss of an existing snapshot with this name")
     .action(
-      inSnapshots(async (context, file: string, name: string, { yes }: YesFlag) => {
-        const { snapshots, terminal, stateDirOption } = context;
-        const end = await confirmOverwrite(name, yes === true, "import", context);
-        if (end !== undefined) {
-          return end;
-        }
-        snapshots.import(resolve(file), name);
-        terminal.print(
-          `${name}: taken from ${file}; "compute-agent snapshot restore ${name}${placeText(stateDirOption)}" goes on from it`,
-        );
-        return ExitCode.ok;
-      }),
+      inSnapshots(
+        async (context, file: string, name: string, { yes }: YesFlag) => {
+          const { snapshots, terminal, stateDirOption } = context;
+          const end = await confirmOverwrite(name, yes === true, "import", context);
+          if (end !== undefined) {
+            return end;
+          }
+          snapshots.import(resolve(file), name);
+          terminal.print(
+            `${name}: taken from ${file}; "compute-agent snapshot restore ${name}${placeText(stateDirOption)}" goes on from it`,
+          );
+          return ExitCode.ok;
+        },
+        { mayBeNew: true },
+      ),
     );
   return command;
 }
@@ -124,14 +128,23 @@ export function resetCommand(): Command {
     .action(inSnapshots((context, flags: RestoreFlags) => restore(null, context, flags)));
 }
 
-/** Returns an action that runs `work` with the snapshots of a cluster, after it has finished an interrupted restore. */
+/**
+ * Returns an action that runs `work` with the snapshots of a cluster, after it has finished an interrupted restore.
+ * @param options `mayBeNew`: the command also works where no cluster was started yet
+ */
 function inSnapshots<Arguments extends readonly unknown[]>(
   work: (context: SnapshotContext, ...args: Arguments) => Promise<number> | Promise<void>,
+  { mayBeNew }: { readonly mayBeNew?: true } = {},
 ): ReturnType<typeof inCluster<Arguments>> {
   return inCluster(async (context, ...args: Arguments) => {
     const { directory, runtime } = context;
+    const snapshots = new Snapshots(directory, runtime.files);
+    const isNew = (await runtime.files.stat(directory.database)) === undefined;
+    if (isNew && mayBeNew !== true && (await snapshots.list()).length === 0) {
+      throw noClusterIn(directory);
+    }
     await finishInterruptedRestore(directory, runtime.files);
-    return (await work({ ...context, snapshots: new Snapshots(directory, runtime.files) }, ...args)) ?? ExitCode.ok;
+    return (await work({ ...context, snapshots }, ...args)) ?? ExitCode.ok;
   });
 }
 
@@ -237,7 +250,7 @@ async function list({ snapshots, terminal }: SnapshotContext, { json }: JsonFlag
     });
     terminal.print(JSON.stringify(views, null, 2));
   } else if (listed.length === 0) {
-    terminal.print('Nothing was saved yet: "compute-agent snapshot save NAME" does.');
+    terminal.print('No snapshots: none was saved yet. "compute-agent snapshot save NAME" saves one.');
   } else {
     terminal.print(renderTable(COLUMNS, listed, terminal.columns));
   }

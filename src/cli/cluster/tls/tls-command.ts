@@ -60,7 +60,7 @@ export function tlsCommand(): Command {
     .summary("Create or show the certificate of the control plane")
     .description(
       "Creates a certificate authority and a certificate of the control plane (ECDSA P-256) in the folder tls of the " +
-        "state directory, with keys in files of mode 0600. Existing certificates are shown, and replaced only with --renew.",
+        "state directory. Keys are in files of mode 0600. Prints existing certificates, and replaces them only with --renew.",
     )
     .option(
       "--name <name>",
@@ -74,7 +74,7 @@ export function tlsCommand(): Command {
       `validity of the certificate in days (default: ${DEFAULT_DAYS})`,
       integerIn(1, AUTHORITY_DAYS),
     )
-    .option("--renew", "create a new certificate of the same authority; without names, it keeps the previous ones")
+    .option("--renew", "create a new certificate of the same authority; without names, it has the previous ones")
     .option("--renew-ca", "create a new authority as well; all agents and clients then need its certificate")
     .option("--cert <file>", "PEM file with your certificate and its intermediate certificates, to use instead")
     .option("--key <file>", "PEM file with the private key (default: the file of --cert)")
@@ -97,14 +97,14 @@ function parseDnsName(text: string, before: readonly string[]): readonly string[
     !/^(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i.test(text) ||
     isIP(text) !== 0
   ) {
-    throw new InvalidArgumentError("expected a DNS name, as control.example.org; addresses are given with --address.");
+    throw new InvalidArgumentError("expected a DNS name, as control.example.org; --address takes addresses.");
   }
   return [...before, text.toLowerCase()];
 }
 
 function address(text: string, before: readonly string[]): readonly string[] {
   if (isIP(text) === 0 || text.includes("%")) {
-    throw new InvalidArgumentError("expected an address, as 192.0.2.2 or 2001:db8::2; names are given with --name.");
+    throw new InvalidArgumentError("expected an address, as 192.0.2.2 or 2001:db8::2; --name takes names.");
   }
   return [...before, text];
 }

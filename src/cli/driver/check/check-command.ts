@@ -110,7 +110,7 @@ function printSum(
   for (const line of unreachedLines(report)) {
     terminal.print(line);
   }
-  const conclusion = countOf(report, "failed") === 0 ? green("keeps the contract") : red("breaks the contract");
+  const conclusion = countOf(report, "failed") === 0 ? green("fulfils the contract") : red("breaks the contract");
   terminal.print(`\n${report.driver} ${conclusion}: ${summaryOf(report)}`);
   if (!canary) {
     terminal.print(

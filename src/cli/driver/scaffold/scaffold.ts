@@ -210,10 +210,10 @@ function sampleOfOption(name: string, declared: Option<unknown>): string {
   return `${comment}\n${`#${name} = ${defaultOf(declared)}`.trimEnd()}`;
 }
 
-/** Formats a type as `(Integer of at least 1.)`; empty for plain text and booleans. */
+/** Formats a type as `(Integer of at least 1.)`; empty for plain strings and booleans. */
 function typeOf(type: ValueType<unknown>): string {
   const expected = type.expected.replace(/^an? /, "");
-  const plain = expected === "text" || type === boolean;
+  const plain = expected === "string" || type === boolean;
   return plain ? "" : `(${expected.charAt(0).toUpperCase()}${expected.slice(1)}.)`;
 }
 

@@ -1,3 +1,4 @@
+import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { driverCommand } from "../../../../src/cli/driver/command.js";
 
@@ -9,7 +10,8 @@ async function parse(...args: string[]) {
   for (const each of [command, ...command.commands]) {
     each.configureOutput({ writeOut: keep, writeErr: keep });
   }
-  const error = await command.parseAsync(args, { from: "user" }).catch((thrown: unknown) => thrown);
+  const program = new Command("compute-agent").addCommand(command);
+  const error = await program.parseAsync(["driver", ...args], { from: "user" }).catch((thrown: unknown) => thrown);
   return { printed: printed.join(""), code: (error as { code?: string }).code };
 }
 

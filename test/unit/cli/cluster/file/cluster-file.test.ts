@@ -39,7 +39,7 @@ describe("the schema of cluster files", () => {
 
   it("has a key for every flag of up, except those about the file itself or about a single start", () => {
     const flags = upCommand().options.map(({ long }) => long);
-    const about = ["--file", "--scenario", "--check", "--yes", "--detach", "--json"];
+    const about = ["--file", "--scenario", "--check", "--yes", "--detach", "--json", "--owner"];
     // A group sets the release of its hosts.
     const fileFlags = [...UP_FLAGS.map(({ flag }) => flag), "--releases"];
     expect(flags.filter((flag) => !about.includes(flag ?? "")).sort()).toEqual(fileFlags.sort());

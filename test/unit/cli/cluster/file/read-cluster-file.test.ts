@@ -134,7 +134,7 @@ describe("an invalid file", () => {
     [
       "a value of another type",
       "hosts:\n  - name: a\n    vcpus: many",
-      '3:12: hosts.0.vcpus: found "many", expected a whole number',
+      '3:12: hosts.0.vcpus: found "many", expected an integer',
     ],
     ["a number beyond its bounds", "port: 99999", "1:7: port: found 99999, expected a number <= 65535"],
     [

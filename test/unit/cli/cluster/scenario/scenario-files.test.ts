@@ -1,9 +1,12 @@
 import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { readScenario, scenarioChapter, scenarioNames } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
+import { readScenario, scenarioNames } from "../../../../../src/cli/cluster/scenario/read-scenario.js";
 import { SCENARIO_FILE } from "../../../../../src/cli/cluster/scenario/scenario-file.js";
 import { nodeDigests } from "../../../../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../../../../src/runtime/node/node-files.js";
+import { readOutputs } from "../../../../fixtures/incidents/outputs.js";
+import { capitalized, incidentPage } from "../../../../fixtures/incidents/page.js";
 
 const ROOT = new URL("../../../../../", import.meta.url);
 const DEPS = { files: new NodeFiles(), digests: nodeDigests, cwd: "/" };
@@ -12,20 +15,27 @@ const INTRODUCTION = `# Incidents
 
 For operators who want to practise repairs on a cluster that is in a known bad state.
 
-Each chapter is one incident: its cause, the commands that show it, and the commands that repair it. The page is generated from files of
-the package (\`config/scenarios\`). A test runs the commands of each chapter and verifies the repair.
+Each page is one incident: its symptom, the command that makes it happen, the commands that show it with their output, the cause, and the
+commands that repair it.
 
-    compute-agent scenario list
-    compute-agent scenario show stale-evacuation
-    compute-agent up --scenario stale-evacuation --name course --port 0 --detach
-    eval "$(compute-agent env --name course)"
+INCIDENTS
 
-\`up --scenario\` starts a new cluster, brings it into the state of the scenario, and prints the commands for inspection and repair. If the
-cluster has a name, add \`--name course\` to the \`compute-agent\` commands of the chapter; \`up\` prints them with this option. \`openstack\`
-is OpenStack's client with osc-placement ([clients](../reference/clients.md)).
+## Follow a page
 
-\`scenario run NAME --into CLUSTER\` (or \`--state-dir DIR\`) plays a scenario in a running cluster. If a host that it names is not serving,
-or a server that it creates exists already, the command changes nothing and exits with code 3.
+\`\`\`sh
+compute-agent scenario list
+compute-agent scenario show stale-evacuation
+compute-agent up --scenario stale-evacuation --name course --port 0 --detach
+eval "$(compute-agent env --name course)"
+\`\`\`
+
+\`up --scenario\` starts a new cluster, brings it into the state of the incident, and prints the commands for inspection and repair. The
+pages call the cluster \`course\`. \`openstack\` is OpenStack's client with osc-placement ([clients](../reference/clients.md)).
+
+\`scenario run NAME --name CLUSTER\` (or \`--state-dir DIR\`) plays an incident in a running cluster. The command changes nothing and exits with code 3 if a host that it names is not serving. So it does if a server that it creates exists already.
+
+The pages are generated from files of the package (\`config/scenarios\`). A test runs the commands of each page, compares their output, and
+verifies the repair. Ids, times and process ids differ in your cluster.
 
 By default the audit ignores a server for a minute after its last move, which may still be in progress. In these clusters nothing moves any
 more, so most commands use \`--settled-for 0\` ([Audit and repair](../how-to/audit-and-repair.md)).
@@ -38,7 +48,8 @@ starts. [config/scenario.schema.json](../../config/scenario.schema.json) is its 
 
 | key | content |
 |---|---|
-| \`title\`, \`about\` | what is wrong, the cause, and the consequences |
+| \`title\`, \`symptom\`, \`about\` | what is wrong, what an operator notices first, and the cause |
+| \`bugs\` | numbers of Nova's bugs behind it |
 | \`cluster\` | the required cluster, as in a [cluster file](../how-to/cluster-file.md); default: 3 hosts |
 | \`steps\` | a list of steps, see below |
 | \`finds\` | the codes of the audit's findings after the last step |
@@ -57,16 +68,21 @@ service), \`{provider devstack1}\`, \`{generation devstack1}\` (of the provider)
 state directory of the cluster.
 
 \`cluster\` also sets quirks of upstream, the release and initial faults: \`options: { workarounds.upstream_quirks: [...] }\`, \`release: pike\`,
-\`faults\`.
+\`faults\`.`;
 
-<!-- not run from here: test/peers/scenarios.test.ts runs the commands of each chapter -->`;
-
-it("docs/tutorials/incidents.md is generated from the files", async () => {
+it("docs/tutorials/incidents.md and the pages beside it are generated from the files", async () => {
   const names = await scenarioNames(DEPS.files);
-  const chapters = await Promise.all(names.map(async (name) => scenarioChapter(await readScenario(name, DEPS))));
-  await expect(`${[INTRODUCTION, ...chapters].join("\n\n")}\n`).toMatchFileSnapshot(
-    new URL("docs/tutorials/incidents.md", ROOT).pathname,
-  );
+  const scenarios = await Promise.all(names.map((name) => readScenario(name, DEPS)));
+  const rows = scenarios.map(({ name, title }) => `| [${capitalized(title)}](incidents/${name}.md) | \`${name}\` |`);
+  const index = INTRODUCTION.replace("INCIDENTS", ["| incident | name |", "|---|---|", ...rows].join("\n"));
+  await expect(`${index}\n`).toMatchFileSnapshot(fileURLToPath(new URL("docs/tutorials/incidents.md", ROOT)));
+  for (const scenario of scenarios) {
+    const page = incidentPage(scenario, await readOutputs(scenario.name));
+    const path = fileURLToPath(new URL(`docs/tutorials/incidents/${scenario.name}.md`, ROOT));
+    await expect(`${page}\n`).toMatchFileSnapshot(path);
+  }
+  const pages = await readdir(new URL("docs/tutorials/incidents/", ROOT));
+  expect(pages.toSorted()).toEqual(names.map((name) => `${name}.md`));
 });
 
 it("the schema is published as config/scenario.schema.json", async () => {

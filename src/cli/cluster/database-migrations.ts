@@ -10,9 +10,9 @@ import { withOperatorSession } from "./operator-session.js";
 /** Rows per transaction. */
 const BATCH = 50;
 
-export function dbCommand(): Command {
-  const command = new Command("db").summary("Maintain the database of a running cluster");
-  withStateDir(command.command("online-data-migrations"))
+/** Adds nova-manage's `online_data_migrations` to `manage db`. */
+export function addOnlineDataMigrations(parent: Command, name = "online_data_migrations"): void {
+  withStateDir(parent.command(name))
     .summary("Migrate records of older releases")
     .description(
       "Adds data that newer releases need to records of older ones: uuids of migrations. Exits with 1 while records remain.",
@@ -24,13 +24,17 @@ export function dbCommand(): Command {
     )
     .action(
       inCluster(async (context, { maxCount }: { readonly maxCount?: number }) => {
-        const rows = await withOperatorSession("online-data-migrations", context, (session) =>
-          migrateAll(session, maxCount),
-        );
+        const rows = await withOperatorSession(name, context, (session) => migrateAll(session, maxCount));
         context.terminal.print(renderTable(COLUMNS, rows, context.terminal.columns));
         return rows.some(({ needed, completed }) => completed < needed) ? ExitCode.failure : ExitCode.ok;
       }),
     );
+}
+
+/** Creates the former name of `manage db online_data_migrations`. */
+export function formerDbCommand(): Command {
+  const command = new Command("db").summary("The former name of `manage db`");
+  addOnlineDataMigrations(command, "online-data-migrations");
   return command;
 }
 
