@@ -25,6 +25,10 @@ describe("a move on the page", () => {
       await person.openServer("vm1");
       await page.getByText("ACTIVE", { exact: true }).waitFor();
       await person.open(page, "Resize");
+      expect(await person.send("Resize", { Flavor: "m1.tiny" })).toMatch(
+        /When resizing, instances must change flavor!.* badRequest \(400\)/,
+      );
+      await person.open(page, "Resize");
       expect(await person.send("Resize", { Flavor: "m1.small" })).toContain("Done");
 
       await person.openServer("vm1");

@@ -58,14 +58,9 @@ export function inOrder(
 export const OTHER_CLASSES = "other";
 
 /** Returns the columns of a list of providers: the usual classes that occur, and one for all others if there are any. */
-export function classColumns(providers: Iterable<Pick<ProviderRow, "inventory">>): readonly string[] {
-  const names = new Set<string>();
-  for (const { inventory } of providers) {
-    for (const name in inventory) {
-      names.add(USUAL.includes(name) ? name : OTHER_CLASSES);
-    }
-  }
-  return [...USUAL, OTHER_CLASSES].filter((name) => names.has(name));
+export function classColumns(classes: ReadonlySet<string>): readonly string[] {
+  const hasOthers = [...classes].some((name) => !USUAL.includes(name));
+  return [...USUAL.filter((name) => classes.has(name)), ...(hasOthers ? [OTHER_CLASSES] : [])];
 }
 
 /** Returns the bars that a list shows in a column of {@link classColumns}. */

@@ -1,6 +1,6 @@
 import { batch, type Signal, signal } from "@preact/signals";
 import type { DashboardHello, DashboardMessage, Kind, Rows } from "../../wire/messages.js";
-import type { FindingRow, GuestRow, RequestRow, ServerRow } from "../../wire/rows.js";
+import type { FindingRow, GuestRow, ProviderRow, RequestRow, ServerRow } from "../../wire/rows.js";
 
 /** Rows by key. A reader of one row, one group or all rows is notified of changes to exactly that. */
 export class Table<V> {
@@ -161,6 +161,8 @@ export class Cluster {
     snapshot: new Table(),
     scenario: new Table(),
   };
+  /** The resource classes of all inventories so far. */
+  readonly resourceClasses = signal<ReadonlySet<string>>(new Set());
   /** Newest first. */
   readonly requests = signal<readonly RequestRow[]>([]);
 
@@ -218,6 +220,18 @@ export class Cluster {
   /** Ignores kinds that only a newer server knows. */
   #set(kind: Exclude<Kind, "request">, key: string, value: unknown): void {
     (this.tables[kind] as Table<unknown> | undefined)?.set(key, value);
+    if (kind === "provider") {
+      this.#noteClasses(value as ProviderRow);
+    }
+  }
+
+  /** Keeps the set unless there is another class, so that lists of providers need not collect them at each change. */
+  #noteClasses({ inventory }: ProviderRow): void {
+    const known = this.resourceClasses.peek();
+    const added = Object.keys(inventory).filter((name) => !known.has(name));
+    if (added.length > 0) {
+      this.resourceClasses.value = new Set([...known, ...added]);
+    }
   }
 
   #add(requests: readonly RequestRow[]): void {

@@ -90,11 +90,9 @@ export function Hosts() {
     const { q = "", state, aggregate = "", fault = "" } = route.value.filter;
     return { text: q, state: isHostState(state) ? state : "", aggregate, fault };
   });
-  // A text, so that a change of a provider does not change the columns.
-  const classes = useComputed(() => classColumns(cluster.tables.provider.rows.values()).join(" "));
   const columns = useComputed(() => [
     ...COLUMNS.slice(0, -2),
-    ...classes.value.split(" ").filter(Boolean).map(barColumn),
+    ...classColumns(cluster.resourceClasses.value).map(barColumn),
     ...COLUMNS.slice(-2),
   ]);
   const sorting = useComputed(() =>

@@ -66,10 +66,9 @@ const barColumn = (name: string): ListColumn<ProviderRow> => ({
 export function Placement() {
   const { cluster, route, narrow } = useDashboard();
   const roots = useComputed(() => [...cluster.tables.provider.rows.values()].filter(({ parent }) => parent === null));
-  const classes = useComputed(() => classColumns(cluster.tables.provider.rows.values()).join(" "));
   const columns = useComputed(() => [
     ...NAME_COLUMNS,
-    ...classes.value.split(" ").filter(Boolean).map(barColumn),
+    ...classColumns(cluster.resourceClasses.value).map(barColumn),
     ...FIGURE_COLUMNS,
   ]);
   const sorting = useComputed(() =>
