@@ -7,7 +7,8 @@ import type { ServiceRequest, ServiceResponse } from "../runtime/http-server.js"
 import type { Runtime } from "../runtime/runtime.js";
 import { type RunnableAction, runAction } from "./actions.js";
 import { Viewers } from "./event-stream.js";
-import { RequestRing } from "./request-ring.js";
+import { LogReaders, type OpenLogs } from "./log-stream.js";
+import type { RequestRing } from "./request-ring.js";
 import { emptyResponse, errorResponse, foreignFetch, foreignRequest, guarded, jsonResponse } from "./responses.js";
 import type { HostFolders } from "./rows/guests.js";
 import type { ReadSavedItems } from "./rows/saved-items.js";
@@ -68,6 +69,8 @@ class PageFiles {
 
 export interface DashboardOptions {
   readonly runtime: Runtime;
+  /** The latest requests, recorded since the start of the control plane. */
+  readonly requests: RequestRing;
   readonly digests: Digests;
   /** The folder to which the build writes the page. */
   readonly pageFolder: string;
@@ -77,6 +80,8 @@ export interface DashboardOptions {
   /** Returns the secret that a command on this machine must present to get a one-time link. */
   readonly joinToken: () => Promise<string | undefined>;
   readonly folders: HostFolders;
+  /** Opens the logs of agents and control plane. */
+  readonly logs: OpenLogs;
   /** Option of commands that selects the cluster, such as ` --name ci-7`; "" for the default cluster. */
   readonly clusterOption: string;
   /** The actions that the page offers. */
@@ -111,7 +116,7 @@ const LINGERED = 30_000;
  * API.
  */
 export function openDashboard(inside: Inside, options: DashboardOptions): Dashboard {
-  const { runtime, actions: runnableActions } = options;
+  const { runtime, requests, actions: runnableActions } = options;
   const { clock, random, files } = runtime;
   const sessions = new Sessions(clock, random);
   const login = new Login(inside, runtime);
@@ -128,18 +133,17 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
     },
     runtime,
   );
-  const requests = new RequestRing({ inside, runtime });
   const readers = new Viewers(
     {
       feed: requests.feed,
       rows: () => requests.rows(),
-      begin: () => requests.begin(),
-      end: () => requests.end(),
-      // Request bodies are retained only while a viewer is connected.
+      begin: () => requests.follow(),
+      end: () => requests.unfollow(),
       lingers: 0,
     },
     runtime,
   );
+  const logReaders = new LogReaders(options.logs, runtime);
   const hello = {
     name: basename(options.root),
     version: options.version,
@@ -199,6 +203,9 @@ export function openDashboard(inside: Inside, options: DashboardOptions): Dashbo
       const { readOnly } = session;
       const actions = readOnly ? [] : runnableActions.map(({ action }) => action);
       return followed.stream(request, session, { ...hello, actions, readOnly });
+    }
+    if (first === "logs" && name === "" && method === "GET") {
+      return logReaders.stream(request, session);
     }
     if (first === "choices" && name === "" && method === "GET") {
       return options.readChoices().then(

@@ -2,13 +2,19 @@ import type { Extension } from "../control-plane/extension.js";
 import type { ServiceRequest } from "../runtime/http-server.js";
 import { madeOnce } from "../runtime/task-queue.js";
 import type { Dashboard } from "./dashboard.js";
+import type { RequestRing } from "./request-ring.js";
 
-/** Loads the dashboard at its first request, so that a control plane without viewers does not pay for it. */
+/**
+ * Loads the dashboard at its first request, so that a control plane without viewers does not pay for it. Only the latest
+ * requests are recorded from the start.
+ */
 export class LazyDashboard implements Extension {
   readonly #get: () => Promise<Dashboard>;
+  readonly #requests: Pick<RequestRing, "close">;
   #dashboard: Dashboard | undefined;
 
-  constructor(load: () => Promise<Dashboard>) {
+  constructor(requests: Pick<RequestRing, "close">, load: () => Promise<Dashboard>) {
+    this.#requests = requests;
     this.#get = madeOnce(async () => {
       this.#dashboard = await load();
       return this.#dashboard;
@@ -26,6 +32,7 @@ export class LazyDashboard implements Extension {
   }
 
   close(): void {
+    this.#requests.close();
     this.#dashboard?.close();
   }
 }

@@ -48,14 +48,14 @@ describe("a host dies, its server is evacuated, the host comes back: on the page
     const stale = person.card("devstack1");
     await stale.getByText("stale guest").waitFor();
     await stale.getByText(/it was evacuated, and the agent of devstack1 removes this guest when it starts/).waitFor();
-    await person.picture("stale-guest");
+    await person.keep("stale-guest");
     expect(await violations(page)).toEqual([]);
     await person.openServer("vm1");
     const held = page.locator("section", { has: page.getByRole("heading", { name: "Current allocations" }) });
     await held.getByRole("link", { name: "devstack1" }).waitFor();
     await held.getByRole("link", { name: "devstack2" }).waitFor();
     await page.getByRole("row", { name: /^evacuation done/ }).waitFor();
-    await person.picture("holds-both");
+    await person.keep("holds-both");
     expect(await violations(page)).toEqual([]);
 
     // The dry run lists what a start would destroy.

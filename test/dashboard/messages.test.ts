@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DashboardRow } from "../../src/dashboard/wire/messages.js";
 import type { FakeDashboardServer } from "./support/fake-server.js";
 import { hostName, lifeOf, serverRow, serverUuid } from "./support/generated-cluster.js";
-import { requestRow, smallCluster, smallRows } from "./support/scenes.js";
+import { logRow, requestRow, smallCluster, smallRows } from "./support/scenes.js";
 import { Visits } from "./support/visits.js";
 
 const EVIL = `<img src=x onerror="window.hurt = 1"><script>window.hurt = 1</script>`;
@@ -34,12 +34,13 @@ describe("a script in names and messages", () => {
     fake = await smallCluster({
       rows: evilRows,
       life: () => ({ ...lifeOf(evilServer), faults: [{ at: 0, message: EVIL, host: EVIL }] }),
+      logs: () => [{ ...logRow(2), message: EVIL, source: EVIL, fields: [`path=${EVIL}`], more: [EVIL] }],
       bodies: () => ({ ...requestRow(0), path: EVIL, body: EVIL, answer: EVIL }),
     });
   });
   afterAll(() => fake.stop());
 
-  it.each(["hosts", "servers", `servers/${serverUuid(12)}`, `hosts/${hostName(3)}`, "try", "snapshots"])(
+  it.each(["hosts", "servers", `servers/${serverUuid(12)}`, `hosts/${hostName(3)}`, "try", "snapshots", "logs"])(
     "is text in %s",
     async (route) => {
       const page = await visits.page();

@@ -43,7 +43,7 @@ describe("a move on the page", () => {
         .last()
         .waitFor();
       await page.getByRole("list", { name: "allocations on devstack2", exact: true }).waitFor();
-      await (release === "queens" ? person.picture("unconfirmed-resize") : person.keep("two-halves"));
+      await (release === "queens" ? person.keep("unconfirmed-resize") : person.keep("two-halves"));
 
       await person.open(page, "Confirm resize");
       expect(await person.send("Confirm resize")).toContain("Done");

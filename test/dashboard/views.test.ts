@@ -99,6 +99,21 @@ describe("the views of the dashboard", () => {
     await bodies.waitFor({ state: "detached" });
   });
 
+  it("shows a complete log entry on a click, and Esc closes it", async () => {
+    const page = await visits.page();
+    await page.goto(`${fake.url}#/logs`);
+    await page.getByText("live_migration step 59").click();
+    const entry = page.getByRole("dialog");
+    await entry.getByText("Error: the guest is gone").waitFor();
+    expect(await violations(page)).toEqual([]);
+    for (const size of Object.values(SIZES)) {
+      await page.setViewportSize(size);
+      expect(await overhang(page)).toBeLessThanOrEqual(0);
+    }
+    await page.keyboard.press("Escape");
+    await entry.waitFor({ state: "detached" });
+  });
+
   it("suggests what to do in an empty list", async () => {
     const empty = await smallCluster({ rows: () => [] });
     const page = await visits.page();

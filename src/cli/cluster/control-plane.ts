@@ -12,6 +12,7 @@ import {
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../control-plane/local/state-dir.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { LazyDashboard } from "../../dashboard/lazy-dashboard.js";
+import { RequestRing } from "../../dashboard/request-ring.js";
 import { createKillableRuntime } from "../../runtime/killable-runtime.js";
 import { Lifetime } from "../../runtime/lifetime.js";
 import { nodeDigests, nodeKeys } from "../../runtime/node/node-cryptography.js";
@@ -139,9 +140,10 @@ async function serveOnce(
       dashboard?.look(host);
     },
     extend: (inside) => {
+      const requests = new RequestRing({ inside, runtime });
       const load = async () =>
-        (await import("./dashboard/cluster-dashboard.js")).clusterDashboard(inside, runtime, directory);
-      dashboard = new LazyDashboard(load);
+        (await import("./dashboard/cluster-dashboard.js")).clusterDashboard(inside, requests, runtime, directory);
+      dashboard = new LazyDashboard(requests, load);
       return dashboard;
     },
     ...(supervisor === undefined ? {} : { supervisor }),

@@ -113,6 +113,7 @@ interface NamedChoice {
  *
  * With a session (401 without one, 403 from another origin or host):
  * - `GET /window/events`: server-sent events, see {@link DashboardEvents}. `GET /window/requests`: the same for requests.
+ * - `GET /window/logs?host=&level=&request=&q=`: the same for log entries, see `LogEvents`.
  * - `GET /window/servers/UUID`: `ServerLife`. `GET /window/requests/ID`: `RequestBodies`, or 404 if no longer retained.
  * - `GET /window/choices`: {@link ActionChoices}, read from the APIs at each request; 502 if they cannot be read.
  * - `POST /window/actions/NAME` with the header {@link SESSION_HEADER}: {@link ActionResponse}.
@@ -207,7 +208,10 @@ export interface Rows {
    * history then requests it again.
    */
   readonly action: LatestAction;
-  /** By id, only in `GET /window/requests`. Requests are never removed; the page limits how many it retains. */
+  /**
+   * By id, only in `GET /window/requests`, which begins with the last ones. Requests are never removed; the page limits how
+   * many it retains.
+   */
   readonly request: RequestRow;
   /** By the flavor's id, for the fields of actions. */
   readonly flavor: FlavorRow;

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { LogEvents, LogRow } from "../../../src/dashboard/wire/logs.js";
 import type {
   ActionChoices,
   ActionResponse,
@@ -34,6 +35,8 @@ export interface FakeDashboardParts {
   /** The lists of the APIs; null if they cannot be read. */
   readonly choices?: () => ActionChoices | null;
   readonly password?: string;
+  /** Entries of the logs, whatever the filter. */
+  readonly logs?: () => readonly LogRow[];
 }
 
 /** Sends the page whatever messages a test needs, over the real server's API. */
@@ -113,7 +116,7 @@ export class FakeDashboardServer {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const method = request.method ?? "GET";
     this.requests.push(`${method} ${request.url}`);
-    if (method === "GET" && !/^\/window\/(events|session|servers|requests|choices)\b/.test(pathname)) {
+    if (method === "GET" && !/^\/window\/(events|session|servers|requests|logs|choices)\b/.test(pathname)) {
       await sendFile(pathname === "/" ? "index.html" : pathname.replace("/window/", ""), response);
     } else if (pathname === "/window/session") {
       await this.#session(method, request, response);
@@ -121,6 +124,8 @@ export class FakeDashboardServer {
       response.writeHead(401).end();
     } else if (pathname === "/window/events" || pathname === "/window/requests") {
       this.#listen(response, pathname === "/window/events" ? "events" : "requests");
+    } else if (pathname === "/window/logs") {
+      this.#sendLogs(response);
     } else if (pathname === "/window/choices") {
       sendJson(response, this.#parts.choices?.() ?? null);
     } else if (pathname.startsWith("/window/actions/")) {
@@ -143,6 +148,14 @@ export class FakeDashboardServer {
       this.#entered = password === this.#parts.password;
     }
     response.writeHead(this.#entered ? 204 : 401).end();
+  }
+
+  #sendLogs(response: ServerResponse): void {
+    const send = <E extends keyof LogEvents>(event: E, data: LogEvents[E]) =>
+      response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    send("begin", { names: ["control-plane"], problem: null });
+    send("last", { rows: this.#parts.logs?.() ?? [], dropped: 0, searchedBytes: 300_000, isComplete: false });
   }
 
   #listen(response: ServerResponse, what: "events" | "requests"): void {

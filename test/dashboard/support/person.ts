@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { overhang, screenshot } from "./browser.js";
@@ -89,16 +88,6 @@ export class Person {
       await dialog.waitFor({ state: "hidden" });
     }
     return result;
-  }
-
-  /** Takes a screenshot, also for the docs if DASHBOARD_PICTURES names their folder. */
-  async picture(name: string): Promise<void> {
-    await this.keep(name);
-    const folder = process.env.DASHBOARD_PICTURES;
-    if (folder !== undefined) {
-      await this.page.mouse.move(0, 0);
-      await this.page.screenshot({ path: join(folder, `dashboard-${name}.png`), animations: "disabled" });
-    }
   }
 
   /** Takes a screenshot and checks that nothing is cut off. */

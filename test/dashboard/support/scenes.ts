@@ -1,3 +1,4 @@
+import type { LogRow } from "../../../src/dashboard/wire/logs.js";
 import type { DashboardRow } from "../../../src/dashboard/wire/messages.js";
 import type { RequestRow } from "../../../src/dashboard/wire/rows.js";
 import { type FakeDashboardParts, FakeDashboardServer } from "./fake-server.js";
@@ -10,6 +11,7 @@ export async function smallCluster(parts: Partial<FakeDashboardParts> = {}): Pro
     rows: () => smallRows(),
     life: (uuid) => (uuid === serverUuid(12) ? lifeOf(serverRow(12, 3)) : null),
     bodies: (id) => ({ ...requestRow(Number(id.slice(1))), body: '{\n  "server": {}\n}', answer: null }),
+    logs: () => Array.from({ length: 60 }, (_, index) => logRow(index)),
     choices: () => ({
       images: [
         { id: "1a9e0000-0000-4000-8000-000000000001", name: "cirros" },
@@ -55,6 +57,20 @@ export function requests(many: number): readonly DashboardRow[] {
   return Array.from({ length: many }, (_, index) => ({ kind: "request", key: `r${index}`, value: requestRow(index) }));
 }
 
+export function logRow(index: number): LogRow {
+  const level = ["INFO", "WARNING", "ERROR"][index % 3] ?? "INFO";
+  return {
+    at: Date.now() - (60 - index) * 731,
+    source: index % 4 === 0 ? "control-plane" : hostName(index % 6),
+    level,
+    requestId: `req-${serverUuid(index)}`,
+    instance: serverUuid(12),
+    message: `live_migration step ${index}: pre_live_migration on the destination finished`,
+    fields: [`host=${hostName(index % 6)}`, `path=/compute/v2.1/servers/${serverUuid(index)}/action`],
+    more: level === "ERROR" ? ["Error: the guest is gone", "    at migrate (driver.js:1:1)"] : [],
+  };
+}
+
 /** Every view, with a text that is visible once it is drawn. */
 export const VIEWS: readonly { readonly route: string; readonly shows: string }[] = [
   { route: "hosts", shows: "maintenance: new fans on Thursday" },
@@ -69,6 +85,8 @@ export const VIEWS: readonly { readonly route: string; readonly shows: string }[
   { route: `placement/${providerUuid(3)}`, shows: "COMPUTE_VOLUME_ATTACH" },
   { route: `consumers/${serverUuid(12)}`, shows: "INSTANCE" },
   { route: "requests", shows: `/allocations/${serverUuid(1)}` },
+  { route: "logs", shows: "live_migration step 59" },
+  { route: "nowhere/x", shows: "The dashboard has no view at" },
   { route: "try", shows: "Problems" },
   { route: `try/fault-set?host=${hostName(2)}`, shows: "Equivalent command" },
   { route: "snapshots", shows: "before-the-move" },

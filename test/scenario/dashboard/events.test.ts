@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { connectToConductor } from "../../../src/conductor-client/connect-to-conductor.js";
 import type { AgentHandlers } from "../../../src/conductor-client/port.js";
-import type { GuestsRow } from "../../../src/dashboard/wire/rows.js";
+import type { GuestsRow, RequestRow } from "../../../src/dashboard/wire/rows.js";
 import { agentHandlers } from "../../fixtures/agent-handlers.js";
 import { type DashboardHarness, openDashboardHarness } from "../../fixtures/dashboard.js";
 import { aFlavor, anInstance } from "../../fixtures/records.js";
@@ -101,7 +101,7 @@ it("a browser that reconnects gets the changes that it missed in one message; af
   }
 });
 
-it("requests have their own stream, and are recorded only while it is read", async () => {
+it("requests have their own stream, which begins with those from before it was opened", async () => {
   const session = await harness.enter();
   const follower = await harness.follow("/events", session);
   await follower.until("ready");
@@ -112,11 +112,23 @@ it("requests have their own stream, and are recorded only while it is read", asy
   await reader.until("ready");
   await ask("meanwhile");
   await reader.next();
-  expect([...reader.rows.values()]).toMatchObject([{ method: "GET", path: "/compute/meanwhile" }]);
+  expect([...reader.rows.values()]).toMatchObject([
+    { method: "GET", path: "/compute/before" },
+    { method: "GET", path: "/compute/meanwhile" },
+  ]);
   makeServer();
   await follower.untilRow("server", ONE, () => true);
   expect(follower.messages.flatMap(({ set }) => set).filter(({ kind }) => kind === "request")).toEqual([]);
   await reader.leave();
+  await ask("after");
+  const later = await harness.follow("/requests", session);
+  await later.until("ready");
+  expect([...later.rows.values()].map((row) => (row as RequestRow).path)).toEqual([
+    "/compute/before",
+    "/compute/meanwhile",
+    "/compute/after",
+  ]);
+  await later.leave();
   await follower.leave();
 });
 

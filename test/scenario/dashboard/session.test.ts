@@ -52,8 +52,8 @@ it("a key is issued only for the join token", async () => {
   }
 });
 
-it("without a session there are no events, histories, request bodies or actions", async () => {
-  for (const target of ["/events", "/servers/one", "/requests/1"]) {
+it("without a session there are no events, log entries, histories, request bodies or actions", async () => {
+  for (const target of ["/events", "/requests", "/logs?host=one", "/servers/one", "/requests/1"]) {
     expect([target, await status(target)]).toEqual([target, 401]);
   }
   expect(await status("/actions/host-kill", { method: "POST", body: '{"host":"one"}' })).toBe(401);

@@ -7,8 +7,9 @@ import type { Files } from "../../../runtime/files.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { hostArguments } from "../up-children.js";
 import type { DashboardAudit } from "./audit-action.js";
-import type { CommandActions } from "./command-action.js";
+import type { CommandActions, CommandRow } from "./command-action.js";
 import { HOST } from "./compute-actions.js";
+import { MEMBERSHIP_ACTIONS } from "./membership-actions.js";
 
 /** The exit code of `--dry-run` for a start that would be rejected. */
 const REJECTED_EXIT_CODES = [3];
@@ -20,15 +21,6 @@ const FIELDS: Readonly<Partial<Record<DashboardAction["subject"], readonly Actio
   snapshot: [{ name: "snapshot", label: "Name", type: "text", required: true }],
   scenario: [{ name: "scenario", label: "Scenario", type: "text", required: true }],
 };
-
-interface CommandRow extends Pick<DashboardAction, "name" | "subject" | "label" | "summary" | "requires"> {
-  /** Arguments of `compute-cluster`, without those that select the cluster. */
-  readonly command: string;
-  readonly fields?: readonly ActionField[];
-  readonly destructive?: boolean;
-  /** The command restarts the cluster, and thereby ends this process. */
-  readonly restarts?: boolean;
-}
 
 const HOST_ACTIONS: readonly CommandRow[] = [
   {
@@ -162,6 +154,7 @@ export function createCommandActions(
   };
   return [
     ...HOST_ACTIONS.map(toRunnable),
+    ...MEMBERSHIP_ACTIONS.map(toRunnable),
     createDryRunAction(commands, { directory, files }),
     ...clusterActions(quoted(auditPlanFile(directory))).map(toRunnable),
   ];

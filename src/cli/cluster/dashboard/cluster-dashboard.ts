@@ -7,6 +7,7 @@ import { quoted } from "../../../control-plane/identity/openrc.js";
 import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { Snapshots } from "../../../control-plane/snapshot/snapshots.js";
 import { type Dashboard, openDashboard } from "../../../dashboard/dashboard.js";
+import type { RequestRing } from "../../../dashboard/request-ring.js";
 import type { HostFolders } from "../../../dashboard/rows/guests.js";
 import type { Shelved } from "../../../dashboard/rows/saved-items.js";
 import type { EditRow } from "../../../dashboard/wire/rows.js";
@@ -18,6 +19,7 @@ import { nodeDigests } from "../../../runtime/node/node-cryptography.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import { version } from "../../ui/command-line.js";
+import { openLogTails } from "../logs/log-tail.js";
 import { placeText } from "../place.js";
 import { scenarioTitles } from "../scenario/read-scenario.js";
 import { DashboardAudit } from "./audit-action.js";
@@ -38,13 +40,19 @@ const GUESTS = ["domains", "state"];
 const PAGE = fileURLToPath(new URL("./dashboard", import.meta.url));
 
 /** Creates the dashboard of a cluster, with the actions that commands perform. */
-export function clusterDashboard(inside: Inside, runtime: Runtime, directory: StateDir): Dashboard {
+export function clusterDashboard(
+  inside: Inside,
+  requests: RequestRing,
+  runtime: Runtime,
+  directory: StateDir,
+): Dashboard {
   const commands = new CommandActions();
   const place = placeText(directory.root);
   const audit = new DashboardAudit(commands, `${quoted(auditPlanFile(directory))}${place}`);
   const ask = askCompute({ runtime, directory });
   return openDashboard(inside, {
     runtime,
+    requests,
     digests: nodeDigests,
     pageFolder: PAGE,
     root: directory.root,
@@ -52,6 +60,7 @@ export function clusterDashboard(inside: Inside, runtime: Runtime, directory: St
     version: version(),
     joinToken: async () => (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim(),
     folders: hostFolders(directory, runtime),
+    logs: openLogTails({ directory, files: runtime.files }),
     actions: [
       ...createCommandActions({ commands, audit }, place, { directory, files: runtime.files }),
       ...createServiceActions(ask),

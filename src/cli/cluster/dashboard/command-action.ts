@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { type RunnableAction, wordsOf } from "../../../dashboard/actions.js";
-import type { DashboardAction } from "../../../dashboard/wire/messages.js";
+import type { ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
 import { programPath } from "../own-programs.js";
 
 /** Timeout of a command, in milliseconds. */
@@ -11,6 +11,16 @@ const MAX_OUTPUT_CHARS = 4 * 1024 * 1024;
 const AT_A_TIME = 4;
 
 const PROGRAMS = ["compute-cluster", "compute-agent"] as const;
+
+/** An action that runs a command. */
+export interface CommandRow extends Pick<DashboardAction, "name" | "subject" | "label" | "summary" | "requires"> {
+  /** Arguments of `compute-cluster`, without those that select the cluster. */
+  readonly command: string;
+  readonly fields?: readonly ActionField[];
+  readonly destructive?: boolean;
+  /** The command restarts the cluster, and thereby ends this process. */
+  readonly restarts?: boolean;
+}
 
 /** Performs actions of the dashboard by running the commands that it displays for them. */
 export class CommandActions {

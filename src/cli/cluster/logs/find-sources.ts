@@ -74,6 +74,21 @@ export const SERVICES = [
 /** The log of `up --detach` itself, which has only messages about the start. */
 const STARTER = "up";
 
+/** A log, and the selection of its entries under one name. */
+export interface SelectedLog {
+  /** A host, a pool, `control-plane`, or one of its services. */
+  readonly name: string;
+  /** File name of the log without extension. */
+  readonly stem: string;
+  /** Whether the entry belongs to the name. */
+  readonly accepts: (entry: LogText) => boolean;
+}
+
+interface LogPlace {
+  readonly directory: StateDir;
+  readonly files: Files;
+}
+
 /**
  * Finds the logs with the requested entries. Nothing needs to run.
  * @param names hosts, `control-plane`, or one of its services; none: every log.
@@ -83,28 +98,44 @@ const STARTER = "up";
  */
 export async function findSources(
   names: readonly string[],
-  { directory, files }: { readonly directory: StateDir; readonly files: Files },
+  place: LogPlace,
   accepts: (entry: LogText) => boolean,
 ): Promise<{ readonly sources: readonly LogSource[]; readonly missing: readonly string[] }> {
+  const { selected, missing } = await selectLogs(names, place);
+  const sources = selected.map(
+    ({ name, stem, accepts: isOf }) =>
+      new LogSource(name, new LogFile(place.directory.logs, stem), (entry) => isOf(entry) && accepts(entry)),
+  );
+  return { sources, missing };
+}
+
+/**
+ * Selects the logs of the names, as {@link findSources} does.
+ * @returns also the hosts without a log, whose agents run elsewhere
+ * @throws {ClusterError} `NoLocalCloud`
+ * @throws {CommandError} no log has one of the names
+ */
+export async function selectLogs(
+  names: readonly string[],
+  { directory, files }: LogPlace,
+): Promise<{ readonly selected: readonly SelectedLog[]; readonly missing: readonly string[] }> {
   const stems = await logStems(directory.logs);
   if (stems.length === 0 && (await files.stat(directory.root)) === undefined) {
     throw noClusterIn(directory);
   }
-  const toLogSource = (stem: string) => new LogSource(stem, new LogFile(directory.logs, stem), accepts);
+  const all = (stem: string): SelectedLog => ({ name: stem, stem, accepts: () => true });
   if (names.length === 0) {
-    return { sources: stems.filter((stem) => stem !== STARTER).map(toLogSource), missing: [] };
+    return { selected: stems.filter((stem) => stem !== STARTER).map(all), missing: [] };
   }
   const hosts = new Set(await files.list(directory.agents));
   const pools = stems.filter((stem) => /^pool-\d+$/.test(stem) && !hosts.has(stem));
-  const sources: LogSource[] = [];
+  const selected: SelectedLog[] = [];
   const missing: string[] = [];
   for (const name of new Set(names)) {
     if (SERVICES.includes(name) && !hosts.has(name)) {
-      const isOf = ofService(name);
-      const log = new LogFile(directory.logs, CONTROL_PLANE);
-      sources.push(new LogSource(name, log, (entry) => isOf(entry) && accepts(entry)));
+      selected.push({ name, stem: CONTROL_PLANE, accepts: ofService(name) });
     } else if (stems.includes(name)) {
-      sources.push(toLogSource(name));
+      selected.push(all(name));
     } else if (name !== CONTROL_PLANE && !hosts.has(name)) {
       const near = didYouMean(name, [CONTROL_PLANE, ...SERVICES]);
       const message =
@@ -117,11 +148,10 @@ export async function findSources(
     }
     for (const pool of hosts.has(name) ? pools : []) {
       const filter = new HostLogFilter(name);
-      const isOf = ({ lines: [first = ""] }: LogText) => filter.accepts(first);
-      sources.push(new LogSource(name, new LogFile(directory.logs, pool), (entry) => isOf(entry) && accepts(entry)));
+      selected.push({ name, stem: pool, accepts: ({ lines: [first = ""] }) => filter.accepts(first) });
     }
   }
-  return { sources, missing };
+  return { selected, missing };
 }
 
 function ofService(service: string): (entry: LogText) => boolean {

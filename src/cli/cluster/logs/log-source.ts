@@ -30,8 +30,10 @@ interface Part {
   readonly changed: number;
 }
 
-/** Bytes per read. */
+/** Bytes per read, and bytes of the first read from the end of a file. */
 const CHUNK = 128 * 1024;
+
+const LAST_CHUNK = 16 * 1024;
 
 /** Bytes after which a line is split in two. */
 const LONGEST_LINE = 1024 * 1024;
@@ -97,6 +99,59 @@ export class LogFile {
         this.#read.set(inode, at - rest.length);
         if (end > 0) {
           yield all.subarray(0, end).toString().replace(/\n$/, "").split("\n");
+        }
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /**
+   * Yields the complete lines that the log has now: the newest chunk first, the lines of each chunk in order. The next
+   * {@link newLines} continues after them, even if the caller takes only some chunks.
+   */
+  async *linesBackward(): AsyncGenerator<readonly string[]> {
+    const parts = await this.#parts();
+    this.#isFirst = false;
+    for (const { inode, bytes } of parts) {
+      this.#read.set(inode, bytes);
+    }
+    for (const part of parts.toReversed()) {
+      yield* this.#linesBackwardOf(part);
+    }
+  }
+
+  async *#linesBackwardOf({ path, inode, bytes }: Part): AsyncGenerator<readonly string[]> {
+    const file = await open(path).catch(() => undefined);
+    if (file === undefined) {
+      return;
+    }
+    try {
+      let size = LAST_CHUNK;
+      let rest: Buffer = Buffer.alloc(0);
+      let isLast = true;
+      for (let at = bytes; at > 0; size = Math.min(CHUNK, size * 2)) {
+        const from = Math.max(0, at - size);
+        const { bytesRead, buffer } = await file.read(Buffer.alloc(at - from), 0, at - from, from);
+        if (bytesRead < at - from) {
+          // The file was truncated meanwhile.
+          return;
+        }
+        let all = Buffer.concat([buffer, rest]);
+        at = from;
+        if (isLast) {
+          const end = all.lastIndexOf("\n") + 1;
+          this.#read.set(inode, from + end);
+          isLast = end === 0 && all.length <= LONGEST_LINE;
+          all = isLast ? all : all.subarray(0, end);
+        }
+        // The line before the first newline may begin before this chunk.
+        const first = all.indexOf("\n") + 1;
+        const isCut = at > 0 && all.length <= LONGEST_LINE;
+        const begin = isLast ? all.length : at > 0 && first < all.length ? first : isCut ? all.length : 0;
+        rest = all.subarray(0, begin);
+        if (begin < all.length) {
+          yield all.subarray(begin).toString().replace(/\n$/, "").split("\n");
         }
       }
     } finally {
@@ -237,7 +292,7 @@ export async function logStems(folder: string): Promise<readonly string[]> {
 }
 
 /** Returns the time in a line; undefined if it has none. */
-function timeOf(line: string): number | undefined {
+export function timeOf(line: string): number | undefined {
   const json = /^\{[^{}]*?"time":(\d+)/.exec(line);
   if (json !== null) {
     return Number(json[1]);

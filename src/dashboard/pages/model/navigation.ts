@@ -2,25 +2,41 @@ import type { Cluster } from "./cluster.js";
 import { hasWords } from "./filters.js";
 import { shortId } from "./format.js";
 
-const VIEWS = ["hosts", "servers", "placement", "consumers", "requests", "try", "snapshots", "findings"] as const;
+const VIEWS = [
+  "hosts",
+  "servers",
+  "placement",
+  "consumers",
+  "requests",
+  "logs",
+  "try",
+  "snapshots",
+  "findings",
+] as const;
 
 export type View = (typeof VIEWS)[number];
 
-export const VIEW_NAMES: Readonly<Record<View, string>> = {
+/** Views of lists alone, without a view of one object. */
+const LISTS: readonly View[] = ["requests", "logs", "snapshots"];
+
+export const VIEW_NAMES: Readonly<Record<Route["view"], string>> = {
   hosts: "Hosts",
   servers: "Servers",
   placement: "Placement",
   consumers: "Placement",
   requests: "Requests",
+  logs: "Logs",
   try: "Try it",
   snapshots: "Snapshots",
   findings: "Findings",
+  unknown: "Not found",
 };
 
 /** The page's location: `#/hosts/devstack1?state=down`. */
 export interface Route {
-  readonly view: View;
-  /** Id of one object; null for the list. */
+  /** `unknown`: the address names no view. */
+  readonly view: View | "unknown";
+  /** Id of one object; null for the list. For an unknown view, the address. */
   readonly of: string | null;
   readonly filter: Readonly<Record<string, string>>;
 }
@@ -29,11 +45,14 @@ const isView = (name: string | undefined): name is View => VIEWS.some((view) => 
 
 export function routeOf(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
-  const [view, of] = path.split("/", 2);
-  if (!isView(view)) {
+  const [view, of = "", ...more] = path.replace(/\/$/, "").split("/");
+  if (path === "") {
     return { view: "hosts", of: null, filter: {} };
   }
-  return { view, of: of ? decoded(of) : null, filter: Object.fromEntries(new URLSearchParams(query)) };
+  if (!isView(view) || more.length > 0 || (of !== "" && LISTS.includes(view))) {
+    return { view: "unknown", of: decoded(path), filter: {} };
+  }
+  return { view, of: of === "" ? null : decoded(of), filter: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 export function hashOf(view: View, of: string | null = null, filter: Readonly<Record<string, string>> = {}): string {

@@ -2,6 +2,7 @@ import type { ActionRequirements, DashboardAction } from "../../wire/messages.js
 import type { HostRow, ServerRow } from "../../wire/rows.js";
 import type { Cluster } from "./cluster.js";
 import { counted } from "./format.js";
+import { removalConsequence } from "./removal.js";
 
 /** The object of an action, as far as it is known. */
 export interface ActionSubject {
@@ -108,6 +109,8 @@ export function consequenceOf({ name, summary, subject }: DashboardAction, of: s
       return guests === 0
         ? "It has no guests."
         : `Its ${counted(guests, "guest")} ${guests === 1 ? "keeps" : "keep"} running.`;
+    case "host-remove":
+      return removalConsequence(of, cluster);
     case "fence":
       return servers === 0
         ? "It has no servers."

@@ -93,11 +93,18 @@ export function RequestLink({ id }: { readonly id: string }) {
   );
 }
 
+/** Links to the log entries of a request. */
+export function LogLink({ id }: { readonly id: string }) {
+  return <a href={hashOf("logs", null, { request: id })}>log entries</a>;
+}
+
 /** Filters are part of the address, so that they can be bookmarked and shared. They add no history entries. */
 export function setFilter(changes: Readonly<Record<string, string>>): void {
   const { view, of, filter } = routeOf(location.hash);
-  history.replaceState(null, "", hashOf(view, of, { ...filter, ...changes }));
-  dispatchEvent(new HashChangeEvent("hashchange"));
+  if (view !== "unknown") {
+    history.replaceState(null, "", hashOf(view, of, { ...filter, ...changes }));
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  }
 }
 
 interface FieldProps {

@@ -33,7 +33,12 @@ export function HostView({ host }: { readonly host: string }) {
   return (
     <>
       <ViewHead up="hosts" title={host}>
-        <BarLegend />
+        <div class="view-tools">
+          <BarLegend />
+          <a class="button" href={hashOf("logs", null, { host })} title="Log entries of this host">
+            Logs
+          </a>
+        </div>
       </ViewHead>
       {!known && cluster.ready.value && (
         <Empty>

@@ -10,6 +10,7 @@ import { type SortValue, sortingOf, sortRows } from "../model/sorting.js";
 import { Bar, BarLegend, Empty, FindingCount, HostState, hostStateOf } from "../parts/indicators.js";
 import { FilterField, HostLink, PickField, setFilter, ViewHead } from "../parts/navigation.js";
 import { type ListColumn, SortableList } from "../parts/sortable-list.js";
+import { ActionButton } from "./action-dialog.js";
 import { Heartbeat, HostCard } from "./host.js";
 
 /** Maximum number of hosts drawn as cards; more hosts are a list. */
@@ -129,6 +130,7 @@ export function Hosts() {
               {isList ? "Show as cards" : "Show as list"}
             </button>
           )}
+          <AddHosts />
         </div>
       </ViewHead>
       <div class="filters">
@@ -193,6 +195,11 @@ export function Hosts() {
       )}
     </>
   );
+}
+
+function AddHosts() {
+  const action = useDashboard().cluster.hello.value?.actions.find(({ name }) => name === "host-add");
+  return action === undefined ? null : <ActionButton action={action} primary />;
 }
 
 const barColumn = (name: string): ListColumn<HostRow> => ({

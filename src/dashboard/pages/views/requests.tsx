@@ -7,15 +7,15 @@ import { isRequestMatch, requestWords } from "../model/filters.js";
 import { count, fineTime } from "../model/format.js";
 import { Empty } from "../parts/indicators.js";
 import { Lines, VirtualList } from "../parts/lists.js";
-import { CheckField, FilterField, PickField, ViewHead } from "../parts/navigation.js";
+import { CheckField, FilterField, LogLink, PickField, ViewHead } from "../parts/navigation.js";
 
 const NO_WORDS: ReturnType<typeof requestWords> = [];
 
 export function Requests() {
   const { cluster, route, narrow } = useDashboard();
-  const held = useSignal<readonly RequestRow[] | null>(null);
+  const paused = useSignal<readonly RequestRow[] | null>(null);
   const open = useSignal<RequestRow | null>(null);
-  const requests = useComputed(() => held.value ?? cluster.requests.value);
+  const requests = useComputed(() => paused.value ?? cluster.requests.value);
   const services = useComputed(() => [...new Set(cluster.requests.value.map(({ service }) => service))].sort());
   const words = useComputed(() => {
     const { q = "" } = route.value.filter;
@@ -32,14 +32,12 @@ export function Requests() {
       <ViewHead title="Requests" figure={visibleRequests.value.length}>
         <button
           type="button"
-          aria-pressed={held.value !== null}
+          aria-pressed={paused.value !== null}
           onClick={() => {
-            held.value = held.value === null ? cluster.requests.value : null;
+            paused.value = paused.value === null ? cluster.requests.value : null;
           }}
         >
-          {held.value === null
-            ? "Pause"
-            : `Resume (${count(Math.max(0, cluster.requests.value.length - held.value.length))} more)`}
+          {paused.value === null ? "Pause" : `Resume (${count(newer(cluster.requests.value, paused.value))} new)`}
         </button>
       </ViewHead>
       <div class="filters">
@@ -82,6 +80,12 @@ export function Requests() {
   );
 }
 
+/** Returns the number of requests that arrived after the displayed ones. */
+function newer(all: readonly RequestRow[], displayed: readonly RequestRow[]): number {
+  const ids = new Set(displayed.map(({ id }) => id));
+  return all.filter(({ id }) => !ids.has(id)).length;
+}
+
 function RequestLine({ request, onOpen }: { readonly request: RequestRow; readonly onOpen: () => void }) {
   const { at, service, method, path, status, ms } = request;
   return (
@@ -110,9 +114,11 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
         bodies.value = known;
       });
   });
+  const ids = [
+    ["Request id", request.requestId],
+    ["On behalf of", request.globalRequestId],
+  ].filter((pair): pair is [string, string] => pair[1] !== null);
   const attributes = [
-    ["Request", request.requestId],
-    ["Global request", request.globalRequestId],
     ["User", request.user],
     ["Project", request.project],
   ].filter(([, value]) => value !== null);
@@ -131,6 +137,14 @@ function Bodies({ request, onClose }: { readonly request: RequestRow; readonly o
         {request.ms === null ? "" : `, ${count(request.ms)} ms`}
       </p>
       <dl class="facts">
+        {ids.map(([name, id]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <span class="mono">{id}</span> <LogLink id={id} />
+            </dd>
+          </div>
+        ))}
         {attributes.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
@@ -153,7 +167,11 @@ function Body({ title, text }: { readonly title: string; readonly text: string |
   return (
     <>
       <h3>{title}</h3>
-      {text === null ? <p class="quiet">(empty)</p> : <Lines label={title} text={text} />}
+      {text === null ? (
+        <p class="quiet">Not retained: empty, not JSON, or too long.</p>
+      ) : (
+        <Lines label={title} text={text} />
+      )}
     </>
   );
 }

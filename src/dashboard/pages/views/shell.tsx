@@ -9,6 +9,8 @@ import { ActionDialogs } from "./action-dialog.js";
 import { FindingsBadge, FindingsView } from "./findings.js";
 import { HostView } from "./host.js";
 import { Hosts } from "./hosts.js";
+import { Logs } from "./logs.js";
+import { NotFound } from "./not-found.js";
 import { ConsumerView, Placement } from "./placement.js";
 import { ProviderView } from "./provider.js";
 import { Requests } from "./requests.js";
@@ -23,14 +25,24 @@ export function Shell() {
   const hello = cluster.hello.value;
   useSignalEffect(() => {
     const name = cluster.hello.value?.name;
-    document.title = [route.value.of, VIEW_NAMES[route.value.view], name].filter(Boolean).join(" · ");
+    const object = route.value.view === "unknown" ? null : route.value.of;
+    document.title = [object, VIEW_NAMES[route.value.view], name].filter(Boolean).join(" · ");
   });
   if (live.state.value === "out") {
     return <Enter />;
   }
   return (
     <>
-      <a class="skip" href="#main">
+      {/* biome-ignore lint/a11y/useValidAnchor: it skips to an anchor, which the address cannot name */}
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          // The address has the view after its #.
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
         Skip to content
       </a>
       <header class="top">
@@ -68,7 +80,7 @@ function Nav() {
   if (hello?.placementElsewhere !== true) {
     views.push("placement");
   }
-  views.push("requests");
+  views.push("requests", "logs");
   if (hello !== null && hello.actions.length > 0) {
     views.push("try");
   }
@@ -132,8 +144,12 @@ function Content() {
       return <Try />;
     case "snapshots":
       return <Snapshots />;
+    case "logs":
+      return <Logs />;
     case "findings":
       return <FindingsView />;
+    case "unknown":
+      return <NotFound address={of ?? ""} />;
   }
 }
 

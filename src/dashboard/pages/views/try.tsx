@@ -19,11 +19,17 @@ export function Try() {
   const { cluster, route } = useDashboard();
   const hello = cluster.hello.value;
   const actions = hello?.actions ?? [];
-  const chosen = actions.find(({ name }) => name === route.value.of) ?? actions[0];
+  const { of } = route.value;
+  const chosen = of === null ? actions[0] : actions.find(({ name }) => name === of);
   return (
     <>
       <ViewHead title="Try it" />
-      {hello !== null && chosen === undefined && <Empty>This session is read-only, so it has no actions.</Empty>}
+      {actions.length > 0 && chosen === undefined && (
+        <Empty>
+          There is no action <code>{of}</code>. <a href={hashOf("try")}>All actions</a>
+        </Empty>
+      )}
+      {hello !== null && actions.length === 0 && <Empty>This session is read-only, so it has no actions.</Empty>}
       {chosen !== undefined && (
         <div class="try">
           <nav class="try-list" aria-label="Actions">

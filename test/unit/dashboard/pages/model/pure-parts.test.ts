@@ -105,7 +105,11 @@ describe("addresses of views", () => {
   });
 
   it("are parsed to the list of hosts if they are invalid", () => {
-    expect(routeOf("#/nowhere/x").view).toBe("hosts");
+    expect(routeOf("").view).toBe("hosts");
+    for (const address of ["nowhere/x", "hosts/a/b", "requests/one"]) {
+      expect(routeOf(`#/${address}`)).toEqual({ view: "unknown", of: address, filter: {} });
+    }
+    expect(routeOf("#/logs/?host=a%20b")).toEqual({ view: "logs", of: null, filter: { host: "a b" } });
     expect(routeOf("#/hosts/%E0%A4").of).toBe("%E0%A4");
   });
 });
