@@ -22,6 +22,8 @@ INCIDENTS
 
 ## Follow a page
 
+The commands need \`compute-agent\` in the search path; in a checkout run \`alias compute-agent="npx compute-agent"\` first.
+
 \`\`\`sh
 compute-agent scenario list
 compute-agent scenario show stale-evacuation
@@ -32,7 +34,8 @@ eval "$(compute-agent env --name course)"
 \`up --scenario\` starts a new cluster, brings it into the state of the incident, and prints the commands for inspection and repair. The
 pages call the cluster \`course\`. \`openstack\` is OpenStack's client with osc-placement ([clients](../reference/clients.md)).
 
-\`scenario run NAME --name CLUSTER\` (or \`--state-dir DIR\`) plays an incident in a running cluster. The command changes nothing and exits with code 3 if a host that it names is not serving. So it does if a server that it creates exists already.
+\`scenario run NAME --name CLUSTER\` (or \`--state-dir DIR\`) plays an incident in a running cluster. The command exits with
+code 3 and changes nothing if a host of the incident is not serving, or if one of its servers exists.
 
 The pages are generated from files of the package (\`config/scenarios\`). A test runs the commands of each page, compares their output, and
 verifies the repair. Ids, times and process ids differ in your cluster.
