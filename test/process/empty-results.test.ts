@@ -57,7 +57,9 @@ describe("a command without a result says why, and what to do", () => {
     );
     expect(await outputs("logs", "--since", "0s")).toMatch(/no entries: all are older than 2\S+Z; omit --since/);
     expect(await outputs("logs", "-n", "0")).toBe("0");
-    expect(await outputs("fault", "list")).toMatch(/^0 No faults are set: "compute-agent fault set HOST POINT=KIND"/);
+    expect(await outputs("fault", "list")).toMatch(
+      /^0 No faults are set: "compute-agent fault set HOST POINT=SETTING"/,
+    );
     expect(await outputs("fault", "list", "devstack1")).toContain("No faults are set for devstack1: ");
     expect(await outputs("snapshot", "list")).toMatch(
       /^0 No snapshots: none was saved yet\. "compute-agent snapshot save/,

@@ -116,7 +116,7 @@ test("docs/reference/fault-points.md lists where faults can be injected", async 
   const page = [
     "# Fault points",
     `For everybody who injects faults. ${GENERATED}`,
-    "`compute-agent fault set HOST POINT=KIND` sets a fault; [Inject faults](../how-to/inject-faults.md) describes the syntax.",
+    "`compute-agent fault set HOST POINT=SETTING` sets a fault; [Inject faults](../how-to/inject-faults.md) describes the syntax.",
     ...sections,
   ].join("\n\n");
   await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}fault-points.md`);

@@ -32,8 +32,9 @@ export interface AgentCommandOptions {
 export function agentCommand(action: (options: AgentCommandOptions) => Promise<void>): Command {
   const command = new Command("compute-agent")
     .description(
-      "Runs one compute host, or several. The agent verifies that it owns the hypervisor, cleans up after evacuations, " +
-        "reports to Placement, and builds, deletes and evacuates servers; guests outlive it.",
+      "compute-agent up starts a complete cluster. Without a command, the program runs one compute host, or several. The agent " +
+        "verifies that it owns the hypervisor, cleans up after evacuations, reports to Placement, and " +
+        "builds, deletes and evacuates servers; guests outlive it.",
     )
     .version(version())
     .configureHelp(HELP_FORMAT)
@@ -102,9 +103,6 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
 
 /** Wrapped to 78 columns, since commander does not wrap it. */
 const EXIT_CODES = `
-compute-agent up starts a complete cluster. compute-agent driver has commands
-for authors of virt drivers.
-
 Exit codes of an agent:
   0  stopped as requested
   1  failed

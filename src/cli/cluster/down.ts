@@ -97,5 +97,5 @@ async function stopOne(root: string, runtime: Runtime): Promise<string> {
     }
     await runtime.timers.sleep(LOOK_EVERY);
   }
-  return `stopped; "compute-agent up${placeText(root)}" goes on from there`;
+  return `stopped; "compute-agent up${placeText(root)}" continues from its state`;
 }

@@ -233,7 +233,7 @@ async function list(context: FaultContext, host: string | undefined, { json }: J
     terminal.print(JSON.stringify(withFormerNames(rows, { rule: "knob" }), null, 2));
   } else if (rows.length === 0) {
     terminal.print(
-      `No faults are set${host === undefined ? "" : ` for ${host}`}: "compute-agent fault set HOST POINT=KIND" sets one, ` +
+      `No faults are set${host === undefined ? "" : ` for ${host}`}: "compute-agent fault set HOST POINT=SETTING" sets one, ` +
         '"compute-agent fault points" lists the points.',
     );
   } else {

@@ -205,7 +205,7 @@ export function summaryText(summary: ClusterSummary): string {
     ...Object.entries(usages).map(([name, { used, total }]) => `${name}: ${used} of ${total} used`),
     `guests: ${runningGuests} running`,
     `servers in error: ${serversInError}${moreInError ? " or more" : ""}`,
-    "Amounts are what compute nodes report; --all shows each host, with what Placement accounts.",
+    "Compute nodes reported these amounts; --all prints each host, with its usages in Placement.",
   ].join("\n");
 }
 

@@ -241,7 +241,7 @@ export function welcome(
     `${bold("Ironic")}     ${url}/baremetal`,
     "",
     ...(here
-      ? ["Point a client at it (in this folder; elsewhere by `compute-agent env`):", "  export OS_CLOUD=devstack"]
+      ? ["Point a client at it (in this folder; elsewhere run `compute-agent env`):", "  export OS_CLOUD=devstack"]
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
     ...(sample === undefined
       ? []
@@ -250,11 +250,9 @@ export function welcome(
     ...(another === undefined
       ? []
       : [`Another host:   npx compute-agent host add ${another.map(quoted).join(" ")}${where}`]),
-    ...(externalUrl === undefined
-      ? []
-      : [`Other machines: ${externalUrl}; they join by  npx compute-agent join${where}`]),
-    `In a browser:   ${url}/ by  npx compute-agent open${where}`,
-    `What is where:  npx compute-agent status${where}`,
+    ...(externalUrl === undefined ? [] : [`Other machines: npx compute-agent join${where}  (${externalUrl})`]),
+    `Dashboard:      npx compute-agent open${where}  (${url})`,
+    `Hosts, servers: npx compute-agent status${where}`,
     ...(leftDown.length === 0 ? [] : [leftDownText(leftDown, where)]),
     ...(missing.length === 0 ? [] : ["", `Some components did not start; see the logs in ${directory.logs}.`]),
     ...missing

@@ -20,7 +20,11 @@ export function databaseTooNew(path: string, component: string, found: number, k
 
 /** Explanations of SQLite's primary result codes that concern the file and not the statement. */
 const FILE_CODES: ReadonlyMap<number, string> = new Map([
-  [5, `another control plane or Placement is using it; stop that process, or ${ELSEWHERE}`],
+  [
+    5,
+    'another control plane or Placement is using it; stop that process, or select another cluster with "--name NAME --port 0" ' +
+      "(compute-agent placement: another --database). compute-agent down stops a cluster",
+  ],
   [8, `it is not writable; give this user write permission, or ${ELSEWHERE}`],
   [10, "disk I/O error: its disk is full or broken; free space or check the disk, then start again"],
   [

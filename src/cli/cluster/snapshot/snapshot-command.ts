@@ -231,7 +231,7 @@ async function restore(
     }
     await putInPlace({ snapshot, directory, startHosts });
     const done = name === null ? "reset" : `${name}: restored`;
-    terminal.print(`${done}; "compute-agent up${placeText(stateDirOption)}" goes on from there`);
+    terminal.print(`${done}; "compute-agent up${placeText(stateDirOption)}" continues from its state`);
   }
   for (const line of startHosts ? [] : downHostsText(metadata.hosts, placeText(stateDirOption))) {
     terminal.print(line);

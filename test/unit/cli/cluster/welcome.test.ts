@@ -22,7 +22,7 @@ test("names each service of the catalog, and a command that the client understan
   const text = welcome({ ...UP, directory: stateDir("/somewhere", "/") }, terminal);
   const services = ownServices({ sha256: () => "0".repeat(64) });
   expect(text.match(/http:\/\/127\.0\.0\.1:8774\/\S+/g)).toHaveLength(services.length);
-  expect(text).toContain("http://127.0.0.1:8774/ by  npx compute-agent open");
+  expect(text).toContain("npx compute-agent open  (http://127.0.0.1:8774)");
   expect(text).toContain("  openstack server create --flavor m1.tiny --image cirros --wait vm1\n");
 });
 
