@@ -255,7 +255,7 @@ export class DriverCaller {
    */
   #logForeignError(call: DriverCall<unknown>, error: unknown): void {
     this.#deps.logger.warn(
-      `driver ${this.#driver}: ${call.method} threw ${textOf(error)}, which is not an error of the contract`,
+      `driver ${this.#driver}: ${call.method} threw an error that the contract does not have: ${textOf(error)}`,
       this.#fields(call),
     );
   }

@@ -62,7 +62,7 @@ export async function lookUpNodes(
   const nodes = [...known, ...others];
   if (nodes.length === 0) {
     if (isFirstStart) {
-      view.logger.info("first start: registering a new compute node");
+      view.logger.info("first start: no compute node is recorded for this host");
     } else {
       view.logger.warn(
         "no compute node is recorded for this hypervisor, although the host has a service; a new one is registered",

@@ -82,9 +82,9 @@ scenario("2.5 row 4 set_host_enabled: the trait follows, and the answer says wha
 scenario("2.4 c a first start is one line of INFO, and no warning", async (harness) => {
   const { runtime } = await harness.start("devstack1");
   expect(runtime.logs.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
-  expect(runtime.logs.filter(({ message }) => message === "first start: registering a new compute node")).toMatchObject(
-    [{ level: "info" }],
-  );
+  expect(
+    runtime.logs.filter(({ message }) => message === "first start: no compute node is recorded for this host"),
+  ).toMatchObject([{ level: "info" }]);
 });
 
 scenario("2.4 c a host that has a service, and no compute node, is a warning", async (harness) => {
