@@ -35,7 +35,7 @@ it("exec runs a command against a cluster, ends with its exit code, and removes 
 it("exec neither uses nor stops a cluster that runs already", async () => {
   expect((await run("up", "--name", "mine", "--hosts", "0", "--port", "0", "--detach")).code).toBe(0);
   const rejected = await run("exec", "--name", "mine", "--", "true");
-  expect(rejected).toMatchObject({ code: 2, stderr: expect.stringContaining("another control plane") });
+  expect(rejected).toMatchObject({ code: 2, stderr: expect.stringContaining("a cluster already runs") });
   const [mine] = JSON.parse((await run("list", "--json")).stdout) as { readonly state: string }[];
   expect(mine?.state).toBe("running");
 });

@@ -38,7 +38,7 @@ describe("clusters that outlive the command that starts them", () => {
     expect(waited).toMatchObject({ code: 0, stderr: "" });
     expect(inVain).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no server nobody") });
     expect(rejected).toMatchObject({ code: 3, stderr: expect.stringContaining("down --name ci-7") });
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("another control plane") });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("a cluster already runs") });
 
     const logged = await run("logs", "--name", "ci-7", "--json", "--since", "10m", "control-plane");
     const lines = logged.stdout.trimEnd().split("\n");

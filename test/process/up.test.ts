@@ -91,6 +91,15 @@ describe("compute-agent up", () => {
     expect(second.stderr).toMatch(/another control plane or Placement is using it/);
   });
 
+  it("is rejected where a cluster runs, with its address and what to do, said once", async () => {
+    await ready(up("--port", "0"));
+    const second = up("--port", "0");
+    expect((await second.exited).code).toBe(2);
+    expect(second.stderr.trim()).toMatch(
+      /^compute-agent: a cluster already runs in \S+: its control plane is http:\/\/127\.0\.0\.1:\d+ \(pid \d+\)\. Stop it with "compute-agent down", or start another with "compute-agent up --name NAME --port 0"$/,
+    );
+  });
+
   it("exits at once with the reason and exit code of its control plane when the latter cannot start", async () => {
     await mkdir(join(stateDir, "clouds.yaml"));
     const cluster = up("--port", "0");

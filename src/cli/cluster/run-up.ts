@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { ClusterError } from "../../control-plane/cluster-error.js";
 import type { ComponentStatus } from "../../control-plane/local/component.js";
 import { LastingChildren } from "../../control-plane/local/lasting-children.js";
-import { ensureUsable, stateDir } from "../../control-plane/local/state-dir.js";
+import { ensureUsable, readClusterInfo, type StateDir, stateDir } from "../../control-plane/local/state-dir.js";
 import { Supervisor } from "../../control-plane/local/supervisor.js";
 import { finishInterruptedRestore } from "../../control-plane/snapshot/restore.js";
 import { forgetDownHosts, readDownHosts } from "../../control-plane/snapshot/saved-state.js";
@@ -14,7 +14,7 @@ import { NodeFiles } from "../../runtime/node/node-files.js";
 import { NodePrograms, nodeChildren, nodeProcesses } from "../../runtime/node/node-processes.js";
 import { Batcher } from "../../runtime/task-queue.js";
 import { checkAgents } from "../agent/load-config.js";
-import { ExitCode } from "../ui/exit-code.js";
+import { CommandError, ExitCode } from "../ui/exit-code.js";
 import { interruptSignal } from "../ui/process-lifecycle.js";
 import { StatusLines } from "../ui/status-lines.js";
 import type { Terminal } from "../ui/terminal.js";
@@ -96,6 +96,32 @@ function endOf(pid: number, terminal: Terminal, over: AbortSignal): AbortSignal 
   return ended.signal;
 }
 
+/**
+ * Checks that no cluster runs in the directory. Its database would reject another control plane, but not say where the
+ * cluster is.
+ * @throws {CommandError}
+ */
+async function requireStopped(files: NodeFiles, directory: StateDir): Promise<void> {
+  const info = await readClusterInfo(files, directory);
+  const { machine, isAlive } = nodeProcesses();
+  if (info === undefined || info.machine !== machine || !isAlive(info.pid)) {
+    return;
+  }
+  // Rarely needed, and it loads an HTTP client.
+  const [{ clusterState }, { withRuntime }] = await Promise.all([
+    import("./cluster-state.js"),
+    import("./cluster-command.js"),
+  ]);
+  const { state, url, pid } = await withRuntime((runtime) => clusterState(directory.root, runtime));
+  if (state === "running") {
+    throw new CommandError(
+      ExitCode.usage,
+      `a cluster already runs in ${directory.root}: its control plane is ${url} (pid ${pid}). Stop it with "compute-agent down", ` +
+        'or start another with "compute-agent up --name NAME --port 0"',
+    );
+  }
+}
+
 interface UpPlace {
   readonly providedOptions: ReadonlySet<string>;
   readonly terminal: Terminal;
@@ -126,6 +152,9 @@ async function upOnce(
   const directory = stateDir(options.stateDir, process.cwd());
   if (check !== true) {
     await ensureUsable(files, directory);
+    if (!isRestored) {
+      await requireStopped(files, directory);
+    }
     await finishInterruptedRestore(directory, files);
   }
   const settingsStore = new HostSettingsStore(files, directory);
