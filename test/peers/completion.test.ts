@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "compute-agent-shells-"));
   await mkdir(join(folder, "bin"));
   await mkdir(join(folder, "empty"));
-  await symlink(join(PACKAGE_ROOT, "dist/bin/compute-cluster.js"), join(folder, "bin/compute-cluster"));
+  await symlink(join(PACKAGE_ROOT, "dist/bin/compute-agent.js"), join(folder, "bin/compute-agent"));
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -53,7 +53,7 @@ test.each(Object.entries(SHELLS))("%s completes a user's input", async (name, { 
     const sees = createOutputWaiter(shell);
     shell.stdin.write(`${load}; echo loa''ded\n`);
     await sees(/loaded/);
-    shell.stdin.write("compute-cluster scen\t");
+    shell.stdin.write("compute-agent scen\t");
     await sees(/ario/);
     shell.stdin.write("sh\t");
     await sees(/ow/);
