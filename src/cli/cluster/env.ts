@@ -28,10 +28,11 @@ async function print(
   { cloud, openrc: isOpenrc }: EnvOptions,
 ): Promise<void> {
   const { cloudsFile } = directory;
-  if ((await runtime.files.readIfPresent(cloudsFile)) === undefined) {
+  const clouds = await runtime.files.readIfPresent(cloudsFile);
+  if (clouds === undefined) {
     throw noClusterIn(directory);
   }
-  const text = openrc((await runtime.files.readIfPresent(cloudsFile)) ?? "", cloud);
+  const text = openrc(clouds, cloud);
   if (text === undefined) {
     throw new CommandError(
       ExitCode.usage,

@@ -4,12 +4,12 @@ import type { StateDir } from "../../../control-plane/local/state-dir.js";
 import { type RunnableAction, wordsOf } from "../../../dashboard/actions.js";
 import type { ActionField, DashboardAction } from "../../../dashboard/wire/messages.js";
 import type { Files } from "../../../runtime/files.js";
+import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
 import { HostSettingsStore } from "../host-settings.js";
 import { hostArguments } from "../up-children.js";
 import type { DashboardAudit } from "./audit-action.js";
 import type { CommandActions, CommandRow } from "./command-action.js";
 import { HOST } from "./compute-actions.js";
-import { MEMBERSHIP_ACTIONS } from "./membership-actions.js";
 
 /** The exit code of `--dry-run` for a start that would be rejected. */
 const REJECTED_EXIT_CODES = [3];
@@ -21,6 +21,48 @@ const FIELDS: Readonly<Partial<Record<DashboardAction["subject"], readonly Actio
   snapshot: [{ name: "snapshot", label: "Name", type: "text", required: true }],
   scenario: [{ name: "scenario", label: "Scenario", type: "text", required: true }],
 };
+
+/** The actions that add hosts to the cluster, and remove one from it. */
+const MEMBERSHIP_ACTIONS: readonly CommandRow[] = [
+  {
+    name: "host-add",
+    subject: "cluster",
+    label: "Add hosts",
+    summary:
+      "Adds hosts to the cluster and starts their agents. Each later start of the cluster starts them until they are removed.",
+    command: "host add {hosts} [--driver {driver}] [--option {option}]",
+    fields: [
+      { name: "hosts", label: "Name or range, such as rack[01-20]", type: "text", required: true },
+      {
+        name: "driver",
+        label: "Driver",
+        type: "choice",
+        required: false,
+        choices: Object.keys(BUILT_IN_DRIVERS),
+      },
+      {
+        name: "option",
+        label: "Option of nova.conf, such as DEFAULT.cpu_allocation_ratio=2",
+        type: "text",
+        required: false,
+      },
+    ],
+  },
+  {
+    name: "host-remove",
+    subject: "host",
+    label: "Remove",
+    summary:
+      "Stops the agent, deletes the compute service with its providers, and forgets the host. A host with servers is " +
+      "removed only if they are evacuated first.",
+    command: "host remove {host} [--evacuate {evacuate}]",
+    fields: [
+      HOST,
+      { name: "evacuate", label: "Evacuate its servers to other hosts first", type: "flag", required: false },
+    ],
+    destructive: true,
+  },
+];
 
 const HOST_ACTIONS: readonly CommandRow[] = [
   {

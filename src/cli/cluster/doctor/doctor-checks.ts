@@ -187,7 +187,7 @@ const CLIENTS: readonly Client[] = [
     command: ["openstack", "--version"],
     version: /openstack (\S+)/,
     install: "python3-openstackclient of Debian, python-openstackclient of PyPI",
-    known: [[/^6\.0\./, "ignore the error after `server evacuate`, or install 6.1"]],
+    known: [[/^6\.0\./, "ignore the error after `server evacuate`: the evacuation takes place"]],
   },
   {
     name: "openstack resource provider (osc-placement)",

@@ -102,7 +102,7 @@ export function snapshotCommand(): Command {
           }
           snapshots.import(resolve(file), name);
           terminal.print(
-            `${name}: taken from ${file}; "compute-agent snapshot restore ${name}${placeText(stateDirOption)}" goes on from it`,
+            `${name}: taken from ${file}; "compute-agent snapshot restore ${name}${placeText(stateDirOption)}" continues from its state`,
           );
           return ExitCode.ok;
         },

@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { titleOf, unmetRequirement } from "../../../../../src/dashboard/pages/model/requirements.js";
-import type { ActionRequirements } from "../../../../../src/dashboard/wire/messages.js";
-import { ACTIONS, hostRow, serverRow } from "../../../../dashboard/support/generated-cluster.js";
+import { Cluster } from "../../../../../src/dashboard/pages/model/cluster.js";
+import { consequenceOf, titleOf, unmetRequirement } from "../../../../../src/dashboard/pages/model/requirements.js";
+import type { ActionRequirements, DashboardAction, DashboardRow } from "../../../../../src/dashboard/wire/messages.js";
+import { ACTIONS, hostName, hostRow, serverRow } from "../../../../dashboard/support/generated-cluster.js";
 
 const [server, host] = [serverRow(0, 0), hostRow(0)];
+
+function action(name: string): DashboardAction {
+  const found = ACTIONS.find((each) => each.name === name);
+  if (found === undefined) {
+    throw new Error(`no action ${name}`);
+  }
+  return found;
+}
 
 describe("the state of an object forbids an action", () => {
   it.each<readonly [ActionRequirements, object, string | null]>([
@@ -40,15 +49,39 @@ describe("the state of an object forbids an action", () => {
 });
 
 it("the title of a dialog is a question if the action destroys something", () => {
-  const action = (name: string) => {
-    const found = ACTIONS.find((each) => each.name === name);
-    if (found === undefined) {
-      throw new Error(`no action ${name}`);
-    }
-    return found;
-  };
   expect(titleOf(action("host-kill"), "devstack3")).toBe("Kill devstack3?");
   expect(titleOf(action("fault-set"), "devstack3")).toBe("Set fault: devstack3");
   expect(titleOf(action("apply"), "")).toBe("Apply the plan?");
   expect(titleOf(action("create"), "")).toBe("Create server");
+});
+
+const HOST = hostName(0);
+
+function consequence(...set: readonly DashboardRow[]): string {
+  const cluster = new Cluster();
+  cluster.apply([{ seq: 1, at: 0, set: [{ kind: "host", key: HOST, value: hostRow(0) }, ...set], gone: [] }]);
+  return consequenceOf({ ...action("host-kill"), name: "host-remove" }, HOST, cluster);
+}
+
+const serverOnHost: DashboardRow = { kind: "server", key: serverRow(1, 0).uuid, value: serverRow(1, 0) };
+const fenced: DashboardRow = { kind: "host", key: HOST, value: { ...hostRow(0), forcedDown: true } };
+
+function guests(...uuids: string[]): DashboardRow {
+  const rows = uuids.map((uuid) => ({ uuid, name: uuid, state: "running" }));
+  return { kind: "guests", key: HOST, value: { at: 0, from: "folder", guests: rows } };
+}
+
+it("a removal deletes service, providers and allocations, and is rejected for servers that are not evacuated", () => {
+  expect(consequence()).toBe("Its compute service, its providers and their allocations are deleted.");
+  expect(consequence(serverOnHost, guests(serverOnHost.key))).toMatch(
+    /It has 1 server: the removal is rejected unless .* evacuated/,
+  );
+  expect(consequence(serverOnHost, guests(serverOnHost.key))).not.toContain("without a server");
+});
+
+it("guests without a server stay, unless the agent of a fenced host starts once more", () => {
+  expect(consequence(guests("a", "b"))).toMatch(/ 2 guests without a server stay on its hypervisor\.$/);
+  expect(consequence(fenced, guests("a"))).toMatch(
+    /Its agent starts once more, to destroy guests of evacuated servers/,
+  );
 });
