@@ -148,13 +148,13 @@ function formatIpv6(value: bigint): string {
   const groups = Array.from({ length: IPV6_GROUPS }, (_, index) => digits.slice(index * 4, index * 4 + 4));
   const zeros = findLongestZeros(groups);
   const hasIpv4 = zeros.start === 0 && (zeros.length === 6 || (zeros.length === 5 && groups[5] === "ffff"));
-  const texts = groups.map((group) => group.replace(/^0{1,3}/, ""));
+  const shortGroups = groups.map((group) => group.replace(/^0{1,3}/, ""));
   if (hasIpv4) {
-    texts.splice(6, 2, formatIpv4(Number(value & 0xffff_ffffn)));
+    shortGroups.splice(6, 2, formatIpv4(Number(value & 0xffff_ffffn)));
   }
   return zeros.length < 2
-    ? texts.join(":")
-    : `${texts.slice(0, zeros.start).join(":")}::${texts.slice(zeros.start + zeros.length).join(":")}`;
+    ? shortGroups.join(":")
+    : `${shortGroups.slice(0, zeros.start).join(":")}::${shortGroups.slice(zeros.start + zeros.length).join(":")}`;
 }
 
 /** Finds the first of the longest runs of zero groups. */
