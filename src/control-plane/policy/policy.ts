@@ -10,9 +10,9 @@ export class Policy<N extends string = string> {
     this.#findRule = findRule;
   }
 
-  allows(name: N, { credentials, roles, target }: Omit<PolicyAttributes, "rule">): boolean {
+  allows(name: N, { credentials, roles, target, field }: Omit<PolicyAttributes, "rule">): boolean {
     const rule = (other: string): boolean => this.#check(other)(attributes);
-    const attributes: PolicyAttributes = { credentials, roles, target, rule };
+    const attributes: PolicyAttributes = { credentials, roles, target, rule, ...(field && { field }) };
     return rule(name);
   }
 

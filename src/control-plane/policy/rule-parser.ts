@@ -8,6 +8,8 @@ export interface PolicyAttributes {
   readonly target: Readonly<Record<string, string | null | undefined>>;
   /** Checks the rule of that name. */
   readonly rule: (name: string) => boolean;
+  /** Returns an attribute for Neutron's check `field:<resource>:<attribute>=<value>`. Absent: such checks fail. */
+  readonly field?: (resource: string, attribute: string) => unknown;
 }
 
 export type Check = (attributes: PolicyAttributes) => boolean;
@@ -126,6 +128,9 @@ function parseCheck(text: string): Check {
       return role !== undefined && attributes.roles.has(role.toLowerCase());
     };
   }
+  if (kind === "field") {
+    return fieldCheck(match);
+  }
   const literal = /^(?:'(.*)'|"(.*)"|(True|False|None|-?[0-9]+))$/.exec(kind);
   return (attributes) => {
     const expected = substitute(match, attributes.target);
@@ -139,6 +144,21 @@ function parseCheck(text: string): Check {
     return (
       found !== undefined && (Array.isArray(found) ? found : [found]).some((item) => pythonText(item) === expected)
     );
+  };
+}
+
+/** A value after `~` is a prefix of the attribute, as a pattern `^prefix`. */
+function fieldCheck(match: string): Check {
+  const [, resource, attribute, value] = /^([^:]+):([^=]+)=(.*)$/.exec(match) ?? [];
+  if (resource === undefined || attribute === undefined || value === undefined) {
+    return NEVER;
+  }
+  return ({ field }) => {
+    const found = field?.(resource, attribute);
+    if (found === undefined || found === null) {
+      return false;
+    }
+    return value.startsWith("~^") ? String(found).startsWith(value.slice(2)) : pythonText(found) === value;
   };
 }
 

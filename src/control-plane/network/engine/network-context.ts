@@ -1,0 +1,152 @@
+import type { Random } from "../../../runtime/cryptography.js";
+import type { Logger } from "../../../runtime/runtime.js";
+import type { Clock } from "../../../runtime/time.js";
+import type { Credentials } from "../../credentials.js";
+import type { Sql } from "../../database/sql.js";
+import type { Json } from "../../http/json.js";
+import type { Condition } from "../../resources/condition.js";
+import type { InputOf, RecordOf } from "../../resources/resource.js";
+import { ResourceTable } from "../../resources/resource-table.js";
+import type { NetworkOptions } from "../network-options.js";
+import type { ServerEvents } from "../server-events.js";
+import type { NetworkAttributeMap, NetworkResource } from "./network-resource.js";
+
+/** What all requests and callers of the Network service share. */
+export interface NetworkServices {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly options: NetworkOptions;
+  /** Notifies Compute of changed ports. */
+  readonly events: ServerEvents;
+}
+
+/** The caller of the service. */
+export interface NetworkCaller {
+  readonly projectId: string;
+  readonly roles: readonly string[];
+  readonly isAdmin: boolean;
+  /** The service itself, or Compute in the same process: no policy applies. */
+  readonly isInternal: boolean;
+  readonly credentials?: Credentials;
+}
+
+const INTERNAL: NetworkCaller = { projectId: "", roles: ["admin", "service"], isAdmin: true, isInternal: true };
+
+/** The services and the caller of one request or internal operation. */
+export class NetworkContext {
+  readonly services: NetworkServices;
+  readonly caller: NetworkCaller;
+  readonly #tables: Map<NetworkResource, unknown>;
+
+  constructor(
+    services: NetworkServices,
+    caller: NetworkCaller = INTERNAL,
+    tables = new Map<NetworkResource, unknown>(),
+  ) {
+    this.services = services;
+    this.caller = caller;
+    this.#tables = tables;
+  }
+
+  get sql(): Sql {
+    return this.services.sql;
+  }
+
+  /** Returns the same context for the service itself, which no policy restricts. */
+  get internal(): NetworkContext {
+    return this.caller.isInternal ? this : new NetworkContext(this.services, INTERNAL, this.#tables);
+  }
+
+  as(caller: NetworkCaller): NetworkContext {
+    return new NetworkContext(this.services, caller, this.#tables);
+  }
+
+  /** Returns the stored records of a resource. */
+  table<M extends NetworkAttributeMap>(resource: NetworkResource<M>): ResourceTable<M, RecordOf<M>> {
+    const key = resource as unknown as NetworkResource;
+    const known = this.#tables.get(key);
+    if (known !== undefined) {
+      return known as ResourceTable<M, RecordOf<M>>;
+    }
+    const table = new ResourceTable(this.sql, resource);
+    this.#tables.set(key, table);
+    return table;
+  }
+
+  /** Increments the revision of a record to which something was added, or from which something was removed. */
+  touch(resource: NetworkResource, id: string): void {
+    this.sql.execute(
+      `UPDATE ${resource.table} SET revision_number = revision_number + 1, updated_at = ? WHERE id = ?`,
+      this.services.clock.now(),
+      id,
+    );
+  }
+}
+
+/** Values of computed attributes. Undefined ones are left out of the response. */
+export type Computed = Readonly<Record<string, Json | undefined>>;
+
+/**
+ * What a resource does beyond its description. All functions run in the transaction of the request, after validation,
+ * quota and policy. Each may throw an `HttpError`.
+ */
+export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, R extends RecordOf<M> = RecordOf<M>> {
+  /** Returns the columns of a new record that differ from the input. */
+  prepareCreate?(context: NetworkContext, input: InputOf<M>): Partial<R>;
+  afterCreate?(context: NetworkContext, record: R, input: InputOf<M>): void;
+  /** Returns the columns that an update changes. Default: those of the request. */
+  prepareUpdate?(context: NetworkContext, record: R, changes: InputOf<M>): Partial<R>;
+  afterUpdate?(context: NetworkContext, record: R, changes: InputOf<M>, before: R): void;
+  /** Checks whether the record is in use, and removes what belongs to it. */
+  beforeDelete?(context: NetworkContext, record: R): void;
+  afterDelete?(context: NetworkContext, record: R): void;
+  /** Computes attributes without a column for a page of records; the results have the order of the records. */
+  compute?(context: NetworkContext, records: readonly R[]): readonly Computed[];
+  /** Conditions for filters of attributes without a column, or with other rules than equality. */
+  readonly filters?: Readonly<Record<string, (context: NetworkContext, values: readonly string[]) => Condition>>;
+  /** The records that the caller may see. Default: its project's own, and those that are shared with it. */
+  visible?(context: NetworkContext): Condition;
+  readonly actions?: Readonly<Record<string, ResourceAction<R>>>;
+}
+
+/** Handles a member action, such as `PUT /routers/{id}/add_router_interface`; returns the response's body. */
+export type ResourceAction<R> = (context: NetworkContext, record: R, body: Readonly<Record<string, unknown>>) => Json;
+
+/** A resource with its behaviour. */
+export interface RegisteredResource {
+  readonly resource: NetworkResource;
+  readonly behaviour: Behaviour;
+}
+
+/** Pairs a resource with its behaviour; the types of its records must fit. */
+export function register<M extends NetworkResource["attributes"]>(
+  resource: NetworkResource<M>,
+  behaviour: Behaviour<M> = {},
+): RegisteredResource {
+  return { resource, behaviour: behaviour as Behaviour } as unknown as RegisteredResource;
+}
+
+/** All resources of the service. */
+export class Registry {
+  readonly all: readonly RegisteredResource[];
+  readonly #byResource: ReadonlyMap<unknown, RegisteredResource>;
+  readonly #byCollection: ReadonlyMap<string, RegisteredResource>;
+
+  constructor(all: readonly RegisteredResource[]) {
+    this.all = all;
+    this.#byResource = new Map(all.map((one) => [one.resource, one]));
+    this.#byCollection = new Map(all.map((one) => [one.resource.collection, one]));
+  }
+
+  behaviourOf(resource: object): Behaviour {
+    return this.#byResource.get(resource)?.behaviour ?? {};
+  }
+
+  /** @param collection `ports`; of several with one name, such as rules of policies, the last */
+  find(collection: string): NetworkResource | undefined {
+    return this.#byCollection.get(collection)?.resource;
+  }
+}

@@ -1,0 +1,143 @@
+import { HttpError, notFound } from "../../http/http-error.js";
+import { createPolicy } from "../../policy/policy.js";
+import { NETWORK_POLICIES } from "../policies.js";
+import type { NetworkContext } from "./network-context.js";
+import type { NetworkAttribute, NetworkResource } from "./network-resource.js";
+
+const POLICY = createPolicy<string>(NETWORK_POLICIES);
+
+export type Target = Readonly<Record<string, unknown>>;
+
+/** The policy name of an operation: `create_security_group`, with attributes `create_network:shared`. */
+export function ruleOf(operation: string, { policyName, singular }: NetworkResource): string {
+  return `${operation}_${policyName ?? singular}`;
+}
+
+/** Whether a rule has another value than "every authenticated caller may". */
+const isRule = (name: string): boolean => Object.hasOwn(NETWORK_POLICIES, name);
+
+/**
+ * Returns whether the caller may do something with a record, or with the attributes of a request.
+ * @param target attributes of the record, with the request's on top of them
+ */
+export function isAllowed(context: NetworkContext, rule: string, resource: NetworkResource, target: Target): boolean {
+  const { caller } = context;
+  if (caller.isInternal) {
+    return true;
+  }
+  const known = isRule(rule) ? rule : "default";
+  return POLICY.allows(known, {
+    credentials: { project_id: caller.projectId, tenant_id: caller.projectId, roles: caller.roles },
+    roles: new Set(caller.roles),
+    target: policyTarget(context, resource, target),
+    field: (owner, name) => fieldOf(context, resource, target, owner, name),
+  });
+}
+
+/**
+ * Checks the rule of an operation, and those of the attributes that a request contains.
+ * @param body the attributes that the request itself contains
+ * @throws {HttpError} 403
+ */
+export function enforceRequest(
+  context: NetworkContext,
+  operation: "create" | "update",
+  resource: NetworkResource,
+  { body, target }: { readonly body: Target; readonly target: Target },
+): void {
+  if (context.caller.isInternal) {
+    return;
+  }
+  const rules = [ruleOf(operation, resource)];
+  for (const [name, value] of Object.entries(body)) {
+    if (resource.attributes[name]?.policy && isExplicit(resource.attributes[name], value, operation)) {
+      rules.push(...attributeRules(`${ruleOf(operation, resource)}:${name}`, value));
+    }
+  }
+  enforceRules(context, rules, resource, target);
+}
+
+/** Checks a rule. @throws {HttpError} 403 */
+export function enforceRule(context: NetworkContext, rule: string, resource: NetworkResource, target: Target): void {
+  if (!context.caller.isInternal) {
+    enforceRules(context, [rule], resource, target);
+  }
+}
+
+function enforceRules(context: NetworkContext, rules: readonly string[], resource: NetworkResource, target: Target) {
+  if (!rules.every((rule) => isAllowed(context, rule, resource, target))) {
+    const names = rules.map((rule) => `rule:${rule}`);
+    const [only] = names;
+    const text = names.length === 1 ? only : `(${names.join(" and ")})`;
+    throw new HttpError(403, `${text} is disallowed by policy`, { code: "PolicyNotAuthorized" });
+  }
+}
+
+/** A create that gives an attribute its default needs no permission. */
+function isExplicit(attribute: NetworkAttribute, value: unknown, operation: "create" | "update"): boolean {
+  return operation === "update" || (value !== attribute.default && value !== undefined);
+}
+
+/** Members of an attribute may have rules of their own: `create_port:fixed_ips:ip_address`. */
+function attributeRules(rule: string, value: unknown): readonly string[] {
+  const members = Array.isArray(value) ? value : [value];
+  const keys = new Set(
+    members.flatMap((member: unknown) =>
+      typeof member === "object" && member !== null && !Array.isArray(member) ? Object.keys(member) : [],
+    ),
+  );
+  return [rule, ...[...keys].map((key) => `${rule}:${key}`)].filter(isRule);
+}
+
+/** Returns Neutron's error for a record that the caller may not read: the same as for an unknown path. */
+export const hidden = (): HttpError => notFound();
+
+/** The attributes that rules name. Those of other records are read only if a rule needs them. */
+function policyTarget(
+  context: NetworkContext,
+  { parent }: NetworkResource,
+  target: Target,
+): Readonly<Record<string, string | null | undefined>> {
+  const owner = text(target.project_id);
+  const ownerOf = (collection: string, id: unknown): string | undefined =>
+    typeof id === "string" ? projectOf(context, collection, id) : undefined;
+  return Object.defineProperties(
+    { project_id: owner, tenant_id: owner },
+    {
+      "network:project_id": { get: () => ownerOf("networks", target.network_id) },
+      "security_group:project_id": { get: () => ownerOf("security_groups", target.security_group_id) },
+      "ext_parent:project_id": {
+        get: () => (parent ? ownerOf(parent.collection, target[parent.attribute]) : undefined),
+      },
+    },
+  );
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function projectOf(context: NetworkContext, collection: string, id: string): string | undefined {
+  const resource = context.services.registry.find(collection);
+  const record = resource && context.table(resource).get(id);
+  const project: unknown = record && Reflect.get(record, "project_id");
+  return typeof project === "string" ? project : undefined;
+}
+
+/** Returns an attribute for a `field:` check: of the target itself, or of the network that it belongs to. */
+function fieldOf(context: NetworkContext, resource: NetworkResource, target: Target, owner: string, name: string) {
+  const isOwn = owner === resource.collection || owner === resource.singular;
+  if (isOwn && target[name] !== undefined) {
+    return target[name];
+  }
+  const other = context.services.registry.find(owner);
+  const id = isOwn ? target.id : target[`${other?.singular ?? owner}_id`];
+  if (other === undefined || typeof id !== "string") {
+    return undefined;
+  }
+  const record = context.table(other).get(id);
+  const [computed] = record
+    ? (context.services.registry.behaviourOf(other).compute?.(context, [record as never]) ?? [])
+    : [];
+  return record === undefined ? undefined : (computed?.[name] ?? Reflect.get(record, name));
+}

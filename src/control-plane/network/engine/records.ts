@@ -1,0 +1,167 @@
+import { isConductorError } from "../../../conductor-client/errors.js";
+import type { Json } from "../../http/json.js";
+import { and, where } from "../../resources/condition.js";
+import type { InputOf, RecordOf } from "../../resources/resource.js";
+import type { Computed, NetworkContext } from "./network-context.js";
+import { networkError, recordNotFound } from "./network-errors.js";
+import type { NetworkAttributeMap, NetworkResource } from "./network-resource.js";
+import { sharedIds, visibleTo } from "./sharing.js";
+import { removeTags, replaceTags, tagsOf } from "./tags.js";
+
+/**
+ * Creates, changes and deletes records with their resource's behaviour. Neither policies nor quotas are checked: requests
+ * check them before, and the service itself needs none. Callers run it in a transaction.
+ */
+export function createRecord<M extends NetworkAttributeMap>(
+  context: NetworkContext,
+  resource: NetworkResource<M>,
+  input: InputOf<M>,
+): RecordOf<M> {
+  const { clock, random, registry } = context.services;
+  const behaviour = registry.behaviourOf(resource);
+  const now = clock.now();
+  const attributes: Readonly<Record<string, unknown>> = input;
+  const record = {
+    id: random.uuid(),
+    ...stored(resource, attributes),
+    created_at: now,
+    updated_at: now,
+    revision_number: 0,
+    ...behaviour.prepareCreate?.(context, input),
+  } as unknown as RecordOf<M> & { readonly id: string };
+  context.table(resource).insert(record);
+  if (Array.isArray(attributes.tags)) {
+    replaceTags(context.sql, record.id, attributes.tags);
+  }
+  behaviour.afterCreate?.(context, record, input);
+  return context.table(resource).get(record.id) ?? record;
+}
+
+/** @param changes attributes of the request, or of the service's own change */
+export function updateRecord<M extends NetworkAttributeMap>(
+  context: NetworkContext,
+  resource: NetworkResource<M>,
+  id: string,
+  changes: InputOf<M>,
+): RecordOf<M> {
+  const behaviour = context.services.registry.behaviourOf(resource);
+  const table = context.table(resource);
+  const before = existing(context, resource, id);
+  const columns = behaviour.prepareUpdate?.(context, before, changes) ?? stored(resource, changes);
+  table.update(id, columns as Partial<RecordOf<M>>);
+  if (Object.hasOwn(resource.attributes, "revision_number")) {
+    context.touch(resource as unknown as NetworkResource, id);
+  }
+  const after = existing(context, resource, id);
+  behaviour.afterUpdate?.(context, after, changes, before);
+  return existing(context, resource, id);
+}
+
+export function deleteRecord<M extends NetworkAttributeMap>(
+  context: NetworkContext,
+  resource: NetworkResource<M>,
+  id: string,
+): void {
+  const behaviour = context.services.registry.behaviourOf(resource);
+  const record = existing(context, resource, id);
+  behaviour.beforeDelete?.(context, record);
+  context.table(resource).delete(id);
+  if (resource.tagged) {
+    removeTags(context.sql, id);
+  }
+  const { rbac } = resource;
+  if (rbac) {
+    context.sql.execute(
+      "DELETE FROM network_rbac_policies WHERE object_type = ? AND object_id = ?",
+      rbac.objectType,
+      id,
+    );
+  }
+  behaviour.afterDelete?.(context, record);
+}
+
+/** Returns a record that the caller may see. @throws {HttpError} 404 with Neutron's exception of the resource */
+export function findRecord<M extends NetworkAttributeMap>(
+  context: NetworkContext,
+  resource: NetworkResource<M>,
+  id: string,
+): RecordOf<M> {
+  const known = resource as unknown as NetworkResource;
+  const record = context.table(resource).first(and(where`id = ${id}`, visibleTo(context, known)));
+  if (record === undefined) {
+    throw recordNotFound(known, id);
+  }
+  return record;
+}
+
+function existing<M extends NetworkAttributeMap>(
+  context: NetworkContext,
+  resource: NetworkResource<M>,
+  id: string,
+): RecordOf<M> {
+  const record = context.table(resource).get(id);
+  if (record === undefined) {
+    throw recordNotFound(resource as unknown as NetworkResource, id);
+  }
+  return record;
+}
+
+/** Returns the attributes that have a column. */
+function stored(
+  { attributes }: { readonly attributes: NetworkAttributeMap },
+  input: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(input).filter(([name]) => Object.hasOwn(attributes, name) && attributes[name]?.stored !== false),
+  );
+}
+
+/** Values of all attributes of a record by their names; those without a column are computed. */
+export type View = Readonly<Record<string, Json | undefined>>;
+
+/** Renders all attributes of records, in their order. Policies of attributes are the caller's to apply. */
+export function viewsOf(
+  context: NetworkContext,
+  resource: NetworkResource,
+  records: readonly Readonly<Record<string, unknown>>[],
+): readonly View[] {
+  const behaviour = context.services.registry.behaviourOf(resource);
+  const computed: readonly Computed[] = behaviour.compute?.(context, records as never) ?? [];
+  const ids = records.map((record) => String(record.id));
+  const tags = resource.tagged ? tagsOf(context.sql, ids) : undefined;
+  const shared = resource.rbac ? sharedIds(context, resource, ids) : undefined;
+  const attributes = Object.entries(resource.attributes);
+  return records.map((record, index) => {
+    const view: Record<string, Json | undefined> = {};
+    for (const [name, { type, stored: hasColumn, visible }] of attributes) {
+      if (hasColumn === false || visible === false) {
+        continue;
+      }
+      const value = record[name];
+      view[name] =
+        value === null || value === undefined || !type.render ? ((value as Json) ?? null) : type.render(value as never);
+      if (name === "project_id") {
+        view.tenant_id = view.project_id;
+      }
+    }
+    if (tags) {
+      view.tags = [...(tags.get(ids[index] ?? "") ?? [])];
+    }
+    if (shared) {
+      view.shared = shared.has(ids[index] ?? "");
+    }
+    return { ...view, ...computed[index] };
+  });
+}
+
+/** Runs a change; converts a violated unique index to Neutron's error. */
+export function uniquely<T>(work: () => T, toError: () => Error): T {
+  try {
+    return work();
+  } catch (error) {
+    throw isConductorError(error, "DuplicateRecord") ? toError() : error;
+  }
+}
+
+/** Neutron's error if the database rejects what the checks before should have rejected. */
+export const concurrentChange = (message: string): Error => networkError(409, "Conflict", message);

@@ -1,0 +1,29 @@
+/** Settings of the Network service: section `[network]` of the cluster's file. */
+export interface NetworkOptions {
+  /** Limits of projects that have none of their own, by resource: `{ port: 500 }`; -1: none. */
+  readonly quotas: Readonly<Record<string, number>>;
+  /** Neutron's `global_physnet_mtu`. Tunnels take 50 bytes of it. */
+  readonly mtu: number;
+  /** Neutron's `network_vlan_ranges`: ids by physical network. */
+  readonly vlanRanges: Readonly<Record<string, readonly (readonly [first: number, last: number])[]>>;
+  /** Neutron's `flat_networks`. */
+  readonly flatNetworks: readonly string[];
+  /** Neutron's `vni_ranges` of VXLAN, and `tunnel_id_ranges` of GRE. */
+  readonly vxlanRange: readonly [first: number, last: number];
+  readonly greRange: readonly [first: number, last: number];
+  /** Neutron's `default_availability_zones`. */
+  readonly availabilityZone: string;
+  /** Neutron's `dns_domain`. */
+  readonly dnsDomain: string;
+}
+
+export const DEFAULT_NETWORK_OPTIONS: NetworkOptions = {
+  quotas: {},
+  mtu: 1500,
+  vlanRanges: { physnet1: [[100, 199]] },
+  flatNetworks: ["public"],
+  vxlanRange: [1, 1000],
+  greRange: [1, 1000],
+  availabilityZone: "nova",
+  dnsDomain: "openstacklocal.",
+};

@@ -1,0 +1,81 @@
+import { type RegisteredResource, register } from "./engine/network-context.js";
+import { ADDRESS_GROUPS } from "./resources/address-groups.js";
+import { AGENTS, AVAILABILITY_ZONES, DHCP_AGENTS, DHCP_NETWORKS } from "./resources/agents.js";
+import { FLAVORS, NEXT_PROVIDERS, SERVICE_PROFILES } from "./resources/flavors.js";
+import { FLOATINGIP_POOLS, FLOATINGIPS, PORT_FORWARDINGS } from "./resources/floating-ips.js";
+import { LOCAL_IPS, PORT_ASSOCIATIONS } from "./resources/local-ips.js";
+import { LOGGABLE_RESOURCES, LOGS } from "./resources/logs.js";
+import { METERING_LABEL_RULES, METERING_LABELS } from "./resources/metering.js";
+import { NDP_PROXIES } from "./resources/ndp-proxies.js";
+import { NETWORKS } from "./resources/networks.js";
+import { PORT_BINDINGS, PORTS } from "./resources/ports.js";
+import { QOS_POLICIES, RULE_TYPES } from "./resources/qos-policies.js";
+import {
+  ALIAS_BANDWIDTH_LIMIT_RULES,
+  ALIAS_DSCP_MARKING_RULES,
+  ALIAS_MINIMUM_BANDWIDTH_RULES,
+  ALIAS_MINIMUM_PACKET_RATE_RULES,
+  BANDWIDTH_LIMIT_RULES,
+  DSCP_MARKING_RULES,
+  MINIMUM_BANDWIDTH_RULES,
+  MINIMUM_PACKET_RATE_RULES,
+  PACKET_RATE_LIMIT_RULES,
+} from "./resources/qos-rules.js";
+import { RBAC_POLICIES } from "./resources/rbac-policies.js";
+import { AUTO_ALLOCATED_TOPOLOGIES, NETWORK_IP_AVAILABILITIES, SERVICE_PROVIDERS } from "./resources/read-only.js";
+import { CONNTRACK_HELPERS, ROUTERS } from "./resources/routers.js";
+import { SECURITY_GROUP_RULES, SECURITY_GROUPS } from "./resources/security-groups.js";
+import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "./resources/segments.js";
+import { ADDRESS_SCOPES, SUBNETPOOLS } from "./resources/subnet-pools.js";
+import { SUBNETS } from "./resources/subnets.js";
+import { TRUNKS } from "./resources/trunks.js";
+
+/** All resources of the service, with their behaviour. */
+export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
+  register(ADDRESS_GROUPS),
+  register(AGENTS),
+  register(DHCP_AGENTS),
+  register(DHCP_NETWORKS),
+  register(AVAILABILITY_ZONES),
+  register(FLAVORS),
+  register(SERVICE_PROFILES),
+  register(NEXT_PROVIDERS),
+  register(FLOATINGIPS),
+  register(FLOATINGIP_POOLS),
+  register(PORT_FORWARDINGS),
+  register(LOCAL_IPS),
+  register(PORT_ASSOCIATIONS),
+  register(LOGS),
+  register(LOGGABLE_RESOURCES),
+  register(METERING_LABELS),
+  register(METERING_LABEL_RULES),
+  register(NDP_PROXIES),
+  register(NETWORKS),
+  register(PORTS),
+  register(PORT_BINDINGS),
+  register(QOS_POLICIES),
+  register(RULE_TYPES),
+  register(BANDWIDTH_LIMIT_RULES),
+  register(DSCP_MARKING_RULES),
+  register(MINIMUM_BANDWIDTH_RULES),
+  register(MINIMUM_PACKET_RATE_RULES),
+  register(PACKET_RATE_LIMIT_RULES),
+  register(ALIAS_BANDWIDTH_LIMIT_RULES),
+  register(ALIAS_DSCP_MARKING_RULES),
+  register(ALIAS_MINIMUM_BANDWIDTH_RULES),
+  register(ALIAS_MINIMUM_PACKET_RATE_RULES),
+  register(RBAC_POLICIES),
+  register(NETWORK_IP_AVAILABILITIES),
+  register(SERVICE_PROVIDERS),
+  register(AUTO_ALLOCATED_TOPOLOGIES),
+  register(ROUTERS),
+  register(CONNTRACK_HELPERS),
+  register(SECURITY_GROUPS),
+  register(SECURITY_GROUP_RULES),
+  register(SEGMENTS),
+  register(NETWORK_SEGMENT_RANGES),
+  register(SUBNETPOOLS),
+  register(ADDRESS_SCOPES),
+  register(SUBNETS),
+  register(TRUNKS),
+];

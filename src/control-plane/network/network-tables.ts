@@ -1,0 +1,36 @@
+import type { Sql } from "../database/sql.js";
+import { createResourceTables } from "../resources/resource-table.js";
+import { NETWORK_RESOURCES } from "./network-resources.js";
+
+/**
+ * Tables without a resource of their own. An address belongs to one port of a subnet; the database holds this under
+ * concurrency and after a kill.
+ */
+const MORE_TABLES = [
+  `CREATE TABLE IF NOT EXISTS network_ip_allocations (
+    port_id TEXT NOT NULL REFERENCES network_ports (id) ON DELETE CASCADE,
+    subnet_id TEXT NOT NULL REFERENCES network_subnets (id),
+    network_id TEXT NOT NULL,
+    address TEXT NOT NULL,
+    address_key TEXT NOT NULL,
+    PRIMARY KEY (subnet_id, address_key)
+  ) STRICT`,
+  "CREATE INDEX IF NOT EXISTS network_ip_allocations_by_port ON network_ip_allocations (port_id)",
+  "CREATE INDEX IF NOT EXISTS network_ip_allocations_by_address ON network_ip_allocations (address)",
+  `CREATE TABLE IF NOT EXISTS network_port_security_groups (
+    port_id TEXT NOT NULL REFERENCES network_ports (id) ON DELETE CASCADE,
+    security_group_id TEXT NOT NULL REFERENCES network_security_groups (id),
+    PRIMARY KEY (port_id, security_group_id)
+  ) STRICT`,
+  "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
+];
+
+/** Creates the tables of the Network service, or adds what is missing. */
+export function createNetworkTables(sql: Sql): void {
+  createResourceTables(
+    sql,
+    "network",
+    NETWORK_RESOURCES.map(({ resource }) => resource),
+    MORE_TABLES,
+  );
+}

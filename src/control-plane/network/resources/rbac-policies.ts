@@ -1,0 +1,27 @@
+import { checkedText, ID, OWNER, string, uuid } from "../engine/attribute-types.js";
+import { defineResource } from "../engine/network-resource.js";
+
+/** TODO describe. */
+export const RBAC_POLICIES = defineResource({
+  collection: "rbac_policies",
+  singular: "rbac_policy",
+  path: "/v2.0/rbac-policies",
+  extension: "rbac-policies",
+  table: "network_rbac_policies",
+  attributes: {
+    ...ID,
+    action: { type: string(255), post: true, filter: true, policy: true },
+    object_id: { type: uuid, post: true, filter: true, policy: true },
+    target_tenant: { type: string(255), post: true, put: true, filter: true, policy: true },
+    object_type: {
+      type: checkedText<string | null>({ converter: "convert_valid_object_type" }),
+      post: true,
+      default: null,
+      filter: true,
+      policy: true,
+    },
+    ...OWNER,
+  },
+  notFound: { type: "RbacPolicyNotFound" },
+  quota: { name: "rbac_policy", default: 10 },
+});

@@ -1,0 +1,113 @@
+import type { Json } from "../../http/json.js";
+import {
+  boolean,
+  checkedText,
+  ID,
+  integerOrNull,
+  json,
+  OWNER,
+  oneOf,
+  STANDARD,
+  string,
+  TAGS,
+  uuid,
+  uuidOrNull,
+} from "../engine/attribute-types.js";
+import { defineResource, NOT_SPECIFIED } from "../engine/network-resource.js";
+
+/** TODO describe. */
+export const SUBNETS = defineResource({
+  collection: "subnets",
+  singular: "subnet",
+  path: "/v2.0/subnets",
+  extension: "core",
+  table: "network_subnets",
+  attributes: {
+    ...ID,
+    name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    network_id: { type: uuid, post: true, filter: true, sort: true, requiredByPolicy: true },
+    ip_version: { type: oneOf([4, 6], "convert_to_int"), post: true, filter: true, sort: true },
+    subnetpool_id: {
+      type: checkedText<string | null>({ validator: "type:subnetpool_id_or_none" }),
+      post: true,
+      default: NOT_SPECIFIED,
+      filter: true,
+      sort: true,
+    },
+    enable_dhcp: { type: boolean, post: true, put: true, default: true, filter: true, sort: true },
+    ipv6_ra_mode: {
+      type: oneOf(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),
+      post: true,
+      default: NOT_SPECIFIED,
+      filter: true,
+      sort: true,
+    },
+    ipv6_address_mode: {
+      type: oneOf(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),
+      post: true,
+      default: NOT_SPECIFIED,
+      filter: true,
+      sort: true,
+    },
+    gateway_ip: {
+      type: checkedText<string | null>({
+        validator: "type:ip_address_or_none",
+        converter: "convert_ip_to_canonical_format",
+      }),
+      post: true,
+      put: true,
+      default: NOT_SPECIFIED,
+      filter: true,
+      sort: true,
+    },
+    cidr: {
+      type: checkedText<string | null>({
+        validator: "type:subnet_or_none",
+        converter: "convert_cidr_to_canonical_format",
+      }),
+      post: true,
+      default: NOT_SPECIFIED,
+      filter: true,
+      sort: true,
+    },
+    allocation_pools: {
+      type: json<Json>({ validator: "type:ip_pools", converter: "convert_ip_to_canonical_format" }),
+      post: true,
+      put: true,
+      default: NOT_SPECIFIED,
+    },
+    host_routes: {
+      type: json<Json>({ validator: "type:hostroutes", converter: "convert_none_to_empty_list" }),
+      post: true,
+      put: true,
+      default: NOT_SPECIFIED,
+    },
+    dns_nameservers: {
+      type: json<readonly string[]>({ validator: "type:nameservers", converter: "convert_none_to_empty_list" }),
+      post: true,
+      put: true,
+      default: NOT_SPECIFIED,
+    },
+    service_types: {
+      type: json<readonly string[]>({ validator: "type:list_of_subnet_service_types" }),
+      post: true,
+      put: true,
+      default: NOT_SPECIFIED,
+    },
+    segment_id: { type: uuidOrNull, post: true, put: true, default: null, filter: true, sort: true },
+    prefixlen: {
+      type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
+      post: true,
+      default: NOT_SPECIFIED,
+      visible: false,
+    },
+    shared: { type: boolean, filter: true, policy: true, requiredByPolicy: true, visible: false },
+    use_default_subnetpool: { type: boolean, post: true, default: false, visible: false },
+    ...OWNER,
+    ...STANDARD,
+    ...TAGS,
+  },
+  notFound: { type: "SubnetNotFound" },
+  tagged: true,
+  quota: { name: "subnet", default: 100 },
+});
