@@ -33,7 +33,14 @@ const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
 const AFTER_DELETE: readonly string[] = ["cleaned", "systemMetadata"];
 
 /** Table `instances` (spec 1.4). */
-export function createInstanceTables({ sql, clock, changes, recentInstances, recentMigrations }: StoreContext) {
+export function createInstanceTables({
+  sql,
+  clock,
+  changes,
+  recentInstances,
+  recentMigrations,
+  followers,
+}: StoreContext) {
   const table = new Table(sql, INSTANCES);
   const faults = new Table(sql, FAULTS);
 
@@ -104,7 +111,11 @@ export function createInstanceTables({ sql, clock, changes, recentInstances, rec
       sql.transaction(() => {
         table.insert({ ...newInstance(instance), createdAt: clock.now() });
         changes.changed("instance", instance.uuid);
-        return existing(instance.uuid, false);
+        const created = existing(instance.uuid, false);
+        for (const follower of followers) {
+          follower.instanceSaved(created, null);
+        }
+        return created;
       }),
     save: (uuid: string, values: InstanceChanges, options: SaveOptions = {}): Instance =>
       sql.transaction(() => {
@@ -116,6 +127,9 @@ export function createInstanceTables({ sql, clock, changes, recentInstances, rec
         const changed = table.change(found, { ...values, ...implied, updatedAt: clock.now() });
         recentInstances.set(uuid, changed);
         changes.changed("instance", uuid);
+        for (const follower of followers) {
+          follower.instanceSaved(changed, found);
+        }
         return changed;
       }),
     destroy: (uuid: string, options: { readonly guardHostIsNull?: boolean } = {}): Instance =>
@@ -144,7 +158,11 @@ export function createInstanceTables({ sql, clock, changes, recentInstances, rec
           recentMigrations.forget(Number(migrationId));
           changes.changed("migration", Number(migrationId));
         }
-        return existing(uuid, true);
+        const destroyed = existing(uuid, true);
+        for (const follower of followers) {
+          follower.instanceDestroyed(destroyed);
+        }
+        return destroyed;
       }),
     addFault: (fault: Omit<InstanceFault, "createdAt">): void =>
       sql.transaction(() => {

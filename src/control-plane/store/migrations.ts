@@ -42,7 +42,15 @@ const NEWEST: readonly SortColumn[] = [
 const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
 /** Table `migrations` (spec 1.5). */
-export function createMigrationTable({ sql, clock, random, changes, recentInstances, recentMigrations }: StoreContext) {
+export function createMigrationTable({
+  sql,
+  clock,
+  random,
+  changes,
+  recentInstances,
+  recentMigrations,
+  followers,
+}: StoreContext) {
   const table = new Table(sql, MIGRATIONS);
 
   return {
@@ -119,7 +127,11 @@ export function createMigrationTable({ sql, clock, random, changes, recentInstan
         });
         dropContext(instanceUuid);
         changes.changed("migration", id);
-        return existing(id);
+        const created = existing(id);
+        for (const follower of followers) {
+          follower.migrationSaved(created, null);
+        }
+        return created;
       });
     },
     save: (
@@ -143,6 +155,9 @@ export function createMigrationTable({ sql, clock, random, changes, recentInstan
           dropContext(instanceUuid, id);
         }
         changes.changed("migration", id);
+        for (const follower of followers) {
+          follower.migrationSaved(changed, found);
+        }
         return changed;
       }),
     /** Generates uuids for rows without one, including deleted rows, oldest first (spec 1.5). */

@@ -119,6 +119,15 @@ export class Changes {
   }
 }
 
+/** Changes other records in the transaction that changes those of servers and their moves. */
+export interface StoreFollower {
+  /** @param before null for a new one */
+  readonly instanceSaved: (instance: Instance, before: Instance | null) => void;
+  readonly instanceDestroyed: (instance: Instance) => void;
+  /** @param before null for a new one */
+  readonly migrationSaved: (migration: Migration, before: Migration | null) => void;
+}
+
 /** The dependencies of each part of the store. */
 export interface StoreContext {
   readonly sql: Sql;
@@ -129,4 +138,5 @@ export interface StoreContext {
   readonly recentInstances: RecentRecords<string, Instance>;
   /** By id. */
   readonly recentMigrations: RecentRecords<number, Migration>;
+  readonly followers: readonly StoreFollower[];
 }

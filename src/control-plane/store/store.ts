@@ -19,7 +19,7 @@ import { createRequestTables } from "./requests.js";
 import { createSecurityGroupTables } from "./security-groups.js";
 import { createServerGroupTables } from "./server-groups.js";
 import { createServiceTable } from "./services.js";
-import { Changes, RecentRecords, type StoreChange } from "./store-context.js";
+import { Changes, RecentRecords, type StoreChange, type StoreFollower } from "./store-context.js";
 import { createTaskLogTable } from "./task-logs.js";
 import { createTaskQueue } from "./tasks.js";
 
@@ -46,8 +46,10 @@ export function storeOn(
   close: () => void,
 ) {
   const changes = new Changes(sql, runtime.logger);
+  const followers: StoreFollower[] = [];
   const context = {
     sql,
+    followers,
     clock: runtime.clock,
     random: runtime.random,
     changes,
@@ -89,6 +91,8 @@ export function storeOn(
      * listener is only logged.
      */
     onChange: (listener: (change: StoreChange) => void): (() => void) => changes.listen(listener),
+    /** Adds code that runs in the transactions that change servers and their moves. */
+    follow: (follower: StoreFollower): void => void followers.push(follower),
     close,
   };
 }
