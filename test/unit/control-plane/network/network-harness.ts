@@ -1,3 +1,4 @@
+import type { ValidateToken } from "../../../../src/control-plane/credentials.js";
 import type { NetworkContext } from "../../../../src/control-plane/network/engine/network-context.js";
 import type { NetworkOptions } from "../../../../src/control-plane/network/network-options.js";
 import { createNetworkService } from "../../../../src/control-plane/network/network-service.js";
@@ -22,13 +23,14 @@ export class NetworkHarness {
   readonly #world = new VirtualWorld();
   readonly #handle: ServiceHandler;
 
-  constructor(options: Partial<NetworkOptions> = {}) {
+  /** @param validate returns the credentials of a token. Default: those of the callers by name */
+  constructor(options: Partial<NetworkOptions> = {}, validate: ValidateToken = validateCaller) {
     const runtime = this.#world.spawn();
     this.store = emptyStore({ runtime });
     createNetworkTables(this.store.database);
     const service = createNetworkService({
       ...runtime,
-      validate: validateCaller,
+      validate,
       sql: this.store.database,
       events: { send: (event) => this.events.push(event) },
       options,
@@ -42,7 +44,7 @@ export class NetworkHarness {
     method: string,
     url: string,
     body?: unknown,
-    caller: Caller | "" = "demo",
+    caller: string = "demo",
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Reply> {
     const [path = "", query = ""] = (url.startsWith("//") ? url.slice(1) : `/v2.0${url}`).split("?");

@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { compareBodies } from "../../../fixtures/neutron/comparison.js";
+import { createDevstackNetworks } from "../../../fixtures/neutron/devstack-networks.js";
+import { Identifiers } from "../../../fixtures/neutron/identifiers.js";
+import { validateNeutronCaller } from "../../../fixtures/neutron/neutron-callers.js";
+import type { Reply } from "../compute/api-world.js";
+import { NetworkHarness } from "./network-harness.js";
+
+/** A request to a real Neutron 21, with its response. Ids refer to each other across recordings. */
+interface Recording {
+  /** `023-network-create` */
+  readonly name: string;
+  readonly caller: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** The body of a request that is not JSON. */
+  readonly text?: string;
+  readonly status: number;
+  /** JSON, or the text of the web framework. */
+  readonly response: unknown;
+}
+
+const GOLDEN = new URL("../../../fixtures/golden/neutron/recordings.json", import.meta.url);
+
+const RECORDINGS = JSON.parse(readFileSync(GOLDEN, "utf8")) as readonly Recording[];
+
+/** Recordings whose responses differ on purpose, with the reason. */
+const MEANT: Readonly<Record<string, string>> = {};
+
+test("each recorded request of a real Neutron has the same response", async () => {
+  const harness = new NetworkHarness({}, validateNeutronCaller);
+  const identifiers = new Identifiers();
+  await createDevstackNetworks((method, path, body) => harness.get(method, path, body, "admin").catch(() => ({})));
+  const failed: string[] = [];
+  for (const recording of RECORDINGS) {
+    const reply = await replay(harness, recording, identifiers);
+    const differences = differencesOf(recording, reply, identifiers);
+    if (!(recording.name in MEANT) && differences.length > 0) {
+      failed.push(`${recording.name}: ${differences.join("; ")}`);
+    }
+  }
+  expect(failed).toEqual([]);
+});
+
+function replay(harness: NetworkHarness, recording: Recording, identifiers: Identifiers): Promise<Reply> {
+  const { caller, method, path, headers, body, text } = recording;
+  const payload = text ?? identifiers.translate(body);
+  const url = `/${identifiers.translateText(path)}`;
+  return harness.send(method, url, payload, caller === "nobody" ? "" : caller, lowerCase(headers));
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+function differencesOf(recording: Recording, reply: Reply, identifiers: Identifiers): readonly string[] {
+  const { status, response, path } = recording;
+  if (reply.status !== status) {
+    const message = identifiers.translateText(JSON.stringify(response));
+    return [`${status} is ${reply.status}: ${message} is ${reply.body}`];
+  }
+  const text = reply.body.replaceAll("http://127.0.0.1:8774/network", "http://network.example");
+  const body: unknown = text === "" ? null : parse(text);
+  if (typeof response === "string") {
+    return typeof body === "string" ? [] : [`text is ${text}`];
+  }
+  return compareBodies(response, body, identifiers, path.includes("sort_key=")).map(
+    ({ path, theirs, ours }) => `${path}: ${JSON.stringify(theirs)} is ${JSON.stringify(ours)}`,
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
