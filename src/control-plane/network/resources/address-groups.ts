@@ -1,7 +1,7 @@
-import { boolean, ID, json, OWNER, string } from "../engine/attribute-types.js";
+import { boolean, ID, json, OWNER, STANDARD, string } from "../engine/attribute-types.js";
 import { defineResource, NOT_SPECIFIED } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** Sets of addresses that security group rules name as their remote. */
 export const ADDRESS_GROUPS = defineResource({
   collection: "address_groups",
   singular: "address_group",
@@ -17,9 +17,14 @@ export const ADDRESS_GROUPS = defineResource({
       default: NOT_SPECIFIED,
     },
     description: { type: string(1024), post: true, put: true, default: "", filter: true, sort: true },
-    shared: { type: boolean, visible: false },
+    shared: { type: boolean, stored: false },
     ...OWNER,
+    created_at: STANDARD.created_at,
+    updated_at: STANDARD.updated_at,
+    revision_number: { ...STANDARD.revision_number, filter: false },
   },
   notFound: { type: "AddressGroupNotFound" },
+  indexes: [["project_id"]],
+  rbac: { objectType: "address_group", actions: ["access_as_shared"] },
   actions: { add_addresses: "PUT", remove_addresses: "PUT" },
 });

@@ -1,20 +1,27 @@
-import type { Json } from "../../http/json.js";
 import {
   boolean,
   checkedText,
   ID,
+  integer,
   integerOrNull,
   json,
   OWNER,
   STANDARD,
   string,
   TAGS,
-  textOrNull,
+  text,
   uuidOrNull,
 } from "../engine/attribute-types.js";
 import { defineResource, NOT_SPECIFIED } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** A segment as requests and responses of networks contain it. */
+export type ProviderSegment = {
+  readonly "provider:network_type": string;
+  readonly "provider:physical_network": string | null;
+  readonly "provider:segmentation_id": number | null;
+};
+
+/** Virtual layer 2 networks. Their segments and RBAC policies are records of their own. */
 export const NETWORKS = defineResource({
   collection: "networks",
   singular: "network",
@@ -26,18 +33,20 @@ export const NETWORKS = defineResource({
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
     admin_state_up: { type: boolean, post: true, put: true, default: true, filter: true, sort: true },
     mtu: {
-      type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
+      type: { ...integer, validator: "type:non_negative", converter: "convert_to_int" },
       post: true,
       put: true,
       default: 0,
       filter: true,
       sort: true,
       policy: true,
+      extension: "net-mtu",
     },
-    status: { type: textOrNull, filter: true, sort: true },
-    subnets: { type: textOrNull },
+    status: { type: text, filter: true, sort: true },
+    subnets: { type: json<readonly string[]>(), stored: false },
     shared: {
       type: boolean,
+      stored: false,
       post: true,
       put: true,
       default: false,
@@ -45,8 +54,15 @@ export const NETWORKS = defineResource({
       policy: true,
       requiredByPolicy: true,
     },
-    port_security_enabled: { type: boolean, post: true, put: true, default: true, policy: true },
-    qos_policy_id: { type: uuidOrNull, post: true, put: true, default: null, policy: true },
+    port_security_enabled: {
+      type: boolean,
+      post: true,
+      put: true,
+      default: true,
+      policy: true,
+      extension: "port-security",
+    },
+    qos_policy_id: { type: uuidOrNull, post: true, put: true, default: null, policy: true, extension: "qos" },
     dns_domain: {
       type: checkedText({
         validator: "type:dns_domain_name",
@@ -56,6 +72,7 @@ export const NETWORKS = defineResource({
       post: true,
       put: true,
       default: "",
+      extension: "dns-integration",
     },
     "router:external": {
       type: boolean,
@@ -65,12 +82,14 @@ export const NETWORKS = defineResource({
       filter: true,
       policy: true,
       requiredByPolicy: true,
+      extension: "external-net",
     },
     availability_zone_hints: {
       type: json<readonly string[]>({ validator: "type:availability_zone_hint_list" }),
       post: true,
       default: [],
       sort: true,
+      extension: "network_availability_zone",
     },
     is_default: {
       type: boolean,
@@ -80,11 +99,12 @@ export const NETWORKS = defineResource({
       filter: true,
       policy: true,
       requiredByPolicy: true,
+      extension: "auto-allocated-topology",
     },
-    availability_zones: { type: textOrNull },
-    ipv4_address_scope: { type: textOrNull },
-    ipv6_address_scope: { type: textOrNull },
-    l2_adjacency: { type: textOrNull },
+    availability_zones: { type: json<readonly string[]>(), stored: false, extension: "network_availability_zone" },
+    ipv4_address_scope: { type: uuidOrNull, stored: false, extension: "address-scope" },
+    ipv6_address_scope: { type: uuidOrNull, stored: false, extension: "address-scope" },
+    l2_adjacency: { type: boolean, stored: false, extension: "l2_adjacency" },
     "provider:network_type": {
       type: string(32),
       post: true,
@@ -92,6 +112,8 @@ export const NETWORKS = defineResource({
       default: NOT_SPECIFIED,
       filter: true,
       policy: true,
+      stored: false,
+      extension: "provider",
     },
     "provider:physical_network": {
       type: string(64),
@@ -100,6 +122,8 @@ export const NETWORKS = defineResource({
       default: NOT_SPECIFIED,
       filter: true,
       policy: true,
+      stored: false,
+      extension: "provider",
     },
     "provider:segmentation_id": {
       type: { ...integerOrNull, converter: "convert_to_int" },
@@ -108,19 +132,28 @@ export const NETWORKS = defineResource({
       default: NOT_SPECIFIED,
       filter: true,
       policy: true,
+      stored: false,
+      extension: "provider",
     },
     segments: {
-      type: json<Json>({ validator: "type:network_segments", listConverter: "convert_kvp_list_to_dict" }),
+      type: json<readonly ProviderSegment[]>({
+        validator: "type:network_segments",
+        listConverter: "convert_kvp_list_to_dict",
+      }),
       post: true,
       put: true,
       default: NOT_SPECIFIED,
       policy: true,
+      stored: false,
+      extension: "multi-provider",
     },
     ...OWNER,
     ...STANDARD,
     ...TAGS,
   },
   notFound: { type: "NetworkNotFound" },
+  indexes: [["project_id"], ["name"], ["qos_policy_id"]],
+  rbac: { objectType: "network", actions: ["access_as_shared", "access_as_external"] },
   tagged: true,
   quota: { name: "network", default: 100 },
 });

@@ -18,6 +18,7 @@ export const QOS_POLICIES = defineResource({
     ...STANDARD,
     ...TAGS,
   },
+  rbac: { objectType: "qos_policy", actions: ["access_as_shared"] },
   notFound: { type: "PolicyNotFound" }, // not in errors.json: check
   tagged: true,
 });

@@ -1,7 +1,7 @@
 import { checkedText, ID, OWNER, string, uuid } from "../engine/attribute-types.js";
 import { defineResource } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** Policies that share a record with another project, or with all (`*`). */
 export const RBAC_POLICIES = defineResource({
   collection: "rbac_policies",
   singular: "rbac_policy",
@@ -14,7 +14,7 @@ export const RBAC_POLICIES = defineResource({
     object_id: { type: uuid, post: true, filter: true, policy: true },
     target_tenant: { type: string(255), post: true, put: true, filter: true, policy: true },
     object_type: {
-      type: checkedText<string | null>({ converter: "convert_valid_object_type" }),
+      type: checkedText({ converter: "convert_valid_object_type" }),
       post: true,
       default: null,
       filter: true,
@@ -22,6 +22,11 @@ export const RBAC_POLICIES = defineResource({
     },
     ...OWNER,
   },
-  notFound: { type: "RbacPolicyNotFound" },
+  notFound: {
+    type: "RbacPolicyNotFound",
+    message: (id) => `RBAC policy of type unknown with ID ${id} not found`,
+  },
+  unique: [["object_id", "action", "target_tenant"]],
+  indexes: [["project_id"], ["target_tenant"]],
   quota: { name: "rbac_policy", default: 10 },
 });

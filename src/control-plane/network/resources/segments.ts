@@ -1,7 +1,7 @@
-import type { Json } from "../../http/json.js";
 import {
   boolean,
   ID,
+  integer,
   integerOrNull,
   json,
   OWNER,
@@ -11,12 +11,14 @@ import {
   string,
   stringOrNull,
   TAGS,
-  textOrNull,
   uuid,
 } from "../engine/attribute-types.js";
-import { defineResource, NOT_SPECIFIED } from "../engine/network-resource.js";
+import { defineResource, type NetworkType, NOT_SPECIFIED } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** A text that requests cannot set to null, but that may be null. */
+const optional = (max: number): NetworkType<string | null> => ({ ...stringOrNull(max), validator: "type:string" });
+
+/** Segments of networks. Each network has at least one, unless its only one was deleted. */
 export const SEGMENTS = defineResource({
   collection: "segments",
   singular: "segment",
@@ -27,7 +29,7 @@ export const SEGMENTS = defineResource({
     ...ID,
     network_id: { type: uuid, post: true, filter: true, sort: true },
     name: { type: stringOrNull(255), post: true, put: true, default: NOT_SPECIFIED, filter: true, sort: true },
-    physical_network: { type: string(64), post: true, default: NOT_SPECIFIED, filter: true, sort: true },
+    physical_network: { type: optional(64), post: true, default: NOT_SPECIFIED, filter: true, sort: true },
     network_type: { type: string(32), post: true, filter: true, sort: true },
     segmentation_id: {
       type: { ...integerOrNull, converter: "convert_to_int" },
@@ -35,34 +37,42 @@ export const SEGMENTS = defineResource({
       default: NOT_SPECIFIED,
       sort: true,
     },
-    ...OWNER,
+    segment_index: { type: integer, visible: false },
+    project_id: { ...OWNER.project_id, filter: false, sort: false, stored: false },
     ...STANDARD,
+    description: { ...STANDARD.description, type: optional(255) },
   },
   notFound: { type: "SegmentNotFound" },
+  references: { network_id: { table: "network_networks", onDelete: "cascade" } },
+  indexes: [["network_id"], ["network_type", "physical_network", "segmentation_id"]],
 });
 
-/** TODO describe. */
+/** Ranges of the ids that segments get when they name none. Those with `default` come from the options. */
 export const NETWORK_SEGMENT_RANGES = defineResource({
   collection: "network_segment_ranges",
   singular: "network_segment_range",
   path: "/v2.0/network-segment-ranges",
   extension: "network-segment-range",
-  table: "network_network_segment_ranges",
+  table: "network_segment_ranges",
   attributes: {
     ...ID,
-    available: { type: json<Json>({ converter: "convert_none_to_empty_list" }) },
-    default: { type: boolean },
+    available: { type: json<readonly number[]>(), stored: false },
+    default: { type: boolean, filter: false },
     maximum: { type: range(1, 4294967295, "convert_to_int"), post: true, put: true },
     minimum: { type: range(1, 4294967295, "convert_to_int"), post: true, put: true },
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
     network_type: { type: oneOf(["vlan", "vxlan", "gre", "geneve"]), post: true, default: NOT_SPECIFIED, filter: true },
-    physical_network: { type: string(64), post: true, default: NOT_SPECIFIED, filter: true },
+    physical_network: { type: optional(64), post: true, default: NOT_SPECIFIED, filter: true },
     shared: { type: boolean, post: true, default: true },
-    used: { type: textOrNull },
-    ...OWNER,
+    used: { type: json<Readonly<Record<string, string>>>(), stored: false },
+    project_id: { ...OWNER.project_id, type: stringOrNull(255) },
     ...STANDARD,
     ...TAGS,
   },
-  notFound: { type: "NetworkSegmentRangeNotFound" },
+  notFound: {
+    type: "NetworkSegmentRangeNotFound",
+    message: (id) => `Network Segment Range ${id} could not be found.`,
+  },
+  indexes: [["network_type", "physical_network"]],
   tagged: true,
 });

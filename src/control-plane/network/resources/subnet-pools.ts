@@ -88,6 +88,7 @@ export const SUBNETPOOLS = defineResource({
     ...STANDARD,
     ...TAGS,
   },
+  rbac: { objectType: "subnetpool", actions: ["access_as_shared"] },
   notFound: { type: "SubnetpoolNotFound" }, // not in errors.json: check
   tagged: true,
   quota: { name: "subnetpool", default: -1 },
@@ -117,5 +118,6 @@ export const ADDRESS_SCOPES = defineResource({
     ip_version: { type: oneOf([4, 6], "convert_to_int"), post: true, filter: true, sort: true },
     ...OWNER,
   },
+  rbac: { objectType: "address_scope", actions: ["access_as_shared"] },
   notFound: { type: "AddressScopeNotFound" },
 });
