@@ -131,6 +131,10 @@ export function createResourceTables(
 
 function createTable(sql: Sql, resource: StoredResource): void {
   const { table } = resource;
+  if (resource.view !== undefined) {
+    sql.file.exec(`DROP VIEW IF EXISTS ${table}; ${tableText(resource)}`);
+    return;
+  }
   const existing = new Set(sql.strings("SELECT name FROM pragma_table_info(?)", table));
   if (existing.size === 0) {
     sql.file.exec(tableText(resource));
@@ -153,6 +157,9 @@ function createTable(sql: Sql, resource: StoredResource): void {
 }
 
 function tableText(resource: StoredResource): string {
+  if (resource.view !== undefined) {
+    return `CREATE VIEW ${resource.table} AS ${resource.view}`;
+  }
   const columns = columnsOf(resource).map((column) => {
     const reference = resource.references?.[column.attribute];
     const target = reference ? ` REFERENCES ${reference.table} (id)` : "";

@@ -39,6 +39,11 @@ export interface StoredResource<M extends AttributeMap = AttributeMap> {
   /** `network_ports` */
   readonly table: string;
   readonly attributes: M;
+  /**
+   * The SELECT of a view with a column for each attribute, `id` and `rowid`, for a resource whose records follow from
+   * those of others. Such a resource is read-only.
+   */
+  readonly view?: string;
   /** Attributes that refer to the id of another resource; the database enforces it. Default: the delete is rejected. */
   readonly references?: Readonly<Record<string, Reference>>;
   /** Sets of attributes that identify a record. */

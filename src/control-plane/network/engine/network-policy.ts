@@ -1,3 +1,4 @@
+import { isObject } from "../../../runtime/collections.js";
 import { HttpError, notFound } from "../../http/http-error.js";
 import { createPolicy } from "../../policy/policy.js";
 import { NETWORK_POLICIES } from "../policies.js";
@@ -48,27 +49,40 @@ export function enforceRequest(
   if (context.caller.isInternal) {
     return;
   }
-  const rules = [ruleOf(operation, resource)];
-  for (const [name, value] of Object.entries(body)) {
-    if (resource.attributes[name]?.policy && isExplicit(resource.attributes[name], value, operation)) {
-      rules.push(...attributeRules(`${ruleOf(operation, resource)}:${name}`, value));
+  const rule = ruleOf(operation, resource);
+  let required: RequiredRules = { rules: [rule], text: `rule:${rule}` };
+  for (const [name, attribute] of Object.entries(resource.attributes)) {
+    if (attribute.policy && Object.hasOwn(body, name) && isExplicit(attribute, body[name], operation)) {
+      required = bothOf(required, attributeRules(`${rule}:${name}`, body[name]));
     }
   }
-  enforceRules(context, rules, resource, target);
+  enforceRules(context, required, resource, target);
 }
 
 /** Checks a rule. @throws {HttpError} 403 */
 export function enforceRule(context: NetworkContext, rule: string, resource: NetworkResource, target: Target): void {
   if (!context.caller.isInternal) {
-    enforceRules(context, [rule], resource, target);
+    enforceRules(context, { rules: [rule], text: `rule:${rule}` }, resource, target);
   }
 }
 
-function enforceRules(context: NetworkContext, rules: readonly string[], resource: NetworkResource, target: Target) {
+/** Rules that a request needs, with the text that Neutron's error has for them. */
+interface RequiredRules {
+  readonly rules: readonly string[];
+  readonly text: string;
+}
+
+function bothOf(first: RequiredRules, second: RequiredRules): RequiredRules {
+  return { rules: [...first.rules, ...second.rules], text: `(${first.text} and ${second.text})` };
+}
+
+function enforceRules(
+  context: NetworkContext,
+  { rules, text }: RequiredRules,
+  resource: NetworkResource,
+  target: Target,
+) {
   if (!rules.every((rule) => isAllowed(context, rule, resource, target))) {
-    const names = rules.map((rule) => `rule:${rule}`);
-    const [only] = names;
-    const text = names.length === 1 ? only : `(${names.join(" and ")})`;
     throw new HttpError(403, `${text} is disallowed by policy`, { code: "PolicyNotAuthorized" });
   }
 }
@@ -79,14 +93,13 @@ function isExplicit(attribute: NetworkAttribute, value: unknown, operation: "cre
 }
 
 /** Members of an attribute may have rules of their own: `create_port:fixed_ips:ip_address`. */
-function attributeRules(rule: string, value: unknown): readonly string[] {
+function attributeRules(rule: string, value: unknown): RequiredRules {
   const members = Array.isArray(value) ? value : [value];
-  const keys = new Set(
-    members.flatMap((member: unknown) =>
-      typeof member === "object" && member !== null && !Array.isArray(member) ? Object.keys(member) : [],
-    ),
-  );
-  return [rule, ...[...keys].map((key) => `${rule}:${key}`)].filter(isRule);
+  const names = members.filter(isObject).flatMap((member) => Object.keys(member).map((key) => `${rule}:${key}`));
+  const own: RequiredRules = { rules: [rule].filter(isRule), text: `rule:${rule}` };
+  return names.length === 0
+    ? own
+    : bothOf(own, { rules: names.filter(isRule), text: `(${names.map((name) => `rule:${name}`).join(" and ")})` });
 }
 
 /** Returns Neutron's error for a record that the caller may not read: the same as for an unknown path. */

@@ -4,13 +4,14 @@ import { and, where } from "../../resources/condition.js";
 import type { InputOf, RecordOf } from "../../resources/resource.js";
 import type { Computed, NetworkContext } from "./network-context.js";
 import { networkError, recordNotFound } from "./network-errors.js";
-import type { NetworkAttributeMap, NetworkResource } from "./network-resource.js";
+import { type NetworkAttributeMap, type NetworkResource, NOT_SPECIFIED } from "./network-resource.js";
 import { sharedIds, visibleTo } from "./sharing.js";
 import { removeTags, replaceTags, tagsOf } from "./tags.js";
 
 /**
  * Creates, changes and deletes records with their resource's behaviour. Neither policies nor quotas are checked: requests
  * check them before, and the service itself needs none. Callers run it in a transaction.
+ * Attributes that the input leaves out have the defaults of the description.
  */
 export function createRecord<M extends NetworkAttributeMap>(
   context: NetworkContext,
@@ -20,20 +21,20 @@ export function createRecord<M extends NetworkAttributeMap>(
   const { clock, random, registry } = context.services;
   const behaviour = registry.behaviourOf(resource);
   const now = clock.now();
-  const attributes: Readonly<Record<string, unknown>> = input;
+  const attributes: Readonly<Record<string, unknown>> = { ...defaultsOf(resource), ...input };
   const record = {
     id: random.uuid(),
     ...stored(resource, attributes),
     created_at: now,
     updated_at: now,
     revision_number: 0,
-    ...behaviour.prepareCreate?.(context, input),
+    ...behaviour.prepareCreate?.(context, attributes as InputOf<M>),
   } as unknown as RecordOf<M> & { readonly id: string };
   context.table(resource).insert(record);
   if (Array.isArray(attributes.tags)) {
     replaceTags(context.sql, record.id, attributes.tags);
   }
-  behaviour.afterCreate?.(context, record, input);
+  behaviour.afterCreate?.(context, record, attributes as InputOf<M>);
   return context.table(resource).get(record.id) ?? record;
 }
 
@@ -104,6 +105,17 @@ function existing<M extends NetworkAttributeMap>(
     throw recordNotFound(resource as unknown as NetworkResource, id);
   }
   return record;
+}
+
+/** Returns the defaults of a create, which callers other than requests may leave out. */
+function defaultsOf({ attributes }: { readonly attributes: NetworkAttributeMap }): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, attribute]) =>
+      attribute.post && attribute.default !== undefined && attribute.default !== NOT_SPECIFIED
+        ? [[name, attribute.default]]
+        : [],
+    ),
+  );
 }
 
 /** Returns the attributes that have a column. */
