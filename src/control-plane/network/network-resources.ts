@@ -24,11 +24,12 @@ import {
 import { RBAC_POLICIES } from "./resources/rbac-policies.js";
 import { AUTO_ALLOCATED_TOPOLOGIES, NETWORK_IP_AVAILABILITIES, SERVICE_PROVIDERS } from "./resources/read-only.js";
 import { CONNTRACK_HELPERS, ROUTERS } from "./resources/routers.js";
-import { SECURITY_GROUP_RULES, SECURITY_GROUPS } from "./resources/security-groups.js";
+import { DEFAULT_SECURITY_GROUP_RULES, SECURITY_GROUP_RULES, SECURITY_GROUPS } from "./resources/security-groups.js";
 import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "./resources/segments.js";
 import { ADDRESS_SCOPES, SUBNETPOOLS } from "./resources/subnet-pools.js";
 import { SUBNETS } from "./resources/subnets.js";
 import { TRUNKS } from "./resources/trunks.js";
+import { SECURITY_GROUP_BEHAVIOUR } from "./security-groups/group-behaviour.js";
 
 /** All resources of the service, with their behaviour. */
 export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
@@ -70,8 +71,9 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(AUTO_ALLOCATED_TOPOLOGIES),
   register(ROUTERS),
   register(CONNTRACK_HELPERS),
-  register(SECURITY_GROUPS),
+  register(SECURITY_GROUPS, SECURITY_GROUP_BEHAVIOUR),
   register(SECURITY_GROUP_RULES),
+  register(DEFAULT_SECURITY_GROUP_RULES),
   register(SEGMENTS),
   register(NETWORK_SEGMENT_RANGES),
   register(SUBNETPOOLS),

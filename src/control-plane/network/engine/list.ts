@@ -28,6 +28,10 @@ export async function listRecords(call: NetworkCall, resource: NetworkResource):
   const { collection, parent } = resource;
   requireParent(call, resource);
   const filters = readFilters(call, resource);
+  const { beforeList } = context.services.registry.behaviourOf(resource);
+  if (beforeList) {
+    context.sql.transaction(() => beforeList(context, query.lists()));
+  }
   const sort = readSort(call, resource);
   const limit = readLimit(call);
   const marker = query.get("marker");

@@ -105,6 +105,8 @@ export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, 
   afterDelete?(context: NetworkContext, record: R): void;
   /** Computes attributes without a column for a page of records; the results have the order of the records. */
   compute?(context: NetworkContext, records: readonly R[]): readonly Computed[];
+  /** Runs before a list, in a transaction. @param filters values by the names of the query parameters */
+  beforeList?(context: NetworkContext, filters: ReadonlyMap<string, readonly string[]>): void;
   /** Conditions for filters of attributes without a column, or with other rules than equality. */
   readonly filters?: Readonly<Record<string, (context: NetworkContext, values: readonly string[]) => Condition>>;
   /** The records that the caller may see. Default: its project's own, and those that are shared with it. */
