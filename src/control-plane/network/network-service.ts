@@ -13,6 +13,7 @@ import { NetworkCall, type NetworkRoute } from "./engine/network-call.js";
 import { NetworkContext, Registry } from "./engine/network-context.js";
 import { renderNetworkError } from "./engine/network-errors.js";
 import { routesOf } from "./engine/requests.js";
+import { AddressIndex } from "./ipam/address-index.js";
 import { DEFAULT_NETWORK_OPTIONS, type NetworkOptions } from "./network-options.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
 import type { ServerEvents } from "./server-events.js";
@@ -51,6 +52,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     clock,
     logger,
     events,
+    freeAddresses: new AddressIndex(sql),
     options: { ...DEFAULT_NETWORK_OPTIONS, ...options.options },
     registry: new Registry(NETWORK_RESOURCES),
   });

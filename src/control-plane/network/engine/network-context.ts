@@ -7,6 +7,7 @@ import type { Json } from "../../http/json.js";
 import type { Condition } from "../../resources/condition.js";
 import type { InputOf, RecordOf } from "../../resources/resource.js";
 import { ResourceTable } from "../../resources/resource-table.js";
+import type { AddressIndex } from "../ipam/address-index.js";
 import type { NetworkOptions } from "../network-options.js";
 import type { ServerEvents } from "../server-events.js";
 import type { NetworkAttributeMap, NetworkResource } from "./network-resource.js";
@@ -21,6 +22,8 @@ export interface NetworkServices {
   readonly options: NetworkOptions;
   /** Notifies Compute of changed ports. */
   readonly events: ServerEvents;
+  /** Chooses free addresses of subnets. */
+  readonly freeAddresses: AddressIndex;
 }
 
 /** The caller of the service. */

@@ -1,4 +1,3 @@
-import type { Json } from "../../http/json.js";
 import {
   boolean,
   checkedText,
@@ -13,15 +12,37 @@ import {
   uuid,
   uuidOrNull,
 } from "../engine/attribute-types.js";
-import { defineResource, NOT_SPECIFIED } from "../engine/network-resource.js";
+import { defineResource, type NetworkRecord, type NetworkType, NOT_SPECIFIED } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** A range from which addresses are chosen, both ends included. */
+export interface AllocationPool {
+  readonly [key: string]: string;
+  readonly start: string;
+  readonly end: string;
+}
+
+export interface HostRoute {
+  readonly [key: string]: string;
+  readonly destination: string;
+  readonly nexthop: string;
+}
+
+export type Ipv6Mode = "dhcpv6-stateful" | "dhcpv6-stateless" | "slaac";
+
+const ipv6Mode: NetworkType<Ipv6Mode | null> = oneOf<Ipv6Mode>(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]);
+
+/** A range of addresses of a network, from which its ports get theirs. */
 export const SUBNETS = defineResource({
   collection: "subnets",
   singular: "subnet",
   path: "/v2.0/subnets",
   extension: "core",
   table: "network_subnets",
+  references: {
+    network_id: { table: "network_networks" },
+    segment_id: { table: "network_segments" },
+  },
+  indexes: [["network_id"], ["project_id"], ["subnetpool_id"], ["segment_id"]],
   attributes: {
     ...ID,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
@@ -33,22 +54,11 @@ export const SUBNETS = defineResource({
       default: NOT_SPECIFIED,
       filter: true,
       sort: true,
+      extension: "subnet_allocation",
     },
     enable_dhcp: { type: boolean, post: true, put: true, default: true, filter: true, sort: true },
-    ipv6_ra_mode: {
-      type: oneOf(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),
-      post: true,
-      default: NOT_SPECIFIED,
-      filter: true,
-      sort: true,
-    },
-    ipv6_address_mode: {
-      type: oneOf(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),
-      post: true,
-      default: NOT_SPECIFIED,
-      filter: true,
-      sort: true,
-    },
+    ipv6_ra_mode: { type: ipv6Mode, post: true, default: NOT_SPECIFIED, filter: true, sort: true },
+    ipv6_address_mode: { type: ipv6Mode, post: true, default: NOT_SPECIFIED, filter: true, sort: true },
     gateway_ip: {
       type: checkedText<string | null>({
         validator: "type:ip_address_or_none",
@@ -71,13 +81,16 @@ export const SUBNETS = defineResource({
       sort: true,
     },
     allocation_pools: {
-      type: json<Json>({ validator: "type:ip_pools", converter: "convert_ip_to_canonical_format" }),
+      type: json<readonly AllocationPool[]>({
+        validator: "type:ip_pools",
+        converter: "convert_ip_to_canonical_format",
+      }),
       post: true,
       put: true,
       default: NOT_SPECIFIED,
     },
     host_routes: {
-      type: json<Json>({ validator: "type:hostroutes", converter: "convert_none_to_empty_list" }),
+      type: json<readonly HostRoute[]>({ validator: "type:hostroutes", converter: "convert_none_to_empty_list" }),
       post: true,
       put: true,
       default: NOT_SPECIFIED,
@@ -93,16 +106,47 @@ export const SUBNETS = defineResource({
       post: true,
       put: true,
       default: NOT_SPECIFIED,
+      extension: "subnet-service-types",
     },
-    segment_id: { type: uuidOrNull, post: true, put: true, default: null, filter: true, sort: true },
+    segment_id: {
+      type: uuidOrNull,
+      post: true,
+      put: true,
+      default: null,
+      filter: true,
+      sort: true,
+      extension: "segment",
+    },
     prefixlen: {
       type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
+      stored: false,
       post: true,
       default: NOT_SPECIFIED,
       visible: false,
+      extension: "subnet_allocation",
     },
-    shared: { type: boolean, filter: true, policy: true, requiredByPolicy: true, visible: false },
-    use_default_subnetpool: { type: boolean, post: true, default: false, visible: false },
+    shared: {
+      type: boolean,
+      stored: false,
+      filter: true,
+      policy: true,
+      requiredByPolicy: true,
+      visible: false,
+    },
+    use_default_subnetpool: {
+      type: boolean,
+      stored: false,
+      post: true,
+      default: false,
+      visible: false,
+      extension: "default-subnetpools",
+    },
+    "router:external": {
+      type: boolean,
+      stored: false,
+      filter: true,
+      extension: "subnet-external-network",
+    },
     ...OWNER,
     ...STANDARD,
     ...TAGS,
@@ -111,3 +155,5 @@ export const SUBNETS = defineResource({
   tagged: true,
   quota: { name: "subnet", default: 100 },
 });
+
+export type SubnetRecord = NetworkRecord<typeof SUBNETS>;
