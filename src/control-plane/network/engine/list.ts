@@ -2,10 +2,10 @@ import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { pythonRepr } from "../../python/repr.js";
-import { and, type Condition, isOneOf, where } from "../../resources/condition.js";
+import { and, type Condition, isOneOf } from "../../resources/condition.js";
 import { columnOf } from "../../resources/resource.js";
 import { findPage, type SortKey } from "../../resources/resource-page.js";
-import { requireParent } from "./find-record.js";
+import { inParent, requireParent } from "./find-record.js";
 import type { NetworkCall } from "./network-call.js";
 import type { NetworkContext } from "./network-context.js";
 import { networkError } from "./network-errors.js";
@@ -25,7 +25,7 @@ const SLICE = 500;
 /** Handles a list: filters, sorting and pages. */
 export async function listRecords(call: NetworkCall, resource: NetworkResource): Promise<RouteResponse> {
   const { context, query } = call;
-  const { collection, parent } = resource;
+  const { collection } = resource;
   requireParent(call, resource);
   const filters = readFilters(call, resource);
   const { beforeList } = context.services.registry.behaviourOf(resource);
@@ -36,12 +36,7 @@ export async function listRecords(call: NetworkCall, resource: NetworkResource):
   const limit = readLimit(call);
   const marker = query.get("marker");
   const isReverse = query.get("page_reverse")?.toLowerCase() === "true";
-  const inParent = parent && where`${call.param(parent.attribute)}`;
-  const condition = and(
-    visibleTo(context, resource),
-    ...(parent && inParent ? [{ sql: `${columnOf(parent.attribute)} = ?`, values: inParent.values }] : []),
-    ...filters,
-  );
+  const condition = and(visibleTo(context, resource), inParent(call, resource), ...filters);
   const ids = findPage(context.sql, resource, condition, { sort, limit, marker, isReverse });
   if (ids === undefined) {
     throw networkError(404, "MarkerNotFound", `Marker ${marker} could not be found.`);
@@ -61,8 +56,8 @@ async function renderAll(
   const views: Json[] = [];
   for (let from = 0; from < ids.length; from += SLICE) {
     const records = context.table(resource).withIds(ids.slice(from, from + SLICE));
-    for (const view of viewsOf(context, resource, records)) {
-      if (isAllowed(context, ruleOf("get", resource), resource, view)) {
+    for (const [index, view] of viewsOf(context, resource, records).entries()) {
+      if (isAllowed(context, ruleOf("get", resource), resource, { ...records[index], ...view })) {
         views.push(renderView(context, resource, view, fields));
       }
       if (ticks.due) {
@@ -88,8 +83,7 @@ function readFilters({ context, query }: NetworkCall, resource: NetworkResource)
 
 function isFilter({ attributes, tagged }: NetworkResource, name: string): boolean {
   return (
-    name === "tenant_id" ||
-    (Object.hasOwn(attributes, name) && attributes[name]?.filter === true) ||
+    attributes[name === "tenant_id" ? "project_id" : name]?.filter === true ||
     (tagged === true && Object.hasOwn(TAG_FILTERS, name))
   );
 }

@@ -3,7 +3,8 @@ import { HttpError, notFound } from "../../http/http-error.js";
 import { createPolicy } from "../../policy/policy.js";
 import { NETWORK_POLICIES } from "../policies.js";
 import type { NetworkContext } from "./network-context.js";
-import type { NetworkAttribute, NetworkResource } from "./network-resource.js";
+import { recordNotFound } from "./network-errors.js";
+import type { NetworkAttribute, NetworkResource, Parent } from "./network-resource.js";
 
 const POLICY = createPolicy<string>(NETWORK_POLICIES);
 
@@ -105,7 +106,10 @@ function attributeRules(rule: string, value: unknown): RequiredRules {
 /** Returns Neutron's error for a record that the caller may not read: the same as for an unknown path. */
 export const hidden = (): HttpError => notFound();
 
-/** The attributes that rules name. Those of other records are read only if a rule needs them. */
+/**
+ * The attributes that rules name. Those of other records are read only if a rule needs them; a rule about a record that
+ * does not exist is a 404.
+ */
 function policyTarget(
   context: NetworkContext,
   { parent }: NetworkResource,
@@ -120,7 +124,7 @@ function policyTarget(
       "network:project_id": { get: () => ownerOf("networks", target.network_id) },
       "security_group:project_id": { get: () => ownerOf("security_groups", target.security_group_id) },
       "ext_parent:project_id": {
-        get: () => (parent ? ownerOf(parent.collection, target[parent.attribute]) : undefined),
+        get: () => (parent ? ownerOfParent(context, parent, String(target[parent.attribute])) : undefined),
       },
     },
   );
@@ -130,10 +134,25 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
+/** @throws {HttpError} 404: a rule that names an unknown parent has no result */
+function ownerOfParent(context: NetworkContext, { collection }: Parent, id: string): string | undefined {
+  const resource = context.services.registry.find(collection);
+  if (resource !== undefined && context.table(resource).get(id) === undefined) {
+    throw recordNotFound(resource, id);
+  }
+  return projectOf(context, collection, id);
+}
+
 function projectOf(context: NetworkContext, collection: string, id: string): string | undefined {
   const resource = context.services.registry.find(collection);
-  const record = resource && context.table(resource).get(id);
-  const project: unknown = record && Reflect.get(record, "project_id");
+  if (resource === undefined) {
+    return undefined;
+  }
+  const record = context.table(resource).get(id);
+  if (record === undefined) {
+    throw recordNotFound(resource, id);
+  }
+  const project: unknown = Reflect.get(record, "project_id");
   return typeof project === "string" ? project : undefined;
 }
 

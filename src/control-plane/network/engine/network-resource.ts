@@ -46,6 +46,10 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
   readonly singular: string;
   /** `/v2.0/security-groups`, with the parent's id: `/v2.0/floatingips/:floatingip_id/port_forwardings`. */
   readonly path: string;
+  /** Prefix of its extension's paths, which requests may leave out: `/v2.0/policies` is `/v2.0/qos/policies`. */
+  readonly prefix?: "qos" | "metering" | "log";
+  /** The attribute that paths name a record by: `/v2.0/ports/{port_id}/bindings/{host}`. Default: `id`. */
+  readonly key?: string;
   /** Alias of its extension: `security-group`. */
   readonly extension: string;
   readonly attributes: M;
@@ -69,7 +73,7 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
 export interface Parent {
   /** Collection of the parent: `floatingips`. */
   readonly collection: string;
-  /** The attribute, and path parameter, with the parent's id: `floatingip_id`. */
+  /** The attribute with the parent's id: `floatingip_id`. It is a parameter of the path, unless the path has no parent. */
   readonly attribute: string;
 }
 

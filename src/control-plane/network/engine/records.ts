@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Json } from "../../http/json.js";
 import { and, where } from "../../resources/condition.js";
@@ -24,13 +25,14 @@ export function createRecord<M extends NetworkAttributeMap>(
   const attributes: Readonly<Record<string, unknown>> = { ...defaultsOf(resource), ...input };
   const record = {
     id: random.uuid(),
-    ...stored(resource, attributes),
+    ...storedAttributes(resource, attributes as InputOf<M>),
     created_at: now,
     updated_at: now,
     revision_number: 0,
     ...behaviour.prepareCreate?.(context, attributes as InputOf<M>),
   } as unknown as RecordOf<M> & { readonly id: string };
   context.table(resource).insert(record);
+  changeSharing(context, resource as unknown as NetworkResource, record, attributes.shared);
   if (Array.isArray(attributes.tags)) {
     replaceTags(context.sql, record.id, attributes.tags);
   }
@@ -48,14 +50,28 @@ export function updateRecord<M extends NetworkAttributeMap>(
   const behaviour = context.services.registry.behaviourOf(resource);
   const table = context.table(resource);
   const before = existing(context, resource, id);
-  const columns = behaviour.prepareUpdate?.(context, before, changes) ?? stored(resource, changes);
+  const columns = behaviour.prepareUpdate?.(context, before, changes) ?? storedAttributes(resource, changes);
   table.update(id, columns as Partial<RecordOf<M>>);
-  if (Object.hasOwn(resource.attributes, "revision_number")) {
+  changeSharing(context, resource as unknown as NetworkResource, before, Reflect.get(changes, "shared"));
+  if (Object.hasOwn(resource.attributes, "revision_number") && isChange(resource, before, columns, changes)) {
     context.touch(resource as unknown as NetworkResource, id);
   }
   const after = existing(context, resource, id);
   behaviour.afterUpdate?.(context, after, changes, before);
   return existing(context, resource, id);
+}
+
+/** Returns whether an update changes a column, or names an attribute that has none. Others leave the revision. */
+function isChange(
+  { attributes }: { readonly attributes: NetworkAttributeMap },
+  before: object,
+  columns: object,
+  changes: object,
+): boolean {
+  return (
+    Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(Reflect.get(before, name), value)) ||
+    Object.keys(changes).some((name) => attributes[name]?.stored === false)
+  );
 }
 
 export function deleteRecord<M extends NetworkAttributeMap>(
@@ -79,6 +95,31 @@ export function deleteRecord<M extends NetworkAttributeMap>(
     );
   }
   behaviour.afterDelete?.(context, record);
+}
+
+/** Creates, or deletes, the RBAC policy that `shared` stands for: the first action of the kind for all projects. */
+function changeSharing(
+  context: NetworkContext,
+  { rbac }: NetworkResource,
+  record: Readonly<Record<string, unknown>>,
+  shared: unknown,
+): void {
+  const policies = context.services.registry.find("rbac_policies");
+  const [action] = rbac?.actions ?? [];
+  if (rbac === undefined || action === undefined || policies === undefined || typeof shared !== "boolean") {
+    return;
+  }
+  const { objectType: object_type } = rbac;
+  const object_id = String(record.id);
+  const policy: Readonly<Record<string, unknown>> | undefined = context
+    .table(policies)
+    .first(where`object_id = ${object_id} AND action = ${action} AND target_tenant = '*'`);
+  if (shared && policy === undefined) {
+    const attributes = { project_id: record.project_id, object_type, object_id, action, target_tenant: "*" };
+    createRecord(context.internal, policies, attributes as never);
+  } else if (!shared && policy !== undefined) {
+    deleteRecord(context.internal, policies, String(policy.id));
+  }
 }
 
 /** Returns a record that the caller may see. @throws {HttpError} 404 with Neutron's exception of the resource */
@@ -118,14 +159,14 @@ function defaultsOf({ attributes }: { readonly attributes: NetworkAttributeMap }
   );
 }
 
-/** Returns the attributes that have a column. */
-function stored(
-  { attributes }: { readonly attributes: NetworkAttributeMap },
-  input: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+/** Returns the attributes of a request that have a column. */
+export function storedAttributes<M extends NetworkAttributeMap>(
+  { attributes }: NetworkResource<M>,
+  input: InputOf<M>,
+): Partial<RecordOf<M>> {
   return Object.fromEntries(
     Object.entries(input).filter(([name]) => Object.hasOwn(attributes, name) && attributes[name]?.stored !== false),
-  );
+  ) as Partial<RecordOf<M>>;
 }
 
 /** Values of all attributes of a record by their names; those without a column are computed. */

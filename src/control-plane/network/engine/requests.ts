@@ -3,7 +3,7 @@ import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
-import { recordOf, requireParent } from "./find-record.js";
+import { parentIdOf, recordOf, requireParent } from "./find-record.js";
 import { listRecords } from "./list.js";
 import type { NetworkCall, NetworkRoute } from "./network-call.js";
 import type { NetworkContext, ResourceAction } from "./network-context.js";
@@ -23,27 +23,41 @@ export function routesOf(
   context: Pick<NetworkContext, "services">,
   resource: NetworkResource,
 ): readonly NetworkRoute[] {
-  const { path, operations = ["list", "show", "create", "update", "delete"] } = resource;
+  const { operations = ["list", "show", "create", "update", "delete"] } = resource;
   const has = (operation: Operation) => operations.includes(operation);
   const behaviour = context.services.registry.behaviourOf(resource);
-  const actions = Object.entries(resource.actions ?? {}).flatMap(([name, method]) => {
-    const action = behaviour.actions?.[name];
-    return action ? [{ method, path: `${path}/:id/${name}`, handle: runAction(resource, name, action) }] : [];
-  });
-  return [
-    ...routes<NetworkRoute>(
-      {
-        ...(has("list") && { "GET /": (call: NetworkCall) => listRecords(call, resource) }),
-        ...(has("create") && { "POST /": (call: NetworkCall) => create(call, resource) }),
-        ...(has("show") && { "GET /:id": (call: NetworkCall) => show(call, resource) }),
-        ...(has("update") && { "PUT /:id": (call: NetworkCall) => update(call, resource) }),
-        ...(has("delete") && { "DELETE /:id": (call: NetworkCall) => remove(call, resource) }),
-      },
-      { prefix: path },
-    ),
-    ...actions,
-    ...(resource.tagged ? tagRoutes(resource) : []),
-  ];
+  const handlers = {
+    ...(has("list") && { "GET /": (call: NetworkCall) => listRecords(call, resource) }),
+    ...(has("create") && { "POST /": (call: NetworkCall) => create(call, resource) }),
+    ...(has("show") && { "GET /:id": (call: NetworkCall) => show(call, resource) }),
+    ...(has("update") && { "PUT /:id": (call: NetworkCall) => update(call, resource) }),
+    ...(has("delete") && { "DELETE /:id": (call: NetworkCall) => remove(call, resource) }),
+  };
+  return pathsOf(resource).flatMap((path) => [
+    ...routes<NetworkRoute>(handlers, { prefix: path }),
+    ...Object.entries(resource.actions ?? {}).flatMap(([name, method]) => {
+      const action = behaviour.actions?.[name];
+      return action ? [{ method, path: `${path}/:id/${name}`, handle: runAction(resource, name, action) }] : [];
+    }),
+    ...(resource.tagged ? tagRoutes(resource, path) : []),
+  ]);
+}
+
+/** Returns the paths of a resource: with hyphens and underscores, and with and without the prefix of its extension. */
+function pathsOf({ path, prefix }: NetworkResource): readonly string[] {
+  const short = prefix === undefined ? path : path.replace(`/${prefix}/`, "/");
+  const long = prefix === undefined ? path : short.replace("/v2.0/", `/v2.0/${prefix}/`);
+  const spellings = [path, short, long].flatMap((one) => [
+    one,
+    replaceInFixedSegments(one, "-", "_"),
+    replaceInFixedSegments(one, "_", "-"),
+  ]);
+  return [...new Set(spellings)];
+}
+
+function replaceInFixedSegments(path: string, from: string, to: string): string {
+  const segments = path.split("/");
+  return segments.map((segment) => (segment.startsWith(":") ? segment : segment.replaceAll(from, to))).join("/");
 }
 
 function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
@@ -74,6 +88,11 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
     for (const { input, item } of requests) {
       enforceRequest(context, "create", resource, { body: item, target: input });
     }
+    requireParent(call, resource);
+    if (isBulk) {
+      const inputs = requests.map(({ input }) => input as never);
+      context.services.registry.behaviourOf(resource).beforeBulkCreate?.(context, inputs);
+    }
     return requests.map(({ input }) => {
       const record = createRecord(context, resource, input as never);
       return renderView(context, resource, viewsOf(context, resource, [record])[0] ?? {});
@@ -93,11 +112,8 @@ function readItem(call: NetworkCall, resource: NetworkResource, item: unknown) {
   const input = {
     ...readCreate(resource, attributes),
     ...(owned && { project_id: attributes.project_id ?? caller.projectId }),
-    ...(parent && { [parent.attribute]: call.param(parent.attribute) }),
+    ...(parent && { [parent.attribute]: parentIdOf(call, resource) }),
   };
-  if (parent) {
-    requireParent(call, resource);
-  }
   return { item: attributes, input };
 }
 
@@ -111,7 +127,7 @@ function withProject({ caller }: NetworkContext, body: Body): Body {
   const owner = project ?? tenant;
   if (owner !== undefined && owner !== caller.projectId && !caller.isAdmin) {
     throw badRequest(
-      "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges",
+      "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or advsvc privileges",
     );
   }
   return owner === undefined ? attributes : { ...attributes, project_id: owner };
@@ -160,8 +176,12 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const changes = readUpdate(resource, item);
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
-    enforceOrHide(context, resource, record, () =>
-      enforceRequest(context, "update", resource, { body: item, target: { ...record, ...changes } }),
+    enforceOrHide(
+      context,
+      resource,
+      record,
+      () => enforceRequest(context, "update", resource, { body: item, target: { ...record, ...changes } }),
+      (name) => isReadByUpdates(resource, name),
     );
     assertRevision(call, record);
     const updated = updateRecord(context, resource, record.id, changes as never);
@@ -200,19 +220,33 @@ function runAction(resource: NetworkResource, name: string, action: ResourceActi
   };
 }
 
-/** Runs a check of a policy. Its failure is a 404 for a caller who may not even read the record. */
+/**
+ * Runs a check of a policy. Its failure is a 404 for a caller who may not even read the record.
+ * @param isRead selects the attributes that decide whether the caller may read it. Default: all
+ */
 function enforceOrHide(
   context: NetworkContext,
   resource: NetworkResource,
   record: Attributes,
   check: () => void,
+  isRead: (name: string) => boolean = () => true,
 ): void {
   try {
     check();
   } catch (error) {
     const [view = {}] = viewsOf(context, resource, [record]);
-    throw isAllowed(context, ruleOf("get", resource), resource, { ...record, ...view }) ? error : hidden();
+    const target = Object.entries({ ...record, ...view }).filter(([name]) => isRead(name));
+    throw isAllowed(context, ruleOf("get", resource), resource, Object.fromEntries(target)) ? error : hidden();
   }
+}
+
+/**
+ * Returns whether Neutron reads an attribute before an update. It does not read `shared` of a QoS policy, so that a
+ * member's update of another project's shared policy is a 404, and its delete a 403.
+ */
+function isReadByUpdates({ attributes, parent }: NetworkResource, name: string): boolean {
+  const attribute = attributes[name];
+  return attribute?.requiredByPolicy === true || attribute?.default === undefined || name === parent?.attribute;
 }
 
 /** @throws {HttpError} 412 if `If-Match` names another revision */

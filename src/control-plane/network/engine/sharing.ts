@@ -19,7 +19,8 @@ export function visibleTo(context: NetworkContext, resource: NetworkResource): C
   if (visible) {
     return visible(context);
   }
-  if (!Object.hasOwn(resource.attributes, "project_id")) {
+  const owner = resource.attributes.project_id;
+  if (owner === undefined || owner.stored === false) {
     return EVERY;
   }
   return or(ownedBy(context, resource), sharedWith(context, resource));

@@ -61,8 +61,8 @@ function hasTag(table: string, tags: readonly string[]): Condition {
   };
 }
 
-/** Creates the routes of a resource's tags. */
-export function tagRoutes(resource: NetworkResource): readonly NetworkRoute[] {
+/** Creates the routes of a resource's tags below one of its paths. */
+export function tagRoutes(resource: NetworkResource, path: string): readonly NetworkRoute[] {
   const read =
     (work: (call: NetworkCall, id: string, tags: readonly string[]) => RouteResponse) => (call: NetworkCall) => {
       const { id, tags } = findTagged(call.context, resource, call.param("id"), "get");
@@ -110,7 +110,7 @@ export function tagRoutes(resource: NetworkResource): readonly NetworkRoute[] {
         return { status: 204 };
       }),
     },
-    { prefix: `${resource.path}/:id/tags` },
+    { prefix: `${path}/:id/tags` },
   );
 }
 
