@@ -6,7 +6,7 @@ import { createIdentity, type Identity } from "./identity/identity.js";
 import { createImageApi } from "./image/image-api.js";
 import { ImageStore } from "./image/image-store.js";
 import { ServerImages } from "./image/server-images.js";
-import { createNetworkApi } from "./network/network-api.js";
+import type { ComputeNetwork } from "./network/compute-network.js";
 
 /** The dependencies of the Compute API that the control plane has, and the parts from which the others are created. */
 export interface ApisOptions
@@ -16,6 +16,7 @@ export interface ApisOptions
   /** The control plane creates Identity before the other APIs. Default: a new one over the store. */
   readonly identity?: Identity;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "files" | "logger">;
+  readonly network: ComputeNetwork;
   /** Absolute path of the image data. */
   readonly imageFolder: string;
 }
@@ -28,7 +29,7 @@ export interface Apis {
 
 /** Creates the embedded Identity, Compute, Image and Network APIs over one store. */
 export function createApis(options: ApisOptions): Apis {
-  const { identity: shared, runtime, imageFolder: folder, ...deps } = options;
+  const { identity: shared, runtime, network, imageFolder: folder, ...deps } = options;
   const { store, digests } = deps;
   const { clock, timers, random, files, logger } = runtime;
   const identity = shared ?? createIdentity({ sql: store.database, clock, random, digests, logger });
@@ -54,11 +55,11 @@ export function createApis(options: ApisOptions): Apis {
     logger,
     images: new ServerImages(images, random),
     imageService: image,
+    network,
     projectExists: (id) => identity.hasProject(id),
   });
-  const network = createNetworkApi({ validate, store, random, clock, timers, logger });
   return {
     identity,
-    services: { "/identity": identity.handle, "/compute": compute, "/image": image, "/network": network },
+    services: { "/identity": identity.handle, "/compute": compute, "/image": image, "/network": network.handle },
   };
 }

@@ -28,6 +28,7 @@ import { HYPERVISOR_ROUTES } from "./hypervisors.js";
 import { IMAGE_ROUTES } from "./images.js";
 import { KEYPAIR_ROUTES } from "./keypairs.js";
 import { MIGRATION_ROUTES } from "./migrations.js";
+import { FLOATING_IP_ROUTES } from "./floating-ips.js";
 import { NETWORK_ROUTES } from "./networks.js";
 import { QUOTA_ROUTES } from "./quotas/quotas.js";
 import { SECURITY_GROUP_ROUTES } from "./security-groups.js";
@@ -53,6 +54,7 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...EXTENSION_ROUTES,
   ...EXTERNAL_EVENT_ROUTES,
   ...NETWORK_ROUTES,
+  ...FLOATING_IP_ROUTES,
   ...SECURITY_GROUP_ROUTES,
   ...QUOTA_ROUTES,
   ...TENANT_USAGE_ROUTES,

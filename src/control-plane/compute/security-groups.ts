@@ -1,14 +1,8 @@
-import { isConductorError } from "../../conductor-client/errors.js";
 import { isObject } from "../../runtime/collections.js";
 import { badRequest, forbidden, HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
-import { isIpV6 } from "../network/security-group-rule-values.js";
-import { addRule } from "../network/security-group-rules.js";
-import { changeGroup, newGroup, removeGroup } from "../network/security-groups.js";
-import { addressOf } from "../store/network-settings.js";
-import type { NewRule, SecurityGroup, SecurityGroupRule } from "../store/security-groups.js";
-import type { Store } from "../store/store.js";
+import { parseAddress } from "../network/ip/addresses.js";
 import {
   type Call,
   type ComputeResponse,
@@ -20,17 +14,35 @@ import {
   takePage,
 } from "./api/call.js";
 import { isUuidLike } from "./api/schema-parts.js";
+import { findNetworkRecord, LAST_PROXY, type NetworkRecord, requestNetwork } from "./network-proxy.js";
 import { findServer } from "./servers/find-server.js";
-
-/** Last minor microversion with proxies of the Network API. */
-export const LAST_PROXY = 35;
 
 const policy = (what: string): string => `os_compute_api:os-security-groups:${what}`;
 
-type Protocol = Pick<NewRule, "protocol" | "portMin" | "portMax">;
+/** A rule's protocol and ports, as the Network API has them. */
+interface Protocol {
+  readonly protocol: string | null;
+  readonly port_range_min: number | null;
+  readonly port_range_max: number | null;
+}
 
 /** Matches every protocol and port. */
-const ANYTHING: Protocol = { protocol: null, portMin: null, portMax: null };
+const ANYTHING: Protocol = { protocol: null, port_range_min: null, port_range_max: null };
+
+interface Rule extends Protocol {
+  readonly id: string;
+  readonly direction: "ingress" | "egress";
+  readonly remote_group_id: string | null;
+  readonly remote_ip_prefix: string | null;
+}
+
+interface Group {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly project_id: string;
+  readonly security_group_rules: readonly Rule[];
+}
 
 /** Nova's proxy of security groups. */
 export const SECURITY_GROUP_ROUTES = routes<ComputeRoute>({
@@ -38,37 +50,34 @@ export const SECURITY_GROUP_ROUTES = routes<ComputeRoute>({
   "POST /os-security-groups": { until: LAST_PROXY, handle: create },
   "GET /os-security-groups/:id": {
     until: LAST_PROXY,
-    handle: (call) => {
+    handle: async (call) => {
       requireReader(call, policy("show"));
-      return { body: { security_group: groupView(call.store, findOwn(call)) } };
+      return { body: { security_group: await groupView(call, await findOwn(call)) } };
     },
   },
   "PUT /os-security-groups/:id": { until: LAST_PROXY, handle: update },
   "DELETE /os-security-groups/:id": { until: LAST_PROXY, handle: destroy },
   "POST /os-security-group-rules": { until: LAST_PROXY, handle: createRule },
   "DELETE /os-security-group-rules/:id": { until: LAST_PROXY, handle: deleteRule },
-  "GET /servers/:id/os-security-groups": (call) => {
+  "GET /servers/:id/os-security-groups": async (call) => {
     const { instance } = findServer(call);
     requireReader(call, policy("list"));
-    const { store } = call;
-    const uuids = store.ports.ofDevice(instance.uuid).flatMap(({ securityGroups }) => securityGroups);
-    const groups = uuids.flatMap((uuid) => store.securityGroups.get(uuid) ?? []);
-    return { body: { security_groups: sorted(groups).map((group) => groupView(store, group)) } };
+    const ids = call.deps.network.ports.ofServer(instance.uuid).flatMap(({ securityGroupIds }) => securityGroupIds);
+    const groups = ids.length === 0 ? [] : await findGroups(call, { id: [...new Set(ids)] });
+    return { body: { security_groups: await viewsOf(call, sorted(groups)) } };
   },
 });
 
-function list(call: Call): ComputeResponse {
-  const { store } = call;
+function findGroups(call: Call, query: Readonly<Record<string, string | readonly string[]>>): Promise<readonly Group[]> {
+  return requestNetwork<readonly Group[]>(call, { method: "GET", path: "/security-groups", query });
+}
+
+async function list(call: Call): Promise<ComputeResponse> {
   requireReader(call, policy("get"));
-  const { projectId } = call.credentials;
-  if (projectId !== null) {
-    store.securityGroups.ensureDefault(projectId);
-  }
   const all = call.isAdmin && call.query.get("all_tenants") !== undefined;
-  const found = store.securityGroups.list(all ? undefined : (projectId ?? ""));
-  const from = offsetOf(call);
-  const page = takePage(found.slice(from), { ...readPage(call), marker: undefined }, ({ uuid }) => uuid);
-  return { body: { security_groups: sorted(page).map((group) => groupView(store, group)) } };
+  const found = await findGroups(call, all ? {} : { project_id: call.credentials.projectId ?? "" });
+  const page = takePage(found.slice(offsetOf(call)), { ...readPage(call), marker: undefined }, ({ id }) => id);
+  return { body: { security_groups: await viewsOf(call, sorted(page)) } };
 }
 
 function offsetOf({ query }: Call): number {
@@ -79,40 +88,38 @@ function offsetOf({ query }: Call): number {
   return Number(text);
 }
 
-function sorted(groups: readonly SecurityGroup[]): readonly SecurityGroup[] {
-  const key = ({ projectId, name }: SecurityGroup): string => JSON.stringify([projectId, name]);
+function sorted(groups: readonly Group[]): readonly Group[] {
+  const key = ({ project_id: projectId, name }: Group): string => JSON.stringify([projectId, name]);
   return [...groups].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-function create(call: Call): ComputeResponse {
+async function create(call: Call): Promise<ComputeResponse> {
   requireMember(call, policy("create"));
-  const { projectId } = call.credentials;
-  if (projectId === null) {
+  if (call.credentials.projectId === null) {
     throw denied(policy("create"));
   }
   const attributes = namesIn(memberOf(call, "security_group"));
-  const group = proxied(() => newGroup(call.store, { ...attributes, projectId }));
-  return { body: { security_group: groupView(call.store, group) } };
+  const request = { method: "POST", path: "/security-groups", body: { security_group: attributes } } as const;
+  const group = await proxied(() => requestNetwork<Group>(call, request));
+  return { body: { security_group: await groupView(call, group) } };
 }
 
-function update(call: Call): ComputeResponse {
-  const { store } = call;
+async function update(call: Call): Promise<ComputeResponse> {
   requireMember(call, policy("update"));
-  const group = findOwn(call);
+  const { id } = await findOwn(call);
   const attributes = namesIn(memberOf(call, "security_group"));
-  const changed = proxied(() => changeGroup(store, group, attributes));
-  return { body: { security_group: groupView(store, changed) } };
+  const request = { method: "PUT", path: `/security-groups/${id}`, body: { security_group: attributes } } as const;
+  const changed = await proxied(() => requestNetwork<Group>(call, request));
+  return { body: { security_group: await groupView(call, changed) } };
 }
 
-function destroy(call: Call): ComputeResponse {
+async function destroy(call: Call): Promise<ComputeResponse> {
   requireMember(call, policy("delete"));
-  const group = findOwn(call);
+  const { id } = await findOwn(call);
   try {
-    removeGroup(call.store, group, call.isAdmin);
+    await requestNetwork(call, { method: "DELETE", path: `/security-groups/${id}` });
   } catch (error) {
-    throw error instanceof HttpError || isConductorError(error, "SecurityGroupInUse")
-      ? badRequest(error.message)
-      : error;
+    throw error instanceof HttpError && error.status === 409 ? badRequest(error.message) : error;
   }
   return { status: 202 };
 }
@@ -132,58 +139,56 @@ function shortText(property: string, value: unknown): string {
 }
 
 /** Handles POST /os-security-group-rules: an ingress rule whose source is a network or a group. */
-function createRule(call: Call): ComputeResponse {
-  const { store } = call;
+async function createRule(call: Call): Promise<ComputeResponse> {
   requireMember(call, policy("rule:create"));
   const body = memberOf(call, "security_group_rule");
-  const group = findOwn(call, body.parent_group_id);
-  const source = (body.group_id ?? undefined) === undefined ? null : findOwn(call, body.group_id);
+  const group = await findOwn(call, body.parent_group_id);
+  const source = (body.group_id ?? undefined) === undefined ? null : await findOwn(call, body.group_id);
   const cidr = source ? null : readCidr(body.cidr);
   const protocol = readProtocol(body, source !== null);
   if (protocol === null) {
     throw badRequest("Not enough parameters to build a valid rule.");
   }
+  if (group.security_group_rules.some((rule) => isSameRule(rule, protocol, source?.id ?? null, cidr))) {
+    throw badRequest(`This rule already exists in group ${group.id}`);
+  }
   const newRule = {
-    projectId: group.projectId,
-    groupUuid: group.uuid,
+    security_group_id: group.id,
     direction: "ingress",
     ethertype: cidr?.includes(":") ? "IPv6" : "IPv4",
     ...protocol,
-    remotePrefix: cidr,
-    remoteGroup: source?.uuid ?? null,
-    description: "",
-  } as const;
-  const same = store.securityGroups.rulesOf(group.uuid).some((rule) => {
-    const [there, requestedPorts] = [portsOf(rule), portsOf(protocol)];
-    const sameSource =
-      rule.remoteGroup === newRule.remoteGroup && (rule.remotePrefix ?? "0.0.0.0/0") === (cidr ?? "0.0.0.0/0");
-    return (
-      rule.direction === "ingress" &&
-      rule.protocol === protocol.protocol &&
-      sameSource &&
-      there.from === requestedPorts.from &&
-      there.to === requestedPorts.to
-    );
-  });
-  if (same) {
-    throw badRequest(`This rule already exists in group ${group.uuid}`);
-  }
-  const rule = proxied(() => addRule({ store, caller: call.credentials }, newRule));
-  return { body: { security_group_rule: ruleView(store, rule) } };
+    remote_ip_prefix: cidr,
+    remote_group_id: source?.id ?? null,
+  };
+  const request = { method: "POST", path: "/security-group-rules", body: { security_group_rule: newRule } } as const;
+  const rule = await proxied(() => requestNetwork<Rule>(call, request));
+  return { body: { security_group_rule: ruleView(rule, group.id, source) } };
+}
+
+function isSameRule(rule: Rule, protocol: Protocol, remoteGroup: string | null, cidr: string | null): boolean {
+  const [existing, requested] = [portsOf(rule), portsOf(protocol)];
+  return (
+    rule.direction === "ingress" &&
+    rule.protocol === protocol.protocol &&
+    rule.remote_group_id === remoteGroup &&
+    (rule.remote_ip_prefix ?? "0.0.0.0/0") === (cidr ?? "0.0.0.0/0") &&
+    existing.from === requested.from &&
+    existing.to === requested.to
+  );
 }
 
 /** Handles DELETE /os-security-group-rules/{id}. */
-function deleteRule(call: Call): ComputeResponse {
+async function deleteRule(call: Call): Promise<ComputeResponse> {
   requireMember(call, policy("rule:delete"));
   const id = call.param("id");
   if (!isUuidLike(id)) {
     throw badRequest("Security group id should be uuid");
   }
-  const rule = call.store.securityGroups.rule(id.toLowerCase());
-  if (!rule || !(call.isAdmin || rule.projectId === call.credentials.projectId)) {
+  const path = `/security-group-rules/${id.toLowerCase()}`;
+  if ((await findNetworkRecord(call, path)) === undefined) {
     throw notFound(`Security group rule ${id} does not exist`);
   }
-  call.store.securityGroups.destroyRule(rule.uuid);
+  await requestNetwork(call, { method: "DELETE", path });
   return { status: 202 };
 }
 
@@ -193,7 +198,8 @@ function readCidr(value: unknown): string {
   }
   const text = String(value);
   const [, address = "", length = ""] = /^([^/]{2,45})\/(\d{1,3})$/.exec(text) ?? [];
-  const bits = addressOf(address) !== undefined ? 32 : isIpV6(address) ? 128 : -1;
+  const version = parseAddress(address)?.version;
+  const bits = version === 4 ? 32 : version === 6 ? 128 : -1;
   if (bits < 0 || Number(length) > bits) {
     throw badRequest(`Invalid cidr ${text}.`);
   }
@@ -217,7 +223,7 @@ function readProtocol(body: Readonly<Record<string, unknown>>, ofGroup: boolean)
   const [min, max] = [integerOf(from, upper), integerOf(to, upper)];
   checkRange(upper, min, max);
   const port = (value: number): number | null => (value === -1 ? null : value);
-  return { protocol: upper.toLowerCase(), portMin: port(min), portMax: port(max) };
+  return { protocol: upper.toLowerCase(), port_range_min: port(min), port_range_max: port(max) };
 }
 
 function integerOf(value: unknown, protocol: string): number {
@@ -251,58 +257,73 @@ function checkRange(protocol: string, from: number, to: number): void {
   }
 }
 
-/** Renders a group for Nova's proxy: with ingress rules only. */
-function groupView(store: Store, { uuid, name, description, projectId }: SecurityGroup): Json {
-  const rules = store.securityGroups.rulesOf(uuid).filter(({ direction }) => direction === "ingress");
-  return { id: uuid, description, name, tenant_id: projectId, rules: rules.map((rule) => ruleView(store, rule)) };
+async function groupView(call: Call, group: Group): Promise<Json> {
+  const [view = null] = await viewsOf(call, [group]);
+  return view;
 }
 
-function ruleView(store: Store, rule: SecurityGroupRule): Json {
-  const source = rule.remoteGroup === null ? null : store.securityGroups.get(rule.remoteGroup);
+/** Renders groups for Nova's proxy: with ingress rules only. */
+async function viewsOf(call: Call, groups: readonly Group[]): Promise<readonly Json[]> {
+  const sources = new Set(
+    groups.flatMap(({ security_group_rules: rules }) => rules.flatMap(({ remote_group_id: id }) => id ?? [])),
+  );
+  const known = new Map(groups.map((group) => [group.id, group]));
+  const missing = [...sources].filter((id) => !known.has(id));
+  for (const group of missing.length === 0 ? [] : await findGroups(call, { id: missing })) {
+    known.set(group.id, group);
+  }
+  return groups.map(({ id, name, description, project_id: tenant, security_group_rules: rules }) => ({
+    id,
+    description,
+    name,
+    tenant_id: tenant,
+    rules: rules
+      .filter(({ direction }) => direction === "ingress")
+      .map((rule) => ruleView(rule, id, known.get(rule.remote_group_id ?? "") ?? null)),
+  }));
+}
+
+function ruleView(rule: Rule, groupId: string, source: Group | null): Json {
   const { from, to } = portsOf(rule);
   return {
-    id: rule.uuid,
-    parent_group_id: rule.groupUuid,
+    id: rule.id,
+    parent_group_id: groupId,
     ip_protocol: rule.protocol,
     from_port: from,
     to_port: to,
-    group: source ? { name: source.name, tenant_id: source.projectId } : {},
-    ip_range: source ? {} : { cidr: rule.remotePrefix ?? "0.0.0.0/0" },
+    group: source ? { name: source.name, tenant_id: source.project_id } : {},
+    ip_range: source ? {} : { cidr: rule.remote_ip_prefix ?? "0.0.0.0/0" },
   };
 }
 
 /**
  * Returns the ports to render. All ports of a protocol are its first and last one, or -1 for a protocol without ports.
  */
-function portsOf({ protocol, portMin, portMax }: Pick<SecurityGroupRule, "protocol" | "portMin" | "portMax">) {
-  if (protocol === null || portMin !== null || portMax !== null) {
-    return { from: portMin, to: portMax };
+function portsOf({ protocol, port_range_min: from, port_range_max: to }: Protocol) {
+  if (protocol === null || from !== null || to !== null) {
+    return { from, to };
   }
   return ["tcp", "udp"].includes(protocol) ? { from: 1, to: 65_535 } : { from: -1, to: -1 };
 }
 
 /** Returns the group that the path or body names, if the caller may see it. @throws {HttpError} 400, 404 */
-function findOwn(call: Call, id: unknown = call.param("id")): SecurityGroup {
+async function findOwn(call: Call, id: unknown = call.param("id")): Promise<Group> {
   if (typeof id !== "string" || !isUuidLike(id)) {
     throw badRequest("Security group id should be uuid");
   }
-  const group = call.store.securityGroups.get(id.toLowerCase());
-  if (!group || !(call.isAdmin || group.projectId === call.credentials.projectId)) {
+  const group: NetworkRecord | undefined = await findNetworkRecord(call, `/security-groups/${id.toLowerCase()}`);
+  if (group === undefined) {
     throw notFound(`Security group ${id} does not exist`);
   }
-  return group;
+  return group as unknown as Group;
 }
 
-/** Runs `work` and converts errors of the Network API to the proxy's statuses. */
-function proxied<T>(work: () => T): T {
+/** Runs a request and converts errors of the Network API to the proxy's statuses. */
+async function proxied<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work();
   } catch (error) {
-    if (error instanceof HttpError) {
-      throw new HttpError(error.status === 409 ? 403 : error.status, error.message);
-    }
-    const fault = error instanceof Error && error.name === "SecurityGroupDefaultAlreadyExists";
-    throw fault ? forbidden(error.message) : error;
+    throw error instanceof HttpError && error.status === 409 ? forbidden(error.message) : error;
   }
 }
 

@@ -61,8 +61,7 @@ export class AgentMessages {
 
   /** Like {@link cast}, with parameters of another agent. @throws {InvalidParameters} */
   forwardCast(host: string, method: AgentMethod, params: unknown, requestId: string): void {
-    CHECKS.checkParams(method, params);
-    this.#store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
+    enqueueChecked(this.#store, host, method, params, requestId);
   }
 
   /** Like {@link call}, with parameters of another agent. @throws {InvalidParameters} */
@@ -89,6 +88,16 @@ export class AgentMessages {
     }
     return result;
   }
+}
+
+/** Returns a function that stores messages, as {@link AgentMessages.cast} does, for code without a connection to agents. */
+export function enqueueCast(store: Store): AgentBus["cast"] {
+  return (host, method, params, requestId) => enqueueChecked(store, host, method, params, requestId);
+}
+
+function enqueueChecked(store: Store, host: string, method: AgentMethod, params: unknown, requestId: string): void {
+  CHECKS.checkParams(method, params);
+  store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
 }
 
 type InstanceEvents = ParamsOf<AgentMethods, "external_instance_event">["events"];

@@ -28,6 +28,7 @@ export interface ConductorOptions {
   /** The token that agents send as `authorization: Bearer <token>`. */
   readonly joinToken: string;
   /** Returns a Placement endpoint and token for agents without a `[placement]` section. */
+  readonly ports: WorkContext["ports"];
   readonly placementAccess: WorkContext["placementAccess"];
   /** Returns the Image service's endpoint and token; absent without an Image service. */
   readonly imageAccess?: NonNullable<WorkContext["imageAccess"]>;
@@ -77,7 +78,7 @@ export class ConductorServer {
   #stopped = false;
 
   constructor(options: ConductorOptions) {
-    const { store, runtime, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess, imageAccess } = options;
+    const { store, runtime, ports, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess, imageAccess } = options;
     const { supervisor, recorder, impersonations, serviceDownTime = DEFAULT_DOWN_TIME_MS } = options;
     this.#options = options;
     this.#ttl = leaseTtl;
@@ -91,6 +92,7 @@ export class ConductorServer {
     const context = {
       store,
       leases,
+      ports,
       outbox,
       guests,
       controls,

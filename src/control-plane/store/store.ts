@@ -12,11 +12,8 @@ import { createInstanceTables } from "./instances.js";
 import { createKeyPairTable } from "./key-pairs.js";
 import { createMessageTables } from "./messages.js";
 import { createMigrationTable } from "./migrations.js";
-import { createNetworkQuotaTable, createNetworkTagTable } from "./network-settings.js";
-import { createPortTable } from "./ports.js";
 import { createQuotaTables } from "./quotas.js";
 import { createRequestTables } from "./requests.js";
-import { createSecurityGroupTables } from "./security-groups.js";
 import { createServerGroupTables } from "./server-groups.js";
 import { createServiceTable } from "./services.js";
 import { Changes, RecentRecords, type StoreChange, type StoreFollower } from "./store-context.js";
@@ -64,10 +61,6 @@ export function storeOn(
     flavors: createFlavorTables(context),
     aggregates: createAggregateTables(context),
     keyPairs: createKeyPairTable(context),
-    securityGroups: createSecurityGroupTables(context),
-    ports: createPortTable(context),
-    networkTags: createNetworkTagTable(context),
-    networkQuotas: createNetworkQuotaTable(context),
     serverGroups: createServerGroupTables(context),
     quotas: createQuotaTables(context),
     taskLogs: createTaskLogTable(context),

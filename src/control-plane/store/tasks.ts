@@ -1,6 +1,6 @@
 import { anyObject, type Field, id, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
 import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../records/index.js";
-import type { RequestedPort } from "./ports.js";
+import type { RequestedServerPort } from "../network/server-ports.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
@@ -23,7 +23,7 @@ export type Task =
       readonly requestedHost?: string;
       readonly requestedNode?: string;
       /** The requested ports, and the security groups (uuids) of new ports; absent: none. */
-      readonly ports?: readonly RequestedPort[];
+      readonly ports?: readonly RequestedServerPort[];
       readonly securityGroups?: readonly string[];
       readonly alternates?: readonly Selection[];
       readonly retry?: RetryInfo;
@@ -139,6 +139,16 @@ export function createTaskQueue({ sql, clock, changes }: StoreContext) {
     ofInstance: (instanceUuid: string): StoredTask[] =>
       table.many("json_extract(task, '$.instanceUuid') = ? ORDER BY id", instanceUuid),
     count: (): number => sql.number("SELECT count(*) FROM tasks"),
+    /** Counts the ports that will be created for requested servers of a project that have no host yet. */
+    countRequestedPorts: (projectId: string): number =>
+      sql.number(
+        `SELECT count(*) FROM build_requests AS request
+          JOIN tasks ON json_extract(task, '$.instanceUuid') = request.instance_uuid,
+          json_each(task, '$.ports') AS requested
+          WHERE request.project_id = ? AND json_extract(task, '$.kind') = 'build_instances'
+          AND json_extract(requested.value, '$.port') IS NULL`,
+        projectId,
+      ),
     finish: (id: number): void => sql.execute("DELETE FROM tasks WHERE id = ?", id),
   };
 }

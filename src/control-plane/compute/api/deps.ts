@@ -8,6 +8,7 @@ import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { TaskRunner } from "../../conductor/task-runner.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { ServerImages } from "../../image/server-images.js";
+import type { ComputeNetwork } from "../../network/compute-network.js";
 import type { Store } from "../../store/store.js";
 import type { QuotaConfig } from "../quotas/resources.js";
 
@@ -35,6 +36,7 @@ export interface ComputeDeps {
   readonly quota: QuotaConfig;
   /** Handler of the Image API, for Nova's image proxy. */
   readonly imageService: ServiceHandler;
+  readonly network: ComputeNetwork;
   readonly projectExists: (id: string) => boolean;
   /** Wakes the task runner. Called after the transaction that added a task is committed. */
   readonly wake: () => void;

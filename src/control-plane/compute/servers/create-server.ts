@@ -63,7 +63,7 @@ export function createServer(call: Call): ComputeResponse | Promise<ComputeRespo
   const schedulerHints = selectSchedulerHints(body);
   const { draft, instances } = call.store.transaction(() => {
     const { userId } = call.credentials;
-    const max = serversInPortQuota(call.store, projectId, networks.ports, { min: least, max: most });
+    const max = serversInPortQuota(call.deps, projectId, networks.ports, { min: least, max: most });
     const count = serversInQuota(call.deps, { projectId, userId }, flavor, least, max);
     if (group !== null) {
       assertMemberQuota(call, group, count);
@@ -104,7 +104,7 @@ async function storeOthers(call: Call, draft: Draft, first: readonly Instance[])
       await ticks.give();
       const batch = store.transaction(() => {
         const size = Math.min(BATCH_SIZE, count - stored.length);
-        serversInPortQuota(store, projectId, draft.networks.ports, { min: size, max: size });
+        serversInPortQuota(call.deps, projectId, draft.networks.ports, { min: size, max: size });
         serversInQuota(call.deps, { projectId, userId }, flavor, size, size);
         if (group !== null) {
           assertMemberQuota(call, group, size);

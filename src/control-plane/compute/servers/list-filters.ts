@@ -3,8 +3,6 @@ import { defined } from "../../../runtime/collections.js";
 import { badRequest, forbidden } from "../../http/http-error.js";
 import { firstSince, lastBefore, parseIsoTime, toSeconds } from "../../http/times.js";
 import type { InstanceQuery } from "../../store/instance-queries.js";
-import { addressText } from "../../store/network-settings.js";
-import type { Store } from "../../store/store.js";
 import { type Call, requireAdmin } from "../api/call.js";
 import { NamePattern } from "../api/name-pattern.js";
 import { boolFromText } from "../api/schema-parts.js";
@@ -30,15 +28,13 @@ const SINCE: readonly (readonly [from: number, names: readonly string[]])[] = [
   [83, ["task_state", "vm_state", "progress", "user_id"]],
 ];
 
-type InstancePredicate = (instance: Instance, value: string, store: Store) => boolean;
+type InstancePredicate = (instance: Instance, value: string) => boolean;
 
 const tagsOf = (value: string): string[] => value.split(",");
 
 /** Filters that the database does not evaluate. */
 const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
   reservation_id: (instance, value) => instance.reservationId === value,
-  ip: ({ uuid }, value, { ports }) => ports.ofDevice(uuid).some(({ address }) => addressText(address).includes(value)),
-  ip6: () => false,
   tags: ({ tags }, value) => tagsOf(value).every((tag) => tags.includes(tag)),
   "tags-any": ({ tags }, value) => tagsOf(value).some((tag) => tags.includes(tag)),
   "not-tags": ({ tags }, value) => !tagsOf(value).every((tag) => tags.includes(tag)),
@@ -57,6 +53,12 @@ const PREDICATES: Readonly<Record<string, InstancePredicate>> = {
   launched_at: ({ launchedAt }, value) => launchedAt === parseIsoTime(value),
   terminated_at: ({ terminatedAt }, value) => terminatedAt === parseIsoTime(value),
 };
+
+/** Filters by a part of a fixed address, with the version of its addresses. */
+const ADDRESS_FILTERS = [
+  ["ip", 4],
+  ["ip6", 6],
+] as const;
 
 /**
  * Parses the filters of a request.
@@ -82,8 +84,15 @@ export function readFilters(call: Call, rule: string): ServerFilters {
   };
   const predicates = Object.entries(PREDICATES).flatMap(([name, predicate]) => {
     const value = get(name);
-    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value, call.store)];
+    return value === undefined ? [] : [(instance: Instance) => predicate(instance, value)];
   });
+  for (const [name, version] of ADDRESS_FILTERS) {
+    const value = get(name);
+    if (value !== undefined) {
+      const servers = new Set(call.deps.network.ports.serversWithAddress(value, version));
+      predicates.push(({ uuid }) => servers.has(uuid));
+    }
+  }
   const name = get("name") ?? get("display_name");
   return {
     query: withDeleted(call, query, get),

@@ -1,7 +1,7 @@
 import { type Instance, type Service, sizesForApi } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
-import type { Port } from "../../store/ports.js";
+import type { ServerPort } from "../../network/server-ports.js";
 import { isUp } from "../api/agents.js";
 import type { Call } from "../api/call.js";
 import type { FoundServer } from "./find-server.js";
@@ -21,7 +21,7 @@ export type RenderedServer = { readonly [key: string]: Json };
 export class ServerView {
   readonly #call: Call;
   readonly #services = new Map<string, Service | null>();
-  readonly #ports = new Map<string, Port[]>();
+  readonly #ports = new Map<string, readonly ServerPort[]>();
   readonly #pinnedZones = new Map<string, string | null>();
   /** Names of security groups by uuid. */
   readonly #groupNames = new Map<string, string>();
@@ -32,20 +32,22 @@ export class ServerView {
 
   /** Reads the related records of many servers with a few queries, before their details are rendered. */
   lookUp(servers: readonly FoundServer[]): void {
-    const { ports, services, requests } = this.#call.store;
+    const { services, requests } = this.#call.store;
     const uuids = servers.map(({ instance }) => instance.uuid);
     const zones = requests.pinnedZones(uuids);
     for (const uuid of uuids) {
       this.#ports.set(uuid, []);
       this.#pinnedZones.set(uuid, zones.get(uuid) ?? null);
     }
-    for (const port of ports.ofDevices(uuids)) {
-      this.#ports.get(port.deviceId)?.push(port);
+    const found = this.#call.deps.network.ports.ofServers(uuids);
+    for (const [uuid, ports] of found) {
+      this.#ports.set(uuid, ports);
     }
+    this.#lookUpGroups([...found.values()].flat());
     const hosts = new Set(servers.flatMap(({ instance }) => instance.host ?? []));
-    const found = new Map(services.byHosts([...hosts], COMPUTE).map((service) => [service.host, service]));
+    const records = new Map(services.byHosts([...hosts], COMPUTE).map((service) => [service.host, service]));
     for (const host of hosts) {
-      this.#services.set(host, found.get(host) ?? null);
+      this.#services.set(host, records.get(host) ?? null);
     }
   }
 
@@ -97,16 +99,20 @@ export class ServerView {
     };
   }
 
-  #securityGroups(ports: readonly Port[]): RenderedServer {
-    const groups = [...new Set(ports.flatMap(({ securityGroups }) => securityGroups))];
-    const groupViews = groups.map((uuid) => ({ name: this.#groupName(uuid) }));
+  #securityGroups(ports: readonly ServerPort[]): RenderedServer {
+    const groups = [...new Set(ports.flatMap(({ securityGroupIds }) => securityGroupIds))];
+    if (groups.some((id) => !this.#groupNames.has(id))) {
+      this.#lookUpGroups(ports);
+    }
+    const groupViews = groups.map((id) => ({ name: this.#groupNames.get(id) || id }));
     return groupViews.length === 0 ? {} : { security_groups: groupViews };
   }
 
-  #groupName(uuid: string): string {
-    const name = this.#groupNames.get(uuid) ?? (this.#call.store.securityGroups.get(uuid)?.name || uuid);
-    this.#groupNames.set(uuid, name);
-    return name;
+  #lookUpGroups(ports: readonly ServerPort[]): void {
+    const ids = new Set(ports.flatMap(({ securityGroupIds }) => securityGroupIds));
+    for (const [id, name] of this.#call.deps.network.securityGroups.names([...ids])) {
+      this.#groupNames.set(id, name);
+    }
   }
 
   #image({ imageRef }: Instance): Json {
@@ -184,8 +190,8 @@ export class ServerView {
     return isUp(this.#call.deps, service) ? "UP" : "UNKNOWN";
   }
 
-  #portsOf(uuid: string): readonly Port[] {
-    return this.#ports.get(uuid) ?? this.#call.store.ports.ofDevice(uuid);
+  #portsOf(uuid: string): readonly ServerPort[] {
+    return this.#ports.get(uuid) ?? this.#call.deps.network.ports.ofServer(uuid);
   }
 
   #pinnedZone(uuid: string): string | null {

@@ -1,15 +1,17 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/methods/conductor.js";
-import { plugPorts, portsAt } from "../../network/port-bindings.js";
+import type { ServerPorts } from "../../network/server-ports.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
 import type { HandlersOf } from "../dispatcher.js";
 import type { HostLeases } from "../host-leases.js";
+import { plugPorts, portsAt } from "../server-port-events.js";
 
 export interface WorkContext {
   readonly store: Store;
   readonly bus: AgentBus;
   readonly leases: HostLeases;
+  readonly ports: ServerPorts;
   /** @param origin URL by which the agent reached the control plane: `https://host:port` */
   readonly placementAccess: (origin: string) => PlacementAccess | Promise<PlacementAccess>;
   /** Absent without an Image service. */
@@ -20,7 +22,7 @@ export interface WorkContext {
 
 /** Creates the methods that give work to the conductor or read something other than records. */
 export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHODS> {
-  const { store, bus, leases, placementAccess, imageAccess, instanceInfo } = context;
+  const { store, bus, leases, ports, placementAccess, imageAccess, instanceInfo } = context;
   return {
     build_instances: (params) => {
       // The host that gave the build back is no longer involved.
@@ -64,9 +66,9 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
       bus.cast(instance.host, "stop_instance", { instanceUuid, requestId }, requestId);
       return null;
     },
-    instance_ports: ({ uuid, host }) => portsAt(store, uuid, host),
-    vifs_plugged: (params, { requestId }) => {
-      plugPorts({ store, bus }, params, requestId);
+    instance_ports: ({ uuid, host }) => portsAt(ports, uuid, host),
+    vifs_plugged: (params) => {
+      plugPorts({ store, ports }, params);
       return null;
     },
     sync_instance_info: ({ host, instanceUuids }) => {

@@ -1,8 +1,8 @@
-import { ConductorError } from "../../../conductor-client/errors.js";
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
+import { HttpError } from "../../http/http-error.js";
+import type { RequestedServerPort, ServerPorts } from "../../network/server-ports.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
@@ -94,17 +94,15 @@ async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask
 }
 
 /** Returns false if the user deleted the build request meanwhile. */
-function placeInCell1({ store }: TaskDeps, task: BuildTask, { selection }: Destination): boolean {
+function placeInCell1({ store, ports }: TaskDeps, task: BuildTask, { selection }: Destination): boolean {
   const request = store.requests.buildRequest(task.instanceUuid);
   if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
     return false;
   }
   const service = store.services.getByHost(selection.host, "nova-compute");
-  createInstance(store, request, {
-    taskRequestId: task.requestId,
-    availabilityZone: service?.availabilityZone ?? request.instance.availabilityZone,
-  });
-  givePorts(store, task, request.projectId);
+  const availabilityZone = service?.availabilityZone ?? request.instance.availabilityZone;
+  createInstance(store, request, { taskRequestId: task.requestId, availabilityZone });
+  attachPorts(ports, task, { ...request, availabilityZone });
   store.mappings.mapInstance(task.instanceUuid, request.projectId, "cell1");
   startCreateAction(store, task, request);
   return true;
@@ -267,26 +265,32 @@ export function giveUpBuild(deps: TaskDeps, task: BuildTask, error: unknown): vo
 }
 
 /**
- * Binds the ports to the instance, in the transaction that creates it.
+ * Attaches the requested ports to the instance, in the transaction that creates it. They are bound when a host claims it.
  * @throws {TaskError} `NetworkNotAllocated` if a port, address or group was taken or removed after the request was accepted
  */
-function givePorts(
-  store: Store,
-  { instanceUuid, ports = [], securityGroups = [] }: BuildTask,
-  projectId: string,
+function attachPorts(
+  ports: ServerPorts,
+  { instanceUuid, ports: requested = [], securityGroups = [] }: BuildTask,
+  { projectId, instance, availabilityZone }: BuildRequest & Pick<Instance, "availabilityZone">,
 ): void {
-  if (ports.length === 0) {
+  if (requested.length === 0) {
     return;
   }
-  const gone = securityGroups.find((uuid) => store.securityGroups.get(uuid) === null);
-  if (gone !== undefined) {
-    throw networkNotAllocated(instanceUuid, `Security group ${gone} does not exist`);
-  }
+  const server = { uuid: instanceUuid, projectId, host: null, availabilityZone, hostname: instance.hostname };
   try {
-    store.ports.addToServer({ uuid: instanceUuid, projectId }, ports, securityGroups);
+    ports.attach(server, requested.map((request) => withNetwork(ports, projectId, request)), securityGroups);
   } catch (error) {
-    throw error instanceof ConductorError ? networkNotAllocated(instanceUuid, error.message) : error;
+    throw error instanceof HttpError ? networkNotAllocated(instanceUuid, error.message) : error;
   }
+}
+
+/** A request that an older control plane has stored names no network: there was only one. */
+function withNetwork(ports: ServerPorts, projectId: string, request: RequestedServerPort): RequestedServerPort {
+  if (request.port !== undefined || request.network !== undefined) {
+    return request;
+  }
+  const [network] = ports.networksFor(projectId);
+  return network ? { ...request, network: network.id } : request;
 }
 
 function networkNotAllocated(instanceUuid: string, reason: string): TaskError {

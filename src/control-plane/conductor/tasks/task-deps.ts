@@ -6,6 +6,7 @@ import { publicMessageOf } from "../../../runtime/error-messages.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
 import { faultDetails } from "../../scheduler/errors.js";
+import type { ServerPorts } from "../../network/server-ports.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
@@ -28,6 +29,7 @@ export interface TaskDeps {
   readonly bus: AgentBus;
   readonly placement: ReportClient;
   readonly scheduler: Scheduler;
+  readonly ports: ServerPorts;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: TaskOptions & {

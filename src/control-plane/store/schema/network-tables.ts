@@ -137,3 +137,22 @@ BEGIN
   WHERE device_id = NEW.instance_uuid AND plugged_on <> '[]';
 END;
 `;
+
+/**
+ * Version 19: the Network service has tables of its own, to which it moves these rows when it first opens. Ports follow
+ * their servers by code in the same transaction.
+ */
+export const flatNetwork = `
+DROP TRIGGER instances_deleted_release_ports;
+DROP TRIGGER instances_not_built_release_ports;
+DROP TRIGGER instances_moved_unplug_ports;
+DROP TRIGGER moves_given_up_unplug_ports;
+DROP TRIGGER ports_deleted_remove_tags;
+DROP TRIGGER security_groups_deleted_remove_tags;
+DROP TRIGGER security_group_rules_deleted_remove_tags;
+DROP VIEW bound_ports;
+DROP TABLE next_address;
+ALTER TABLE ports RENAME TO flat_ports;
+ALTER TABLE security_groups RENAME TO flat_security_groups;
+ALTER TABLE security_group_rules RENAME TO flat_security_group_rules;
+`;

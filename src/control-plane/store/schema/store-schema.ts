@@ -1,6 +1,6 @@
 import type { SchemaStep } from "../../database/schema-steps.js";
 import { computeTables } from "./compute-tables.js";
-import { networkSettings, networkTables, portMoves } from "./network-tables.js";
+import { flatNetwork, networkSettings, networkTables, portMoves } from "./network-tables.js";
 
 /** Version 2: tasks and messages of the conductor, its replies to calls, and the lease of each host. */
 const conductorTables = `
@@ -225,4 +225,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
     name: "leases are renewed",
     sql: "ALTER TABLE host_leases RENAME COLUMN seen_at TO renewed_at;",
   },
+  { version: 19, name: "ports and security groups belong to the Network service", sql: flatNetwork },
 ];

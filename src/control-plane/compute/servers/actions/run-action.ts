@@ -2,6 +2,7 @@ import { isObject } from "../../../../runtime/collections.js";
 import { badRequest, notFound } from "../../../http/http-error.js";
 import type { Call, ComputeResponse } from "../../api/call.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
+import { addFloatingIp, removeFloatingIp } from "../../floating-ips.js";
 import { forceDelete, restore } from "../delete-server.js";
 import { consoleOutput } from "../diagnostics.js";
 import { addFixedIp, removeFixedIp } from "../network/addresses.js";
@@ -31,6 +32,8 @@ const ACTIONS: readonly ServerAction[] = [
   triggerCrashDump,
   addFixedIp,
   removeFixedIp,
+  addFloatingIp,
+  removeFloatingIp,
   migrate,
   resize,
   confirmResize,

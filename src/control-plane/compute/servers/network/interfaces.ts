@@ -4,15 +4,19 @@ import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
 import { routes } from "../../../http/router.js";
 import { type Schema, schemas } from "../../../http/schemas.js";
-import { FLAT_NETWORK } from "../../../network/flat-network.js";
-import { fixedIps, portStatus } from "../../../network/ports.js";
-import { portQuota } from "../../../network/quotas.js";
-import type { Port } from "../../../store/ports.js";
+import type { RequestedServerPort, ServerPort } from "../../../network/server-ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import { bodyOf, IP_ADDRESS, object, TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
-import { freePort, NETWORK_MARK, portLimitExceeded } from "./requested-networks.js";
+import {
+  assertAttachable,
+  freePort,
+  NETWORK_MARK,
+  portLimitExceeded,
+  visibleNetwork,
+  visiblePort,
+} from "./requested-networks.js";
 
 interface AttachBody {
   readonly interfaceAttachment?: {
@@ -43,13 +47,13 @@ export const INTERFACE_ROUTES = routes<ComputeRoute>({
   "GET /servers/:id/os-interface": (call) => {
     const { instance } = findServer(call);
     requireReader(call, policy("list"));
-    const ports = call.store.ports.ofDevice(instance.uuid);
+    const ports = call.deps.network.ports.ofServer(instance.uuid);
     return { body: { interfaceAttachments: ports.map((port) => view(call, port)) } };
   },
   "GET /servers/:id/os-interface/:port": (call) => {
     const { instance } = findServer(call);
     requireReader(call, policy("show"));
-    const port = call.store.ports.get(call.param("port").toLowerCase());
+    const port = call.deps.network.ports.get(call.param("port").toLowerCase());
     if (!port) {
       throw notFound(`Port id ${call.param("port")} could not be found.`);
     }
@@ -62,78 +66,140 @@ export const INTERFACE_ROUTES = routes<ComputeRoute>({
   "DELETE /servers/:id/os-interface/:port": detach,
 });
 
-function view({ version }: Call, port: Port) {
+function view({ version }: Call, { networkId, id, macAddress, status, fixedIps, tag }: ServerPort) {
   return {
-    net_id: FLAT_NETWORK.id,
-    port_id: port.uuid,
-    mac_addr: port.mac,
-    port_state: portStatus(port),
-    fixed_ips: fixedIps(port),
-    ...(version >= 70 ? { tag: port.tag } : {}),
+    net_id: networkId,
+    port_id: id,
+    mac_addr: macAddress,
+    port_state: status,
+    fixed_ips: fixedIps.map(({ subnetId, address }) => ({ subnet_id: subnetId, ip_address: address })),
+    ...(version >= 70 ? { tag } : {}),
   };
 }
 
 function attach(call: Call): ComputeResponse {
   const { interfaceAttachment: requested = {} } = call.request.body === "" ? {} : call.body(ATTACH);
-  const { net_id: network, port_id: port, fixed_ips: [fixed] = [], tag } = requested;
+  const { net_id: network, port_id: port, fixed_ips: [fixed] = [] } = requested;
   if (network !== undefined && port !== undefined) {
     throw badRequest("Must not input both network_id and port_id");
   }
   if (fixed && network === undefined) {
     throw badRequest("Must input network_id when request IP address");
   }
+  const { ports } = call.deps.network;
   return call.store.transaction(() => {
     const instance = attachable(call, "attach_interface", "create");
-    if (network !== undefined && network.toLowerCase() !== FLAT_NETWORK.id) {
-      throw notFound(`Network ${network} could not be found.`);
+    const request = resolveAttachment(call, instance, requested);
+    const { uuid, projectId, host, availabilityZone, hostname } = instance;
+    try {
+      const server = { uuid, projectId, host, availabilityZone, hostname };
+      const [attached] = ports.attach(server, [request], []);
+      if (!attached) {
+        throw new HttpError(500, `Failed to attach a network interface to ${uuid}`);
+      }
+      markNetworkAllocated(call, instance);
+      sendNetworkChanged(call, instance, attached.id);
+      return { body: { interfaceAttachment: view(call, attached) } };
+    } catch (error) {
+      throw toAttachError(error, request);
     }
-    const quota = port === undefined ? portQuota(call.store, instance.projectId) : null;
-    if (quota !== null && quota.used + quota.reserved >= quota.limit) {
-      throw portLimitExceeded();
-    }
-    const [made] = call.store.ports.addToServer(
-      instance,
-      [defined({ port: port && existingPort(call, port), address: fixed?.ip_address, tag })],
-      [call.store.securityGroups.ensureDefault(instance.projectId).uuid],
-    );
-    if (!made) {
-      throw new HttpError(500, `Failed to attach a network interface to ${instance.uuid}`);
-    }
-    noteChange(call, instance, made.uuid);
-    return { body: { interfaceAttachment: view(call, made) } };
   });
 }
 
-/** Returns the port's uuid. An unknown port is a 404 here, and a 400 when a server is created. */
+/** Resolves a request as Nova's `allocate_for_instance` does for one interface. @throws {HttpError} 400, 403, 404, 409 */
+function resolveAttachment(
+  call: Call,
+  { projectId }: Instance,
+  { net_id: id, port_id: port, fixed_ips: [fixed] = [], tag }: NonNullable<AttachBody["interfaceAttachment"]>,
+): RequestedServerPort {
+  if (port !== undefined) {
+    return { port: existingPort(call, port), ...defined({ tag }) };
+  }
+  const { limit, used } = call.deps.network.ports.portLimit(projectId);
+  if (limit >= 0 && used + call.store.tasks.countRequestedPorts(projectId) >= limit) {
+    throw portLimitExceeded();
+  }
+  return { network: chooseNetwork(call, projectId, id), ...defined({ address: fixed?.ip_address, tag }) };
+}
+
+function chooseNetwork(call: Call, projectId: string, id: string | undefined): string {
+  if (id !== undefined) {
+    const network = visibleNetwork(call, id);
+    if (network === undefined) {
+      throw notFound(`Network ${id} could not be found.`);
+    }
+    if (!network.hasSubnets) {
+      throw badRequest(`Network ${network.id} requires a subnet in order to boot instances on.`);
+    }
+    assertAttachable(call, network);
+    return network.id;
+  }
+  const available = call.deps.network.ports.networksFor(projectId);
+  const own = available.filter((network) => network.projectId === projectId);
+  const [first, second] = own.length > 0 ? own : available;
+  if (first === undefined) {
+    throw badRequest(
+      `No specific network was requested and none are available for project '${projectId}'.`,
+    );
+  }
+  if (second !== undefined) {
+    throw badRequest(
+      "More than one possible network found. Specify network ID(s) to select which one(s) to connect to.",
+    );
+  }
+  return first.id;
+}
+
+/** Converts errors of the Network service to Nova's. */
+function toAttachError(error: unknown, { address }: RequestedServerPort): unknown {
+  if (!(error instanceof HttpError)) {
+    return error;
+  }
+  switch (error.code) {
+    case "IpAddressAlreadyAllocated":
+      return badRequest(`Fixed IP address ${address} is already in use on instance None.`);
+    case "OverQuota":
+      return portLimitExceeded();
+    case "IpAddressGenerationFailure":
+      return badRequest("No fixed IP addresses available for the network.");
+    default:
+      return error;
+  }
+}
+
+/** Returns the port's id. An unknown port is a 404 here, and a 400 when a server is created. */
 function existingPort(call: Call, id: string): string {
-  if (call.store.ports.get(id.toLowerCase()) === null) {
+  if (visiblePort(call, id) === undefined) {
     throw notFound(`Port id ${id} could not be found.`);
   }
-  return freePort(call, id);
+  return freePort(call, id).id;
 }
 
 function detach(call: Call): ComputeResponse {
+  const { ports } = call.deps.network;
   return call.store.transaction(() => {
     const instance = attachable(call, "detach_interface", "delete");
-    const port = call.store.ports.get(call.param("port").toLowerCase());
+    const port = ports.get(call.param("port").toLowerCase());
     if (port?.deviceId !== instance.uuid) {
       throw notFound(`Port ${call.param("port")} not found`);
     }
-    call.store.ports.detach(port);
-    noteChange(call, instance, port.uuid);
+    ports.detach(port.id);
+    sendNetworkChanged(call, instance, port.id);
     return { status: 202 };
   });
 }
 
-/** Notifies the server's host, which plugs a new port and unplugs a removed one. */
-function noteChange(call: Call, instance: Instance, port: string): void {
-  const { store, bus } = call.deps;
-  const { uuid, systemMetadata } = instance;
+function markNetworkAllocated(call: Call, { uuid, systemMetadata }: Instance): void {
   if (systemMetadata.network_allocated === undefined) {
-    store.instances.save(uuid, { systemMetadata: { ...systemMetadata, ...NETWORK_MARK } });
+    call.store.instances.save(uuid, { systemMetadata: { ...systemMetadata, ...NETWORK_MARK } });
   }
+}
+
+/** Notifies the server's hosts, which plug new ports and unplug removed ones. */
+export function sendNetworkChanged({ deps, requestId }: Call, instance: Instance, port: string): void {
+  const { store, bus } = deps;
   const event = { name: "network-changed", tag: port, status: "completed" };
-  sendInstanceEvents({ store, bus }, instance, [event], call.requestId);
+  sendInstanceEvents({ store, bus }, instance, [event], requestId);
 }
 
 /** @throws {HttpError} 403, 404, 409 */

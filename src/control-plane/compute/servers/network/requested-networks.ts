@@ -1,48 +1,153 @@
 import { defined } from "../../../../runtime/collections.js";
 import { badRequest, conflict, forbidden, type HttpError } from "../../../http/http-error.js";
-import { FLAT_NETWORK } from "../../../network/flat-network.js";
-import { portQuota } from "../../../network/quotas.js";
-import { addressOf, isInPool } from "../../../store/network-settings.js";
-import type { RequestedPort } from "../../../store/ports.js";
-import type { Store } from "../../../store/store.js";
+import type { NamedGroup } from "../../../network/compute-network.js";
+import type { RequestedServerPort, ServerNetwork, ServerPort } from "../../../network/server-ports.js";
 import type { Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
 import type { CreateBody } from "../server-schemas.js";
-import { findGroup } from "./security-groups.js";
 
 type Server = CreateBody["server"];
 type NetworkRequest = Exclude<Server["networks"], string | undefined>[number];
 
 /** The ports that a server gets when it is placed. */
 export interface RequestedNetworks {
-  readonly ports: readonly RequestedPort[];
-  /** Uuids of the security groups of ports that are created for the server. */
+  readonly ports: readonly RequestedServerPort[];
+  /** Ids of the security groups of ports that are created for the server. */
   readonly securityGroups: readonly string[];
 }
 
 /**
- * Resolves the requested networks: the flat network, unless the request is `none`. Before 2.37 networks are optional.
- * @throws {HttpError} 400, 409
+ * Resolves the requested networks as Nova's `validate_networks` does: lists of networks and ports, `auto` or `none`.
+ * Before 2.37 networks are optional; a project without networks gets a server without ports.
+ * @throws {HttpError} 400, 403, 409
  */
 export function resolveNetworks(
   call: Call,
   { projectId, server, count }: { readonly projectId: string; readonly server: Server; readonly count: number },
 ): RequestedNetworks {
-  const { networks = "auto" } = server;
-  const requests = typeof networks === "string" ? [] : networks;
-  const ports = requests.map((request) => resolvePort(call, request));
-  assertNoDuplicates(requests);
-  if (count > 1 && ports.some(({ port }) => port !== undefined)) {
+  const { networks } = server;
+  const requests = typeof networks === "string" ? [] : (networks ?? []);
+  assertRequests(requests, count);
+  const securityGroups = resolveGroups(call.deps, projectId, server.security_groups);
+  if (networks === "none") {
+    return { ports: [], securityGroups: [] };
+  }
+  if (requests.length === 0) {
+    const network = chooseNetwork(call.deps, projectId, networks === "auto");
+    return { ports: network === undefined ? [] : [{ network: network.id }], securityGroups };
+  }
+  return { ports: requests.map((request) => resolveRequest(call, request)), securityGroups };
+}
+
+/** Checks the requests by themselves. @throws {HttpError} 400 */
+function assertRequests(requests: readonly NetworkRequest[], count: number): void {
+  for (const { uuid, port, fixed_ip: address } of requests) {
+    if (port && address !== undefined) {
+      throw badRequest(
+        `Specified Fixed IP '${address}' cannot be used with port '${port}': the two cannot be specified together.`,
+      );
+    }
+    if (!port && uuid === undefined) {
+      throw badRequest("Bad network format: missing 'uuid'");
+    }
+  }
+  const portsAndAddresses = requests.flatMap(({ uuid, port, fixed_ip: address }) =>
+    port ? [port] : address === undefined ? [] : [`${uuid} ${address}`],
+  );
+  if (new Set(portsAndAddresses).size < portsAndAddresses.length) {
+    throw badRequest("Duplicate networks: a port, or a fixed IP, is requested twice.");
+  }
+  if (count > 1 && requests.some(({ port }) => port)) {
     throw badRequest(
       "Unable to launch multiple instances with a single configured port ID. Please launch your instance one by one with different ports.",
     );
   }
-  if (count > 1 && ports.some(({ address }) => address !== undefined)) {
+  if (count > 1 && requests.some(({ fixed_ip: address }) => address !== undefined)) {
     throw badRequest("max_count cannot be greater than 1 if an fixed_ip is specified.");
   }
-  const securityGroups = resolveGroups(call.store, projectId, server.security_groups);
-  return networks === "none"
-    ? { ports: [], securityGroups: [] }
-    : { ports: ports.length === 0 ? [{}] : ports, securityGroups };
+}
+
+/**
+ * Chooses the network of a server that names none: the project's own one, or the only one that is shared with it. Nova
+ * counts both together; here a project with a network of its own can be used beside the start network `shared`.
+ */
+function chooseNetwork({ network }: ComputeDeps, projectId: string, isAuto: boolean): ServerNetwork | undefined {
+  const available = network.ports.networksFor(projectId);
+  const own = available.filter((one) => one.projectId === projectId);
+  const [first, second] = own.length > 0 ? own : available;
+  if (second !== undefined) {
+    throw conflict("Multiple possible networks found, use a Network ID to be more specific.");
+  }
+  if (first === undefined) {
+    if (isAuto) {
+      throw badRequest(`Unable to automatically allocate a network for project ${projectId}`);
+    }
+    return undefined;
+  }
+  assertBootable(first);
+  return first;
+}
+
+function resolveRequest(call: Call, { uuid = "", port, fixed_ip: address, tag }: NetworkRequest): RequestedServerPort {
+  const named = defined({ tag });
+  if (port) {
+    return { port: freePort(call, port).id, ...named };
+  }
+  const network = visibleNetwork(call, uuid);
+  if (network === undefined) {
+    throw badRequest(`Network ${uuid} could not be found.`);
+  }
+  assertBootable(network);
+  assertAttachable(call, network);
+  assertFreeAddress(call, network, address);
+  return { network: network.id, ...defined({ address }), ...named };
+}
+
+/** Returns a network that the caller may see. */
+export function visibleNetwork(call: Call, id: string): ServerNetwork | undefined {
+  const { projectId } = call.credentials;
+  return call.deps.network.ports.network(id.toLowerCase(), { projectId: projectId ?? "", isAdmin: call.isAdmin });
+}
+
+function assertBootable({ id, hasSubnets }: ServerNetwork): void {
+  if (!hasSubnets) {
+    throw badRequest(`Network ${id} requires a subnet in order to boot instances on.`);
+  }
+}
+
+/** @throws {HttpError} 403 for an external network that is not shared, unless the caller is an administrator */
+export function assertAttachable({ isAdmin }: Call, { id, isExternal, isShared }: ServerNetwork): void {
+  if (isExternal && !isShared && !isAdmin) {
+    throw forbidden(`It is not allowed to create an interface on external network ${id}`);
+  }
+}
+
+/** @throws {HttpError} 400 */
+export function assertFreeAddress({ deps }: Call, { id }: ServerNetwork, address: string | undefined): void {
+  const user = address === undefined ? undefined : deps.network.ports.withAddress(id, address);
+  if (user !== undefined) {
+    throw badRequest(`Fixed IP address ${address} is already in use on instance ${user.deviceId}.`);
+  }
+}
+
+/** Returns a port that the caller may see and that has no device yet. @throws {HttpError} 400, 409 */
+export function freePort(call: Call, id: string): ServerPort {
+  const port = visiblePort(call, id);
+  if (port === undefined) {
+    throw badRequest(`Port id ${id} could not be found.`);
+  }
+  if (port.deviceId !== "") {
+    throw conflict(`Port ${id} is still in use.`);
+  }
+  if (port.fixedIps.length === 0) {
+    throw badRequest(`Port ${id} requires a FixedIP in order to be used.`);
+  }
+  return port;
+}
+
+export function visiblePort(call: Call, id: string): ServerPort | undefined {
+  const port = call.deps.network.ports.get(id.toLowerCase());
+  return port && (call.isAdmin || port.projectId === call.credentials.projectId) ? port : undefined;
 }
 
 /**
@@ -51,20 +156,23 @@ export function resolveNetworks(
  * @throws {HttpError} 403 for fewer than `min`
  */
 export function serversInPortQuota(
-  store: Store,
+  { store, network }: ComputeDeps,
   projectId: string,
-  requested: readonly RequestedPort[],
+  requested: readonly RequestedServerPort[],
   { min, max }: { readonly min: number; readonly max: number },
 ): number {
   const newPorts = requested.filter(({ port }) => port === undefined).length;
-  const quota = newPorts === 0 ? null : portQuota(store, projectId);
-  if (quota === null) {
+  if (newPorts === 0) {
     return max;
   }
-  const { limit, used, reserved } = quota;
+  const { limit, used } = network.ports.portLimit(projectId);
+  if (limit < 0) {
+    return max;
+  }
   if (used > limit) {
     throw forbidden(`The number of defined ports: ${used} is over the limit: ${limit}`);
   }
+  const reserved = store.tasks.countRequestedPorts(projectId);
   const allowed = Math.min(max, Math.floor(Math.max(0, limit - used - reserved) / newPorts));
   if (allowed < min) {
     throw portLimitExceeded();
@@ -82,64 +190,22 @@ export function networkMark({ ports }: RequestedNetworks): Readonly<Record<strin
   return ports.length === 0 ? {} : NETWORK_MARK;
 }
 
-function resolveGroups(store: Store, projectId: string, requestedGroups: Server["security_groups"]): readonly string[] {
-  const names = requestedGroups?.map(({ name = "default" }) => name) ?? ["default"];
+function resolveGroups(deps: ComputeDeps, projectId: string, requested: Server["security_groups"]): readonly string[] {
+  const names = requested?.map(({ name = "default" }) => name) ?? ["default"];
   return [...new Set(names)].map((name) => {
-    const group = findGroup(store, projectId, name);
+    const group = findGroup(deps, projectId, name);
     if (!group) {
       throw badRequest(`Security group ${name} not found for project ${projectId}.`);
     }
-    return group.uuid;
+    return group.id;
   });
 }
 
-function resolvePort(call: Call, request: NetworkRequest): RequestedPort {
-  const { uuid, port, fixed_ip: address, tag } = request;
-  const named = defined({ tag });
-  if (port) {
-    if (address !== undefined) {
-      throw badRequest(
-        `Specified Fixed IP '${address}' cannot be used with port '${port}': the two cannot be specified together.`,
-      );
-    }
-    return { port: freePort(call, port), ...named };
+/** Returns the project's group with this id or name. @throws {HttpError} 409 if several have the name */
+export function findGroup({ network }: ComputeDeps, projectId: string, nameOrId: string): NamedGroup | undefined {
+  const [found, second] = network.securityGroups.find(projectId, nameOrId);
+  if (second) {
+    throw conflict(`Multiple security_group matches found for name '${nameOrId}', use an ID to be more specific.`);
   }
-  if (uuid === undefined) {
-    throw badRequest("Bad network format: missing 'uuid'");
-  }
-  if (uuid.toLowerCase() !== FLAT_NETWORK.id) {
-    throw badRequest(`Network ${uuid} could not be found.`);
-  }
-  return { ...(address === undefined ? {} : { address: freeAddress(call.store, address) }), ...named };
-}
-
-/** Returns the uuid of a port that the caller may see and that is not attached to a server. @throws {HttpError} 400, 409 */
-export function freePort(call: Call, id: string): string {
-  const port = call.store.ports.get(id.toLowerCase());
-  if (!port || !(call.isAdmin || port.projectId === call.credentials.projectId)) {
-    throw badRequest(`Port id ${id} could not be found.`);
-  }
-  if (port.deviceId !== "") {
-    throw conflict(`Port ${id} is still in use.`);
-  }
-  return port.uuid;
-}
-
-function freeAddress(store: Store, text: string): string {
-  const address = addressOf(text);
-  if (address === undefined || !isInPool(address)) {
-    throw badRequest(`Fixed IP ${text} is not a valid ip address for network ${FLAT_NETWORK.id}.`);
-  }
-  const port = store.ports.withAddress(address);
-  if (port) {
-    throw badRequest(`Fixed IP address ${text} is already in use on instance ${port.deviceId || "None"}.`);
-  }
-  return text;
-}
-
-function assertNoDuplicates(requests: readonly NetworkRequest[]): void {
-  const portsAndAddresses = requests.flatMap(({ port, fixed_ip: address }) => [port, address].filter((one) => one));
-  if (new Set(portsAndAddresses).size < portsAndAddresses.length) {
-    throw badRequest("Duplicate networks: a port, or a fixed IP, is asked for twice.");
-  }
+  return found;
 }

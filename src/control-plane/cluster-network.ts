@@ -1,0 +1,49 @@
+import type { Runtime } from "../runtime/runtime.js";
+import { followServers } from "./conductor/server-ports-follower.js";
+import { createServerEvents } from "./conductor/server-port-events.js";
+import type { ValidateToken } from "./credentials.js";
+import type { ComputeNetwork } from "./network/compute-network.js";
+import type { NetworkOptions } from "./network/network-options.js";
+import { createNetworkService } from "./network/network-service.js";
+import { createNetworkTables } from "./network/network-tables.js";
+import { findGroups, groupNames } from "./network/security-groups/default-group.js";
+import { createServerPorts } from "./network/ports/server-ports.js";
+import { createStartNetworks, type StartNetworks } from "./network/start-networks.js";
+import type { Store } from "./store/store.js";
+
+export interface ClusterNetworkOptions {
+  readonly store: Store;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
+  readonly validate: ValidateToken;
+  readonly options?: Partial<NetworkOptions>;
+  /** The networks that the cloud starts with. */
+  readonly start: StartNetworks;
+}
+
+/** Opens the embedded Network service over the store, whose servers its ports follow. */
+export function openClusterNetwork({ store, runtime, validate, options, start }: ClusterNetworkOptions): ComputeNetwork {
+  const { clock, timers, random, logger } = runtime;
+  const sql = store.database;
+  createNetworkTables(sql);
+  const { handle, context } = createNetworkService({
+    sql,
+    clock,
+    timers,
+    random,
+    logger: logger.child({ service: "network" }),
+    validate,
+    events: createServerEvents(store, random),
+    ...(options && { options }),
+  });
+  const ports = createServerPorts(context);
+  store.follow(followServers(store, ports));
+  store.transaction(() => createStartNetworks(context, start));
+  return {
+    handle,
+    ports,
+    securityGroups: {
+      find: (projectId, nameOrId) => store.transaction(() => findGroups(context, projectId, nameOrId)),
+      names: (ids) => groupNames(context, ids),
+    },
+  };
+}
