@@ -11,9 +11,11 @@ import type { NetworkContext } from "./network-context.js";
 import { networkError } from "./network-errors.js";
 import { isAllowed, ruleOf } from "./network-policy.js";
 import type { NetworkAttribute, NetworkResource } from "./network-resource.js";
+import { parseInteger } from "./python-values.js";
 import { viewsOf } from "./records.js";
 import { sharedRows, visibleTo } from "./sharing.js";
 import { TAG_FILTERS } from "./tags.js";
+import { convertFilter } from "./validate-attributes.js";
 import { renderView } from "./views.js";
 
 /** Query parameters that are not filters. */
@@ -28,21 +30,21 @@ export async function listRecords(call: NetworkCall, resource: NetworkResource):
   const { collection } = resource;
   requireParent(call, resource);
   const filters = readFilters(call, resource);
+  const limit = readLimit(call);
+  const sort = readSort(call, resource);
+  const marker = limit === undefined ? undefined : query.get("marker");
+  const isReverse = query.get("page_reverse")?.toLowerCase() === "true";
   const { beforeList } = context.services.registry.behaviourOf(resource);
   if (beforeList) {
     context.sql.transaction(() => beforeList(context, query.lists()));
   }
-  const sort = readSort(call, resource);
-  const limit = readLimit(call);
-  const marker = query.get("marker");
-  const isReverse = query.get("page_reverse")?.toLowerCase() === "true";
   const condition = and(visibleTo(context, resource), inParent(call, resource), ...filters);
   const ids = findPage(context.sql, resource, condition, { sort, limit, marker, isReverse });
   if (ids === undefined) {
     throw networkError(404, "MarkerNotFound", `Marker ${marker} could not be found.`);
   }
   const views = await renderAll(call, resource, ids);
-  const links = limit === undefined ? [] : pageLinks(call, ids, { limit, marker, isReverse });
+  const links = limit === undefined ? [] : pageLinks(call, ids, { limit, isReverse });
   return { body: { [collection]: views, ...(links.length > 0 ? { [`${collection}_links`]: links } : {}) } };
 }
 
@@ -82,10 +84,7 @@ function readFilters({ context, query }: NetworkCall, resource: NetworkResource)
 }
 
 function isFilter({ attributes, tagged }: NetworkResource, name: string): boolean {
-  return (
-    attributes[name === "tenant_id" ? "project_id" : name]?.filter === true ||
-    (tagged === true && Object.hasOwn(TAG_FILTERS, name))
-  );
+  return attributes[columnAttribute(name)]?.filter === true || (tagged === true && Object.hasOwn(TAG_FILTERS, name));
 }
 
 function filterBy(
@@ -105,28 +104,25 @@ function filterBy(
     const isShared = sharedRows(`${table}.id`, rbac, context.caller.projectId, rbac.actions.slice(0, 1));
     return isTrue(values[0] ?? "") ? isShared : { sql: `NOT ${isShared.sql}`, values: isShared.values };
   }
-  const attribute = name === "tenant_id" ? "project_id" : name;
+  const attribute = columnAttribute(name);
   const { type } = attributes[attribute] as NetworkAttribute;
   const column = `${table}.${columnOf(attribute)}`;
+  const converted = values.map((value) => convertFilter(type, value));
   switch (type.column) {
     case "boolean":
       return isOneOf(
         column,
-        values.map((value) => (isTrue(value) ? 1 : 0)),
+        converted.map((value) => ((typeof value === "string" ? isTrue(value) : value) ? 1 : 0)),
       );
     case "integer":
-      return isOneOf(
-        `CAST(${column} AS TEXT)`,
-        values.map((value) => (value === "None" ? null : value)),
-      );
+      return isOneOf(`CAST(${column} AS TEXT)`, converted.map(textOrNull));
     case "text":
     case "json":
-      return isOneOf(
-        column,
-        values.map((value) => (value === "None" || value === "null" ? null : value)),
-      );
+      return isOneOf(column, converted.map(textOrNull));
   }
 }
+
+const textOrNull = (value: unknown): string | null => (value === null ? null : String(value));
 
 /** Parses a boolean as Python's services do. */
 export function isTrue(value: string): boolean {
@@ -135,70 +131,64 @@ export function isTrue(value: string): boolean {
 
 /** @throws {HttpError} 400 */
 function readSort({ query }: NetworkCall, { attributes }: NetworkResource): readonly SortKey[] {
-  const keys = query.all("sort_key");
-  const directions = query.all("sort_dir");
-  const unknown = keys.filter((key) => !(key === "tenant_id" || attributes[key]?.sort));
+  const keys = query.all("sort_key").filter((key) => key !== "");
+  const directions = query.all("sort_dir").filter((direction) => direction !== "");
+  const unknown = keys.filter((key) => !attributes[columnAttribute(key)]?.sort);
+  const invalid = directions.filter((direction) => direction !== "asc" && direction !== "desc");
   if (keys.length !== directions.length) {
     throw badRequest("The number of sort_keys and sort_dirs must be same");
   }
   if (unknown.length > 0) {
     throw badRequest(`${pythonRepr(unknown)} is invalid attribute for sort_keys`);
   }
-  return keys.map((key, index) => {
-    const direction = directions[index];
-    if (direction !== "asc" && direction !== "desc") {
-      throw badRequest(`sort_dirs contains invalid value: ${direction}; expected asc or desc`);
-    }
-    return { attribute: key === "tenant_id" ? "project_id" : key, direction: direction === "asc" ? "ASC" : "DESC" };
-  });
+  if (invalid.length > 0) {
+    throw badRequest(`${pythonRepr(invalid)} is invalid value for sort_dirs, valid value is 'asc' and 'desc'`);
+  }
+  return keys.map((key, index) => ({
+    attribute: columnAttribute(key),
+    direction: directions[index] === "asc" ? "ASC" : "DESC",
+  }));
 }
+
+const columnAttribute = (name: string): string => (name === "tenant_id" ? "project_id" : name);
 
 /** Returns undefined if there is no paging. @throws {HttpError} 400 */
 function readLimit({ query }: NetworkCall): number | undefined {
-  const text = query.get("limit");
-  if (text === undefined) {
-    return undefined;
-  }
-  if (!/^\d{1,9}$/.test(text)) {
+  const text = query.get("limit") ?? "0";
+  const limit = parseInteger(text);
+  if (limit === undefined || limit < 0n) {
+    const value = limit ?? text;
     throw networkError(
       400,
       "BadRequest",
-      `Bad limit request: Limit must be an integer 0 or greater and not '${text}'.`,
+      `Bad limit request: Limit must be an integer 0 or greater and not '${value}'.`,
     );
   }
-  return text === "0" ? undefined : Number(text);
+  return limit === 0n ? undefined : Number(limit);
 }
 
 interface Page {
   readonly limit: number;
-  readonly marker: string | undefined;
   readonly isReverse: boolean;
 }
 
-/** Returns Neutron's links: to the next page if this one is full, and to the previous one if it has records. */
-function pageLinks(call: NetworkCall, ids: readonly string[], { limit, isReverse, marker }: Page): readonly Json[] {
-  const [first] = ids;
-  const last = ids.at(-1);
+/** Returns Neutron's links. It takes a page with fewer records than the limit for the last one in its direction. */
+function pageLinks(call: NetworkCall, ids: readonly string[], { limit, isReverse }: Page): readonly Json[] {
   const isFull = ids.length >= limit;
-  const links: Json[] = [];
-  if (last !== undefined && (isFull || isReverse)) {
-    links.push(link(call, "next", last));
-  }
-  if (first !== undefined && (isFull || !isReverse)) {
-    links.push(link(call, "previous", first));
-  }
-  if (first === undefined && marker !== undefined) {
-    links.push(link(call, isReverse ? "next" : "previous", marker));
-  }
-  return links;
+  return [
+    ...(isFull || isReverse ? [link(call, "next", ids.at(-1))] : []),
+    ...(isFull || !isReverse ? [link(call, "previous", ids[0])] : []),
+  ];
 }
 
-function link({ request, query }: NetworkCall, rel: "next" | "previous", marker: string): Json {
+function link({ request, query }: NetworkCall, rel: "next" | "previous", marker: string | undefined): Json {
   const parameters = new URLSearchParams();
   for (const [name, value] of query.entries.filter(([name]) => name !== "marker" && name !== "page_reverse")) {
     parameters.append(name, value);
   }
-  parameters.set("marker", marker);
+  if (marker !== undefined) {
+    parameters.set("marker", marker);
+  }
   if (rel === "previous") {
     parameters.set("page_reverse", "True");
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../../runtime/collections.js";
 import { HttpError, notFound } from "../../http/http-error.js";
 import { createPolicy } from "../../policy/policy.js";
@@ -90,7 +91,7 @@ function enforceRules(
 
 /** A create that gives an attribute its default needs no permission. */
 function isExplicit(attribute: NetworkAttribute, value: unknown, operation: "create" | "update"): boolean {
-  return operation === "update" || (value !== attribute.default && value !== undefined);
+  return operation === "update" || (value !== undefined && !isDeepStrictEqual(value, attribute.default));
 }
 
 /** Members of an attribute may have rules of their own: `create_port:fixed_ips:ip_address`. */

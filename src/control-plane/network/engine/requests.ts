@@ -1,5 +1,5 @@
 import { isObject } from "../../../runtime/collections.js";
-import { badRequest } from "../../http/http-error.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
@@ -7,11 +7,14 @@ import { parentIdOf, recordOf, requireParent } from "./find-record.js";
 import { listRecords } from "./list.js";
 import type { NetworkCall, NetworkRoute } from "./network-call.js";
 import type { NetworkContext, ResourceAction } from "./network-context.js";
-import { networkError } from "./network-errors.js";
+import { badResource, networkError, recordNotFound } from "./network-errors.js";
 import { enforceRequest, enforceRule, hidden, isAllowed, ruleOf } from "./network-policy.js";
 import type { NetworkResource, Operation } from "./network-resource.js";
+import { parseInteger } from "./python-values.js";
 import { assertWithinQuota } from "./quota.js";
 import { createRecord, deleteRecord, findRecord, updateRecord, viewsOf } from "./records.js";
+import { missingItem, readItems, withProject } from "./request-body.js";
+import { sharedIds } from "./sharing.js";
 import { tagRoutes } from "./tags.js";
 import { type Body, readCreate, readUpdate } from "./validate-attributes.js";
 import { renderView } from "./views.js";
@@ -32,6 +35,10 @@ export function routesOf(
     ...(has("show") && { "GET /:id": (call: NetworkCall) => show(call, resource) }),
     ...(has("update") && { "PUT /:id": (call: NetworkCall) => update(call, resource) }),
     ...(has("delete") && { "DELETE /:id": (call: NetworkCall) => remove(call, resource) }),
+    ...(has("show") && {
+      "PUT /": (call: NetworkCall) => changeCollection(call, resource),
+      "DELETE /": () => changeCollection(undefined, resource),
+    }),
   };
   return pathsOf(resource).flatMap((path) => [
     ...routes<NetworkRoute>(handlers, { prefix: path }),
@@ -60,40 +67,37 @@ function replaceInFixedSegments(path: string, from: string, to: string): string 
   return segments.map((segment) => (segment.startsWith(":") ? segment : segment.replaceAll(from, to))).join("/");
 }
 
+/** Rejects a change of a collection as Neutron does: it looks for a record without an id. */
+function changeCollection(call: NetworkCall | undefined, resource: NetworkResource): never {
+  const item = call && readItems(call, resource, "update")?.items[0];
+  if (call && item) {
+    readUpdate(resource, withProject(call.context.caller, item));
+  }
+  throw recordNotFound(resource, "None");
+}
+
 function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
   const { singular, collection } = resource;
-  const body = call.body();
-  if (body === undefined || !isObject(body)) {
-    throw badRequest("Resource body required");
+  const body = readItems(call, resource, "create");
+  if (body === undefined) {
+    throw missingItem(resource);
   }
-  const isBulk = Array.isArray(body[collection]);
-  const items = isBulk ? (body[collection] as readonly unknown[]) : [body[singular]];
-  if (items.length === 0) {
-    throw badRequest("Resource body required");
-  }
-  const requests = items.map((item) => {
-    const attributes = isBulk && isObject(item) && isObject(item[singular]) ? item[singular] : item;
-    return readItem(call, resource, attributes);
-  });
+  const { isBulk } = body;
+  const inputs = body.items.map((item) => readInput(call, resource, item));
   const views = context.sql.transaction(() => {
-    for (const { input } of requests) {
+    for (const input of inputs) {
       assertVisibleNetwork(context, resource, input);
     }
-    assertQuotas(
-      context,
-      resource,
-      requests.map(({ input }) => input),
-    );
-    for (const { input, item } of requests) {
-      enforceRequest(context, "create", resource, { body: item, target: input });
+    assertQuotas(context, resource, inputs);
+    for (const input of inputs) {
+      enforceRequest(context, "create", resource, { body: input, target: input });
     }
     requireParent(call, resource);
     if (isBulk) {
-      const inputs = requests.map(({ input }) => input as never);
-      context.services.registry.behaviourOf(resource).beforeBulkCreate?.(context, inputs);
+      context.services.registry.behaviourOf(resource).beforeBulkCreate?.(context, inputs as never);
     }
-    return requests.map(({ input }) => {
+    return inputs.map((input) => {
       const record = createRecord(context, resource, input as never);
       return renderView(context, resource, viewsOf(context, resource, [record])[0] ?? {});
     });
@@ -101,44 +105,32 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
   return { status: 201, body: isBulk ? { [collection]: views } : { [singular]: views[0] ?? null } };
 }
 
-function readItem(call: NetworkCall, resource: NetworkResource, item: unknown) {
+function readInput(call: NetworkCall, resource: NetworkResource, item: Body): Attributes {
   const { caller } = call.context;
-  const { singular, parent } = resource;
-  if (!isObject(item)) {
-    throw badRequest(`Unable to find '${singular}' in request body`);
-  }
+  const { parent } = resource;
   const owned = Object.hasOwn(resource.attributes, "project_id");
-  const attributes = owned ? withProject(call.context, item) : item;
-  const input = {
+  const attributes = owned ? withProject(caller, item) : item;
+  return {
     ...readCreate(resource, attributes),
     ...(owned && { project_id: attributes.project_id ?? caller.projectId }),
     ...(parent && { [parent.attribute]: parentIdOf(call, resource) }),
   };
-  return { item: attributes, input };
 }
 
-/** Returns the attributes with one name of the owner. @throws {HttpError} 400 */
-function withProject({ caller }: NetworkContext, body: Body): Body {
-  const { tenant_id: tenant, ...attributes } = body;
-  const project = attributes.project_id;
-  if (tenant !== undefined && project !== undefined && tenant !== project) {
-    throw badRequest("'project_id' and 'tenant_id' do not match");
+/** Rejects ports and subnets on a network that the caller can't see, or that neither it owns nor is shared with it. */
+function assertVisibleNetwork(context: NetworkContext, { collection, singular }: NetworkResource, input: Attributes) {
+  const { caller, services } = context;
+  const networks = services.registry.find("networks");
+  const { network_id: id, project_id: project } = input;
+  if (networks === undefined || typeof id !== "string" || !["ports", "subnets"].includes(collection)) {
+    return;
   }
-  const owner = project ?? tenant;
-  if (owner !== undefined && owner !== caller.projectId && !caller.isAdmin) {
-    throw badRequest(
-      "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or advsvc privileges",
-    );
+  if (caller.isInternal || caller.isAdmin || caller.roles.includes("advsvc")) {
+    return;
   }
-  return owner === undefined ? attributes : { ...attributes, project_id: owner };
-}
-
-/** Rejects ports and subnets on a network that the caller cannot see. */
-function assertVisibleNetwork(context: NetworkContext, { collection }: NetworkResource, input: Attributes): void {
-  const networks = context.services.registry.find("networks");
-  const id = input.network_id;
-  if (networks !== undefined && typeof id === "string" && ["ports", "subnets"].includes(collection)) {
-    findRecord(context, networks, id);
+  const network: Attributes = findRecord(context, networks, id);
+  if (network.project_id !== project && !sharedIds(context, networks, [id]).has(id)) {
+    throw new HttpError(403, `Tenant ${project} not allowed to create ${singular} on this network`);
   }
 }
 
@@ -165,25 +157,22 @@ function show(call: NetworkCall, resource: NetworkResource): RouteResponse {
 function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
   const { singular } = resource;
-  const body = call.body();
-  if (body === undefined || !isObject(body)) {
-    throw badRequest("Resource body required");
-  }
-  const item = body[singular];
-  if (!isObject(item)) {
-    throw badRequest(`Unable to find '${singular}' in request body`);
-  }
-  const changes = readUpdate(resource, item);
+  const item = readItems(call, resource, "update")?.items[0];
+  const changes = item === undefined ? {} : readUpdate(resource, withProject(context.caller, item));
+  const revision = readRevision(call);
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
     enforceOrHide(
       context,
       resource,
       record,
-      () => enforceRequest(context, "update", resource, { body: item, target: { ...record, ...changes } }),
+      () => enforceRequest(context, "update", resource, { body: changes, target: { ...record, ...changes } }),
       (name) => isReadByUpdates(resource, name),
     );
-    assertRevision(call, record);
+    if (item === undefined) {
+      throw missingItem(resource);
+    }
+    assertRevision(record, revision);
     const updated = updateRecord(context, resource, record.id, changes as never);
     const [view = {}] = viewsOf(context, resource, [updated]);
     return { body: { [singular]: renderView(context, resource, view) } };
@@ -192,6 +181,7 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
 
 function remove(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
+  const revision = readRevision(call);
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
     enforceOrHide(context, resource, record, () =>
@@ -200,7 +190,10 @@ function remove(call: NetworkCall, resource: NetworkResource): RouteResponse {
         ...viewsOf(context, resource, [record])[0],
       }),
     );
-    assertRevision(call, record);
+    if (call.request.body !== "") {
+      throw badRequest("Request body is not supported in DELETE.");
+    }
+    assertRevision(record, revision);
     deleteRecord(context, resource, record.id);
     return { status: 204 };
   });
@@ -249,11 +242,30 @@ function isReadByUpdates({ attributes, parent }: NetworkResource, name: string):
   return attribute?.requiredByPolicy === true || attribute?.default === undefined || name === parent?.attribute;
 }
 
-/** @throws {HttpError} 412 if `If-Match` names another revision */
-function assertRevision({ request }: NetworkCall, record: Attributes): void {
-  const [, expected] = /^revision_number=(\d+)$/.exec(request.headers["if-match"]?.trim() ?? "") ?? [];
-  const current = record.revision_number;
-  if (expected !== undefined && typeof current === "number" && Number(expected) !== current) {
+/** Returns the revision that `If-Match` names. Etags of other forms are ignored. @throws {HttpError} 400 */
+function readRevision({ request }: NetworkCall): number | undefined {
+  const header = request.headers["if-match"]?.trim() ?? "";
+  const quoted = [...header.matchAll(/(?:^|\s)(W\/)?"((?:\\"|.)*?)"/g)];
+  const etags = quoted.length === 0 ? [header] : quoted.filter(([, weak]) => !weak).map(([, , etag = ""]) => etag);
+  const [text, ...others] = etags.flatMap((etag) => (etag.startsWith(REVISION) ? [etag.slice(REVISION.length)] : []));
+  if (text === undefined) {
+    return undefined;
+  }
+  const revision = parseInteger(text.split(REVISION, 1)[0]);
+  if (revision === undefined) {
+    throw badResource("if-match", "Revision number etag must be in the format of revision_number=<int>.");
+  }
+  if (others.length > 0) {
+    throw badResource("if-match", "Multiple revision_number etags are not supported..");
+  }
+  return Number(revision);
+}
+
+const REVISION = "revision_number=";
+
+/** @throws {HttpError} 412 */
+function assertRevision({ revision_number: current }: Attributes, expected: number | undefined): void {
+  if (expected !== undefined && typeof current === "number" && expected !== current) {
     throw networkError(
       412,
       "RevisionNumberConstraintFailed",

@@ -40,18 +40,26 @@ export function readUpdate(resource: NetworkResource, body: Body): Record<string
       continue;
     }
     if (!attribute.put) {
-      throw badRequest(`Cannot update read-only attribute ${name}`);
+      throw badRequest(`Cannot update read-only attribute ${neutronName(name)}`);
     }
     input[name] = value;
   }
   return convertAll(resource, input);
 }
 
+/** Neutron copies the owner to both names, and checks the older one first. */
+const neutronName = (name: string): string => (name === "project_id" ? "tenant_id" : name);
+
 function rejectUnknown({ attributes }: NetworkResource, body: Body): void {
-  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(attributes, name) && name !== "tenant_id");
+  const unknown = Object.keys(body).filter((name) => !isKnown(attributes[name]) && name !== "tenant_id");
   if (unknown.length > 0) {
     throw badRequest(`Unrecognized attribute(s) '${unknown.join(", ")}'`);
   }
+}
+
+/** Columns of the service's own are unknown to requests. */
+function isKnown(attribute: NetworkAttribute | undefined): boolean {
+  return attribute !== undefined && (attribute.visible !== false || attribute.post || attribute.filter) === true;
 }
 
 function convertAll({ attributes }: NetworkResource, input: Record<string, unknown>): Record<string, unknown> {
@@ -61,16 +69,19 @@ function convertAll({ attributes }: NetworkResource, input: Record<string, unkno
   return input;
 }
 
+/** Converts a value of a filter. A list converter is the behaviour's. @throws {HttpError} 400 */
+export function convertFilter({ converter: name, listConverter }: NetworkType, value: string): unknown {
+  return name === undefined || listConverter !== undefined ? value : converter(name)(value);
+}
+
+/** Converts a value before it validates it, as Neutron does. */
 function convert(name: string, { type }: NetworkAttribute, value: unknown): unknown {
-  const reason = failureOf(type, value);
-  if (reason !== undefined) {
-    throw badRequest(`Invalid input for ${name}. Reason: ${reason}.`);
-  }
   const converted = type.converter === undefined ? value : converter(type.converter)(value);
-  if (type.listConverter === undefined || !Array.isArray(converted)) {
-    return converted;
+  const reason = failureOf(type, converted);
+  if (reason !== undefined) {
+    throw badRequest(`Invalid input for ${neutronName(name)}. Reason: ${reason}.`);
   }
-  return converted.map(converter(type.listConverter));
+  return converted;
 }
 
 function failureOf({ validator, parameter }: NetworkType, value: unknown): string | undefined {
