@@ -1,13 +1,13 @@
 import type { Runtime } from "../runtime/runtime.js";
-import { followServers } from "./conductor/server-ports-follower.js";
 import { createServerEvents } from "./conductor/server-port-events.js";
+import { followServers } from "./conductor/server-ports-follower.js";
 import type { ValidateToken } from "./credentials.js";
 import type { ComputeNetwork } from "./network/compute-network.js";
 import type { NetworkOptions } from "./network/network-options.js";
 import { createNetworkService } from "./network/network-service.js";
 import { createNetworkTables } from "./network/network-tables.js";
-import { findGroups, groupNames } from "./network/security-groups/default-group.js";
 import { createServerPorts } from "./network/ports/server-ports.js";
+import { findGroups, groupNames } from "./network/security-groups/default-group.js";
 import { createStartNetworks, type StartNetworks } from "./network/start-networks.js";
 import type { Store } from "./store/store.js";
 
@@ -21,7 +21,13 @@ export interface ClusterNetworkOptions {
 }
 
 /** Opens the embedded Network service over the store, whose servers its ports follow. */
-export function openClusterNetwork({ store, runtime, validate, options, start }: ClusterNetworkOptions): ComputeNetwork {
+export function openClusterNetwork({
+  store,
+  runtime,
+  validate,
+  options,
+  start,
+}: ClusterNetworkOptions): ComputeNetwork {
   const { clock, timers, random, logger } = runtime;
   const sql = store.database;
   createNetworkTables(sql);

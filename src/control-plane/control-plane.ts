@@ -6,6 +6,7 @@ import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import { CleanupStack } from "../runtime/lifetime.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
+import { openClusterNetwork } from "./cluster-network.js";
 import { type ClusterPlacement, createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
 import type { QuotaConfig } from "./compute/quotas/resources.js";
 import { ConductorServer } from "./conductor/conductor-server.js";
@@ -34,6 +35,8 @@ import {
   type StateDir,
 } from "./local/state-dir.js";
 import { metricsService } from "./metrics.js";
+import type { NetworkOptions } from "./network/network-options.js";
+import type { StartNetworks } from "./network/start-networks.js";
 import { type RequestListener, RequestWatch, requestLog } from "./request-log/request-log.js";
 import { RequestRecorder } from "./request-log/request-recorder.js";
 import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
@@ -57,6 +60,8 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly quota: QuotaConfig;
+  /** `[network] start`, and quotas of projects without their own. */
+  readonly network: { readonly start: StartNetworks["start"] } & Pick<NetworkOptions, "quotas">;
   /** `[DEFAULT] instance_usage_audit_period`. Default: a month. */
   readonly auditPeriod?: string;
   readonly upstreamQuirks: ReadonlySet<string>;
@@ -157,6 +162,14 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   cleanup.add(() => services.stop());
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
+  const demo = identity.projectNamed("demo");
+  const network = openClusterNetwork({
+    store,
+    runtime,
+    validate: identity.validate,
+    options: { quotas: options.network.quotas },
+    start: { start: options.network.start, projects: demo === undefined ? {} : { demo } },
+  });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());
   const watch = new RequestWatch(clock, identity.find, [
@@ -169,6 +182,7 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
     store,
     services,
     identity,
+    network,
     ironic,
     joinToken,
     watch,
@@ -198,7 +212,7 @@ type Work = ReturnType<typeof openConductor>;
 
 /** Creates the conductor with its tasks and the scheduler. */
 function openConductor(core: Core, placement: ClusterPlacement) {
-  const { options, cleanup, store, identity, joinToken, watch, agentToken, downTime } = core;
+  const { options, cleanup, store, identity, network, joinToken, watch, agentToken, downTime } = core;
   const { runtime } = options;
   const { clock, random, timers } = runtime;
   const logger = runtime.logger.child({ service: "conductor" });
@@ -213,6 +227,7 @@ function openConductor(core: Core, placement: ClusterPlacement) {
   });
   const conductor = new ConductorServer({
     store,
+    ports: network.ports,
     runtime: { ...runtime, logger },
     joinToken,
     placementAccess: placement.agentAccess,
@@ -238,6 +253,7 @@ function openConductor(core: Core, placement: ClusterPlacement) {
       bus: conductor.bus,
       placement: reports,
       scheduler,
+      ports: network.ports,
       clock,
       logger,
       config: {
@@ -263,7 +279,7 @@ function openConductor(core: Core, placement: ClusterPlacement) {
   return { conductor, tasks, reports };
 }
 
-function openApis({ options, identity, store }: Core, { conductor, tasks, reports }: Work): Apis {
+function openApis({ options, identity, network, store }: Core, { conductor, tasks, reports }: Work): Apis {
   const { runtime } = options;
   const logger = runtime.logger.child({ service: "compute-api" });
   return createApis({
@@ -272,6 +288,7 @@ function openApis({ options, identity, store }: Core, { conductor, tasks, report
     keys: options.keys,
     imageFolder: options.directory.glance,
     identity,
+    network,
     store,
     bus: conductor.bus,
     placement: reports,

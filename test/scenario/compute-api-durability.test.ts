@@ -10,6 +10,7 @@ import { nodeDigests, nodeKeys } from "../../src/runtime/node/node-cryptography.
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { NO_LIMITS } from "../fixtures/quota.js";
+import { testNetwork } from "../fixtures/test-network.js";
 import { CIRROS, passwordAuth, RESOURCES, TINY } from "../unit/control-plane/compute/api-world.js";
 
 let folder: string;
@@ -48,6 +49,7 @@ async function start(): Promise<Running> {
     digests: nodeDigests,
     keys: nodeKeys,
     imageFolder: "/glance",
+    network: testNetwork(store, runtime),
     store,
     bus,
     wake: () => undefined,

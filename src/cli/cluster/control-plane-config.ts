@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { effectiveDownTime } from "../../conductor-client/liveness.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig, type NovaConfig, unusedOptions } from "../../config/nova-config.js";
-import { quotaConfig } from "../../control-plane/compute/quotas/resources.js";
+import { type QuotaConfig, quotaConfig } from "../../control-plane/compute/quotas/resources.js";
 import { taskOptions } from "../../control-plane/conductor/tasks/task-deps.js";
 import type { ControlPlaneOptions } from "../../control-plane/control-plane.js";
 import { configuredPlacementAccess } from "../../placement-client/access/configured-access.js";
@@ -48,7 +48,15 @@ export async function controlPlaneConfig(
  * Returns the options of a control plane with an embedded Placement.
  * @internal for tests
  */
-export function controlPlaneOptions({ defaults, scheduler, filterScheduler, api, quota, workarounds }: NovaConfig) {
+export function controlPlaneOptions({
+  defaults,
+  scheduler,
+  filterScheduler,
+  api,
+  network,
+  quota,
+  workarounds,
+}: NovaConfig) {
   return {
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
     reportInterval: defaults.reportInterval,
@@ -75,11 +83,20 @@ export function controlPlaneOptions({ defaults, scheduler, filterScheduler, api,
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,
     serviceDeletePolicy: api.serviceDeletePolicy,
     quota: quotaConfig(quota),
+    network: { start: network.start, quotas: portQuota(quotaConfig(quota)) },
     auditPeriod: defaults.instanceUsageAuditPeriod,
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   } satisfies Partial<ControlPlaneOptions>;
 }
+
+/** Neutron's default of 500 ports would be the lower limit of a project that may have more servers. */
+function portQuota({ enforced, defaults }: QuotaConfig): Readonly<Record<string, number>> {
+  const isUnlimited = !enforced || defaults.instances < 0 || defaults.instances > NEUTRON_PORT_QUOTA;
+  return isUnlimited ? { port: -1 } : {};
+}
+
+const NEUTRON_PORT_QUOTA = 500;
 
 const FFU = "disable_compute_service_check_for_ffu";
 

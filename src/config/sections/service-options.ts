@@ -301,6 +301,16 @@ export const API_OPTIONS = forControlPlane({
   ),
 });
 
+export const NETWORK_OPTIONS = forControlPlane({
+  start: option(
+    choice(["devstack", "flat", "empty"]),
+    "devstack",
+    "Networks that a new cloud starts with. devstack creates the external network public, the network private and the router " +
+      "router1 of the project demo, and a large network shared for servers of projects without a network. flat creates one " +
+      "shared network. What was deleted is not created again.",
+  ),
+});
+
 /** Nova's options are the limits of a project unless it or the class `default` has its own; -1 means no limit. */
 const limit = (most: number, help: string) => option(integer({ min: -1 }), most, help);
 
@@ -310,7 +320,11 @@ export const QUOTA_OPTIONS = forControlPlane({
     "nova.quota.DbQuotaDriver",
     "Quota driver. NoopQuotaDriver enforces no limits, and the API returns -1 for each.",
   ),
-  instances: limit(10, "Maximum number of servers of a project. In this section, -1 means no limit."),
+  instances: limit(
+    10,
+    "Maximum number of servers of a project. In this section, -1 means no limit. The quota of ports is Neutron's, 500, and " +
+      "none if this limit is higher.",
+  ),
   cores: limit(20, "Maximum number of VCPUs of all servers of a project."),
   ram: limit(50 * 1024, "Maximum memory in MB of all servers of a project."),
   metadata_items: limit(128, "Maximum number of metadata items of a server."),

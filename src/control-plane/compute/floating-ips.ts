@@ -24,7 +24,11 @@ export const FLOATING_IP_ROUTES = routes<ComputeRoute>(
     "GET /os-floating-ips": async (call) => {
       requireReader(call, policy("list"));
       const query = { project_id: call.credentials.projectId ?? "" };
-      const found = await requestNetwork<readonly NetworkRecord[]>(call, { method: "GET", path: "/floatingips", query });
+      const found = await requestNetwork<readonly NetworkRecord[]>(call, {
+        method: "GET",
+        path: "/floatingips",
+        query,
+      });
       return { body: { floating_ips: await viewsOf(call, found) } };
     },
     "GET /os-floating-ips/:id": async (call) => {
@@ -170,7 +174,11 @@ export const removeFloatingIp: ServerAction = {
 };
 
 /** Returns the requested fixed address with its port; default: the first IPv4 address. @throws {HttpError} 400 */
-function chooseFixedAddress(call: Call, { uuid }: Instance, { address, fixed_address: requested }: AddBody["addFloatingIp"]) {
+function chooseFixedAddress(
+  call: Call,
+  { uuid }: Instance,
+  { address, fixed_address: requested }: AddBody["addFloatingIp"],
+) {
   const ports = call.deps.network.ports.ofServer(uuid);
   if (ports.length === 0) {
     throw badRequest("Instance network is not ready yet");

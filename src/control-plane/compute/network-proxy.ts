@@ -59,6 +59,10 @@ export async function findNetworkRecord(call: Call, path: string): Promise<Netwo
 }
 
 function toHttpError(status: number, body: unknown): HttpError {
-  const { NeutronError: error } = body as { readonly NeutronError?: { readonly type: string; readonly message: string } };
-  return new HttpError(status, error?.message ?? `The Network API failed with status ${status}.`, { code: error?.type });
+  const { NeutronError: error } = body as {
+    readonly NeutronError?: { readonly type: string; readonly message: string };
+  };
+  return new HttpError(status, error?.message ?? `The Network API failed with status ${status}.`, {
+    code: error?.type,
+  });
 }

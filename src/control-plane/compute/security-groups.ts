@@ -68,7 +68,10 @@ export const SECURITY_GROUP_ROUTES = routes<ComputeRoute>({
   },
 });
 
-function findGroups(call: Call, query: Readonly<Record<string, string | readonly string[]>>): Promise<readonly Group[]> {
+function findGroups(
+  call: Call,
+  query: Readonly<Record<string, string | readonly string[]>>,
+): Promise<readonly Group[]> {
   return requestNetwork<readonly Group[]>(call, { method: "GET", path: "/security-groups", query });
 }
 

@@ -93,6 +93,8 @@ export function createIdentity(options: IdentityOptions) {
     callerOf: (holder: LiveToken) => callerOf(store, holder),
     /** Finds or creates users that were recorded in another cluster, and issues tokens for them. */
     impersonations: new Impersonations(store, tokens, () => random.hex(16)),
+    /** Returns the id of a project of the default domain. */
+    projectNamed: (name: string): string | undefined => store.projects.named(name, DEFAULT_DOMAIN)?.id,
     validate: (token: string): Credentials | undefined => live.find(token)?.credentials,
     /**
      * Returns the access rules of a token's application credential; undefined if it has none, so all requests are

@@ -278,7 +278,11 @@ function attachPorts(
   }
   const server = { uuid: instanceUuid, projectId, host: null, availabilityZone, hostname: instance.hostname };
   try {
-    ports.attach(server, requested.map((request) => withNetwork(ports, projectId, request)), securityGroups);
+    ports.attach(
+      server,
+      requested.map((request) => withNetwork(ports, projectId, request)),
+      securityGroups,
+    );
   } catch (error) {
     throw error instanceof HttpError ? networkNotAllocated(instanceUuid, error.message) : error;
   }

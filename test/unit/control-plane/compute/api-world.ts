@@ -26,6 +26,7 @@ import { emptyStore } from "../../../fixtures/empty-store.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { NO_LIMITS } from "../../../fixtures/quota.js";
 import { nodeResources } from "../../../fixtures/records.js";
+import { testNetwork } from "../../../fixtures/test-network.js";
 
 export const ROOT = "http://127.0.0.1:8774";
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
@@ -113,6 +114,7 @@ export class ApiWorld {
       digests: quickDigests,
       keys: nodeKeys,
       imageFolder: "/state/glance",
+      network: testNetwork(store, runtime, validate),
       store,
       bus,
       placement: {

@@ -5,6 +5,7 @@ import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Socket } from "../../../../src/runtime/sockets.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
+import { testNetwork } from "../../../fixtures/test-network.js";
 
 const BOOT = "00000000-0000-4000-8000-00000000b007";
 const OTHER = "00000000-0000-4000-8000-00000000b008";
@@ -26,6 +27,7 @@ function open(): ConductorServer {
   return new ConductorServer({
     store,
     runtime,
+    ports: testNetwork(store, runtime).ports,
     joinToken: "secret",
     placementAccess: () => ({ endpoint: "http://p", token: "t", expiresAt: 0 }),
     onHolder: (host, pid) => holders.push([host, pid]),

@@ -1,8 +1,8 @@
 import type { Instance } from "../../../../records/index.js";
 import { notFound } from "../../../http/http-error.js";
+import type { Json } from "../../../http/json.js";
 import { routes } from "../../../http/router.js";
 import { schemas } from "../../../http/schemas.js";
-import type { Json } from "../../../http/json.js";
 import type { ServerPort } from "../../../network/server-ports.js";
 import { type ComputeRoute, requireReader } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

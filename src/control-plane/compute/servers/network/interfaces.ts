@@ -138,9 +138,7 @@ function chooseNetwork(call: Call, projectId: string, id: string | undefined): s
   const own = available.filter((network) => network.projectId === projectId);
   const [first, second] = own.length > 0 ? own : available;
   if (first === undefined) {
-    throw badRequest(
-      `No specific network was requested and none are available for project '${projectId}'.`,
-    );
+    throw badRequest(`No specific network was requested and none are available for project '${projectId}'.`);
   }
   if (second !== undefined) {
     throw badRequest(
