@@ -24,8 +24,8 @@ export interface NetworkAttribute<T = unknown> extends Attribute<T> {
   readonly put?: boolean;
   /** The value if a create does not contain it. An attribute with `post` and without a default is required. */
   readonly default?: Json | typeof NOT_SPECIFIED;
-  /** Whether requests with it, and its visibility, have a policy of their own (`create_network:shared`). */
-  readonly policy?: boolean;
+  /** Whether requests with it, and its visibility, have a policy of their own (`create_network:shared`); `get`: only its visibility. */
+  readonly policy?: boolean | "get";
   /** Whether policies need it, so that it is in their target even if the request does not contain it. */
   readonly requiredByPolicy?: boolean;
   /** False: no response contains it. */

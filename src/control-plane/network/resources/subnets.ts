@@ -115,6 +115,7 @@ export const SUBNETS = defineResource({
       default: null,
       filter: true,
       sort: true,
+      policy: "get",
       extension: "segment",
     },
     prefixlen: {
