@@ -1,4 +1,7 @@
 import { type RegisteredResource, register } from "./engine/network-context.js";
+import { QOS_POLICY_BEHAVIOUR } from "./qos/policies.js";
+import { RULE_TYPE_BEHAVIOUR } from "./qos/rule-types.js";
+import { createRuleBehaviour } from "./qos/rules.js";
 import { ADDRESS_GROUPS } from "./resources/address-groups.js";
 import { AGENTS, AVAILABILITY_ZONES, DHCP_AGENTS, DHCP_NETWORKS } from "./resources/agents.js";
 import { FLAVORS, NEXT_PROVIDERS, SERVICE_PROFILES } from "./resources/flavors.js";
@@ -29,7 +32,9 @@ import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "./resources/segments.js";
 import { ADDRESS_SCOPES, SUBNETPOOLS } from "./resources/subnet-pools.js";
 import { SUBNETS } from "./resources/subnets.js";
 import { TRUNKS } from "./resources/trunks.js";
+import { DEFAULT_SECURITY_GROUP_RULE_BEHAVIOUR } from "./security-groups/default-rule-behaviour.js";
 import { SECURITY_GROUP_BEHAVIOUR } from "./security-groups/group-behaviour.js";
+import { SECURITY_GROUP_RULE_BEHAVIOUR } from "./security-groups/rule-behaviour.js";
 
 /** All resources of the service, with their behaviour. */
 export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
@@ -54,17 +59,17 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(NETWORKS),
   register(PORTS),
   register(PORT_BINDINGS),
-  register(QOS_POLICIES),
-  register(RULE_TYPES),
-  register(BANDWIDTH_LIMIT_RULES),
-  register(DSCP_MARKING_RULES),
-  register(MINIMUM_BANDWIDTH_RULES),
-  register(MINIMUM_PACKET_RATE_RULES),
-  register(PACKET_RATE_LIMIT_RULES),
-  register(ALIAS_BANDWIDTH_LIMIT_RULES),
-  register(ALIAS_DSCP_MARKING_RULES),
-  register(ALIAS_MINIMUM_BANDWIDTH_RULES),
-  register(ALIAS_MINIMUM_PACKET_RATE_RULES),
+  register(QOS_POLICIES, QOS_POLICY_BEHAVIOUR),
+  register(RULE_TYPES, RULE_TYPE_BEHAVIOUR),
+  register(BANDWIDTH_LIMIT_RULES, createRuleBehaviour("bandwidth_limit")),
+  register(DSCP_MARKING_RULES, createRuleBehaviour("dscp_marking")),
+  register(MINIMUM_BANDWIDTH_RULES, createRuleBehaviour("minimum_bandwidth")),
+  register(MINIMUM_PACKET_RATE_RULES, createRuleBehaviour("minimum_packet_rate")),
+  register(PACKET_RATE_LIMIT_RULES, createRuleBehaviour("packet_rate_limit")),
+  register(ALIAS_BANDWIDTH_LIMIT_RULES, createRuleBehaviour("bandwidth_limit")),
+  register(ALIAS_DSCP_MARKING_RULES, createRuleBehaviour("dscp_marking")),
+  register(ALIAS_MINIMUM_BANDWIDTH_RULES, createRuleBehaviour("minimum_bandwidth")),
+  register(ALIAS_MINIMUM_PACKET_RATE_RULES, createRuleBehaviour("minimum_packet_rate")),
   register(RBAC_POLICIES),
   register(NETWORK_IP_AVAILABILITIES),
   register(SERVICE_PROVIDERS),
@@ -72,8 +77,8 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(ROUTERS),
   register(CONNTRACK_HELPERS),
   register(SECURITY_GROUPS, SECURITY_GROUP_BEHAVIOUR),
-  register(SECURITY_GROUP_RULES),
-  register(DEFAULT_SECURITY_GROUP_RULES),
+  register(SECURITY_GROUP_RULES, SECURITY_GROUP_RULE_BEHAVIOUR),
+  register(DEFAULT_SECURITY_GROUP_RULES, DEFAULT_SECURITY_GROUP_RULE_BEHAVIOUR),
   register(SEGMENTS),
   register(NETWORK_SEGMENT_RANGES),
   register(SUBNETPOOLS),

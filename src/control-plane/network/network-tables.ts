@@ -1,7 +1,7 @@
 import type { Sql } from "../database/sql.js";
 import { createResourceTables } from "../resources/resource-table.js";
+import { CREATED_ONCE_TABLE } from "./engine/create-once.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
-import { DEFAULT_RULES_SQL } from "./security-groups/default-rules.js";
 
 /**
  * Tables without a resource of their own. An address belongs to one port of a subnet; the database holds this under
@@ -24,9 +24,7 @@ const MORE_TABLES = [
     PRIMARY KEY (port_id, security_group_id)
   ) STRICT`,
   "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
-  // Names of what was created once and is not created again when a user has deleted it.
-  "CREATE TABLE IF NOT EXISTS network_start (name TEXT PRIMARY KEY) STRICT",
-  ...DEFAULT_RULES_SQL,
+  CREATED_ONCE_TABLE,
 ];
 
 /** Creates the tables of the Network service, or adds what is missing. */

@@ -2,6 +2,7 @@ import { and, type Condition, EVERY } from "../../resources/condition.js";
 import { columnOf } from "../../resources/resource.js";
 import type { NetworkCall } from "./network-call.js";
 import { recordNotFound } from "./network-errors.js";
+import { hidden } from "./network-policy.js";
 import type { NetworkResource } from "./network-resource.js";
 import { findRecord } from "./records.js";
 import { visibleTo } from "./sharing.js";
@@ -43,7 +44,8 @@ export function recordOf(call: NetworkCall, resource: NetworkResource): Attribut
     .first(and(isNamed, inParent(call, resource), visibleTo(context, resource)));
   const parentId = parentIdOf(call, resource);
   if (record === undefined) {
-    throw recordNotFound(resource, name, parentId);
+    const { isForeignHidden = false } = context.services.registry.behaviourOf(resource);
+    throw isForeignHidden && context.table(resource).has(isNamed) ? hidden() : recordNotFound(resource, name, parentId);
   }
   if (parent && parentId === undefined) {
     findParent(call, resource, String(record[parent.attribute]));

@@ -97,6 +97,8 @@ export type Computed = Readonly<Record<string, Json | undefined>>;
  * quota and policy. Each may throw an `HttpError`.
  */
 export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, R extends RecordOf<M> = RecordOf<M>> {
+  /** Checks the records of a request that creates several before it creates the first one. */
+  beforeBulkCreate?(context: NetworkContext, inputs: readonly InputOf<M>[]): void;
   /** Returns the columns of a new record that differ from the input. */
   prepareCreate?(context: NetworkContext, input: InputOf<M>): Partial<R>;
   afterCreate?(context: NetworkContext, record: R, input: InputOf<M>): void;
@@ -108,12 +110,16 @@ export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, 
   afterDelete?(context: NetworkContext, record: R): void;
   /** Computes attributes without a column for a page of records; the results have the order of the records. */
   compute?(context: NetworkContext, records: readonly R[]): readonly Computed[];
+  /** Computes attributes that only the response of a show contains. */
+  computeForShow?(context: NetworkContext, record: R): Computed;
   /** Runs before a list, in a transaction. @param filters values by the names of the query parameters */
   beforeList?(context: NetworkContext, filters: ReadonlyMap<string, readonly string[]>): void;
   /** Conditions for filters of attributes without a column, or with other rules than equality. */
   readonly filters?: Readonly<Record<string, (context: NetworkContext, values: readonly string[]) => Condition>>;
   /** The records that the caller may see. Default: its project's own, and those that are shared with it. */
   visible?(context: NetworkContext): Condition;
+  /** Whether a record that the caller may not see is hidden as by a policy, instead of unknown by its own exception. */
+  readonly isForeignHidden?: boolean;
   readonly actions?: Readonly<Record<string, ResourceAction<R>>>;
 }
 
@@ -129,7 +135,7 @@ export interface RegisteredResource {
 /** Pairs a resource with its behaviour; the types of its records must fit. */
 export function register<M extends NetworkResource["attributes"]>(
   resource: NetworkResource<M>,
-  behaviour: Behaviour<M> = {},
+  behaviour: Behaviour<NoInfer<M>> = {},
 ): RegisteredResource {
   return { resource, behaviour: behaviour as Behaviour } as unknown as RegisteredResource;
 }

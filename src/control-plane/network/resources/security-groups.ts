@@ -57,7 +57,7 @@ export const SECURITY_GROUPS = defineResource({
   },
   notFound: { type: "SecurityGroupNotFound", message: (id) => `Security group ${id} does not exist` },
   unique: [["default_of"]],
-  indexes: [["project_id", "name"]],
+  indexes: [["project_id", "name"], ["name"]],
   rbac: { objectType: "security_group", actions: ["access_as_shared"] },
   tagged: true,
   quota: { name: "security_group", default: 10 },
@@ -132,6 +132,7 @@ export const SECURITY_GROUP_RULES = defineResource({
     remote_address_group_id: { table: "network_address_groups" },
   },
   indexes: [["project_id"], ["security_group_id"], ["remote_group_id"], ["remote_address_group_id"]],
+  operations: ["list", "show", "create", "delete"],
   quota: { name: "security_group_rule", default: 100 },
 });
 
@@ -153,5 +154,6 @@ export const DEFAULT_SECURITY_GROUP_RULES = defineResource({
     type: "DefaultSecurityGroupRuleNotFound",
     message: (id) => `Default Security Group rule ${id} does not exist`,
   },
+  references: { remote_address_group_id: { table: "network_address_groups", onDelete: "cascade" } },
   operations: ["list", "show", "create", "delete"],
 });

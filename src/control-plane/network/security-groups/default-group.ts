@@ -43,8 +43,12 @@ export function ensureListedDefaultGroup(
   }
 }
 
-/** Returns the groups that a project may use, with an id or a name; its own ones come first. */
+/**
+ * Returns the groups that a project may use, with an id or a name; its own ones come first. Creates a missing default
+ * group.
+ */
 export function findGroups(context: NetworkContext, projectId: string, nameOrId: string): readonly SecurityGroup[] {
+  ensureDefaultGroup(context, projectId);
   const project = context.as({ ...context.caller, projectId });
   const named = where`id = ${nameOrId} OR name = ${nameOrId}`;
   const usable = or(ownedBy(project, SECURITY_GROUPS), sharedWith(project, SECURITY_GROUPS));
@@ -52,4 +56,10 @@ export function findGroups(context: NetworkContext, projectId: string, nameOrId:
     .table(SECURITY_GROUPS)
     .find(and(named, usable))
     .toSorted((one, other) => Number(other.project_id === projectId) - Number(one.project_id === projectId));
+}
+
+/** Returns the names of groups by id; missing groups are absent. */
+export function groupNames(context: NetworkContext, ids: readonly string[]): ReadonlyMap<string, string> {
+  const groups = context.table(SECURITY_GROUPS).withIds([...new Set(ids)]);
+  return new Map(groups.map(({ id, name }) => [id, name]));
 }

@@ -1,4 +1,4 @@
-import { isOneOf, where } from "../../resources/condition.js";
+import { isOneOf } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import { assertWithinQuota } from "../engine/quota.js";
@@ -10,9 +10,7 @@ import {
   type SECURITY_GROUPS,
 } from "../resources/security-groups.js";
 import { DEFAULT_GROUP, ensureDefaultGroup, ensureListedDefaultGroup, type SecurityGroup } from "./default-group.js";
-
-/** The remote group of a default rule that stands for the new group itself. */
-export const PARENT_GROUP = "PARENT";
+import { PARENT_GROUP, rulesForNewGroup } from "./default-rules.js";
 
 export const SECURITY_GROUP_BEHAVIOUR: Behaviour<typeof SECURITY_GROUPS.attributes> = {
   beforeList: ensureListedDefaultGroup,
@@ -42,6 +40,8 @@ export const SECURITY_GROUP_BEHAVIOUR: Behaviour<typeof SECURITY_GROUPS.attribut
       throw networkError(409, "SecurityGroupCannotRemoveDefault", message);
     }
   },
+  afterDelete: ({ sql }, { id }) =>
+    sql.execute(`DELETE FROM ${DEFAULT_SECURITY_GROUP_RULES.table} WHERE remote_group_id = ?`, id),
   compute(context, groups) {
     const rules = rulesByGroup(
       context,
@@ -60,9 +60,7 @@ const groupInUse = (id: string): Error => networkError(409, "SecurityGroupInUse"
 /** Adds the rules that new groups get. They count for the quota of rules. */
 function addDefaultRules(context: NetworkContext, { id, project_id: project, default_of: defaultOf }: SecurityGroup) {
   const isDefault = defaultOf !== null;
-  const templates = context
-    .table(DEFAULT_SECURITY_GROUP_RULES)
-    .find(isDefault ? where`used_in_default_sg = 1` : where`used_in_non_default_sg = 1`);
+  const templates = rulesForNewGroup(context, isDefault);
   assertWithinQuota(context, SECURITY_GROUP_RULES, project, templates.length);
   const { clock, random } = context.services;
   const now = clock.now();
