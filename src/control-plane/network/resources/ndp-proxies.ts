@@ -1,26 +1,32 @@
 import { checkedText, ID, OWNER, STANDARD, string, uuid } from "../engine/attribute-types.js";
 import { defineResource } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** IPv6 addresses of internal ports for which a router responds on its external network. */
 export const NDP_PROXIES = defineResource({
   collection: "ndp_proxies",
   singular: "ndp_proxy",
   path: "/v2.0/ndp-proxies",
   extension: "l3-ndp-proxy",
   table: "network_ndp_proxies",
+  references: {
+    port_id: { table: "network_ports", onDelete: "cascade" },
+    router_id: { table: "network_routers", onDelete: "cascade" },
+  },
+  unique: [["router_id", "ip_address"]],
+  indexes: [["port_id"], ["project_id"]],
   attributes: {
-    ...ID,
+    id: { ...ID.id, filter: false },
+    name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    router_id: { type: uuid, post: true, sort: true },
+    port_id: { type: uuid, post: true, sort: true },
     ip_address: {
       type: checkedText<string | null>({ validator: "type:ip_address_or_none" }),
       post: true,
       default: null,
       sort: true,
     },
-    name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
-    port_id: { type: uuid, post: true, sort: true },
-    router_id: { type: uuid, post: true, sort: true },
-    ...OWNER,
+    project_id: { ...OWNER.project_id, filter: false },
     ...STANDARD,
   },
-  notFound: { type: "NdpProxyNotFound" }, // not in errors.json: check
+  notFound: { type: "NDPProxyNotFound", message: (id) => `Ndp proxy ${id} could not be found.` },
 });
