@@ -54,7 +54,7 @@ export function enforceRequest(
   const rule = ruleOf(operation, resource);
   let required: RequiredRules = { rules: [rule], text: `rule:${rule}` };
   for (const [name, attribute] of Object.entries(resource.attributes)) {
-    if (attribute.policy && Object.hasOwn(body, name) && isExplicit(attribute, body[name], operation)) {
+    if (attribute.policy === true && Object.hasOwn(body, name) && isExplicit(attribute, body[name], operation)) {
       required = bothOf(required, attributeRules(`${rule}:${name}`, body[name]));
     }
   }
