@@ -12,6 +12,9 @@ export function networkError(status: number, type: string, message: string): Htt
 export const invalidOperation = (message: string): HttpError =>
   networkError(400, "InvalidInput", `Invalid input for operation: ${message}.`);
 
+/** Neutron's error for an operation that a plugin lacks. */
+export const notImplemented = (message: string): HttpError => networkError(501, "NotImplementedError", message);
+
 /** Neutron's error for a bad request to a resource: `Bad router request: ...`. */
 export const badResource = (resource: string, message: string): HttpError =>
   networkError(400, "BadRequest", `Bad ${resource} request: ${message}`);
@@ -34,5 +37,6 @@ const FRAMEWORK_TYPES: Readonly<Record<number, string>> = {
 /** Renders an error as Neutron does. */
 export function renderNetworkError({ status, code, message }: HttpError): ServiceResponse {
   const type = code ?? FRAMEWORK_TYPES[status] ?? "HTTPInternalServerError";
-  return json(status, { NeutronError: { type, message, detail: "" } });
+  const key = status === 501 ? type : "NeutronError";
+  return json(status, { [key]: { type, message, detail: "" } });
 }

@@ -151,7 +151,8 @@ function show(call: NetworkCall, resource: NetworkResource): RouteResponse {
   if (!isAllowed(context, ruleOf("get", resource), resource, { ...record, ...view })) {
     throw hidden();
   }
-  return { body: { [resource.singular]: renderView(context, resource, view, call.fields) } };
+  const more = context.services.registry.behaviourOf(resource).computeForShow?.(context, record as never);
+  return { body: { [resource.singular]: renderView(context, resource, { ...view, ...more }, call.fields) } };
 }
 
 function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
