@@ -6,6 +6,7 @@ import { NETWORK_POLICIES } from "../policies.js";
 import type { NetworkContext } from "./network-context.js";
 import { recordNotFound } from "./network-errors.js";
 import type { NetworkAttribute, NetworkResource, Parent } from "./network-resource.js";
+import { sharedIds } from "./sharing.js";
 
 const POLICY = createPolicy<string>(NETWORK_POLICIES);
 
@@ -167,6 +168,9 @@ function fieldOf(context: NetworkContext, resource: NetworkResource, target: Tar
   const id = isOwn ? target.id : target[`${other?.singular ?? owner}_id`];
   if (other === undefined || typeof id !== "string") {
     return undefined;
+  }
+  if (name === "shared" && other.rbac) {
+    return sharedIds(context, other, [id]).has(id);
   }
   const record = context.table(other).get(id);
   const [computed] = record
