@@ -18,14 +18,19 @@ export interface RouteResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Json;
+  /** A body that is plain text instead. */
+  readonly text?: string;
 }
 
 /** Serializes a response, with `ticks` for other requests in long lists. A response to HEAD has no body. */
 export function toServiceResponse(
-  { status = 200, headers, body }: RouteResponse,
+  { status = 200, headers, body, text: plainText }: RouteResponse,
   { method }: Pick<ServiceRequest, "method">,
   ticks?: EventLoopTicks,
 ): ServiceResponse | Promise<ServiceResponse> {
+  if (plainText !== undefined) {
+    return { status, headers: { "content-type": "text/plain; charset=UTF-8", ...headers }, body: plainText };
+  }
   if (body === undefined) {
     return { status, headers: headers ?? {}, body: "" };
   }

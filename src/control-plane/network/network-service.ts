@@ -13,9 +13,11 @@ import { NetworkCall, type NetworkRoute } from "./engine/network-call.js";
 import { NetworkContext, Registry } from "./engine/network-context.js";
 import { renderNetworkError } from "./engine/network-errors.js";
 import { routesOf } from "./engine/requests.js";
+import { extensionRoutes } from "./extension-routes.js";
 import { AddressIndex } from "./ipam/address-index.js";
 import { DEFAULT_NETWORK_OPTIONS, type NetworkOptions } from "./network-options.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
+import { QUOTA_ROUTES } from "./quota-routes.js";
 import type { ServerEvents } from "./server-events.js";
 
 export interface NetworkServiceOptions {
@@ -56,7 +58,11 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     options: { ...DEFAULT_NETWORK_OPTIONS, ...options.options },
     registry: new Registry(NETWORK_RESOURCES),
   });
-  const routes = NETWORK_RESOURCES.flatMap(({ resource }) => routesOf(context, resource));
+  const routes = [
+    ...NETWORK_RESOURCES.flatMap(({ resource }) => routesOf(context, resource)),
+    ...QUOTA_ROUTES,
+    ...extensionRoutes(context.services.registry),
+  ];
   const handle = serve<NetworkRoute, Caller>({
     routes,
     random,

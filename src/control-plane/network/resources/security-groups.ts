@@ -32,7 +32,7 @@ export const SECURITY_GROUPS = defineResource({
   attributes: {
     ...ID,
     name: {
-      type: checkedText({ validator: "type:name_not_default", parameter: 255 }),
+      type: checkedText<string>({ validator: "type:name_not_default", parameter: 255 }),
       post: true,
       put: true,
       default: "",
