@@ -19,14 +19,16 @@ import {
   newFlavor,
   type Service,
 } from "../../../../src/records/index.js";
-import type { ServiceResponse } from "../../../../src/runtime/http-server.js";
 import { nodeKeys } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { NO_LIMITS } from "../../../fixtures/quota.js";
 import { nodeResources } from "../../../fixtures/records.js";
+import { Reply } from "../../../fixtures/reply.js";
 import { testNetwork } from "../../../fixtures/test-network.js";
+
+export { Reply };
 
 export const ROOT = "http://127.0.0.1:8774";
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
@@ -276,34 +278,6 @@ export class ApiWorld {
 
   projectId(name: string): string {
     return quickDigests.sha256(`project/${name}`).slice(0, 32);
-  }
-}
-
-export class Reply {
-  readonly status: number;
-  readonly headers: ServiceResponse["headers"];
-  readonly body: string;
-
-  constructor({ status, headers, body }: ServiceResponse) {
-    this.status = status;
-    this.headers = headers;
-    this.body = body;
-  }
-
-  /** Returns the JSON body, or its value at the keys. */
-  json(...keys: readonly (string | number)[]): unknown {
-    let value: unknown = this.body === "" ? undefined : JSON.parse(this.body);
-    for (const key of keys) {
-      value = (value as Readonly<Record<string | number, unknown>> | undefined)?.[key];
-    }
-    return value;
-  }
-
-  /** The error's message in any of the error formats. */
-  get message(): string {
-    const body = this.json() as Readonly<Record<string, unknown>>;
-    const inner = typeof body.message === "string" ? body : (Object.values(body)[0] as typeof body);
-    return String(inner.message);
   }
 }
 

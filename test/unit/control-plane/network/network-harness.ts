@@ -9,7 +9,7 @@ import type { ServiceHandler } from "../../../../src/runtime/http-server.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { type Caller, validateCaller } from "../../../fixtures/callers.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
-import { Reply } from "../compute/api-world.js";
+import { Reply } from "../../../fixtures/reply.js";
 
 export type Body = Readonly<Record<string, unknown>>;
 
