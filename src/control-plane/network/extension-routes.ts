@@ -1,7 +1,7 @@
 import { routes } from "../http/router.js";
 import type { NetworkRoute } from "./engine/network-call.js";
 import type { Registry } from "./engine/network-context.js";
-import { EXTENSIONS, type Extension, NEWER_EXTENSIONS } from "./extensions.js";
+import { EXTENSIONS, type Extension, FURTHER_EXTENSIONS } from "./extensions.js";
 
 /** Extensions that add neither resources nor attributes. */
 const WITHOUT_ATTRIBUTES = ["tag-creation"];
@@ -25,8 +25,8 @@ export function extensionRoutes(registry: Registry): readonly NetworkRoute[] {
 /** Returns the extensions that the descriptions name, and those of Neutron 21. */
 export function servedExtensions({ all }: Registry): readonly Extension[] {
   const named = new Set([...WITHOUT_ATTRIBUTES, ...all.flatMap(({ resource }) => namedExtensions(resource))]);
-  const newer = NEWER_EXTENSIONS.filter(({ alias }) => named.has(alias));
-  return [...EXTENSIONS, ...newer].toSorted((one, other) => (one.alias < other.alias ? -1 : 1));
+  const further = FURTHER_EXTENSIONS.filter(({ alias }) => named.has(alias));
+  return [...EXTENSIONS, ...further].toSorted((one, other) => (one.alias < other.alias ? -1 : 1));
 }
 
 function namedExtensions({ extension, attributes }: Registry["all"][number]["resource"]): readonly string[] {

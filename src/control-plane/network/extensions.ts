@@ -120,8 +120,8 @@ trunk-details | Trunk port details | Expose trunk port details | 2016-01-01T10:0
 uplink-status-propagation | Uplink status propagation extension | Provides ability to propagate port uplink status. | 2018-05-31T18:00:00-00:00
 `);
 
-/** Extensions of newer releases. The service has those that its resources and attributes name. */
-export const NEWER_EXTENSIONS = parse(`
+/** Extensions that a Neutron 21 of devstack lacks. The service has those that its resources and attributes name. */
+export const FURTHER_EXTENSIONS = parse(`
 aap-reject-multicast | Allowed address pairs reject multicast extension | Reject multicast addresses in Allowed Address Pairs | 2026-04-01T00:00:00-00:00
 enable-default-route-bfd | Enable Default Route BFD | Enables configurable BFD behavior for default routes | 2023-02-27T00:00:00-00:00
 enable-default-route-ecmp | Enable Default Route ECMP | Enables configurable ECMP behavior for default routes | 2023-02-27T00:00:00-00:00
@@ -145,6 +145,7 @@ security-groups-default-statefulness | Security Groups Default Statefulness | Al
 security-groups-rules-belongs-to-default-sg | Security group rule belongs to the project's default security group | Flag to determine if the security group rule belongs to the project's default security group | 2023-05-23T10:00:00-00:00
 subnet-external-network | Subnet belongs to an external network | Informs if the subnet belongs to an external network | 2024-02-05T18:00:00-00:00
 tag-creation | Tag creation extension | Allow to create multiple tags for a resource | 2024-23-07T10:00:00-00:00
+tag-ports-during-bulk-creation | Tag Ports During Bulk Creation | Allow to tag ports during bulk creation | 2019-12-29T19:00:00-00:00
 tap-mirror | Tap as a Service GRE or ERSPAN mirror | Neutron Tap as a Service extension for GRE or ERSPAN mirroring. | 2023-05-05T11:45:00-00:00
 uplink-status-propagation-updatable | Uplink status propagation updatable extension | Provides ability to update the port uplink status. | 2024-09-03T18:00:00-00:00
 `);
