@@ -1,4 +1,6 @@
 import { type RegisteredResource, register } from "./engine/network-context.js";
+import { PORT_BEHAVIOUR } from "./ports/port-behaviour.js";
+import { PORT_BINDINGS_BEHAVIOUR } from "./ports/port-bindings-behaviour.js";
 import { QOS_POLICY_BEHAVIOUR } from "./qos/policies.js";
 import { RULE_TYPE_BEHAVIOUR } from "./qos/rule-types.js";
 import { createRuleBehaviour } from "./qos/rules.js";
@@ -57,8 +59,8 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(METERING_LABEL_RULES),
   register(NDP_PROXIES),
   register(NETWORKS),
-  register(PORTS),
-  register(PORT_BINDINGS),
+  register(PORTS, PORT_BEHAVIOUR),
+  register(PORT_BINDINGS, PORT_BINDINGS_BEHAVIOUR),
   register(QOS_POLICIES, QOS_POLICY_BEHAVIOUR),
   register(RULE_TYPES, RULE_TYPE_BEHAVIOUR),
   register(BANDWIDTH_LIMIT_RULES, createRuleBehaviour("bandwidth_limit")),

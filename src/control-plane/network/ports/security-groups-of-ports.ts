@@ -1,0 +1,96 @@
+import type { NetworkContext } from "../engine/network-context.js";
+import { networkError } from "../engine/network-errors.js";
+import { sharedRows } from "../engine/sharing.js";
+import { SECURITY_GROUPS } from "../resources/security-groups.js";
+import { ensureDefaultGroup } from "../security-groups/default-group.js";
+
+/** A port, as far as its groups depend on it. */
+interface GroupedPort {
+  readonly project_id: string;
+  readonly device_owner: string;
+  readonly port_security_enabled: boolean | null;
+}
+
+/** Whether the network itself owns the port, such as a router's interface: it has neither port security nor groups. */
+export function isTrusted({ device_owner: owner }: Pick<GroupedPort, "device_owner">): boolean {
+  return owner.startsWith("network:");
+}
+
+/**
+ * Returns the groups of a new port: the requested ones, or the default group of its project.
+ * @throws {HttpError} 400, 404
+ */
+export function chooseGroups(
+  context: NetworkContext,
+  port: GroupedPort,
+  requested: readonly string[] | undefined,
+): readonly string[] {
+  if (isTrusted(port)) {
+    return [];
+  }
+  if (port.port_security_enabled !== true) {
+    if ((requested ?? []).length > 0) {
+      throw portSecurityRequired();
+    }
+    return [];
+  }
+  if (requested === undefined) {
+    return [ensureDefaultGroup(context, port.project_id)];
+  }
+  assertGroupsExist(context, port.project_id, requested);
+  return requested;
+}
+
+/** Rejects groups that the project may not use. @throws {HttpError} 404 */
+export function assertGroupsExist(context: NetworkContext, projectId: string, ids: readonly string[]): void {
+  const { caller, sql } = context;
+  const { rbac, table } = SECURITY_GROUPS;
+  const chosen = `${table}.id IN (SELECT value FROM json_each(?))`;
+  const shared = rbac && sharedRows(`${table}.id`, rbac, projectId);
+  const usable =
+    caller.isAdmin || shared === undefined
+      ? sql.strings(`SELECT id FROM ${table} WHERE ${chosen}`, JSON.stringify(ids))
+      : sql.strings(
+          `SELECT id FROM ${table} WHERE ${chosen} AND (project_id = ? OR ${shared.sql})`,
+          JSON.stringify(ids),
+          projectId,
+          ...shared.values,
+        );
+  const missing = ids.filter((id) => !usable.includes(id));
+  if (missing.length > 0) {
+    throw networkError(404, "SecurityGroupNotFound", `Security group ${missing.join(", ")} does not exist`);
+  }
+}
+
+export function replaceGroups({ sql }: NetworkContext, portId: string, ids: readonly string[]): void {
+  sql.execute("DELETE FROM network_port_security_groups WHERE port_id = ?", portId);
+  for (const id of ids) {
+    sql.execute("INSERT INTO network_port_security_groups (port_id, security_group_id) VALUES (?, ?)", portId, id);
+  }
+}
+
+/** Returns the groups of ports by the ports' ids, in the order in which they were set. */
+export function groupsOfPorts(
+  { sql }: NetworkContext,
+  portIds: readonly string[],
+): ReadonlyMap<string, readonly string[]> {
+  const rows = sql.all(
+    `SELECT port_id, security_group_id FROM network_port_security_groups
+      WHERE port_id IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
+    JSON.stringify(portIds),
+  );
+  const groups = new Map<string, string[]>();
+  for (const [port, group] of rows) {
+    const list = groups.get(String(port)) ?? [];
+    list.push(String(group));
+    groups.set(String(port), list);
+  }
+  return groups;
+}
+
+export const portSecurityRequired = (): Error =>
+  networkError(
+    400,
+    "PortSecurityAndIPRequiredForSecurityGroups",
+    "Port security must be enabled and port must have an IP address in order to use security groups.",
+  );

@@ -1,0 +1,93 @@
+import { where } from "../../resources/condition.js";
+import type { NetworkContext } from "../engine/network-context.js";
+import { updateRecord } from "../engine/records.js";
+import {
+  type BindingDetails,
+  PORT_BINDINGS,
+  PORTS,
+  type PortBindingRecord,
+  type PortRecord,
+} from "../resources/ports.js";
+import { activeBindingOf, refreshStatus } from "./host-bindings.js";
+import { activateOne, addHostBinding, removeInactive } from "./port-bindings-behaviour.js";
+import { withoutComputeMembers } from "./server-attachments.js";
+import { notifyPlugged } from "./server-notifications.js";
+
+/** Changes of the bindings of one port of a server. */
+
+/** Binds a port to a host and removes its other bindings. */
+export function bindPort(context: NetworkContext, port: PortRecord, host: string, profile?: BindingDetails): void {
+  const binding = bindingOn(context, port.id, host);
+  if (binding?.status === "INACTIVE") {
+    activateOne(context, binding);
+  }
+  const isBound = bindingOn(context, port.id, host)?.vif_type === "ovs";
+  if (!isBound || profile !== undefined) {
+    updateRecord(context, PORTS, port.id, {
+      "binding:host_id": host,
+      ...(profile === undefined ? {} : { "binding:profile": profile }),
+    });
+  }
+  removeInactive(context, port.id);
+}
+
+/** Adds an inactive binding on a host that has none. @throws {HttpError} 500 */
+export function addInactive(context: NetworkContext, port: PortRecord, host: string, profile?: BindingDetails): void {
+  if (bindingOn(context, port.id, host) === undefined) {
+    addHostBinding(context, port.id, host, profile ?? activeBindingOf(context, port.id)?.profile ?? {});
+  }
+}
+
+export function activateOn(context: NetworkContext, port: PortRecord, host: string): void {
+  const binding = bindingOn(context, port.id, host);
+  if (binding?.status === "INACTIVE") {
+    activateOne(context, binding);
+  }
+}
+
+export function removeInactiveOn(context: NetworkContext, port: PortRecord, host: string): void {
+  const binding = bindingOn(context, port.id, host);
+  if (binding?.status === "INACTIVE") {
+    context.table(PORT_BINDINGS).delete(binding.id);
+  }
+}
+
+/** Removes the host from a port that stays attached. */
+export function unbindPort(context: NetworkContext, port: PortRecord): void {
+  removeInactive(context, port.id);
+  const profile = activeBindingOf(context, port.id)?.profile ?? {};
+  updateRecord(context, PORTS, port.id, {
+    "binding:host_id": "",
+    "binding:profile": withoutComputeMembers(profile),
+  });
+}
+
+/** Records that a host has plugged a port. Returns whether it was not plugged there before. */
+export function plugPort(context: NetworkContext, port: PortRecord, host: string): boolean {
+  const binding = bindingOn(context, port.id, host);
+  if (binding === undefined || binding.is_plugged) {
+    return false;
+  }
+  setPlugged(context, binding, true);
+  notifyPlugged(context, port, host);
+  return true;
+}
+
+export function unplugPort(context: NetworkContext, port: PortRecord, host: string): void {
+  const binding = bindingOn(context, port.id, host);
+  if (binding?.is_plugged) {
+    setPlugged(context, binding, false);
+  }
+}
+
+function setPlugged(context: NetworkContext, binding: PortBindingRecord, isPlugged: boolean): void {
+  context.table(PORT_BINDINGS).update(binding.id, { is_plugged: isPlugged });
+  if (binding.status === "ACTIVE") {
+    refreshStatus(context, binding.port_id);
+    context.touch(PORTS, binding.port_id);
+  }
+}
+
+function bindingOn(context: NetworkContext, portId: string, host: string): PortBindingRecord | undefined {
+  return context.table(PORT_BINDINGS).first(where`port_id = ${portId} AND host = ${host}`);
+}

@@ -1,0 +1,167 @@
+import { type Condition, isOneOf, where } from "../../resources/condition.js";
+import type { NetworkContext } from "../engine/network-context.js";
+import type { NetworkResource } from "../engine/network-resource.js";
+import { quotaLimit, quotaUsed } from "../engine/quota.js";
+import { updateRecord } from "../engine/records.js";
+import { NETWORKS } from "../resources/networks.js";
+import { PORTS, type PortRecord } from "../resources/ports.js";
+import type { BindOptions, ServerPort, ServerPorts } from "../server-ports.js";
+import { activeBindingOf } from "./host-bindings.js";
+import { resourceRequestsOf } from "./resource-requests.js";
+import { addAddress, attachPorts, detachPort, removeAddress } from "./server-attachments.js";
+import { isAddressOfNetwork, networkOfServer, networksOfProject } from "./server-networks.js";
+import {
+  activateOn,
+  addInactive,
+  bindPort,
+  plugPort,
+  removeInactiveOn,
+  unbindPort,
+  unplugPort,
+} from "./server-port-moves.js";
+import { readServerPorts } from "./server-port-records.js";
+
+const PORT_QUOTA = { name: "port", default: 500 } as const;
+
+/** Creates the access of Compute to the ports of the embedded service. */
+export function createServerPorts({ internal: context }: NetworkContext): ServerPorts {
+  const { sql } = context;
+
+  return {
+    ofServer,
+    ofServers,
+    get: readOne,
+    withAddress: (networkId, address) => {
+      const [portId] =
+        sql.get(
+          "SELECT port_id FROM network_ip_allocations WHERE address = ? AND network_id = ?",
+          address,
+          networkId,
+        ) ?? [];
+      return typeof portId === "string" ? readOne(portId) : undefined;
+    },
+    isAddressOf: (networkId, address) => isAddressOfNetwork(context, networkId, address),
+    serversWithAddress: (text, version) =>
+      sql.strings(
+        `SELECT DISTINCT port.device_id FROM network_ip_allocations AS ip
+          JOIN network_ports AS port ON port.id = ip.port_id
+          WHERE instr(ip.address, ?) > 0 AND (instr(ip.address, ':') > 0) = ? AND port.device_owner LIKE 'compute:%'`,
+        text,
+        version === 6 ? 1 : 0,
+      ),
+    networksFor: (projectId) => networksOfProject(context, projectId),
+    network: (networkId, caller) => networkOfServer(context, networkId, caller),
+    resourceRequest: (portId) => {
+      const port = context.table(PORTS).get(portId);
+      return port === undefined ? null : (resourceRequestsOf(context, [toRequestingPort(port)]).get(portId) ?? null);
+    },
+    attach: (server, requested, securityGroupIds) =>
+      sql.transaction(() => {
+        const ids = attachPorts(context, server, requested, securityGroupIds);
+        const ports = new Map(read(isOneOf("id", ids)).map((port) => [port.id, port]));
+        return ids.flatMap((id) => ports.get(id) ?? []);
+      }),
+    detach: (portId) => {
+      const port = context.table(PORTS).get(portId);
+      if (port) {
+        sql.transaction(() => detach(port));
+      }
+    },
+    release: (uuid) => change(uuid, detach),
+    setSecurityGroups: (portId, ids) => {
+      sql.transaction(() => updateRecord(context, PORTS, portId, { security_groups: ids }));
+    },
+    addFixedIp: (uuid, networkId) => {
+      const port = recordsOf(uuid).find(({ network_id: id }) => id === networkId);
+      if (port === undefined) {
+        return undefined;
+      }
+      addAddress(context, port);
+      return readOne(port.id);
+    },
+    removeFixedIp: (uuid, address) => {
+      const owner = ofServer(uuid).find(({ fixedIps }) => fixedIps.some((ip) => ip.address === address));
+      const port = owner && context.table(PORTS).get(owner.id);
+      if (port === undefined) {
+        return undefined;
+      }
+      sql.transaction(() => removeAddress(context, port, address));
+      return readOne(port.id);
+    },
+    bind: (uuid, host, options = {}) =>
+      changeAndRead(uuid, (port) => bindPort(context, port, host, profileOf(options, port))),
+    addBinding: (uuid, host, options = {}) =>
+      changeAndRead(uuid, (port) => addInactive(context, port, host, profileOf(options, port))),
+    activateBinding: (uuid, host) => changeAndRead(uuid, (port) => activateOn(context, port, host)),
+    removeBinding: (uuid, host) => change(uuid, (port) => removeInactiveOn(context, port, host)),
+    unbind: (uuid) => change(uuid, (port) => unbindPort(context, port)),
+    plugged: (uuid, host, portIds) =>
+      sql.transaction(() => {
+        const plugged = recordsOf(uuid).filter(({ id }) => portIds.includes(id));
+        const ids = plugged.filter((port) => plugPort(context, port, host)).map(({ id }) => id);
+        return ids.length === 0 ? [] : read(isOneOf("id", ids));
+      }),
+    unplugged: (uuid, host) => change(uuid, (port) => unplugPort(context, port, host)),
+    portLimit: (projectId) => ({
+      limit: quotaLimit(context, projectId, PORTS.quota ?? PORT_QUOTA),
+      used: quotaUsed(context, projectId, PORTS as unknown as NetworkResource),
+    }),
+  };
+
+  function ofServer(uuid: string): readonly ServerPort[] {
+    return read(where`device_id = ${uuid}`);
+  }
+
+  function ofServers(uuids: readonly string[]): ReadonlyMap<string, readonly ServerPort[]> {
+    const ports = new Map<string, ServerPort[]>();
+    for (const port of read(isOneOf("device_id", uuids))) {
+      const list = ports.get(port.deviceId) ?? [];
+      list.push(port);
+      ports.set(port.deviceId, list);
+    }
+    return ports;
+  }
+
+  function readOne(portId: string): ServerPort | undefined {
+    return read(where`id = ${portId}`)[0];
+  }
+
+  function read(condition: Condition): readonly ServerPort[] {
+    return readServerPorts(context, condition);
+  }
+
+  function recordsOf(uuid: string): readonly PortRecord[] {
+    return context.table(PORTS).find(where`device_id = ${uuid}`);
+  }
+
+  function detach(port: PortRecord): void {
+    detachPort(context, port, activeBindingOf(context, port.id)?.profile ?? {});
+  }
+
+  /** Changes all ports of a server, or none. */
+  function change(uuid: string, changePort: (port: PortRecord) => void): void {
+    sql.transaction(() => {
+      for (const port of recordsOf(uuid)) {
+        changePort(port);
+      }
+    });
+  }
+
+  function changeAndRead(uuid: string, changePort: (port: PortRecord) => void): readonly ServerPort[] {
+    change(uuid, changePort);
+    return ofServer(uuid);
+  }
+
+  function profileOf({ profiles }: BindOptions, { id }: PortRecord) {
+    return profiles?.get(id);
+  }
+
+  function toRequestingPort({ id, network_id: networkId, qos_policy_id: own }: PortRecord) {
+    return {
+      id,
+      networkId,
+      policyId: own ?? context.table(NETWORKS).get(networkId)?.qos_policy_id ?? null,
+      vnicType: activeBindingOf(context, id)?.vnic_type ?? "normal",
+    };
+  }
+}
