@@ -1,0 +1,200 @@
+import { compareBodies, type Difference } from "../../fixtures/neutron/comparison.js";
+import { createDevstackNetworks } from "../../fixtures/neutron/devstack-networks.js";
+import { Identifiers } from "../../fixtures/neutron/identifiers.js";
+import { type NeutronCaller, validateNeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
+import { NetworkHarness } from "../../unit/control-plane/network/network-harness.js";
+import { type Kind, Kinds, kindsOf } from "./kinds.js";
+import { KnownRecords, type Members } from "./known-records.js";
+import { Random } from "./random.js";
+import { SUBJECTS } from "./random-bodies.js";
+import { type RandomRequest, RandomRequests } from "./random-requests.js";
+import { BASE, type NeutronResponse, parseJson, type RealNeutron } from "./real-neutron.js";
+
+/** Sends the same random requests to the real Neutron and to the embedded service, and compares the responses. */
+export class DifferentialRun {
+  readonly #real: RealNeutron;
+  readonly #harness = new NetworkHarness({}, validateNeutronCaller);
+  readonly #identifiers = new Identifiers();
+  readonly #records = new KnownRecords();
+  readonly #requests: RandomRequests;
+  readonly #kinds = new Kinds();
+  readonly #statuses = new Map<number, number>();
+  /** Attributes of records that are known to differ: a later response that has them again is no news. */
+  readonly #knownDifferences = new Set<string>();
+
+  constructor(real: RealNeutron, seed: number) {
+    this.#real = real;
+    this.#requests = new RandomRequests(new Random(seed), this.#records);
+  }
+
+  get kinds(): readonly Kind[] {
+    return this.#kinds.all;
+  }
+
+  /** The number of responses by status. */
+  get summary(): string {
+    const counts = [...this.#statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+    return `responses of the real Neutron: ${counts.join(", ")}`;
+  }
+
+  /** Creates devstack's networks in both. */
+  async seedNetworks(): Promise<void> {
+    for (const host of ["devstack1", "devstack2", "devstack3"]) {
+      this.#harness.store.services.create({ host, binary: "nova-compute", topic: "compute", version: 73 });
+    }
+    await createDevstackNetworks(async (method, path, body) => {
+      const theirs = await this.#real.send(method, `/v2.0${path}`, body, "admin");
+      const ours = await this.#sendHere(method, `/v2.0${path}`, body, "admin");
+      compareBodies(theirs.body, ours.body, this.#identifiers);
+      this.#remember(path.split("/")[1] ?? "", theirs.body, "admin");
+      return Object.values(theirs.body as Record<string, Members>)[0] ?? {};
+    });
+  }
+
+  /** Sends one random request to both. */
+  async step(): Promise<void> {
+    const request = this.#requests.next();
+    const { method, path, body, caller, headers = {}, revision } = request;
+    const [there, here] = revision ? await this.#revisions(revision.id, revision.plus) : [headers, headers];
+    const theirs = await this.#real.send(method, path, body, caller, there);
+    const ours = await this.#sendHere(method, path, body, caller, here);
+    this.#statuses.set(theirs.status, (this.#statuses.get(theirs.status) ?? 0) + 1);
+    const isSorted = path.includes("sort_key=");
+    const found =
+      theirs.status === ours.status ? compareBodies(theirs.body, ours.body, this.#identifiers, isSorted) : [];
+    const differences = found.filter((difference) => this.#isNew(difference));
+    this.#report({ request, theirs, ours, differences });
+    await this.#follow(request, theirs, ours);
+  }
+
+  #isNew({ record, path }: Difference): boolean {
+    const key = `${record} ${path.replace(/^[a-z_]+(?:\[\])?/, "")}`;
+    const isNew = record === undefined || !this.#knownDifferences.has(key);
+    this.#knownDifferences.add(key);
+    return isNew;
+  }
+
+  #report(comparison: Parameters<typeof kindsOf>[0]): void {
+    const { request, theirs, ours, differences } = comparison;
+    const body = this.#identifiers.translate(theirs.body);
+    const [first] = differences;
+    const values = first
+      ? `${JSON.stringify(first.theirs)} is ${JSON.stringify(first.ours)}`
+      : `${cut(body)} is ${cut(ours.body)}`;
+    const sent = request.body === undefined ? "" : ` ${cut(this.#identifiers.translate(request.body))}`;
+    const example = `${request.caller}: ${request.method} ${this.#identifiers.translateText(request.path)}${sent}: ${values}`;
+    for (const kind of kindsOf({ ...comparison, theirs: { status: theirs.status, body } })) {
+      this.#kinds.add(kind, example);
+    }
+  }
+
+  /** Keeps the two in the same state, and remembers their records. */
+  async #follow(request: RandomRequest, theirs: NeutronResponse, ours: NeutronResponse): Promise<void> {
+    const { method, record, subject } = request;
+    const isSame = theirs.status < 300 === ours.status < 300;
+    if (method === "GET") {
+      return;
+    }
+    if (isSame) {
+      if (theirs.status >= 300) {
+        return;
+      }
+      if (method === "DELETE" && record && request.path.endsWith(record.id)) {
+        this.#records.remove(record.id);
+      } else {
+        const collection = method === "POST" ? subject.collection : (record?.collection ?? subject.collection);
+        const parent = subject.parent === undefined ? undefined : request.path.replace(/\/[0-9a-f-]{36}$/, "");
+        this.#remember(
+          collection,
+          theirs.body,
+          request.caller,
+          method === "POST" ? request.path : parent,
+          subject.parent !== undefined,
+        );
+      }
+      return;
+    }
+    await this.#discard(request, theirs, ours);
+  }
+
+  /** Removes what only one of the two has created or changed. */
+  async #discard(
+    { method, path, record }: RandomRequest,
+    theirs: NeutronResponse,
+    ours: NeutronResponse,
+  ): Promise<void> {
+    if (method === "POST") {
+      for (const id of idsOf(theirs)) {
+        await this.#real.send("DELETE", `${path}/${id}`, undefined, "admin");
+      }
+      for (const id of idsOf(ours)) {
+        await this.#harness.send("DELETE", `/${this.#identifiers.translateText(path)}/${id}`, undefined, "admin");
+      }
+    } else if (record) {
+      this.#records.remove(record.id);
+      const at = SUBJECTS.find(({ collection }) => collection === record.collection);
+      const own = record.parent ?? at?.path ?? "";
+      await this.#real.send("DELETE", `${own}/${record.id}`, undefined, "admin");
+      await this.#sendHere("DELETE", `${own}/${record.id}`, undefined, "admin");
+    }
+  }
+
+  #remember(collection: string, body: unknown, caller: NeutronCaller, path?: string, isBelow = false): void {
+    for (const value of Object.values((body ?? {}) as Members)) {
+      for (const one of Array.isArray(value) ? value : [value]) {
+        if (typeof one === "object" && one !== null && typeof Reflect.get(one, "id") === "string") {
+          const attributes = one as Members;
+          const id = String(attributes.id);
+          const owner = this.#records.get(id)?.owner ?? caller;
+          this.#records.add({
+            id,
+            collection,
+            owner,
+            attributes,
+            ...(isBelow && path !== undefined && { parent: path }),
+          });
+        }
+      }
+    }
+  }
+
+  /** Returns headers with the current revisions of a record, there and here. */
+  async #revisions(id: string, plus: number): Promise<readonly [Record<string, string>, Record<string, string>]> {
+    const record = this.#records.get(id);
+    const subject = SUBJECTS.find(({ collection }) => collection === record?.collection);
+    const path = `${record?.parent ?? subject?.path}/${id}`;
+    const [theirs, ours] = [
+      await this.#real.send("GET", path, undefined, "admin"),
+      await this.#sendHere("GET", path, undefined, "admin"),
+    ];
+    return [ifMatch(theirs, plus), ifMatch(ours, plus)];
+  }
+
+  async #sendHere(
+    method: string,
+    path: string,
+    body: unknown,
+    caller: NeutronCaller,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<NeutronResponse> {
+    const sent = typeof body === "string" ? body : this.#identifiers.translate(body);
+    const reply = await this.#harness.send(method, `/${this.#identifiers.translateText(path)}`, sent, caller, headers);
+    return { status: reply.status, body: parseJson(reply.body.replaceAll("http://127.0.0.1:8774/network", BASE)) };
+  }
+}
+
+function ifMatch({ body }: NeutronResponse, plus: number): Record<string, string> {
+  const [record] = Object.values((body ?? {}) as Record<string, Members>);
+  const revision = record?.revision_number;
+  return typeof revision === "number" ? { "if-match": `revision_number=${revision + plus}` } : {};
+}
+
+function idsOf({ status, body }: NeutronResponse): readonly string[] {
+  const values = status < 300 ? Object.values((body ?? {}) as Members).flat() : [];
+  return values.flatMap((one) => {
+    const id: unknown = typeof one === "object" && one !== null ? Reflect.get(one, "id") : undefined;
+    return typeof id === "string" ? [id] : [];
+  });
+}
+
+const cut = (value: unknown): string => JSON.stringify(value).slice(0, 400);

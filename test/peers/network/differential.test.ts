@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { DifferentialRun } from "./differential-run.js";
+import { MEANT_DIFFERENCES } from "./meant-differences.js";
+import { HOW_TO_INSTALL, isInstalled, startRealNeutron } from "./real-neutron.js";
+
+/** NETWORK_SEED selects other requests, NETWORK_REQUESTS their number. */
+const SEED = Number(process.env.NETWORK_SEED ?? 1);
+const REQUESTS = Number(process.env.NETWORK_REQUESTS ?? 2000);
+
+test("random requests have the same responses as those of Debian's Neutron", {
+  timeout: 1_800_000,
+}, async (context) => {
+  if (!isInstalled()) {
+    if (process.env.CI === "true") {
+      expect.fail(HOW_TO_INSTALL);
+    }
+    context.skip(HOW_TO_INSTALL);
+  }
+  const real = await startRealNeutron();
+  try {
+    const run = new DifferentialRun(real, SEED);
+    await run.seedNetworks();
+    for (let number = 0; number < REQUESTS; number += 1) {
+      await run.step();
+    }
+    const unexplained = run.kinds.filter(({ text }) => !MEANT_DIFFERENCES.some(({ pattern }) => pattern.test(text)));
+    const table = unexplained.map(
+      ({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`,
+    );
+    process.stdout.write(`${table.join("\n")}\n${run.summary}; ${unexplained.length} unexplained kinds\n`);
+    expect(unexplained.map(({ text }) => text)).toEqual([]);
+  } finally {
+    await real.stop();
+  }
+});

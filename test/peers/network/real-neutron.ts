@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { NETWORK_POLICIES } from "../../../src/control-plane/network/policies.js";
+import { NEUTRON_CALLERS, type NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
+import { freePort } from "../placement/real-placement.js";
+
+const run = promisify(execFile);
+
+export const HOW_TO_INSTALL =
+  "the real Neutron is not installed; on Debian: apt-get install --no-install-recommends neutron-server python3-neutron mariadb-server python3-pymysql";
+
+export function isInstalled(): boolean {
+  const needed = ["/usr/lib/python3/dist-packages/neutron/server/__init__.py", "/usr/sbin/mariadbd"];
+  return needed.every((path) => existsSync(path));
+}
+
+export interface NeutronResponse {
+  readonly status: number;
+  /** JSON, or the text if it is none; null for an empty body. */
+  readonly body: unknown;
+}
+
+export interface RealNeutron {
+  send(
+    method: string,
+    path: string,
+    body: unknown,
+    caller: NeutronCaller,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<NeutronResponse>;
+  stop(): Promise<void>;
+}
+
+/** Starts Debian's Neutron, with the agents of three hosts and without networks, and with this service's policies. */
+export async function startRealNeutron(): Promise<RealNeutron> {
+  const state = await mkdtemp(join(tmpdir(), "real-neutron-"));
+  const port = await freePort();
+  const stop = async () => {
+    await run(script("stop-real.sh"), [state]);
+    await rm(state, { recursive: true, force: true });
+  };
+  try {
+    await mkdir(join(state, "policy.d"));
+    // JSON is YAML.
+    await writeFile(join(state, "policy.d", "policies.yaml"), JSON.stringify(NETWORK_POLICIES));
+    await run(script("start-real.sh"), [state, String(port)]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    stop,
+    send: async (method, path, body, caller, headers = {}) => {
+      const { projectId, roles } = NEUTRON_CALLERS[caller];
+      const identity = { "x-user-id": caller, "x-project-id": projectId, "x-roles": roles.join(",") };
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { "content-type": "application/json", ...identity, ...headers },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: parseJson(text.replaceAll(`http://127.0.0.1:${port}`, BASE)) };
+    },
+  };
+}
+
+/** What responses have as the base of their links. */
+export const BASE = "http://network.example";
+
+export function parseJson(text: string): unknown {
+  if (text === "") {
+    return null;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function script(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
