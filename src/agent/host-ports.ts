@@ -6,7 +6,7 @@ import { PublicError } from "../runtime/error-messages.js";
 import type { Logger } from "../runtime/runtime.js";
 import { type Timers, TookTooLong, within } from "../runtime/time.js";
 import type { GuestPorts } from "../virt/context.js";
-import { VirtualInterfaceCreateException } from "../virt/errors.js";
+import { PortBindingFailed, VirtualInterfaceCreateException } from "../virt/errors.js";
 import type { CallOptions, NetworkInfo } from "../virt/types.js";
 
 /** An event of a network service about an instance. */
@@ -97,7 +97,15 @@ class InstanceEvents {
 }
 
 /** Fault point of the agent of the host's bridges, which notifies the network service of connected ports. */
-export const PLUG_POINT: FaultPoint = { point: "network.plug", kinds: ["fail", "hang", "slow"] };
+const PLUG_POINT: FaultPoint = { point: "network.plug", kinds: ["fail", "hang", "slow"] };
+
+/** Fault point of a build's ports, as if the Network service had no address for one of them. */
+const ALLOCATE_POINT: FaultPoint = { point: "network.allocate", kinds: ["fail", "hang", "slow"] };
+
+/** Fault point of the binding of a build's ports, as if the host had no L2 agent. */
+const BIND_POINT: FaultPoint = { point: "network.bind", kinds: ["fail", "hang", "slow"] };
+
+export const NETWORK_FAULT_POINTS: readonly FaultPoint[] = [ALLOCATE_POINT, BIND_POINT, PLUG_POINT];
 
 export interface HostPortsOptions {
   readonly host: string;
@@ -154,11 +162,36 @@ export class HostPorts implements GuestPorts {
     plug: () => Promise<void>,
     options: CallOptions = {},
   ): Promise<void> {
+    await this.#assertBound(ports);
     const awaited = ports.filter(({ active }) => !active);
     await this.#during(uuid, awaited, options.signal, async () => {
       await plug();
       await this.connected(uuid, ports);
     });
+  }
+
+  /** @throws {VirtualInterfaceCreateException} {@link PortBindingFailed} */
+  async #assertBound(ports: readonly NetworkInfo[]): Promise<void> {
+    const { faults } = this.#options;
+    const [first] = ports;
+    if (first === undefined) {
+      return;
+    }
+    try {
+      await faults?.hit(ALLOCATE_POINT.point);
+    } catch (cause) {
+      throw new VirtualInterfaceCreateException("Failed to allocate the network(s)", { cause });
+    }
+    const unbound = ports.find(({ vifType }) => vifType === "binding_failed");
+    const bound = unbound === undefined ? faults?.hit(BIND_POINT.point) : Promise.reject(new Error("no live L2 agent"));
+    try {
+      await bound;
+    } catch (cause) {
+      const { id } = unbound ?? first;
+      throw new PortBindingFailed(`Binding failed for port ${id}, please check neutron logs for more information.`, {
+        cause,
+      });
+    }
   }
 
   /**

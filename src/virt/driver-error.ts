@@ -22,6 +22,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["GlanceConnectionFailed", errors.GlanceConnectionFailed],
   ["EndpointNotFound", errors.ImageServiceNotFound],
   ["VirtualInterfaceCreateException", errors.VirtualInterfaceCreateException],
+  ["PortBindingFailed", errors.PortBindingFailed],
   ["VirtualInterfacePlugException", errors.VirtualInterfacePlugException],
   ["PciDeviceNotFoundById", errors.PciDeviceNotFound],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],

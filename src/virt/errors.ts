@@ -73,6 +73,10 @@ export class VirtualInterfacePlugException extends VirtError {
 export class VirtualInterfaceCreateException extends VirtError {
   override readonly name = "VirtualInterfaceCreateException";
 }
+/** No L2 agent of this host could bind a port of the guest: another host is tried. */
+export class PortBindingFailed extends VirtError {
+  override readonly name = "PortBindingFailed";
+}
 /** A device of the guest is not on this host. */
 export class PciDeviceNotFound extends VirtError {
   override readonly name = "PciDeviceNotFoundById";

@@ -135,6 +135,8 @@ export interface NetworkInfo {
   readonly network: string;
   /** Whether the network service already has the port as connected here: it reports nothing when it is connected again. */
   readonly active: boolean;
+  /** Neutron's `binding:vif_type`: `ovs`; `binding_failed` if no L2 agent could bind it. Absent: unknown. */
+  readonly vifType?: string;
 }
 
 /** The guest's block devices; volumes are out of scope for now, so the list contains local disks only. */

@@ -1,4 +1,4 @@
-import { PLUG_POINT } from "../../agent/host-ports.js";
+import { NETWORK_FAULT_POINTS } from "../../agent/host-ports.js";
 import { faultPoint } from "../../agent/operations/flow/step-list.js";
 import { STEP_NAMES } from "../../agent/operations/table.js";
 import { FaultFile } from "../../faults/fault-file.js";
@@ -12,7 +12,12 @@ const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([
 );
 
 /** All fault points of an agent. */
-export const AGENT_FAULTS = faultTable([...DRIVER_POINTS, ...RUNTIME_FAULT_POINTS, PLUG_POINT, ...STEP_POINTS]);
+export const AGENT_FAULTS = faultTable([
+  ...DRIVER_POINTS,
+  ...RUNTIME_FAULT_POINTS,
+  ...NETWORK_FAULT_POINTS,
+  ...STEP_POINTS,
+]);
 
 /** Loads the faults set in the agent's `state_path` and follows their changes. */
 export async function openFaults(statePath: string, runtime: Runtime): Promise<FaultFile> {

@@ -50,6 +50,8 @@ export interface NetworkPort {
   readonly network: string;
   /** Whether the port is connected on the calling host. */
   readonly active: boolean;
+  /** `binding:vif_type` on the calling host. Absent: an older control plane. */
+  readonly vifType?: string;
 }
 
 export interface PlacementAccess {
