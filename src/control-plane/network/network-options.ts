@@ -13,6 +13,8 @@ export interface NetworkOptions {
   readonly greRange: readonly [first: number, last: number];
   /** Neutron's `default_availability_zones`. */
   readonly availabilityZone: string;
+  /** Seconds after the last heartbeat at which an agent counts as down: Compute's `service_down_time`. */
+  readonly agentDownTime: number;
   /** Neutron's `dns_domain`. */
   readonly dnsDomain: string;
 }
@@ -25,5 +27,6 @@ export const DEFAULT_NETWORK_OPTIONS: NetworkOptions = {
   vxlanRange: [1, 1000],
   greRange: [1, 1000],
   availabilityZone: "nova",
+  agentDownTime: 60,
   dnsDomain: "openstacklocal.",
 };

@@ -1,3 +1,6 @@
+import { AGENT_BEHAVIOUR } from "./agents/agents.js";
+import { NETWORK_BEHAVIOUR } from "./l2/networks.js";
+import { RBAC_BEHAVIOUR } from "./sharing/rbac-policies.js";
 import { type RegisteredResource, register } from "./engine/network-context.js";
 import { PORT_BEHAVIOUR } from "./ports/port-behaviour.js";
 import { PORT_BINDINGS_BEHAVIOUR } from "./ports/port-bindings-behaviour.js";
@@ -5,7 +8,7 @@ import { QOS_POLICY_BEHAVIOUR } from "./qos/policies.js";
 import { RULE_TYPE_BEHAVIOUR } from "./qos/rule-types.js";
 import { createRuleBehaviour } from "./qos/rules.js";
 import { ADDRESS_GROUPS } from "./resources/address-groups.js";
-import { AGENTS, AVAILABILITY_ZONES, DHCP_AGENTS, DHCP_NETWORKS } from "./resources/agents.js";
+import { AGENTS, AVAILABILITY_ZONES } from "./resources/agents.js";
 import { FLAVORS, NEXT_PROVIDERS, SERVICE_PROFILES } from "./resources/flavors.js";
 import { FLOATINGIP_POOLS, FLOATINGIPS, PORT_FORWARDINGS } from "./resources/floating-ips.js";
 import { LOCAL_IPS, PORT_ASSOCIATIONS } from "./resources/local-ips.js";
@@ -41,9 +44,7 @@ import { SECURITY_GROUP_RULE_BEHAVIOUR } from "./security-groups/rule-behaviour.
 /** All resources of the service, with their behaviour. */
 export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(ADDRESS_GROUPS),
-  register(AGENTS),
-  register(DHCP_AGENTS),
-  register(DHCP_NETWORKS),
+  register(AGENTS, AGENT_BEHAVIOUR),
   register(AVAILABILITY_ZONES),
   register(FLAVORS),
   register(SERVICE_PROFILES),
@@ -58,7 +59,7 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(METERING_LABELS),
   register(METERING_LABEL_RULES),
   register(NDP_PROXIES),
-  register(NETWORKS),
+  register(NETWORKS, NETWORK_BEHAVIOUR),
   register(PORTS, PORT_BEHAVIOUR),
   register(PORT_BINDINGS, PORT_BINDINGS_BEHAVIOUR),
   register(QOS_POLICIES, QOS_POLICY_BEHAVIOUR),
@@ -72,7 +73,7 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(ALIAS_DSCP_MARKING_RULES, createRuleBehaviour("dscp_marking")),
   register(ALIAS_MINIMUM_BANDWIDTH_RULES, createRuleBehaviour("minimum_bandwidth")),
   register(ALIAS_MINIMUM_PACKET_RATE_RULES, createRuleBehaviour("minimum_packet_rate")),
-  register(RBAC_POLICIES),
+  register(RBAC_POLICIES, RBAC_BEHAVIOUR),
   register(NETWORK_IP_AVAILABILITIES),
   register(SERVICE_PROVIDERS),
   register(AUTO_ALLOCATED_TOPOLOGIES),

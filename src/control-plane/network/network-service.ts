@@ -58,6 +58,11 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     options: { ...DEFAULT_NETWORK_OPTIONS, ...options.options },
     registry: new Registry(NETWORK_RESOURCES),
   });
+  sql.transaction(() => {
+    for (const { behaviour } of NETWORK_RESOURCES) {
+      behaviour.start?.(context);
+    }
+  });
   const routes = [
     ...NETWORK_RESOURCES.flatMap(({ resource }) => routesOf(context, resource)),
     ...QUOTA_ROUTES,

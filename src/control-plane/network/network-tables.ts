@@ -2,6 +2,7 @@ import type { Sql } from "../database/sql.js";
 import { createResourceTables } from "../resources/resource-table.js";
 import { CREATED_ONCE_TABLE } from "./engine/create-once.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
+import { AGENT_TABLES } from "./resources/agents.js";
 
 /**
  * Tables without a resource of their own. An address belongs to one port of a subnet; the database holds this under
@@ -25,6 +26,7 @@ const MORE_TABLES = [
   ) STRICT`,
   "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
   CREATED_ONCE_TABLE,
+  ...AGENT_TABLES,
 ];
 
 /** Creates the tables of the Network service, or adds what is missing. */

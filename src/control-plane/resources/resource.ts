@@ -41,7 +41,7 @@ export interface StoredResource<M extends AttributeMap = AttributeMap> {
   readonly attributes: M;
   /**
    * The SELECT of a view with a column for each attribute, `id` and `rowid`, for a resource whose records follow from
-   * those of others. Such a resource is read-only.
+   * those of others. Its behaviour changes and deletes them.
    */
   readonly view?: string;
   /** Attributes that refer to the id of another resource; the database enforces it. Default: the delete is rejected. */

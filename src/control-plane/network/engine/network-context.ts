@@ -99,6 +99,8 @@ export type Computed = Readonly<Record<string, Json | undefined>>;
 export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, R extends RecordOf<M> = RecordOf<M>> {
   /** Checks the records of a request that creates several before it creates the first one. */
   beforeBulkCreate?(context: NetworkContext, inputs: readonly InputOf<M>[]): void;
+  /** Runs when the service starts, in a transaction: creates the records that follow from its options. */
+  start?(context: NetworkContext): void;
   /** Returns the columns of a new record that differ from the input. */
   prepareCreate?(context: NetworkContext, input: InputOf<M>): Partial<R>;
   afterCreate?(context: NetworkContext, record: R, input: InputOf<M>): void;

@@ -82,7 +82,9 @@ export function deleteRecord<M extends NetworkAttributeMap>(
   const behaviour = context.services.registry.behaviourOf(resource);
   const record = existing(context, resource, id);
   behaviour.beforeDelete?.(context, record);
-  context.table(resource).delete(id);
+  if (resource.view === undefined) {
+    context.table(resource).delete(id);
+  }
   if (resource.tagged) {
     removeTags(context.sql, id);
   }

@@ -14,7 +14,7 @@ export const RBAC_POLICIES = defineResource({
     object_id: { type: uuid, post: true, filter: true, policy: true },
     target_tenant: { type: string(255), post: true, put: true, filter: true, policy: true },
     object_type: {
-      type: checkedText({ converter: "convert_valid_object_type" }),
+      type: checkedText<string>({ converter: "convert_valid_object_type" }),
       post: true,
       default: null,
       filter: true,
