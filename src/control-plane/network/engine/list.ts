@@ -8,7 +8,7 @@ import { findPage, type SortKey } from "../../resources/resource-page.js";
 import { inParent, requireParent } from "./find-record.js";
 import type { NetworkCall } from "./network-call.js";
 import type { NetworkContext } from "./network-context.js";
-import { networkError } from "./network-errors.js";
+import { badResource, networkError } from "./network-errors.js";
 import { isAllowed, ruleOf } from "./network-policy.js";
 import type { NetworkAttribute, NetworkResource } from "./network-resource.js";
 import { parseInteger } from "./python-values.js";
@@ -130,7 +130,7 @@ export function isTrue(value: string): boolean {
 }
 
 /** @throws {HttpError} 400 */
-function readSort({ query }: NetworkCall, { attributes }: NetworkResource): readonly SortKey[] {
+function readSort({ query }: NetworkCall, { attributes, collection }: NetworkResource): readonly SortKey[] {
   const keys = query.all("sort_key").filter((key) => key !== "");
   const directions = query.all("sort_dir").filter((direction) => direction !== "");
   const unknown = keys.filter((key) => !attributes[columnAttribute(key)]?.sort);
@@ -140,6 +140,10 @@ function readSort({ query }: NetworkCall, { attributes }: NetworkResource): read
   }
   if (unknown.length > 0) {
     throw badRequest(`${pythonRepr(unknown)} is invalid attribute for sort_keys`);
+  }
+  const computed = keys.find((key) => attributes[columnAttribute(key)]?.stored === false);
+  if (computed !== undefined) {
+    throw badResource(collection, `'${computed}' is an invalid attribute for sort key.`);
   }
   if (invalid.length > 0) {
     throw badRequest(`${pythonRepr(invalid)} is invalid value for sort_dirs, valid value is 'asc' and 'desc'`);

@@ -21,6 +21,12 @@ export function defaultPools(network: IpNetwork, gateway: IpAddress | undefined)
   );
 }
 
+/** Returns the pools in the order of their addresses, in canonical form. */
+export function sortPools(pools: readonly AllocationPool[]): readonly AllocationPool[] {
+  const version = parseAddress(pools[0]?.start ?? "")?.version ?? 4;
+  return [...rangesOf(pools)].sort((a, b) => (a.first < b.first ? -1 : 1)).map((range) => toPool(range, version));
+}
+
 /**
  * Checks the pools that a request names.
  * @throws {HttpError} 400 for one that leaves the subnet, 409 if two overlap

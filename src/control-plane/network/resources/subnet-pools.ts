@@ -2,6 +2,7 @@ import {
   boolean,
   checkedText,
   ID,
+  integer,
   integerOrNull,
   json,
   OWNER,
@@ -9,18 +10,27 @@ import {
   STANDARD,
   string,
   TAGS,
-  textOrNull,
   uuidOrNull,
 } from "../engine/attribute-types.js";
-import { defineResource, NOT_SPECIFIED } from "../engine/network-resource.js";
+import { defineResource, type NetworkType, NOT_SPECIFIED } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** A prefix length. Responses have it as text. */
+const prefixLength: NetworkType<number> = {
+  ...integer,
+  validator: "type:non_negative",
+  converter: "convert_to_int",
+  render: (value: never) => String(value),
+};
+
+/** Ranges of prefixes from which subnets get theirs. */
 export const SUBNETPOOLS = defineResource({
   collection: "subnetpools",
   singular: "subnetpool",
   path: "/v2.0/subnetpools",
-  extension: "subnetpool-prefix-ops",
+  extension: "subnet_allocation",
   table: "network_subnetpools",
+  references: { address_scope_id: { table: "network_address_scopes" } },
+  indexes: [["project_id"], ["address_scope_id"]],
   attributes: {
     ...ID,
     name: {
@@ -31,29 +41,15 @@ export const SUBNETPOOLS = defineResource({
       sort: true,
     },
     default_prefixlen: {
-      type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
+      type: prefixLength,
       post: true,
       put: true,
       default: NOT_SPECIFIED,
       filter: true,
       sort: true,
     },
-    min_prefixlen: {
-      type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
-      post: true,
-      put: true,
-      default: NOT_SPECIFIED,
-      filter: true,
-      sort: true,
-    },
-    max_prefixlen: {
-      type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
-      post: true,
-      put: true,
-      default: NOT_SPECIFIED,
-      filter: true,
-      sort: true,
-    },
+    min_prefixlen: { type: prefixLength, post: true, put: true, default: NOT_SPECIFIED, filter: true, sort: true },
+    max_prefixlen: { type: prefixLength, post: true, put: true, default: NOT_SPECIFIED, filter: true, sort: true },
     is_default: {
       type: boolean,
       post: true,
@@ -63,9 +59,11 @@ export const SUBNETPOOLS = defineResource({
       sort: true,
       policy: true,
       requiredByPolicy: true,
+      extension: "default-subnetpools",
     },
     shared: {
       type: boolean,
+      stored: false,
       post: true,
       default: false,
       filter: true,
@@ -74,7 +72,7 @@ export const SUBNETPOOLS = defineResource({
       requiredByPolicy: true,
     },
     prefixes: { type: json<readonly string[]>({ validator: "type:subnet_list" }), post: true, put: true },
-    ip_version: { type: textOrNull, filter: true, sort: true },
+    ip_version: { type: integer, filter: true, sort: true },
     default_quota: {
       type: { ...integerOrNull, validator: "type:non_negative", converter: "convert_to_int" },
       post: true,
@@ -83,30 +81,40 @@ export const SUBNETPOOLS = defineResource({
       filter: true,
       sort: true,
     },
-    address_scope_id: { type: uuidOrNull, post: true, put: true, default: NOT_SPECIFIED, filter: true, sort: true },
+    address_scope_id: {
+      type: uuidOrNull,
+      post: true,
+      put: true,
+      default: NOT_SPECIFIED,
+      filter: true,
+      sort: true,
+      extension: "address-scope",
+    },
     ...OWNER,
     ...STANDARD,
     ...TAGS,
   },
   rbac: { objectType: "subnetpool", actions: ["access_as_shared"] },
-  notFound: { type: "SubnetpoolNotFound" }, // not in errors.json: check
+  notFound: { type: "SubnetPoolNotFound", message: (id) => `Subnet pool ${id} could not be found.` },
   tagged: true,
   quota: { name: "subnetpool", default: -1 },
-  actions: { add_prefixes: "PUT", remove_prefixes: "PUT" },
+  actions: { add_prefixes: "PUT", remove_prefixes: "PUT", onboard_network_subnets: "PUT" },
 });
 
-/** TODO describe. */
+/** Sets of subnet pools whose addresses are unique, so that routers may connect their networks. */
 export const ADDRESS_SCOPES = defineResource({
   collection: "address_scopes",
   singular: "address_scope",
   path: "/v2.0/address-scopes",
   extension: "address-scope",
   table: "network_address_scopes",
+  indexes: [["project_id"]],
   attributes: {
     ...ID,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
     shared: {
       type: boolean,
+      stored: false,
       post: true,
       put: true,
       default: false,
