@@ -1,7 +1,17 @@
 import { AGENT_BEHAVIOUR } from "./agents/agents.js";
-import { NETWORK_BEHAVIOUR } from "./l2/networks.js";
-import { RBAC_BEHAVIOUR } from "./sharing/rbac-policies.js";
 import { type RegisteredResource, register } from "./engine/network-context.js";
+import {
+  FLAVOR_BEHAVIOUR,
+  FLAVOR_SERVICE_PROFILE_BEHAVIOUR,
+  NEXT_PROVIDER_BEHAVIOUR,
+  SERVICE_PROFILE_BEHAVIOUR,
+} from "./flavors.js";
+import { ADDRESS_SCOPE_BEHAVIOUR } from "./ipam/address-scopes.js";
+import { SUBNET_POOL_BEHAVIOUR } from "./ipam/subnet-pools.js";
+import { SUBNET_BEHAVIOUR } from "./ipam/subnets.js";
+import { NETWORK_BEHAVIOUR } from "./l2/networks.js";
+import { LOG_BEHAVIOUR } from "./logs.js";
+import { METERING_LABEL_BEHAVIOUR, METERING_LABEL_RULE_BEHAVIOUR } from "./metering.js";
 import { PORT_BEHAVIOUR } from "./ports/port-behaviour.js";
 import { PORT_BINDINGS_BEHAVIOUR } from "./ports/port-bindings-behaviour.js";
 import { QOS_POLICY_BEHAVIOUR } from "./qos/policies.js";
@@ -9,7 +19,7 @@ import { RULE_TYPE_BEHAVIOUR } from "./qos/rule-types.js";
 import { createRuleBehaviour } from "./qos/rules.js";
 import { ADDRESS_GROUPS } from "./resources/address-groups.js";
 import { AGENTS, AVAILABILITY_ZONES } from "./resources/agents.js";
-import { FLAVORS, NEXT_PROVIDERS, SERVICE_PROFILES } from "./resources/flavors.js";
+import { FLAVOR_SERVICE_PROFILES, FLAVORS, NEXT_PROVIDERS, SERVICE_PROFILES } from "./resources/flavors.js";
 import { FLOATINGIP_POOLS, FLOATINGIPS, PORT_FORWARDINGS } from "./resources/floating-ips.js";
 import { LOCAL_IPS, PORT_ASSOCIATIONS } from "./resources/local-ips.js";
 import { LOGGABLE_RESOURCES, LOGS } from "./resources/logs.js";
@@ -40,24 +50,27 @@ import { TRUNKS } from "./resources/trunks.js";
 import { DEFAULT_SECURITY_GROUP_RULE_BEHAVIOUR } from "./security-groups/default-rule-behaviour.js";
 import { SECURITY_GROUP_BEHAVIOUR } from "./security-groups/group-behaviour.js";
 import { SECURITY_GROUP_RULE_BEHAVIOUR } from "./security-groups/rule-behaviour.js";
+import { RBAC_BEHAVIOUR } from "./sharing/rbac-policies.js";
+import { TRUNK_BEHAVIOUR } from "./trunk/trunks.js";
 
 /** All resources of the service, with their behaviour. */
 export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(ADDRESS_GROUPS),
   register(AGENTS, AGENT_BEHAVIOUR),
   register(AVAILABILITY_ZONES),
-  register(FLAVORS),
-  register(SERVICE_PROFILES),
-  register(NEXT_PROVIDERS),
+  register(FLAVORS, FLAVOR_BEHAVIOUR),
+  register(FLAVOR_SERVICE_PROFILES, FLAVOR_SERVICE_PROFILE_BEHAVIOUR),
+  register(SERVICE_PROFILES, SERVICE_PROFILE_BEHAVIOUR),
+  register(NEXT_PROVIDERS, NEXT_PROVIDER_BEHAVIOUR),
   register(FLOATINGIPS),
   register(FLOATINGIP_POOLS),
   register(PORT_FORWARDINGS),
   register(LOCAL_IPS),
   register(PORT_ASSOCIATIONS),
-  register(LOGS),
+  register(LOGS, LOG_BEHAVIOUR),
   register(LOGGABLE_RESOURCES),
-  register(METERING_LABELS),
-  register(METERING_LABEL_RULES),
+  register(METERING_LABELS, METERING_LABEL_BEHAVIOUR),
+  register(METERING_LABEL_RULES, METERING_LABEL_RULE_BEHAVIOUR),
   register(NDP_PROXIES),
   register(NETWORKS, NETWORK_BEHAVIOUR),
   register(PORTS, PORT_BEHAVIOUR),
@@ -84,8 +97,8 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(DEFAULT_SECURITY_GROUP_RULES, DEFAULT_SECURITY_GROUP_RULE_BEHAVIOUR),
   register(SEGMENTS),
   register(NETWORK_SEGMENT_RANGES),
-  register(SUBNETPOOLS),
-  register(ADDRESS_SCOPES),
-  register(SUBNETS),
-  register(TRUNKS),
+  register(SUBNETPOOLS, SUBNET_POOL_BEHAVIOUR),
+  register(ADDRESS_SCOPES, ADDRESS_SCOPE_BEHAVIOUR),
+  register(SUBNETS, SUBNET_BEHAVIOUR),
+  register(TRUNKS, TRUNK_BEHAVIOUR),
 ];

@@ -1,8 +1,10 @@
 import type { Sql } from "../database/sql.js";
 import { createResourceTables } from "../resources/resource-table.js";
 import { CREATED_ONCE_TABLE } from "./engine/create-once.js";
+import { LOGS_SQL } from "./logs.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
 import { AGENT_TABLES } from "./resources/agents.js";
+import { SUBPORTS_SQL } from "./trunk/subports.js";
 
 /**
  * Tables without a resource of their own. An address belongs to one port of a subnet; the database holds this under
@@ -26,6 +28,8 @@ const MORE_TABLES = [
   ) STRICT`,
   "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
   CREATED_ONCE_TABLE,
+  ...SUBPORTS_SQL,
+  ...LOGS_SQL,
   ...AGENT_TABLES,
 ];
 

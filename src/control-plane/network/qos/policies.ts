@@ -13,12 +13,12 @@ import { findRulesOf } from "./rules-of-policies.js";
 type Policy = NetworkRecord<typeof QOS_POLICIES>;
 type Input = NetworkInput<typeof QOS_POLICIES>;
 
-/** Tables of the records that refer to a policy, with their names in `QosPolicyInUse`. */
+/** Columns of the records that refer to a policy, with their names in `QosPolicyInUse`. */
 const USERS = [
-  { name: "port", table: PORTS.table },
-  { name: "network", table: NETWORKS.table },
-  { name: "fip", table: FLOATINGIPS.table },
-  { name: "router", table: ROUTERS.table },
+  { name: "port", table: PORTS.table, column: "qos_policy_id" },
+  { name: "network", table: NETWORKS.table, column: "qos_policy_id" },
+  { name: "fip", table: FLOATINGIPS.table, column: "qos_policy_id" },
+  { name: "router", table: ROUTERS.table, column: "gateway_qos_policy_id" },
 ];
 
 export const QOS_POLICY_BEHAVIOUR: Behaviour<typeof QOS_POLICIES.attributes> = {
@@ -55,8 +55,8 @@ function assertNoDefault(context: NetworkContext, projectId: string): void {
 
 /** @throws {HttpError} 409 for a policy that a port, network, floating IP or router has */
 function assertUnused({ sql }: NetworkContext, { id }: Policy): void {
-  for (const { name, table } of USERS) {
-    const [user] = sql.strings(`SELECT id FROM ${table} WHERE qos_policy_id = ? ORDER BY id LIMIT 1`, id);
+  for (const { name, table, column } of USERS) {
+    const [user] = sql.strings(`SELECT id FROM ${table} WHERE ${column} = ? ORDER BY id LIMIT 1`, id);
     if (user !== undefined) {
       throw networkError(409, "QosPolicyInUse", `QoS Policy ${id} is used by ${name} ${user}.`);
     }

@@ -6,12 +6,15 @@ import {
   OWNER,
   string,
   stringOrNull,
-  textOrNull,
+  text,
   uuid,
 } from "../engine/attribute-types.js";
-import { defineResource } from "../engine/network-resource.js";
+import { defineResource, type NetworkRecord } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** The project of a request. The records belong to none. */
+const project_id = { ...OWNER.project_id, stored: false, filter: false, sort: false, visible: false } as const;
+
+/** Kinds of routers, and of other services, that users choose from. */
 export const FLAVORS = defineResource({
   collection: "flavors",
   singular: "flavor",
@@ -29,47 +32,89 @@ export const FLAVORS = defineResource({
       sort: true,
     },
     enabled: { type: booleanOrNull, post: true, put: true, default: true, filter: true, sort: true },
+    /** Requests may contain them without effect: profiles are associated by requests of their own. */
     service_profiles: {
       type: json<readonly string[]>({ validator: "type:uuid_list" }),
+      stored: false,
       post: true,
       put: true,
       default: [],
     },
-    ...OWNER,
+    project_id,
   },
   notFound: { type: "FlavorNotFound" },
 });
 
-/** TODO describe. */
+/** Drivers with their parameters, which flavors refer to. */
 export const SERVICE_PROFILES = defineResource({
   collection: "service_profiles",
   singular: "service_profile",
-  path: "/v2.0/flavors/:flavor_id/service_profiles",
+  path: "/v2.0/service_profiles",
   extension: "flavors",
   table: "network_service_profiles",
   attributes: {
     ...ID,
-    flavor_id: { type: uuid, visible: false },
-    ...OWNER,
+    description: { type: stringOrNull(1024), post: true, put: true, default: "", filter: true, sort: true },
+    driver: { type: string(1024), post: true, put: true, default: "", filter: true, sort: true },
+    enabled: { type: booleanOrNull, post: true, put: true, default: true, filter: true, sort: true },
+    metainfo: { type: checkedText({}), post: true, put: true, default: "", sort: true },
+    project_id,
   },
-  notFound: { type: "ServiceProfileNotFound" },
-  parent: { collection: "flavors", attribute: "flavor_id" },
+  notFound: { type: "ServiceProfileNotFound", message: (id) => `Service Profile ${id} could not be found.` },
 });
 
-/** TODO describe. */
+/** The profiles of flavors. A request names one by its id; responses contain the flavor's, as Neutron's do. */
+export const FLAVOR_SERVICE_PROFILES = defineResource({
+  collection: "service_profiles",
+  singular: "service_profile",
+  path: "/v2.0/flavors/:flavor_id/service_profiles",
+  extension: "flavors",
+  table: "network_flavor_service_profiles",
+  attributes: {
+    id: { type: uuid, post: true },
+    flavor_id: { type: uuid, visible: false },
+    service_profile_id: { type: uuid, visible: false },
+    project_id,
+  },
+  notFound: {
+    type: "FlavorServiceProfileBindingNotFound",
+    message: (id, flavorId) => `Service Profile ${id} is not associated with flavor ${flavorId}.`,
+  },
+  operations: ["show", "create", "delete"],
+  parent: { collection: "flavors", attribute: "flavor_id" },
+  key: "service_profile_id",
+  policyName: "flavor_service_profile",
+  references: {
+    flavor_id: { table: FLAVORS.table, onDelete: "cascade" },
+    service_profile_id: { table: SERVICE_PROFILES.table },
+  },
+  unique: [["flavor_id", "service_profile_id"]],
+  indexes: [["service_profile_id"]],
+});
+
+/** The provider of a flavor's first profile. */
 export const NEXT_PROVIDERS = defineResource({
   collection: "next_providers",
   singular: "next_provider",
   path: "/v2.0/flavors/:flavor_id/next_providers",
   extension: "flavors",
   table: "network_next_providers",
+  view: `SELECT flavor_id, flavor_id AS id, min(binding.rowid) AS rowid, driver, metainfo, profile.enabled AS enabled
+    FROM ${FLAVOR_SERVICE_PROFILES.table} AS binding
+    JOIN ${SERVICE_PROFILES.table} AS profile ON profile.id = binding.service_profile_id GROUP BY flavor_id`,
   attributes: {
+    id: { type: uuid, visible: false },
     flavor_id: { type: uuid, visible: false },
-    driver: { type: textOrNull },
-    metainfo: { type: textOrNull },
-    provider: { type: textOrNull },
-    ...OWNER,
+    driver: { type: text },
+    metainfo: { type: text },
+    enabled: { type: booleanOrNull, visible: false },
+    provider: { type: text, stored: false },
+    project_id,
   },
-  notFound: { type: "NextProviderNotFound" }, // not in errors.json: check
+  notFound: { type: "FlavorServiceProfileBindingNotFound" },
+  operations: ["list"],
   parent: { collection: "flavors", attribute: "flavor_id" },
+  policyName: "flavor",
 });
+
+export type ServiceProfile = NetworkRecord<typeof SERVICE_PROFILES>;

@@ -1,11 +1,15 @@
-import { boolean, ID, OWNER, oneOf, string, textOrNull, uuid } from "../engine/attribute-types.js";
-import { defineResource } from "../engine/network-resource.js";
+import { boolean, checkedText, ID, OWNER, oneOf, string, uuid } from "../engine/attribute-types.js";
+import { defineResource, type NetworkRecord } from "../engine/network-resource.js";
 
-/** TODO describe. */
+/** A prefix, which the rules of labels check instead of a validator. */
+const prefix = checkedText<string | null>({});
+
+/** Labels under which the traffic of routers is counted. */
 export const METERING_LABELS = defineResource({
   collection: "metering_labels",
   singular: "metering_label",
   path: "/v2.0/metering/metering-labels",
+  prefix: "metering",
   extension: "metering",
   table: "network_metering_labels",
   attributes: {
@@ -15,25 +19,47 @@ export const METERING_LABELS = defineResource({
     shared: { type: boolean, post: true, default: false, filter: true, sort: true },
     ...OWNER,
   },
-  notFound: { type: "MeteringLabelNotFound" },
+  notFound: { type: "MeteringLabelNotFound", message: (id) => `Metering label '${id}' does not exist.` },
+  indexes: [["project_id"]],
 });
 
-/** TODO describe. */
+/** Addresses whose traffic a label counts, or excludes. They belong to no project. */
 export const METERING_LABEL_RULES = defineResource({
   collection: "metering_label_rules",
   singular: "metering_label_rule",
   path: "/v2.0/metering/metering-label-rules",
+  prefix: "metering",
   extension: "metering",
   table: "network_metering_label_rules",
   attributes: {
     ...ID,
-    destination_ip_prefix: { type: textOrNull, post: true, put: true, default: null, filter: true, sort: true },
+    destination_ip_prefix: {
+      type: prefix,
+      post: true,
+      put: true,
+      default: null,
+      filter: true,
+      sort: true,
+      extension: "metering_source_and_destination_fields",
+    },
     direction: { type: oneOf(["ingress", "egress"]), post: true, filter: true, sort: true },
     excluded: { type: boolean, post: true, default: false, filter: true, sort: true },
     metering_label_id: { type: uuid, post: true, filter: true, sort: true, requiredByPolicy: true },
-    remote_ip_prefix: { type: textOrNull, post: true, default: null, filter: true, sort: true },
-    source_ip_prefix: { type: textOrNull, post: true, put: true, default: null, filter: true, sort: true },
-    ...OWNER,
+    remote_ip_prefix: { type: prefix, post: true, default: null, filter: true, sort: true },
+    source_ip_prefix: {
+      type: prefix,
+      post: true,
+      put: true,
+      default: null,
+      filter: true,
+      sort: true,
+      extension: "metering_source_and_destination_fields",
+    },
+    project_id: { ...OWNER.project_id, stored: false, filter: false, sort: false, visible: false },
   },
-  notFound: { type: "MeteringLabelRuleNotFound" },
+  notFound: { type: "MeteringLabelRuleNotFound", message: (id) => `Metering label rule '${id}' does not exist.` },
+  references: { metering_label_id: { table: METERING_LABELS.table, onDelete: "cascade" } },
+  indexes: [["metering_label_id"]],
 });
+
+export type MeteringRule = NetworkRecord<typeof METERING_LABEL_RULES>;
