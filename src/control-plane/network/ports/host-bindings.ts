@@ -1,9 +1,10 @@
 import type { Json } from "../../http/json.js";
 import { where } from "../../resources/condition.js";
+import { isHostAlive } from "../agents/agents.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { invalidOperation } from "../engine/network-errors.js";
 import { type BindingDetails, PORT_BINDINGS, PORTS, type PortBindingRecord } from "../resources/ports.js";
-import { isHostAlive } from "./live-hosts.js";
+import { followParentPort } from "../trunk/parent-port.js";
 
 /** Max length of a profile as JSON. */
 const MAX_PROFILE_LENGTH = 4095;
@@ -101,13 +102,17 @@ export function changeBinding(context: NetworkContext, binding: PortBindingRecor
   return !isEqual;
 }
 
-/** Stores the status that follows from the active binding: `ACTIVE` once its host has plugged the port. */
+/**
+ * Stores the status that follows from the active binding: `ACTIVE` once its host has plugged the port. A trunk follows its
+ * parent port.
+ */
 export function refreshStatus(context: NetworkContext, portId: string): void {
   const status = activeBindingOf(context, portId)?.is_plugged ? "ACTIVE" : "DOWN";
   const table = context.table(PORTS);
   if (table.get(portId)?.status !== status) {
     table.update(portId, { status });
   }
+  followParentPort(context, portId);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Condition } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
+import { findRecord } from "../engine/records.js";
 import {
   adaptAddressesToHost,
   allocateAddresses,
@@ -8,7 +9,10 @@ import {
   isAllocationDeferred,
   releaseAddresses,
 } from "../ipam/allocate-addresses.js";
+import { assertPortsSupportPolicy } from "../qos/rule-support.js";
+import { NETWORKS } from "../resources/networks.js";
 import { PORTS, type PortInput, type PortRecord } from "../resources/ports.js";
+import { QOS_POLICIES } from "../resources/qos-policies.js";
 import { ROUTERS } from "../resources/routers.js";
 import { completeOptions, mergeOptions } from "./dhcp-options.js";
 import { hasOwnNames } from "./dns-names.js";
@@ -76,6 +80,7 @@ function afterCreate(context: NetworkContext, port: PortRecord, input: PortInput
     context.table(PORTS).update(port.id, { ip_allocation: "deferred" });
   }
   replaceGroups(context, port.id, chooseGroups(context, port, input.security_groups));
+  assertPolicyFits(context, port);
 }
 
 function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortInput): Partial<PortRecord> {
@@ -149,7 +154,22 @@ function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInp
     assertGroupsExist(context, port.project_id, groups);
     replaceGroups(context, port.id, isTrusted(port) ? [] : groups);
   }
+  if (changes.qos_policy_id !== undefined) {
+    assertPolicyFits(context, port);
+  }
   notifyNetworkChanged(context, port.id);
+}
+
+/** @throws {HttpError} 404 for an unknown QoS policy, 409 for one with a rule that the port does not support */
+function assertPolicyFits(context: NetworkContext, port: PortRecord): void {
+  const { id, network_id: networkId, qos_policy_id: own } = port;
+  if (own !== null) {
+    findRecord(context, QOS_POLICIES, own);
+  }
+  const policyId = own ?? context.table(NETWORKS).get(networkId)?.qos_policy_id ?? null;
+  if (policyId !== null) {
+    assertPortsSupportPolicy(context, policyId, [{ id, network_id: networkId }]);
+  }
 }
 
 /** Changes the active binding, which makes the port `DOWN` until its host plugs it. */

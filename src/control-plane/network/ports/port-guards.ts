@@ -1,6 +1,7 @@
 import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import type { PortRecord } from "../resources/ports.js";
+import { portGuard } from "../trunk/parent-port.js";
 
 /**
  * Checks before a port is deleted, or actions of those whose records refer to it. Each may throw an `HttpError`. Deletes by
@@ -21,7 +22,7 @@ const ROUTER_OWNERS: readonly string[] = [
 const FLOATING_IP_OWNER = "network:floatingip";
 
 /** Checks before a user deletes a port, in their order. */
-export const PORT_GUARDS: readonly PortGuard[] = [assertNotOfRouter];
+export const PORT_GUARDS: readonly PortGuard[] = [assertNotOfRouter, portGuard];
 
 /** Actions before any port is deleted. */
 export const PORT_RELEASES: readonly PortGuard[] = [];

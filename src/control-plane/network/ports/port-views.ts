@@ -1,6 +1,7 @@
 import type { Computed, NetworkContext } from "../engine/network-context.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
 import type { PortRecord } from "../resources/ports.js";
+import { trunkDetailsOf } from "../trunk/trunk-details.js";
 import { assignNames } from "./dns-names.js";
 import { bindingsOf } from "./host-bindings.js";
 import { resourceRequestsOf } from "./resource-requests.js";
@@ -23,6 +24,7 @@ export function viewPorts(context: NetworkContext, ports: readonly PortRecord[])
       vnicType: vnicTypeOf(id),
     })),
   );
+  const trunks = trunkDetailsOf(context, ids);
   return ports.map((port) => {
     const { id, network_id: networkId } = port;
     const fixedIps = addresses.get(id) ?? [];
@@ -39,6 +41,7 @@ export function viewPorts(context: NetworkContext, ports: readonly PortRecord[])
       "binding:host_id": binding?.host ?? "",
       "binding:vif_type": binding?.vif_type ?? "unbound",
       "binding:vif_details": binding?.vif_details ?? {},
+      trunk_details: trunks.get(id),
       resource_request: requests.get(id) ?? null,
     };
   });

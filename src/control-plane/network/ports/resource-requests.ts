@@ -1,6 +1,6 @@
 import { isOneOf } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
-import { MINIMUM_BANDWIDTH_RULES, MINIMUM_PACKET_RATE_RULES } from "../resources/qos-rules.js";
+import { type MinimumRule, minimumRulesOf } from "../qos/minimum-rules.js";
 import { SEGMENTS } from "../resources/segments.js";
 
 /** A port, as far as its request depends on it. */
@@ -26,13 +26,6 @@ export interface ResourceRequest {
   readonly same_subtree: readonly string[];
 }
 
-interface Rule {
-  readonly id: string;
-  readonly policyId: string;
-  readonly resourceClass: string;
-  readonly amount: number;
-}
-
 const BANDWIDTH_CLASSES: Readonly<Record<string, string>> = {
   ingress: "NET_BW_IGR_KILOBIT_PER_SEC",
   egress: "NET_BW_EGR_KILOBIT_PER_SEC",
@@ -49,25 +42,16 @@ export function resourceRequestsOf(
   context: NetworkContext,
   ports: readonly RequestingPort[],
 ): ReadonlyMap<string, ResourceRequest> {
-  const requesting = ports.filter(({ policyId }) => policyId !== null);
+  const policies = new Set(ports.flatMap(({ policyId }) => policyId ?? []));
+  const rules = policies.size === 0 ? new Map() : minimumRulesOf(context, policies);
+  const requesting = ports.filter(({ policyId }) => rules.has(policyId ?? ""));
   if (requesting.length === 0) {
-    return new Map();
-  }
-  const policies = [...new Set(requesting.map(({ policyId }) => policyId))];
-  const bandwidth = bandwidthRules(context, policies);
-  const packetRates = packetRateRules(context, policies);
-  if (bandwidth.length === 0 && packetRates.length === 0) {
     return new Map();
   }
   const physicalNetworks = physicalNetworksOf(context, [...new Set(requesting.map(({ networkId }) => networkId))]);
   const requests = new Map<string, ResourceRequest>();
   for (const port of requesting) {
-    const physicalNetwork = physicalNetworks.get(port.networkId) ?? null;
-    const vnicTrait = toTrait("VNIC_TYPE", port.vnicType);
-    const groups = [
-      ...(physicalNetwork === null ? [] : groupOf(port, bandwidth, [toTrait("PHYSNET", physicalNetwork), vnicTrait])),
-      ...groupOf(port, packetRates, [vnicTrait]),
-    ];
+    const groups = groupsOf(port, rules.get(port.policyId ?? "") ?? [], physicalNetworks.get(port.networkId) ?? null);
     if (groups.length > 0) {
       requests.set(port.id, { request_groups: groups, same_subtree: groups.map(({ id }) => id) });
     }
@@ -75,42 +59,34 @@ export function resourceRequestsOf(
   return requests;
 }
 
+/** Bandwidth is requested of a physical network only. */
+function groupsOf(
+  { id, vnicType }: RequestingPort,
+  rules: readonly MinimumRule[],
+  physicalNetwork: string | null,
+): readonly RequestGroup[] {
+  const vnicTrait = toTrait("VNIC_TYPE", vnicType);
+  const bandwidth = rules.filter(({ type }) => type === "minimum_bandwidth");
+  const packetRates = rules.filter(({ type }) => type === "minimum_packet_rate");
+  return [
+    ...(physicalNetwork === null
+      ? []
+      : groupOf(id, bandwidth, BANDWIDTH_CLASSES, [toTrait("PHYSNET", physicalNetwork), vnicTrait])),
+    ...groupOf(id, packetRates, PACKET_RATE_CLASSES, [vnicTrait]),
+  ];
+}
+
 function groupOf(
-  { id, policyId }: RequestingPort,
-  rules: readonly Rule[],
+  portId: string,
+  rules: readonly MinimumRule[],
+  classes: Readonly<Record<string, string>>,
   required: readonly string[],
 ): readonly RequestGroup[] {
-  const own = rules.filter((rule) => rule.policyId === policyId);
-  if (own.length === 0) {
+  if (rules.length === 0) {
     return [];
   }
-  const ruleIds = own.map((rule) => rule.id);
-  const resources = Object.fromEntries(own.map(({ resourceClass, amount }) => [resourceClass, amount]));
-  return [{ id: combineIds([id, ...ruleIds]), required, resources }];
-}
-
-function bandwidthRules(context: NetworkContext, policies: readonly (string | null)[]): readonly Rule[] {
-  return context
-    .table(MINIMUM_BANDWIDTH_RULES)
-    .find(isOneOf("policy_id", policies))
-    .map(({ id, policy_id: policyId, direction, min_kbps: amount }) => ({
-      id,
-      policyId,
-      resourceClass: BANDWIDTH_CLASSES[direction] ?? "",
-      amount,
-    }));
-}
-
-function packetRateRules(context: NetworkContext, policies: readonly (string | null)[]): readonly Rule[] {
-  return context
-    .table(MINIMUM_PACKET_RATE_RULES)
-    .find(isOneOf("policy_id", policies))
-    .map(({ id, policy_id: policyId, direction, min_kpps: amount }) => ({
-      id,
-      policyId,
-      resourceClass: PACKET_RATE_CLASSES[direction] ?? "",
-      amount,
-    }));
+  const resources = Object.fromEntries(rules.map(({ direction, rate }) => [classes[direction] ?? "", rate]));
+  return [{ id: combineIds([portId, ...rules.map(({ id }) => id)]), required, resources }];
 }
 
 /** Returns the physical networks of the first segments of networks. */
