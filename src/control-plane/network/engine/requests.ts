@@ -13,7 +13,7 @@ import type { NetworkResource, Operation } from "./network-resource.js";
 import { parseInteger } from "./python-values.js";
 import { assertWithinQuota } from "./quota.js";
 import { createRecord, deleteRecord, findRecord, updateRecord, viewsOf } from "./records.js";
-import { missingItem, readItems, withProject } from "./request-body.js";
+import { isCore, missingItem, readItems, withProject } from "./request-body.js";
 import { sharedIds } from "./sharing.js";
 import { tagRoutes } from "./tags.js";
 import { type Body, readCreate, readUpdate } from "./validate-attributes.js";
@@ -89,9 +89,14 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
     for (const input of inputs) {
       assertVisibleNetwork(context, resource, input);
     }
-    assertQuotas(context, resource, inputs);
+    if (isCore(resource)) {
+      assertQuotas(context, resource, inputs);
+    }
     for (const input of inputs) {
-      enforceRequest(context, "create", resource, { body: input, target: input });
+      enforceRequest(context, ruleOf("create", resource), resource, { body: input, target: input });
+    }
+    if (!isCore(resource)) {
+      assertQuotas(context, resource, inputs);
     }
     requireParent(call, resource);
     if (isBulk) {
@@ -167,7 +172,12 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
       context,
       resource,
       record,
-      () => enforceRequest(context, "update", resource, { body: changes, target: { ...record, ...changes } }),
+      () =>
+        enforceRequest(context, ruleOf("update", resource), resource, {
+          body: changes,
+          target: { ...record, ...changes },
+          isUpdate: true,
+        }),
       (name) => isReadByUpdates(resource, name),
     );
     if (item === undefined) {
@@ -183,6 +193,14 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
 function remove(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
   const revision = readRevision(call);
+  const assertNoBody = () => {
+    if (call.request.body !== "") {
+      throw badRequest("Request body is not supported in DELETE.");
+    }
+  };
+  if (!isCore(resource)) {
+    assertNoBody();
+  }
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
     enforceOrHide(context, resource, record, () =>
@@ -191,9 +209,7 @@ function remove(call: NetworkCall, resource: NetworkResource): RouteResponse {
         ...viewsOf(context, resource, [record])[0],
       }),
     );
-    if (call.request.body !== "") {
-      throw badRequest("Request body is not supported in DELETE.");
-    }
+    assertNoBody();
     assertRevision(record, revision);
     deleteRecord(context, resource, record.id);
     return { status: 204 };
@@ -207,7 +223,10 @@ function runAction(resource: NetworkResource, name: string, action: ResourceActi
     const body = isObject(value) ? value : {};
     return context.sql.transaction(() => {
       const record = recordOf(call, resource);
-      enforceOrHide(context, resource, record, () => enforceRule(context, name, resource, record));
+      const [view = {}] = viewsOf(context, resource, [record]);
+      enforceOrHide(context, resource, record, () =>
+        enforceRequest(context, name, resource, { body: view, target: { ...record, ...view } }),
+      );
       const response: Json = action(context, record as never, body);
       return { body: response };
     });
@@ -229,7 +248,7 @@ function enforceOrHide(
     check();
   } catch (error) {
     const [view = {}] = viewsOf(context, resource, [record]);
-    const target = Object.entries({ ...record, ...view }).filter(([name]) => isRead(name));
+    const target = Object.entries({ ...record, ...view }).map(([name, value]) => [name, isRead(name) ? value : null]);
     throw isAllowed(context, ruleOf("get", resource), resource, Object.fromEntries(target)) ? error : hidden();
   }
 }
