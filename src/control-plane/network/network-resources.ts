@@ -1,3 +1,5 @@
+import { SEGMENT_RANGE_BEHAVIOUR } from "./l2/segment-ranges.js";
+import { SEGMENT_BEHAVIOUR } from "./l2/segments.js";
 import { AGENT_BEHAVIOUR } from "./agents/agents.js";
 import { type RegisteredResource, register } from "./engine/network-context.js";
 import {
@@ -95,8 +97,8 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(SECURITY_GROUPS, SECURITY_GROUP_BEHAVIOUR),
   register(SECURITY_GROUP_RULES, SECURITY_GROUP_RULE_BEHAVIOUR),
   register(DEFAULT_SECURITY_GROUP_RULES, DEFAULT_SECURITY_GROUP_RULE_BEHAVIOUR),
-  register(SEGMENTS),
-  register(NETWORK_SEGMENT_RANGES),
+  register(SEGMENTS, SEGMENT_BEHAVIOUR),
+  register(NETWORK_SEGMENT_RANGES, SEGMENT_RANGE_BEHAVIOUR),
   register(SUBNETPOOLS, SUBNET_POOL_BEHAVIOUR),
   register(ADDRESS_SCOPES, ADDRESS_SCOPE_BEHAVIOUR),
   register(SUBNETS, SUBNET_BEHAVIOUR),

@@ -1,0 +1,186 @@
+import { where } from "../../resources/condition.js";
+import type { Behaviour, Computed, NetworkContext } from "../engine/network-context.js";
+import { badResource, networkError } from "../engine/network-errors.js";
+import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
+import { internalServerError } from "../engine/python-values.js";
+import { createRecord, storedAttributes } from "../engine/records.js";
+import { NETWORKS } from "../resources/networks.js";
+import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "../resources/segments.js";
+
+type Range = NetworkRecord<typeof NETWORK_SEGMENT_RANGES>;
+
+/** Types that have ranges, with the greatest id of each. */
+const MAX_IDS: Readonly<Record<string, number>> = { vlan: 4094, vxlan: 2 ** 24 - 1, gre: 2 ** 32 - 1 };
+
+export const SEGMENT_RANGE_BEHAVIOUR: Behaviour<typeof NETWORK_SEGMENT_RANGES.attributes> = {
+  start: createDefaultRanges,
+  prepareCreate(context, input) {
+    const range = toRange(input);
+    if (!range.default) {
+      assertType(range.network_type);
+      assertLimits(range);
+      assertNoOverlap(context, range);
+    }
+    return range;
+  },
+  prepareUpdate(context, range, changes) {
+    assertChangeable(range);
+    const changed = { ...range, ...storedAttributes(NETWORK_SEGMENT_RANGES, changes) };
+    const used = usedIds(context, range);
+    const first = used.at(0);
+    const last = used.at(-1);
+    // Neutron rejects limits that equal a used id, although the id would stay in the range.
+    if (first && last && (changed.minimum >= first.id || changed.maximum <= last.id)) {
+      throw referenced(range.id);
+    }
+    assertLimits(changed);
+    return storedAttributes(NETWORK_SEGMENT_RANGES, changes);
+  },
+  beforeDelete(context, range) {
+    assertChangeable(range);
+    if (usedIds(context, range).length > 0) {
+      throw referenced(range.id);
+    }
+  },
+  compute: (context, ranges) => ranges.map((range) => computeRange(context, range)),
+};
+
+function toRange(input: NetworkInput<typeof NETWORK_SEGMENT_RANGES>) {
+  const { network_type = "", minimum = 0, maximum = 0, shared = true } = input;
+  const isDefault = input.default ?? false;
+  if (network_type === "vlan" && !input.physical_network) {
+    throw badResource(
+      "network_segment_range",
+      "Network type vlan requires 'physical_network' to be specified while creating new range.",
+    );
+  }
+  return {
+    network_type: network_type as Range["network_type"],
+    physical_network: network_type === "vlan" ? (input.physical_network ?? null) : null,
+    minimum,
+    maximum,
+    default: isDefault,
+    shared,
+    project_id: shared ? null : (input.project_id ?? null),
+  };
+}
+
+/** @throws {HttpError} 400 */
+function assertType(type: string): void {
+  if (!Object.hasOwn(MAX_IDS, type)) {
+    throw networkError(
+      400,
+      "NetworkSegmentRangeNetTypeNotSupported",
+      `Network type ${type} does not support network segment ranges.`,
+    );
+  }
+}
+
+/** Rejects limits that are no ids of the type, which Neutron's API does not expect. @throws {HttpError} 500 */
+function assertLimits({ minimum, maximum, network_type: type }: Pick<Range, "minimum" | "maximum" | "network_type">) {
+  if (maximum > (MAX_IDS[type] ?? 0) || minimum > maximum) {
+    throw internalServerError();
+  }
+}
+
+/** @throws {HttpError} 409 */
+function assertNoOverlap(
+  context: NetworkContext,
+  range: Pick<Range, "network_type" | "physical_network" | "minimum" | "maximum">,
+): void {
+  const overlapping = context.table(NETWORK_SEGMENT_RANGES).ids(
+    where`default_ = 0 AND network_type = ${range.network_type} AND physical_network IS ${range.physical_network}
+      AND minimum <= ${range.maximum} AND maximum >= ${range.minimum}`,
+  );
+  if (overlapping.length > 0) {
+    throw networkError(
+      409,
+      "NetworkSegmentRangeOverlaps",
+      `Network segment range overlaps with range(s) with id ${overlapping.join(", ")}`,
+    );
+  }
+}
+
+/** @throws {HttpError} 400 for a range that comes from the options */
+function assertChangeable({ id, default: isDefault }: Range): void {
+  if (isDefault) {
+    throw networkError(
+      400,
+      "NetworkSegmentRangeDefaultReadOnly",
+      `Network Segment Range ${id} is a default segment range which could not be updated or deleted.`,
+    );
+  }
+}
+
+function referenced(id: string): Error {
+  return networkError(
+    409,
+    "NetworkSegmentRangeReferencedByProject",
+    `Network Segment Range ${id} is referenced by one or more tenant networks.`,
+  );
+}
+
+/** Returns the used ids of a range in their order, with the projects of the networks. */
+function usedIds({ sql }: NetworkContext, range: Range) {
+  const rows = sql.all(
+    `SELECT segment.segmentation_id, network.project_id FROM ${SEGMENTS.table} AS segment
+      JOIN ${NETWORKS.table} AS network ON network.id = segment.network_id
+      WHERE segment.network_type = ? AND segment.physical_network IS ? AND segment.segmentation_id BETWEEN ? AND ?
+      ORDER BY segment.segmentation_id`,
+    range.network_type,
+    range.physical_network,
+    range.minimum,
+    range.maximum,
+  );
+  return rows.map(([id, project]) => ({ id: Number(id), project: String(project) }));
+}
+
+function computeRange(context: NetworkContext, range: Range): Computed {
+  const used = new Map(usedIds(context, range).map(({ id, project }) => [id, project]));
+  const available: number[] = [];
+  for (let id = range.minimum; id <= range.maximum; id += 1) {
+    if (!used.has(id)) {
+      available.push(id);
+    }
+  }
+  return { available, used: Object.fromEntries(used) };
+}
+
+/** Creates the ranges of the options; deletes those of earlier options. */
+function createDefaultRanges(context: NetworkContext): void {
+  const { vlanRanges, vxlanRange, greRange } = context.services.options;
+  const configured = [
+    ...Object.entries(vlanRanges).flatMap(([physicalNetwork, ranges]) =>
+      ranges.map((limits) => ({ type: "vlan", physicalNetwork, limits }) as const),
+    ),
+    { type: "vxlan", physicalNetwork: null, limits: vxlanRange } as const,
+    { type: "gre", physicalNetwork: null, limits: greRange } as const,
+  ].map(({ type, physicalNetwork, limits: [minimum, maximum] }) => ({
+    network_type: type,
+    physical_network: physicalNetwork,
+    minimum,
+    maximum,
+  }));
+  const existing = context.table(NETWORK_SEGMENT_RANGES).find(where`default_ = 1`);
+  for (const range of existing) {
+    if (!configured.some((one) => isSame(one, range))) {
+      context.table(NETWORK_SEGMENT_RANGES).delete(range.id);
+    }
+  }
+  for (const range of configured) {
+    if (!existing.some((one) => isSame(range, one))) {
+      createRecord(context, NETWORK_SEGMENT_RANGES, { ...range, default: true, shared: true });
+    }
+  }
+}
+
+type Limits = Pick<Range, "network_type" | "physical_network" | "minimum" | "maximum">;
+
+function isSame(one: Limits, other: Limits): boolean {
+  return (
+    one.network_type === other.network_type &&
+    one.physical_network === other.physical_network &&
+    one.minimum === other.minimum &&
+    one.maximum === other.maximum
+  );
+}
