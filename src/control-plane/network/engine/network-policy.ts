@@ -39,27 +39,34 @@ export function isAllowed(context: NetworkContext, rule: string, resource: Netwo
 }
 
 /**
- * Checks the rule of an operation, and those of the attributes that a request contains.
- * @param body the attributes that the request itself contains
+ * Checks a rule, such as `create_port`, and those of the attributes that a request contains. A member action is a
+ * request with all attributes of its record.
  * @throws {HttpError} 403
  */
 export function enforceRequest(
   context: NetworkContext,
-  operation: "create" | "update",
+  rule: string,
   resource: NetworkResource,
-  { body, target }: { readonly body: Target; readonly target: Target },
+  { body, target, isUpdate = false }: RequestedAttributes,
 ): void {
   if (context.caller.isInternal) {
     return;
   }
-  const rule = ruleOf(operation, resource);
   let required: RequiredRules = { rules: [rule], text: `rule:${rule}` };
   for (const [name, attribute] of Object.entries(resource.attributes)) {
-    if (attribute.policy === true && Object.hasOwn(body, name) && isExplicit(attribute, body[name], operation)) {
+    if (attribute.policy === true && Object.hasOwn(body, name) && (isUpdate || isExplicit(attribute, body[name]))) {
       required = bothOf(required, attributeRules(`${rule}:${name}`, body[name]));
     }
   }
   enforceRules(context, required, resource, target);
+}
+
+interface RequestedAttributes {
+  /** Those that the request itself contains. */
+  readonly body: Target;
+  readonly target: Target;
+  /** Whether each attribute counts, also one that has its default. */
+  readonly isUpdate?: boolean;
 }
 
 /** Checks a rule. @throws {HttpError} 403 */
@@ -91,8 +98,8 @@ function enforceRules(
 }
 
 /** A create that gives an attribute its default needs no permission. */
-function isExplicit(attribute: NetworkAttribute, value: unknown, operation: "create" | "update"): boolean {
-  return operation === "update" || (value !== undefined && !isDeepStrictEqual(value, attribute.default));
+function isExplicit(attribute: NetworkAttribute, value: unknown): boolean {
+  return value !== undefined && !isDeepStrictEqual(value, attribute.default);
 }
 
 /** Members of an attribute may have rules of their own: `create_port:fixed_ips:ip_address`. */

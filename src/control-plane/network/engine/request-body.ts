@@ -4,7 +4,9 @@ import { MESSAGE_LIMITS } from "../../http/listener-limits.js";
 import { readJson } from "../../http/request.js";
 import type { NetworkCall } from "./network-call.js";
 import type { NetworkCaller } from "./network-context.js";
+import { badResource, networkError } from "./network-errors.js";
 import type { NetworkResource } from "./network-resource.js";
+import { internalServerError, isTruthy } from "./python-values.js";
 import type { Body } from "./validate-attributes.js";
 
 /** The records in the body of a create or update, before their attributes are validated. */
@@ -14,28 +16,41 @@ export interface RequestItems {
   readonly isBulk: boolean;
 }
 
+/** Collections that the first API of Neutron serves. Extensions serve the others, and check bodies in another way. */
+const CORE: readonly string[] = ["networks", "ports", "subnetpools", "subnets"];
+
+/** Collections of which a request creates one record only. */
+const WITHOUT_BULK: readonly string[] = ["bindings", "floatingips", "routers", "segments", "trunks"];
+
+export const isCore = ({ collection }: NetworkResource): boolean => CORE.includes(collection);
+
 /**
- * Returns the records in a body; undefined if it has neither the resource's key nor the collection's. Neutron checks
- * the record of the path, and policies, before it rejects such a body.
+ * Returns the records in a body. For a core resource undefined if the body has neither the resource's key nor the
+ * collection's: Neutron checks the record of the path, and policies, before it rejects such a body.
  * @throws {HttpError} 400
  */
 export function readItems(
   call: NetworkCall,
-  { singular, collection }: NetworkResource,
+  resource: NetworkResource,
   operation: "create" | "update",
 ): RequestItems | undefined {
-  const body = readObject(call);
-  if (body === undefined || !(Object.hasOwn(body, singular) || Object.hasOwn(body, collection))) {
+  const { singular, collection } = resource;
+  const body = isCore(resource) ? readCoreBody(call) : readExtensionBody(call, operation);
+  const plural = `${singular}s`;
+  if (isCore(resource) && (body === undefined || !(Object.hasOwn(body, singular) || Object.hasOwn(body, plural)))) {
     return undefined;
   }
-  const plural = `${singular}s`;
-  if (!Object.hasOwn(body, plural)) {
-    return { items: [readItem(singular, body)], isBulk: false };
+  if (body === undefined || !Object.hasOwn(body, plural)) {
+    return { items: [readItem(singular, body ?? {})], isBulk: false };
   }
-  if (operation === "update") {
+  if ((operation === "update" && isCore(resource)) || WITHOUT_BULK.includes(collection)) {
     throw badRequest("Bulk operation not supported");
   }
-  return { items: toList(body[plural]).map((item) => readItem(singular, wrapped(singular, item))), isBulk: true };
+  const items = toList(body[plural]).map((item) => readItem(singular, wrapped(singular, item)));
+  if (operation === "update") {
+    throw internalServerError();
+  }
+  return { items, isBulk: true };
 }
 
 /** Neutron's error for a body without the key of the resource. */
@@ -43,7 +58,7 @@ export const missingItem = ({ singular }: NetworkResource): HttpError =>
   badRequest(`Unable to find '${singular}' in request body`);
 
 /** @throws {HttpError} 400 */
-function readObject({ request }: NetworkCall): Body | undefined {
+function readCoreBody({ request }: NetworkCall): Body | undefined {
   const body = readJson(request.body, MESSAGE_LIMITS.nova);
   if (body.kind === "empty") {
     return undefined;
@@ -52,6 +67,25 @@ function readObject({ request }: NetworkCall): Body | undefined {
     throw badRequest("Body contains invalid data");
   }
   return body.value;
+}
+
+/** @throws {HttpError} 400, or 500 as Neutron does for a list */
+function readExtensionBody({ request }: NetworkCall, operation: "create" | "update"): Body {
+  const body = readJson(request.body, MESSAGE_LIMITS.nova);
+  if (body.kind !== "json" && body.kind !== "empty") {
+    throw networkError(400, "MalformedRequestBody", "Malformed request body: Cannot understand JSON.");
+  }
+  const value = body.kind === "json" ? body.value : null;
+  if (operation === "update" && !isObject(value)) {
+    throw Array.isArray(value) ? internalServerError() : badResource("body", `Invalid format: b'${request.body}'.`);
+  }
+  if (!isTruthy(value)) {
+    throw badRequest("Resource body required");
+  }
+  if (!isObject(value)) {
+    throw badRequest("Body contains invalid data");
+  }
+  return value;
 }
 
 function readItem(singular: string, body: Body): Body {
