@@ -1,5 +1,3 @@
-import { SEGMENT_RANGE_BEHAVIOUR } from "./l2/segment-ranges.js";
-import { SEGMENT_BEHAVIOUR } from "./l2/segments.js";
 import { AGENT_BEHAVIOUR } from "./agents/agents.js";
 import { type RegisteredResource, register } from "./engine/network-context.js";
 import {
@@ -12,6 +10,14 @@ import { ADDRESS_SCOPE_BEHAVIOUR } from "./ipam/address-scopes.js";
 import { SUBNET_POOL_BEHAVIOUR } from "./ipam/subnet-pools.js";
 import { SUBNET_BEHAVIOUR } from "./ipam/subnets.js";
 import { NETWORK_BEHAVIOUR } from "./l2/networks.js";
+import { SEGMENT_RANGE_BEHAVIOUR } from "./l2/segment-ranges.js";
+import { SEGMENT_BEHAVIOUR } from "./l2/segments.js";
+import { CONNTRACK_HELPER_BEHAVIOUR } from "./l3/conntrack-helpers.js";
+import { FLOATING_IP_BEHAVIOUR, FLOATING_IP_POOL_BEHAVIOUR } from "./l3/floating-ips.js";
+import { LOCAL_IP_BEHAVIOUR, PORT_ASSOCIATION_BEHAVIOUR } from "./l3/local-ips.js";
+import { NDP_PROXY_BEHAVIOUR } from "./l3/ndp-proxies.js";
+import { PORT_FORWARDING_BEHAVIOUR } from "./l3/port-forwardings.js";
+import { ROUTER_BEHAVIOUR } from "./l3/routers.js";
 import { LOG_BEHAVIOUR } from "./logs.js";
 import { METERING_LABEL_BEHAVIOUR, METERING_LABEL_RULE_BEHAVIOUR } from "./metering.js";
 import { PORT_BEHAVIOUR } from "./ports/port-behaviour.js";
@@ -64,16 +70,16 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(FLAVOR_SERVICE_PROFILES, FLAVOR_SERVICE_PROFILE_BEHAVIOUR),
   register(SERVICE_PROFILES, SERVICE_PROFILE_BEHAVIOUR),
   register(NEXT_PROVIDERS, NEXT_PROVIDER_BEHAVIOUR),
-  register(FLOATINGIPS),
-  register(FLOATINGIP_POOLS),
-  register(PORT_FORWARDINGS),
-  register(LOCAL_IPS),
-  register(PORT_ASSOCIATIONS),
+  register(FLOATINGIPS, FLOATING_IP_BEHAVIOUR),
+  register(FLOATINGIP_POOLS, FLOATING_IP_POOL_BEHAVIOUR),
+  register(PORT_FORWARDINGS, PORT_FORWARDING_BEHAVIOUR),
+  register(LOCAL_IPS, LOCAL_IP_BEHAVIOUR),
+  register(PORT_ASSOCIATIONS, PORT_ASSOCIATION_BEHAVIOUR),
   register(LOGS, LOG_BEHAVIOUR),
   register(LOGGABLE_RESOURCES),
   register(METERING_LABELS, METERING_LABEL_BEHAVIOUR),
   register(METERING_LABEL_RULES, METERING_LABEL_RULE_BEHAVIOUR),
-  register(NDP_PROXIES),
+  register(NDP_PROXIES, NDP_PROXY_BEHAVIOUR),
   register(NETWORKS, NETWORK_BEHAVIOUR),
   register(PORTS, PORT_BEHAVIOUR),
   register(PORT_BINDINGS, PORT_BINDINGS_BEHAVIOUR),
@@ -92,8 +98,8 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(NETWORK_IP_AVAILABILITIES),
   register(SERVICE_PROVIDERS),
   register(AUTO_ALLOCATED_TOPOLOGIES),
-  register(ROUTERS),
-  register(CONNTRACK_HELPERS),
+  register(ROUTERS, ROUTER_BEHAVIOUR),
+  register(CONNTRACK_HELPERS, CONNTRACK_HELPER_BEHAVIOUR),
   register(SECURITY_GROUPS, SECURITY_GROUP_BEHAVIOUR),
   register(SECURITY_GROUP_RULES, SECURITY_GROUP_RULE_BEHAVIOUR),
   register(DEFAULT_SECURITY_GROUP_RULES, DEFAULT_SECURITY_GROUP_RULE_BEHAVIOUR),

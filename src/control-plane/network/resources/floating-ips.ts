@@ -41,7 +41,7 @@ export type ForwardingSummary = {
 const ipAddressOrNull = checkedText<string | null>({ validator: "type:ip_address_or_none" });
 
 const dnsName = (validator: string): NetworkType<string> =>
-  checkedText({ validator, parameter: 255, converter: "convert_string_to_case_insensitive" });
+  checkedText<string>({ validator, parameter: 255, converter: "convert_string_to_case_insensitive" });
 
 /** Addresses of external networks that lead to ports of internal ones. A port of the service has the address. */
 export const FLOATINGIPS = defineResource({
@@ -190,7 +190,7 @@ export const PORT_FORWARDINGS = defineResource({
       sort: true,
     },
     internal_port_id: { type: uuid, post: true, put: true, filter: true, sort: true },
-    internal_ip_address: { type: checkedText({ validator: "type:ip_address" }), post: true, put: true },
+    internal_ip_address: { type: checkedText<string>({ validator: "type:ip_address" }), post: true, put: true },
     internal_port: { type: portOrNull, post: true, put: true, default: null },
     internal_port_range: {
       type: portRange,

@@ -41,7 +41,7 @@ export type HelperSummary = {
   readonly helper: string;
 };
 
-const GATEWAY_KEYS = {
+export const GATEWAY_KEYS = {
   network_id: { "type:uuid": null, required: true },
   enable_snat: { "type:boolean": null, required: false, convert_to: "convert_to_boolean" },
   external_fixed_ips: { "type:fixed_ips": null, required: false },
@@ -178,7 +178,7 @@ export const CONNTRACK_HELPERS = defineResource({
     },
     port: { type: range(1, 65535, "convert_to_int"), post: true, put: true, filter: true, sort: true },
     helper: {
-      type: checkedText({ validator: "type:string", parameter: 64, converter: "convert_to_string" }),
+      type: checkedText<string>({ validator: "type:string", parameter: 64, converter: "convert_to_string" }),
       post: true,
       put: true,
       filter: true,
