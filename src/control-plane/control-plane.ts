@@ -162,13 +162,13 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   cleanup.add(() => services.stop());
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
-  const demo = identity.projectNamed("demo");
+  const [admin, demo] = [identity.projectNamed("admin"), identity.projectNamed("demo")];
   const network = openClusterNetwork({
     store,
     runtime,
     validate: identity.validate,
     options: { quotas: options.network.quotas },
-    start: { start: options.network.start, projects: demo === undefined ? {} : { demo } },
+    start: { start: options.network.start, projects: { ...(admin && { admin }), ...(demo && { demo }) } },
   });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());

@@ -24,6 +24,7 @@ export function createRecord<M extends NetworkAttributeMap>(
   const now = clock.now();
   const attributes: Readonly<Record<string, unknown>> = { ...defaultsOf(resource), ...input };
   const record = {
+    ...emptyColumns(resource),
     id: random.uuid(),
     ...storedAttributes(resource, attributes as InputOf<M>),
     created_at: now,
@@ -38,6 +39,13 @@ export function createRecord<M extends NetworkAttributeMap>(
   }
   behaviour.afterCreate?.(context, record, attributes as InputOf<M>);
   return context.table(resource).get(record.id) ?? record;
+}
+
+/** Returns null for each attribute that has a column. */
+function emptyColumns({ attributes }: { readonly attributes: NetworkAttributeMap }): Readonly<Record<string, null>> {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, { stored }]) => (stored === false ? [] : [[name, null]])),
+  );
 }
 
 /** @param changes attributes of the request, or of the service's own change */
