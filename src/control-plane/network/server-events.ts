@@ -9,7 +9,7 @@ export interface ServerEvent {
   readonly host?: string;
 }
 
-/** Notifies Compute of changed ports of servers, after the commit of the change. */
+/** Notifies Compute of changed ports of servers, in the transaction of the change. */
 export interface ServerEvents {
   readonly send: (event: ServerEvent) => void;
 }

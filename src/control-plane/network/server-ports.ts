@@ -70,7 +70,7 @@ export interface ServerNetwork {
   readonly name: string;
   readonly projectId: string;
   readonly isAdminStateUp: boolean;
-  /** Whether the project that asks sees it by an RBAC policy `access_as_shared`. */
+  /** Whether an RBAC policy shares it with the project. */
   readonly isShared: boolean;
   readonly isExternal: boolean;
   /** Nova rejects a network without a subnet: `Network ... requires a subnet in order to boot instances on.` */
@@ -171,7 +171,7 @@ export interface ServerPorts {
   /** Detaches all ports of a server. */
   release(serverUuid: string): void;
 
-  /** Adds, or removes, a security group of one port. @throws {HttpError} 404 `SecurityGroupNotFound`; 400 */
+  /** Replaces the security groups of a port. @throws {HttpError} 404 `SecurityGroupNotFound`; 400 without port security */
   setSecurityGroups(portId: string, securityGroupIds: readonly string[]): void;
   /** Adds an address of a network to one of the server's ports on it; undefined if it has none. @throws {HttpError} 409 */
   addFixedIp(serverUuid: string, networkId: string): ServerPort | undefined;

@@ -92,7 +92,7 @@ export const PORTS = defineResource({
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
     network_id: { type: uuid, post: true, filter: true, sort: true, requiredByPolicy: true },
     mac_address: {
-      type: checkedText<string>({ validator: "type:mac_address", converter: "convert_to_mac_if_none" }),
+      type: checkedText<string>({ validator: "type:mac_address_or_none", converter: "convert_to_mac_if_none" }),
       post: true,
       put: true,
       default: NOT_SPECIFIED,
@@ -221,7 +221,7 @@ export const PORTS = defineResource({
     },
     "binding:vif_type": { type: text, policy: true, stored: false, extension: "binding" },
     "binding:vif_details": { type: json<BindingDetails>(), policy: true, stored: false, extension: "binding" },
-    resource_request: { type: json<Json>(), policy: true, stored: false, extension: "port-resource-request" },
+    resource_request: { type: json<Json>(), policy: "get", stored: false, extension: "port-resource-request" },
     trunk_details: {
       type: json<Json>(),
       policy: true,

@@ -39,7 +39,9 @@ const NEUTRON = JSON.parse(readFileSync(GOLDEN, "utf8")) as NeutronResources;
 const RESOURCES = NETWORK_RESOURCES.map(({ resource }) => resource);
 
 /** Differences on purpose, by their subject, with the reason. */
-const MEANT: Readonly<Record<string, string>> = {};
+const MEANT: Readonly<Record<string, string>> = {
+  "ports mac_address validate": "null requests a generated address; Neutron's converter generates it before the check",
+};
 
 /** Paths of Neutron's that are not served: the extension declares them without a controller. */
 const UNSERVED_PATHS: Readonly<Record<string, string>> = {
