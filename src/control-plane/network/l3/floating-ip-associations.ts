@@ -5,7 +5,7 @@ import { networkError } from "../engine/network-errors.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
 import { FLOATINGIPS, PORT_FORWARDINGS, type PortForwardingRecord } from "../resources/floating-ips.js";
 import { LOCAL_IPS } from "../resources/local-ips.js";
-import { PORTS } from "../resources/ports.js";
+import { PORTS, type PortRecord } from "../resources/ports.js";
 import { ROUTERS } from "../resources/routers.js";
 import type { SubnetRecord } from "../resources/subnets.js";
 import { FLOATING_IP, isIpv4, ROUTER_GATEWAY, ROUTER_INTERFACE } from "./router-ports.js";
@@ -35,17 +35,11 @@ export function floatingIpsOf(
   );
 }
 
-/**
- * Rejects that a request deletes a port which belongs to a router, a floating IP or a local IP. The service itself may.
- * @throws {HttpError} 409
- */
+/** Rejects that a user deletes a port which belongs to a router, a floating IP or a local IP. @throws {HttpError} 409 */
 export function portGuard(
   context: NetworkContext,
-  { id, device_id: deviceId, device_owner: owner }: { id: string; device_id: string; device_owner: string },
+  { id, device_id: deviceId, device_owner: owner }: Pick<PortRecord, "id" | "device_id" | "device_owner">,
 ): void {
-  if (context.caller.isInternal) {
-    return;
-  }
   if (isServicePort(context, id, deviceId, owner)) {
     throw servicePortInUse(id, `has device owner ${owner}`);
   }
@@ -54,7 +48,14 @@ export function portGuard(
   }
 }
 
-const ROUTER_OWNERS = [ROUTER_INTERFACE, ROUTER_GATEWAY, "network:ha_router_replicated_interface"];
+const ROUTER_OWNERS: readonly string[] = [
+  ROUTER_INTERFACE,
+  ROUTER_GATEWAY,
+  "network:router_interface_distributed",
+  "network:ha_router_replicated_interface",
+  "network:router_centralized_snat",
+  "network:router_ha_interface",
+];
 
 /** A port without addresses, or one whose router or floating IP is gone, is a leftover that may be deleted. */
 function isServicePort(context: NetworkContext, id: string, deviceId: string, owner: string): boolean {
@@ -110,16 +111,6 @@ export function releaseRouter(context: NetworkContext, floatingIpId: string): vo
 }
 
 /**
- * Deletes the floating IPs of an external network that no port uses, before the network is deleted.
- * @param deleteFloatingIp deletes one with its port
- */
-export function findFreeFloatingIps(context: NetworkContext, networkId: string): readonly string[] {
-  return context
-    .table(FLOATINGIPS)
-    .ids(where`floating_network_id = ${networkId} AND port_id IS NULL AND router_id IS NULL`);
-}
-
-/**
  * Returns the router that connects a subnet with an external network; one that has the gateway address of the subnet is
  * preferred.
  */
@@ -144,19 +135,4 @@ export function findRouter(
     gateway,
   );
   return router;
-}
-
-const SERVER_OWNERS = ["compute:", "baremetal:"];
-
-/** Notifies Compute that the addresses of a server's port have changed. */
-export function notifyServer(context: NetworkContext, portId: string | null): void {
-  const port = portId === null ? undefined : context.table(PORTS).get(portId);
-  if (port && port.device_id !== "" && SERVER_OWNERS.some((owner) => port.device_owner.startsWith(owner))) {
-    context.services.events.send({
-      name: "network-changed",
-      serverUuid: port.device_id,
-      tag: port.id,
-      status: "completed",
-    });
-  }
 }

@@ -5,6 +5,7 @@ import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { badResource, networkError } from "../engine/network-errors.js";
 import { createRecord, deleteRecord, findRecord } from "../engine/records.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
+import { notifyNetworkChanged } from "../ports/server-notifications.js";
 import {
   type FLOATINGIP_POOLS,
   FLOATINGIPS,
@@ -17,7 +18,7 @@ import { NETWORKS } from "../resources/networks.js";
 import { PORTS } from "../resources/ports.js";
 import { QOS_POLICIES } from "../resources/qos-policies.js";
 import { SUBNETS } from "../resources/subnets.js";
-import { findRouter, notifyServer } from "./floating-ip-associations.js";
+import { findRouter } from "./floating-ip-associations.js";
 import { FLOATING_IP, isIpv4 } from "./router-ports.js";
 
 const bad = (message: string): Error => badResource("floatingip", message);
@@ -49,7 +50,7 @@ export const FLOATING_IP_BEHAVIOUR: Behaviour<typeof FLOATINGIPS.attributes> = {
   },
 
   afterCreate(context, { port_id: portId }) {
-    notifyServer(context, portId);
+    notify(context, portId);
   },
 
   prepareUpdate(context, floatingIp, changes) {
@@ -75,8 +76,8 @@ export const FLOATING_IP_BEHAVIOUR: Behaviour<typeof FLOATINGIPS.attributes> = {
 
   afterUpdate(context, { port_id: portId }, _changes, { port_id: oldPortId }) {
     if (portId !== oldPortId) {
-      notifyServer(context, oldPortId);
-      notifyServer(context, portId);
+      notify(context, oldPortId);
+      notify(context, portId);
     }
   },
 
@@ -88,11 +89,18 @@ export const FLOATING_IP_BEHAVIOUR: Behaviour<typeof FLOATINGIPS.attributes> = {
 
   afterDelete(context, { floating_port_id: addressPort, port_id: portId }) {
     deleteRecord(context.internal, PORTS, addressPort);
-    notifyServer(context, portId);
+    notify(context, portId);
   },
 
   compute: computeFloatingIps,
 };
+
+/** Notifies Compute of the changed addresses of a server. */
+function notify(context: NetworkContext, portId: string | null): void {
+  if (portId !== null) {
+    notifyNetworkChanged(context, portId);
+  }
+}
 
 function inUseByForwarding(id: string): Error {
   return networkError(409, "FipInUseByPortForwarding", `Floating IP ${id} in use by Port Forwarding resources.`);

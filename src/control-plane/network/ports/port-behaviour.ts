@@ -9,6 +9,7 @@ import {
   isAllocationDeferred,
   releaseAddresses,
 } from "../ipam/allocate-addresses.js";
+import { removeStaleForwardings } from "../l3/floating-ip-associations.js";
 import { assertPortsSupportPolicy } from "../qos/rule-support.js";
 import { NETWORKS } from "../resources/networks.js";
 import { PORTS, type PortInput, type PortRecord } from "../resources/ports.js";
@@ -142,6 +143,7 @@ function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInp
   const addressed = { ...port, "binding:host_id": host };
   if (changes.fixed_ips !== undefined || port.mac_address !== before.mac_address) {
     changeAddresses(context, addressed, changes.fixed_ips);
+    removeStaleForwardings(context, port.id);
   }
   if (host !== (previous?.host ?? "") && host !== "") {
     const addresses = adaptAddressesToHost(context, addressed);
