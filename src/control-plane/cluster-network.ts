@@ -3,6 +3,7 @@ import { createServerEvents } from "./conductor/server-port-events.js";
 import { followServers } from "./conductor/server-ports-follower.js";
 import type { ValidateToken } from "./credentials.js";
 import type { ComputeNetwork } from "./network/compute-network.js";
+import { hasFlatNetwork, migrateFlatNetwork } from "./network/migrate-flat-network.js";
 import type { NetworkOptions } from "./network/network-options.js";
 import { createNetworkService } from "./network/network-service.js";
 import { createNetworkTables } from "./network/network-tables.js";
@@ -43,7 +44,10 @@ export function openClusterNetwork({
   });
   const ports = createServerPorts(context);
   store.follow(followServers(store, ports));
-  store.transaction(() => createStartNetworks(context, start));
+  store.transaction(() => {
+    createStartNetworks(context, hasFlatNetwork(sql) ? { ...start, start: "flat" } : start);
+    migrateFlatNetwork(context);
+  });
   return {
     handle,
     ports,

@@ -1,6 +1,7 @@
 import { ConductorError } from "../conductor-client/errors.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { ReportClient } from "../placement-client/report-client.js";
+import { defined } from "../runtime/collections.js";
 import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
 import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import { CleanupStack } from "../runtime/lifetime.js";

@@ -43,16 +43,18 @@ const ID = {
 const PHYSICAL_NETWORK = "public";
 
 /**
- * Creates the networks that a cloud starts with, at the first start with this option. What a user has changed or deleted
- * stays so. Callers run it in a transaction.
+ * Creates the networks that a cloud starts with, at its first start. What a user has changed or deleted stays so. Callers
+ * run it in a transaction.
  */
 export function createStartNetworks(context: NetworkContext, { start, projects }: StartNetworks): void {
   const { internal } = context;
-  if (start === "flat") {
-    createOnce(internal, "flat-network", () => createFlatNetwork(internal));
-  } else if (start === "devstack") {
-    createOnce(internal, "devstack-networks", () => createDevstackNetworks(internal, projects));
-  }
+  createOnce(internal, "start-networks", () => {
+    if (start === "flat") {
+      createFlatNetwork(internal);
+    } else if (start === "devstack") {
+      createDevstackNetworks(internal, projects);
+    }
+  });
 }
 
 /** The only network of clusters before Neutron's networks existed. */

@@ -58,7 +58,7 @@ async function renderAll(
   const views: Json[] = [];
   for (let from = 0; from < ids.length; from += SLICE) {
     const records = context.table(resource).withIds(ids.slice(from, from + SLICE));
-    for (const [index, view] of viewsOf(context, resource, records).entries()) {
+    for (const [index, view] of viewsOf(context, resource, records, call.query.lists()).entries()) {
       if (isAllowed(context, ruleOf("get", resource), resource, { ...records[index], ...view })) {
         views.push(renderView(context, resource, view, fields));
       }

@@ -89,6 +89,9 @@ export class NetworkContext {
   }
 }
 
+/** The query parameters of a list: values by their names. */
+export type ListFilters = ReadonlyMap<string, readonly string[]>;
+
 /** Values of computed attributes. Undefined ones are left out of the response. */
 export type Computed = Readonly<Record<string, Json | undefined>>;
 
@@ -110,12 +113,15 @@ export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, 
   /** Checks whether the record is in use, and removes what belongs to it. */
   beforeDelete?(context: NetworkContext, record: R): void;
   afterDelete?(context: NetworkContext, record: R): void;
-  /** Computes attributes without a column for a page of records; the results have the order of the records. */
-  compute?(context: NetworkContext, records: readonly R[]): readonly Computed[];
+  /**
+   * Computes attributes without a column for a page of records; the results have the order of the records.
+   * @param filters those of a list, for sums that depend on them
+   */
+  compute?(context: NetworkContext, records: readonly R[], filters?: ListFilters): readonly Computed[];
   /** Computes attributes that only the response of a show contains. */
   computeForShow?(context: NetworkContext, record: R): Computed;
-  /** Runs before a list, in a transaction. @param filters values by the names of the query parameters */
-  beforeList?(context: NetworkContext, filters: ReadonlyMap<string, readonly string[]>): void;
+  /** Runs before a list, in a transaction. */
+  beforeList?(context: NetworkContext, filters: ListFilters): void;
   /** Conditions for filters of attributes without a column, or with other rules than equality. */
   readonly filters?: Readonly<Record<string, (context: NetworkContext, values: readonly string[]) => Condition>>;
   /** The records that the caller may see. Default: its project's own, and those that are shared with it. */

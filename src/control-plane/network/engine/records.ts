@@ -3,7 +3,7 @@ import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Json } from "../../http/json.js";
 import { and, where } from "../../resources/condition.js";
 import type { InputOf, RecordOf } from "../../resources/resource.js";
-import type { Computed, NetworkContext } from "./network-context.js";
+import type { Computed, ListFilters, NetworkContext } from "./network-context.js";
 import { networkError, recordNotFound } from "./network-errors.js";
 import { type NetworkAttributeMap, type NetworkResource, NOT_SPECIFIED } from "./network-resource.js";
 import { sharedIds, visibleTo } from "./sharing.js";
@@ -182,14 +182,18 @@ export function storedAttributes<M extends NetworkAttributeMap>(
 /** Values of all attributes of a record by their names; those without a column are computed. */
 export type View = Readonly<Record<string, Json | undefined>>;
 
-/** Renders all attributes of records, in their order. Policies of attributes are the caller's to apply. */
+/**
+ * Renders all attributes of records, in their order. Policies of attributes are the caller's to apply.
+ * @param filters those of a list
+ */
 export function viewsOf(
   context: NetworkContext,
   resource: NetworkResource,
   records: readonly Readonly<Record<string, unknown>>[],
+  filters: ListFilters = new Map(),
 ): readonly View[] {
   const behaviour = context.services.registry.behaviourOf(resource);
-  const computed: readonly Computed[] = behaviour.compute?.(context, records as never) ?? [];
+  const computed: readonly Computed[] = behaviour.compute?.(context, records as never, filters) ?? [];
   const ids = records.map((record) => String(record.id));
   const tags = resource.tagged ? tagsOf(context.sql, ids) : undefined;
   const shared = resource.rbac ? sharedIds(context, resource, ids) : undefined;
