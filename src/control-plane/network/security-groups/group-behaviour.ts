@@ -87,17 +87,11 @@ function rulesByGroup(
   context: NetworkContext,
   groupIds: readonly string[],
 ): ReadonlyMap<string, readonly EmbeddedRule[]> {
-  const ofGroups = isOneOf("security_group_id", groupIds);
-  const records = context.table(SECURITY_GROUP_RULES).find(ofGroups);
-  const rows = context.sql.all(
-    `SELECT id, rowid FROM ${SECURITY_GROUP_RULES.table} WHERE ${ofGroups.sql}`,
-    ...ofGroups.values,
-  );
-  const numbers = new Map(rows.map(([id, number]) => [String(id), Number(number)]));
+  const records = context.table(SECURITY_GROUP_RULES).find(isOneOf("security_group_id", groupIds));
   const rules = new Map<string, EmbeddedRule[]>();
   for (const view of viewsOf(context.internal, SECURITY_GROUP_RULES, records)) {
     const list = rules.get(String(view.security_group_id)) ?? [];
-    list.push({ ...view, standard_attr_id: numbers.get(String(view.id)), tags: [] } as EmbeddedRule);
+    list.push({ ...view, tags: [] } as EmbeddedRule);
     rules.set(String(view.security_group_id), list);
   }
   return rules;
