@@ -1,3 +1,4 @@
+import { ADDRESS_GROUP_BEHAVIOUR } from "./address-groups.js";
 import { AGENT_BEHAVIOUR } from "./agents/agents.js";
 import { type RegisteredResource, register } from "./engine/network-context.js";
 import {
@@ -63,7 +64,7 @@ import { TRUNK_BEHAVIOUR } from "./trunk/trunks.js";
 
 /** All resources of the service, with their behaviour. */
 export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
-  register(ADDRESS_GROUPS),
+  register(ADDRESS_GROUPS, ADDRESS_GROUP_BEHAVIOUR),
   register(AGENTS, AGENT_BEHAVIOUR),
   register(AVAILABILITY_ZONES),
   register(FLAVORS, FLAVOR_BEHAVIOUR),

@@ -23,8 +23,9 @@ export function renderView(
 
 /** Attributes with a rule `get_network:segments` are hidden from callers whom it excludes. */
 function isVisible(context: NetworkContext, resource: NetworkResource, name: string, view: View): boolean {
-  if (!resource.attributes[name]?.policy) {
-    return true;
+  const { policy = false, visible = true } = resource.attributes[name] ?? {};
+  if (!policy || !visible) {
+    return visible;
   }
   const rule = `${ruleOf("get", resource)}:${name}`;
   return !Object.hasOwn(NETWORK_POLICIES, rule) || isAllowed(context, rule, resource, view);
