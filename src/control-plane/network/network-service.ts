@@ -15,6 +15,7 @@ import { renderNetworkError } from "./engine/network-errors.js";
 import { routesOf } from "./engine/requests.js";
 import { extensionRoutes } from "./extension-routes.js";
 import { AddressIndex } from "./ipam/address-index.js";
+import { TOPOLOGY_ROUTES } from "./ipam/auto-allocated-topology.js";
 import { DEFAULT_NETWORK_OPTIONS, type NetworkOptions } from "./network-options.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
 import { QUOTA_ROUTES } from "./quota-routes.js";
@@ -66,6 +67,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   const routes = [
     ...NETWORK_RESOURCES.flatMap(({ resource }) => routesOf(context, resource)),
     ...QUOTA_ROUTES,
+    ...TOPOLOGY_ROUTES,
     ...extensionRoutes(context.services.registry),
   ];
   const handle = serve<NetworkRoute, Caller>({
