@@ -165,7 +165,8 @@ function checkPrefix({ ethertype, remote_ip_prefix: prefix }: RuleMatch): void {
 
 const numberOf = (protocol: string): number => PROTOCOLS[protocol] ?? Number(protocol);
 
-const nameOf = (protocol: string): string =>
-  Object.hasOwn(PROTOCOLS, protocol) ? protocol : (NAMES.get(Number(protocol)) ?? protocol);
+function nameOf(protocol: string): string {
+  return Object.hasOwn(PROTOCOLS, protocol) ? protocol : (NAMES.get(Number(protocol)) ?? protocol);
+}
 
 const invalid = (type: string, message: string): Error => networkError(400, type, message);
