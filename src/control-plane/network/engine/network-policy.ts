@@ -55,7 +55,7 @@ export function enforceRequest(
   let required: RequiredRules = { rules: [rule], text: `rule:${rule}` };
   for (const [name, attribute] of Object.entries(resource.attributes)) {
     if (attribute.policy === true && Object.hasOwn(body, name) && (isUpdate || isExplicit(attribute, body[name]))) {
-      required = bothOf(required, attributeRules(`${rule}:${name}`, body[name]));
+      required = bothOf(required, attributeRules(`${rule}:${name}`, attribute, body[name]));
     }
   }
   enforceRules(context, required, resource, target);
@@ -103,13 +103,22 @@ function isExplicit(attribute: NetworkAttribute, value: unknown): boolean {
 }
 
 /** Members of an attribute may have rules of their own: `create_port:fixed_ips:ip_address`. */
-function attributeRules(rule: string, value: unknown): RequiredRules {
-  const members = Array.isArray(value) ? value : [value];
-  const names = members.filter(isObject).flatMap((member) => Object.keys(member).map((key) => `${rule}:${key}`));
+function attributeRules(rule: string, attribute: NetworkAttribute, value: unknown): RequiredRules {
+  const names = membersOf(attribute, value).map((key) => `${rule}:${key}`);
   const own: RequiredRules = { rules: [rule].filter(isRule), text: `rule:${rule}` };
   return names.length === 0
     ? own
     : bothOf(own, { rules: names.filter(isRule), text: `(${names.map((name) => `rule:${name}`).join(" and ")})` });
+}
+
+/** Returns the keys of a list's members, or those of a dictionary's keys that the attribute describes. */
+function membersOf({ type }: NetworkAttribute, value: unknown): readonly string[] {
+  if (Array.isArray(value)) {
+    return value.filter(isObject).flatMap((member) => Object.keys(member));
+  }
+  const { validator = "", parameter } = type;
+  const isDescribed = validator.startsWith("type:dict") && isObject(parameter) && isObject(value);
+  return isDescribed ? Object.keys(parameter).filter((key) => Object.hasOwn(value, key)) : [];
 }
 
 /** Returns Neutron's error for a record that the caller may not read: the same as for an unknown path. */

@@ -11,6 +11,12 @@ type BindingInput = NetworkInput<typeof PORT_BINDINGS>;
 /** `/ports/{id}/bindings`: only ports of servers have them. */
 export const PORT_BINDINGS_BEHAVIOUR: Behaviour<typeof PORT_BINDINGS.attributes> = {
   visible: () => EVERY,
+  compute: (context, bindings) => {
+    for (const portId of new Set(bindings.map(({ port_id: id }) => id))) {
+      assertComputePort(context, portId);
+    }
+    return bindings.map(() => ({}));
+  },
   prepareCreate,
   afterCreate: (context, binding) => {
     bindAgain(context, binding);
