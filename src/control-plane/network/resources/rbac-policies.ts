@@ -10,9 +10,6 @@ export const RBAC_POLICIES = defineResource({
   table: "network_rbac_policies",
   attributes: {
     ...ID,
-    action: { type: string(255), post: true, filter: true, policy: true },
-    object_id: { type: uuid, post: true, filter: true, policy: true },
-    target_tenant: { type: string(255), post: true, put: true, filter: true, policy: true },
     object_type: {
       type: checkedText<string>({ converter: "convert_valid_object_type" }),
       post: true,
@@ -20,7 +17,10 @@ export const RBAC_POLICIES = defineResource({
       filter: true,
       policy: true,
     },
+    object_id: { type: uuid, post: true, filter: true, policy: true },
+    target_tenant: { type: string(255), post: true, put: true, filter: true, policy: true },
     ...OWNER,
+    action: { type: string(255), post: true, filter: true, policy: true },
   },
   notFound: {
     type: "RbacPolicyNotFound",
