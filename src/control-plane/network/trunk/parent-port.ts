@@ -24,7 +24,7 @@ export function portGuard(context: NetworkContext, { id }: { readonly id: string
 
 /**
  * Makes the trunk of a port, if it has one, and its subports follow the port's binding, as the L2 agent of the host does:
- * they are `ACTIVE` on the host that has plugged the port.
+ * they are `ACTIVE` on the host that has plugged the port. The port is plugged into the bridge of the trunk.
  */
 export function followParentPort(context: NetworkContext, portId: string): void {
   const trunk = context.table(TRUNKS).first(where`port_id = ${portId}`);
@@ -32,6 +32,10 @@ export function followParentPort(context: NetworkContext, portId: string): void 
     return;
   }
   const binding = context.table(PORT_BINDINGS).first(where`port_id = ${portId} AND status = 'ACTIVE'`);
+  if (binding?.vif_type === "ovs") {
+    const details = { ...binding.vif_details, bridge_name: bridgeOf(trunk.id) };
+    context.table(PORT_BINDINGS).update(binding.id, { vif_details: details });
+  }
   const parent = { host: binding?.host ?? "", isPlugged: binding?.is_plugged ?? false };
   for (const { port_id: id } of subPortsOf(context, [trunk.id]).get(trunk.id) ?? []) {
     bindSubPort(context, id, parent);
@@ -42,6 +46,9 @@ export function followParentPort(context: NetworkContext, portId: string): void 
     context.touch(TRUNKS, trunk.id);
   }
 }
+
+/** Returns the name of the bridge that Open vSwitch has for a trunk, which is as long as that of a device. */
+const bridgeOf = (trunkId: string): string => `tbr-${trunkId}`.slice(0, 14);
 
 /** Takes a former subport off the host of its trunk. */
 export function releaseSubPort(context: NetworkContext, portId: string): void {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Body, NetworkHarness } from "./network-harness.js";
+import { addHosts } from "./port-fixtures.js";
 
 let network: NetworkHarness;
 let networkId: unknown;
@@ -155,6 +156,14 @@ describe("the parent of a trunk", () => {
     expect(await network.rejection("DELETE", `/ports/${child}`)).toBe(
       `409 PortInUseAsSubPort: Port ${child} is currently a subport for trunk ${id}.`,
     );
+  });
+
+  test("is plugged into the bridge of the trunk", async () => {
+    addHosts(network, "host1");
+    const parent = await createPort();
+    const { id } = await createTrunk({ port_id: parent });
+    const bound = await bind(parent);
+    expect(bound).toMatchObject({ "binding:vif_details": { bridge_name: `tbr-${id}`.slice(0, 14) } });
   });
 
   test("takes its subports to its host and off it", async () => {
