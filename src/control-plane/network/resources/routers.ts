@@ -74,10 +74,10 @@ export const ROUTERS = defineResource({
       policy: true,
       extension: "ext-gw-mode",
     },
+    /** Its actions check the rules of what a request names, not those of existing gateways. */
     external_gateways: {
       type: json<readonly GatewayInfo[]>(),
       stored: false,
-      policy: true,
       extension: "external-gateway-multihoming",
     },
     /** The port of the first gateway, which `external_gateway_info` shows. */
