@@ -8,6 +8,8 @@ import {
   SERVICE_PROFILE_BEHAVIOUR,
 } from "./flavors.js";
 import { ADDRESS_SCOPE_BEHAVIOUR } from "./ipam/address-scopes.js";
+import { AVAILABILITY_BEHAVIOUR } from "./ipam/availability.js";
+import { SERVICE_PROVIDER_BEHAVIOUR } from "./ipam/service-providers.js";
 import { SUBNET_POOL_BEHAVIOUR } from "./ipam/subnet-pools.js";
 import { SUBNET_BEHAVIOUR } from "./ipam/subnets.js";
 import { NETWORK_BEHAVIOUR } from "./l2/networks.js";
@@ -96,8 +98,8 @@ export const NETWORK_RESOURCES: readonly RegisteredResource[] = [
   register(ALIAS_MINIMUM_BANDWIDTH_RULES, createRuleBehaviour("minimum_bandwidth")),
   register(ALIAS_MINIMUM_PACKET_RATE_RULES, createRuleBehaviour("minimum_packet_rate")),
   register(RBAC_POLICIES, RBAC_BEHAVIOUR),
-  register(NETWORK_IP_AVAILABILITIES),
-  register(SERVICE_PROVIDERS),
+  register(NETWORK_IP_AVAILABILITIES, AVAILABILITY_BEHAVIOUR),
+  register(SERVICE_PROVIDERS, SERVICE_PROVIDER_BEHAVIOUR),
   register(AUTO_ALLOCATED_TOPOLOGIES),
   register(ROUTERS, ROUTER_BEHAVIOUR),
   register(CONNTRACK_HELPERS, CONNTRACK_HELPER_BEHAVIOUR),

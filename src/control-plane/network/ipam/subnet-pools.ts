@@ -43,6 +43,7 @@ function prepareCreate(context: NetworkContext, input: Input): Partial<SubnetPoo
   if (input.is_default) {
     assertNoDefault(context, columns.ip_version);
   }
+  assertScopeExists(context, input);
   return columns;
 }
 
@@ -60,6 +61,7 @@ function prepareUpdate(context: NetworkContext, pool: SubnetPool, changes: Input
     assertNoDefault(context, columns.ip_version);
   }
   assertScopeIsOwn(context, pool);
+  assertScopeExists(context, changes);
   return { ...storedAttributes(SUBNETPOOLS, changes), ...columns };
 }
 
@@ -141,6 +143,13 @@ export function findDefaultPool(context: NetworkContext, version: number): Subne
   return context
     .table(SUBNETPOOLS)
     .first(and(where`is_default = 1 AND ip_version = ${version}`, visibleTo(context, SUBNETPOOLS)));
+}
+
+/** @throws {HttpError} 404 */
+function assertScopeExists(context: NetworkContext, { address_scope_id: scopeId }: Input): void {
+  if (scopeId) {
+    findRecord(context, ADDRESS_SCOPES, scopeId);
+  }
 }
 
 /** A pool in the shared scope of another project cannot change. @throws {HttpError} 400 */

@@ -48,9 +48,9 @@ export const SERVICE_PROVIDERS = defineResource({
     (3, 'L3_ROUTER_NAT', 'ha'), (4, 'L3_ROUTER_NAT', 'single_node'))`,
   attributes: {
     id: { type: text, visible: false },
-    service_type: { type: text, filter: true },
-    name: { type: text, filter: true },
-    default: { type: flag, filter: true },
+    service_type: { type: text },
+    name: { type: text },
+    default: { type: flag },
   },
   operations: ["list"],
   notFound: { type: "ServiceProviderNotFound" },
