@@ -84,7 +84,7 @@ export interface ServerNetwork {
 export interface PortServer {
   readonly uuid: string;
   readonly projectId: string;
-  /** Null: the ports stay unbound. */
+  /** The host to bind the ports to; null: none. */
   readonly host: string | null;
   /** Becomes a part of the ports' device owner: `compute:nova`. */
   readonly availabilityZone: string | null;

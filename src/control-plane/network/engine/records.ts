@@ -34,7 +34,7 @@ export function createRecord<M extends NetworkAttributeMap>(
   } as unknown as RecordOf<M> & { readonly id: string };
   context.table(resource).insert(record);
   changeSharing(context, resource as unknown as NetworkResource, record, attributes.shared);
-  if (Array.isArray(attributes.tags)) {
+  if (Array.isArray(attributes.tags) && attributes.tags.length > 0) {
     replaceTags(context.sql, record.id, attributes.tags);
   }
   behaviour.afterCreate?.(context, record, attributes as InputOf<M>);

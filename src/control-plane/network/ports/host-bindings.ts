@@ -1,5 +1,5 @@
 import type { Json } from "../../http/json.js";
-import { where } from "../../resources/condition.js";
+import { isOneOf, where } from "../../resources/condition.js";
 import { isHostAlive } from "../agents/agents.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { invalidOperation } from "../engine/network-errors.js";
@@ -33,10 +33,7 @@ export function bindingsOf(
 ): ReadonlyMap<string, readonly PortBindingRecord[]> {
   const rows = context
     .table(PORT_BINDINGS)
-    .find(
-      where`port_id IN (SELECT value FROM json_each(${JSON.stringify(portIds)}))`,
-      "ORDER BY status, network_port_bindings.rowid",
-    );
+    .find(isOneOf("port_id", portIds), "ORDER BY status, network_port_bindings.rowid");
   const bindings = new Map<string, PortBindingRecord[]>();
   for (const binding of rows) {
     const list = bindings.get(binding.port_id) ?? [];

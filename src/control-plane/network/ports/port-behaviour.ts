@@ -11,7 +11,6 @@ import {
 } from "../ipam/allocate-addresses.js";
 import { removeStaleForwardings } from "../l3/floating-ip-associations.js";
 import { assertPortsSupportPolicy } from "../qos/rule-support.js";
-import { NETWORKS } from "../resources/networks.js";
 import { PORTS, type PortInput, type PortRecord } from "../resources/ports.js";
 import { QOS_POLICIES } from "../resources/qos-policies.js";
 import { ROUTERS } from "../resources/routers.js";
@@ -27,9 +26,10 @@ import {
 import { changeMac, chooseMac } from "./mac-addresses.js";
 import { PORT_FILTERS } from "./port-filters.js";
 import { PORT_GUARDS, PORT_RELEASES } from "./port-guards.js";
-import { assertPairsAllowed, assertUpdateKeepsSecurity, choosePortSecurity, completePairs } from "./port-security.js";
+import { assertPairsAllowed, choosePortSecurity, completePairs, validateSecurity } from "./port-security.js";
 import { viewPorts } from "./port-views.js";
-import { assertGroupsExist, chooseGroups, isTrusted, replaceGroups } from "./security-groups-of-ports.js";
+import { policyOfNetwork } from "./resource-requests.js";
+import { assertGroupsExist, chooseGroups, insertGroups, isTrusted, replaceGroups } from "./security-groups-of-ports.js";
 import { notifyNetworkChanged, notifyPortDeleted } from "./server-notifications.js";
 
 export const PORT_BEHAVIOUR: Behaviour<typeof PORTS.attributes> = {
@@ -80,7 +80,7 @@ function afterCreate(context: NetworkContext, port: PortRecord, input: PortInput
   if (addresses.length === 0 && isAllocationDeferred(context, addressed, requested)) {
     context.table(PORTS).update(port.id, { ip_allocation: "deferred" });
   }
-  replaceGroups(context, port.id, chooseGroups(context, port, input.security_groups));
+  insertGroups(context, port.id, chooseGroups(context, port, input.security_groups));
   assertPolicyFits(context, port);
 }
 
@@ -104,7 +104,7 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
       projectId: port.project_id,
     });
   }
-  assertUpdateKeepsSecurity(context, port, changes);
+  validateSecurity(context, port, changes);
   const binding = activeBindingOf(context, port.id);
   if (
     changes.numa_affinity_policy !== undefined &&
@@ -168,7 +168,7 @@ function assertPolicyFits(context: NetworkContext, port: PortRecord): void {
   if (own !== null) {
     findRecord(context, QOS_POLICIES, own);
   }
-  const policyId = own ?? context.table(NETWORKS).get(networkId)?.qos_policy_id ?? null;
+  const policyId = own ?? policyOfNetwork(context, networkId);
   if (policyId !== null) {
     assertPortsSupportPolicy(context, policyId, [{ id, network_id: networkId }]);
   }

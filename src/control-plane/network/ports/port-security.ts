@@ -1,6 +1,5 @@
 import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
-import { NETWORKS } from "../resources/networks.js";
 import type { AddressPair, PortInput, PortRecord } from "../resources/ports.js";
 import { groupsOfPorts, isTrusted, portSecurityRequired } from "./security-groups-of-ports.js";
 
@@ -12,7 +11,12 @@ export function choosePortSecurity(
   if (isTrusted({ device_owner: owner })) {
     return false;
   }
-  return requested ?? context.table(NETWORKS).get(networkId)?.port_security_enabled ?? true;
+  if (requested !== undefined) {
+    return requested;
+  }
+  const [isSecure = 1] =
+    context.sql.get("SELECT port_security_enabled FROM network_networks WHERE id = ?", networkId) ?? [];
+  return isSecure === 1;
 }
 
 /** Returns the address pairs with the MAC address of the port where they name none, in Neutron's order. */
@@ -49,7 +53,7 @@ export function assertPairsAllowed(isSecure: boolean, pairs: readonly AddressPai
 }
 
 /** Rejects an update after which a port without port security has address pairs or groups. @throws {HttpError} 400, 409 */
-export function assertUpdateKeepsSecurity(context: NetworkContext, port: PortRecord, changes: PortInput): void {
+export function validateSecurity(context: NetworkContext, port: PortRecord, changes: PortInput): void {
   if (changes.port_security_enabled ?? port.port_security_enabled) {
     return;
   }

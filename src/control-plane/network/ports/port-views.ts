@@ -52,7 +52,7 @@ function activeOf(bindings: ReturnType<typeof bindingsOf>, id: string) {
 }
 
 /** Returns the QoS policies of networks that have one. */
-export function qosPoliciesOf({ sql }: NetworkContext, networkIds: ReadonlySet<string>): ReadonlyMap<string, string> {
+function qosPoliciesOf({ sql }: NetworkContext, networkIds: ReadonlySet<string>): ReadonlyMap<string, string> {
   const rows = sql.all(
     `SELECT id, qos_policy_id FROM network_networks
       WHERE id IN (SELECT value FROM json_each(?)) AND qos_policy_id IS NOT NULL`,

@@ -89,6 +89,12 @@ function groupOf(
   return [{ id: combineIds([portId, ...rules.map(({ id }) => id)]), required, resources }];
 }
 
+/** Returns the QoS policy of a network. */
+export function policyOfNetwork({ sql }: NetworkContext, networkId: string): string | null {
+  const [policy] = sql.get("SELECT qos_policy_id FROM network_networks WHERE id = ?", networkId) ?? [];
+  return typeof policy === "string" ? policy : null;
+}
+
 /** Returns the physical networks of the first segments of networks. */
 function physicalNetworksOf(
   context: NetworkContext,

@@ -1,3 +1,4 @@
+import { isOneOf } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import { sharedRows } from "../engine/sharing.js";
@@ -62,8 +63,13 @@ export function assertGroupsExist(context: NetworkContext, projectId: string, id
   }
 }
 
-export function replaceGroups({ sql }: NetworkContext, portId: string, ids: readonly string[]): void {
-  sql.execute("DELETE FROM network_port_security_groups WHERE port_id = ?", portId);
+export function replaceGroups(context: NetworkContext, portId: string, ids: readonly string[]): void {
+  context.sql.execute("DELETE FROM network_port_security_groups WHERE port_id = ?", portId);
+  insertGroups(context, portId, ids);
+}
+
+/** Stores the groups of a port that has none. */
+export function insertGroups({ sql }: NetworkContext, portId: string, ids: readonly string[]): void {
   for (const id of ids) {
     sql.execute("INSERT INTO network_port_security_groups (port_id, security_group_id) VALUES (?, ?)", portId, id);
   }
@@ -74,10 +80,10 @@ export function groupsOfPorts(
   { sql }: NetworkContext,
   portIds: readonly string[],
 ): ReadonlyMap<string, readonly string[]> {
+  const chosen = isOneOf("port_id", portIds);
   const rows = sql.all(
-    `SELECT port_id, security_group_id FROM network_port_security_groups
-      WHERE port_id IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
-    JSON.stringify(portIds),
+    `SELECT port_id, security_group_id FROM network_port_security_groups WHERE ${chosen.sql} ORDER BY rowid`,
+    ...chosen.values,
   );
   const groups = new Map<string, string[]>();
   for (const [port, group] of rows) {
@@ -88,9 +94,10 @@ export function groupsOfPorts(
   return groups;
 }
 
-export const portSecurityRequired = (): Error =>
-  networkError(
+export function portSecurityRequired(): Error {
+  return networkError(
     400,
     "PortSecurityAndIPRequiredForSecurityGroups",
     "Port security must be enabled and port must have an IP address in order to use security groups.",
   );
+}

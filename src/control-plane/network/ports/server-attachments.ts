@@ -49,18 +49,22 @@ function createPort(
   { network: networkId = "", address, tag, profile }: RequestedServerPort,
   securityGroupIds: readonly string[],
 ): string {
-  const network = context.table(NETWORKS).get(networkId);
-  if (network === undefined) {
+  const [isSecure, hasSubnet] =
+    context.sql.get(
+      `SELECT port_security_enabled, EXISTS (SELECT 1 FROM network_subnets WHERE network_id = network.id)
+        FROM network_networks AS network WHERE id = ?`,
+      networkId,
+    ) ?? [];
+  if (isSecure === undefined) {
     throw recordNotFound(NETWORKS as unknown as NetworkResource, networkId);
   }
-  if (!context.table(SUBNETS).has(where`network_id = ${networkId}`)) {
+  if (hasSubnet !== 1) {
     throw networkError(
       400,
       "NetworkRequiresSubnet",
       `Network ${networkId} requires a subnet in order to boot instances on.`,
     );
   }
-  const isSecure = network.port_security_enabled;
   return createRecord(context, PORTS, {
     network_id: networkId,
     project_id: server.projectId,
@@ -68,7 +72,7 @@ function createPort(
     device_tag: tag ?? null,
     ...attributesOf(server, profile),
     ...(address === undefined ? {} : { fixed_ips: [{ ip_address: address }] }),
-    ...(isSecure && securityGroupIds.length > 0 ? { security_groups: securityGroupIds } : {}),
+    ...(isSecure === 1 && securityGroupIds.length > 0 ? { security_groups: securityGroupIds } : {}),
   }).id;
 }
 

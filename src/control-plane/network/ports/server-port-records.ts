@@ -1,4 +1,3 @@
-import type { SqlValue } from "../../database/database-file.js";
 import { type Condition, isOneOf } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
@@ -92,13 +91,13 @@ function floatingAddressesOf(
   { sql }: NetworkContext,
   portIds: readonly string[],
 ): ReadonlyMap<string, readonly FloatingAddress[]> {
+  const chosen = isOneOf("port_id", portIds);
   const rows = sql.all(
-    `SELECT port_id, floating_ip_address, fixed_ip_address FROM network_floatingips
-      WHERE port_id IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
-    JSON.stringify(portIds),
+    `SELECT port_id, floating_ip_address, fixed_ip_address FROM network_floatingips WHERE ${chosen.sql} ORDER BY rowid`,
+    ...chosen.values,
   );
   const addresses = new Map<string, FloatingAddress[]>();
-  for (const [port, address, fixedAddress] of rows as readonly (readonly SqlValue[])[]) {
+  for (const [port, address, fixedAddress] of rows) {
     const list = addresses.get(String(port)) ?? [];
     list.push({ address: String(address), fixedAddress: String(fixedAddress) });
     addresses.set(String(port), list);

@@ -3,11 +3,10 @@ import type { NetworkContext } from "../engine/network-context.js";
 import type { NetworkResource } from "../engine/network-resource.js";
 import { quotaLimit, quotaUsed } from "../engine/quota.js";
 import { updateRecord } from "../engine/records.js";
-import { NETWORKS } from "../resources/networks.js";
 import { PORTS, type PortRecord } from "../resources/ports.js";
 import type { BindOptions, ServerPort, ServerPorts } from "../server-ports.js";
 import { activeBindingOf } from "./host-bindings.js";
-import { resourceRequestsOf } from "./resource-requests.js";
+import { policyOfNetwork, resourceRequestsOf } from "./resource-requests.js";
 import { addAddress, attachPorts, detachPort, removeAddress } from "./server-attachments.js";
 import { isAddressOfNetwork, networkOfServer, networksOfProject } from "./server-networks.js";
 import {
@@ -160,7 +159,7 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
     return {
       id,
       networkId,
-      policyId: own ?? context.table(NETWORKS).get(networkId)?.qos_policy_id ?? null,
+      policyId: own ?? policyOfNetwork(context, networkId),
       vnicType: activeBindingOf(context, id)?.vnic_type ?? "normal",
     };
   }

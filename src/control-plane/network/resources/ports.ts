@@ -257,7 +257,7 @@ export const PORTS = defineResource({
   quota: { name: "port", default: 500 },
   references: { network_id: { table: "network_networks" } },
   unique: [["network_id", "mac_address"]],
-  indexes: [["device_id"], ["mac_address"], ["project_id"], ["device_owner"]],
+  indexes: [["device_id"], ["mac_address"], ["project_id"]],
 });
 
 export type PortRecord = NetworkRecord<typeof PORTS>;

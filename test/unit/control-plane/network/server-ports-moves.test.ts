@@ -15,16 +15,13 @@ async function startPlugged() {
   const id = String(port?.id);
   ports.plugged(SERVER, "devstack1", [id]);
   harness.events.length = 0;
-  return { harness, network, ports, id, server, plug: (host: string) => ports.plugged(SERVER, host, [id]) };
+  const show = () => ports.get(id) ?? expect.fail("the port is gone");
+  return { harness, network, ports, id, server, show, plug: (host: string) => ports.plugged(SERVER, host, [id]) };
 }
 
-const summarize = (port: ServerPort | undefined) =>
-  port && {
-    status: port.status,
-    host: port.host,
-    pluggedOn: port.pluggedOn,
-    bindings: port.bindings.map(({ host, status }) => `${host} ${status}`),
-  };
+function summarize({ status, host, pluggedOn, bindings }: ServerPort) {
+  return { status, host, pluggedOn, bindings: bindings.map((binding) => `${binding.host} ${binding.status}`) };
+}
 
 const activeOn = (host: string, status = "ACTIVE") => ({
   status,
@@ -47,26 +44,26 @@ describe("plugging", () => {
   });
 
   test("does not count on a host to which the port is not bound", async () => {
-    const { harness, ports, id, plug } = await startPlugged();
+    const { harness, plug, show } = await startPlugged();
     expect(plug("devstack2")).toEqual([]);
     expect(harness.events).toEqual([]);
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack1"));
+    expect(summarize(show())).toEqual(activeOn("devstack1"));
   });
 
   test("is undone when the host has unplugged the port", async () => {
-    const { ports, id, plug } = await startPlugged();
+    const { ports, plug, show } = await startPlugged();
     ports.unplugged(SERVER, "devstack1");
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack1", "DOWN"));
+    expect(summarize(show())).toEqual(activeOn("devstack1", "DOWN"));
     expect(plug("devstack1")).toHaveLength(1);
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack1"));
+    expect(summarize(show())).toEqual(activeOn("devstack1"));
   });
 });
 
 describe("a live migration", () => {
   test("plugs the destination before it becomes the host", async () => {
-    const { harness, ports, id, plug } = await startPlugged();
+    const { harness, ports, id, plug, show } = await startPlugged();
     ports.addBinding(SERVER, "devstack2");
-    expect(summarize(ports.get(id))).toEqual({
+    expect(summarize(show())).toEqual({
       ...activeOn("devstack1"),
       bindings: ["devstack1 ACTIVE", "devstack2 INACTIVE"],
     });
@@ -74,29 +71,29 @@ describe("a live migration", () => {
     expect(ports.get(id)?.pluggedOn).toEqual(["devstack1", "devstack2"]);
     expect(harness.events).toMatchObject([{ name: "network-vif-plugged", host: "devstack2" }]);
     ports.bind(SERVER, "devstack2");
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack2"));
+    expect(summarize(show())).toEqual(activeOn("devstack2"));
   });
 
   test("activates the destination's bindings beside those of the source", async () => {
-    const { ports, id, plug } = await startPlugged();
+    const { ports, plug, show } = await startPlugged();
     ports.addBinding(SERVER, "devstack2");
     plug("devstack2");
     ports.activateBinding(SERVER, "devstack2");
-    expect(summarize(ports.get(id))).toEqual({
+    expect(summarize(show())).toEqual({
       ...activeOn("devstack2"),
       bindings: ["devstack2 ACTIVE", "devstack1 INACTIVE"],
     });
     ports.removeBinding(SERVER, "devstack1");
     ports.removeBinding(SERVER, "devstack2");
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack2"));
+    expect(summarize(show())).toEqual(activeOn("devstack2"));
   });
 
   test("that fails leaves the source as it was, and the next one to the same host waits again", async () => {
-    const { ports, id, plug } = await startPlugged();
+    const { ports, id, plug, show } = await startPlugged();
     ports.addBinding(SERVER, "devstack2");
     plug("devstack2");
     ports.removeBinding(SERVER, "devstack2");
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack1"));
+    expect(summarize(show())).toEqual(activeOn("devstack1"));
     ports.addBinding(SERVER, "devstack2");
     expect(ports.get(id)?.pluggedOn).toEqual(["devstack1"]);
   });
@@ -123,12 +120,12 @@ describe("a live migration", () => {
 
 describe("a move of a server", () => {
   test("binds its ports to the new host, DOWN until it has plugged them", async () => {
-    const { ports, id, plug } = await startPlugged();
+    const { ports, id, plug, show } = await startPlugged();
     ports.bind(SERVER, "devstack2", { profiles: new Map([[id, { allocation: { a: "b" } }]]) });
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack2", "DOWN"));
+    expect(summarize(show())).toEqual(activeOn("devstack2", "DOWN"));
     expect(ports.get(id)?.profile).toEqual({ allocation: { a: "b" } });
     plug("devstack2");
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack2"));
+    expect(summarize(show())).toEqual(activeOn("devstack2"));
   });
 
   test("to the host that it is on changes nothing", async () => {
@@ -139,12 +136,12 @@ describe("a move of a server", () => {
   });
 
   test("off its host unbinds its ports, which stay attached", async () => {
-    const { ports, id } = await startPlugged();
+    const { ports, id, show } = await startPlugged();
     ports.unbind(SERVER);
-    expect(summarize(ports.get(id))).toEqual({ status: "DOWN", host: null, pluggedOn: [], bindings: [] });
+    expect(summarize(show())).toEqual({ status: "DOWN", host: null, pluggedOn: [], bindings: [] });
     expect(ports.get(id)).toMatchObject({ deviceId: SERVER, vifType: "unbound", profile: {} });
     ports.bind(SERVER, "devstack2");
-    expect(summarize(ports.get(id))).toEqual(activeOn("devstack2", "DOWN"));
+    expect(summarize(show())).toEqual(activeOn("devstack2", "DOWN"));
   });
 
   test("causes no event, unlike a change by a user", async () => {
