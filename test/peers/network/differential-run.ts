@@ -1,4 +1,4 @@
-import { compareBodies, type Difference } from "../../fixtures/neutron/comparison.js";
+import { compareBodies, type Difference, sortKeysOf } from "../../fixtures/neutron/comparison.js";
 import { createDevstackNetworks } from "../../fixtures/neutron/devstack-networks.js";
 import { Identifiers } from "../../fixtures/neutron/identifiers.js";
 import { type NeutronCaller, validateNeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
@@ -59,12 +59,18 @@ export class DifferentialRun {
     const theirs = await this.#real.send(method, path, body, caller, there);
     const ours = await this.#sendHere(method, path, body, caller, here);
     this.#statuses.set(theirs.status, (this.#statuses.get(theirs.status) ?? 0) + 1);
-    const isSorted = path.includes("sort_key=");
-    const found =
-      theirs.status === ours.status ? compareBodies(theirs.body, ours.body, this.#identifiers, isSorted) : [];
+    const found = theirs.status === ours.status ? this.#compare(path, theirs.body, ours.body) : [];
     const differences = found.filter((difference) => this.#isNew(difference));
     this.#report({ request, theirs, ours, differences });
     await this.#follow(request, theirs, ours);
+  }
+
+  /** Which records are on a page depends on their ids where the values of its sort keys are equal. */
+  #compare(path: string, theirs: unknown, ours: unknown): readonly Difference[] {
+    const isPage = /[?&]limit=[1-9]/.test(path);
+    return isPage
+      ? compareBodies(outlineOf(theirs), outlineOf(ours), this.#identifiers)
+      : compareBodies(theirs, ours, this.#identifiers, sortKeysOf(path));
   }
 
   #isNew({ record, path }: Difference): boolean {
@@ -77,14 +83,12 @@ export class DifferentialRun {
   #report(comparison: Parameters<typeof kindsOf>[0]): void {
     const { request, theirs, ours, differences } = comparison;
     const body = this.#identifiers.translate(theirs.body);
-    const [first] = differences;
-    const values = first
-      ? `${JSON.stringify(first.theirs)} is ${JSON.stringify(first.ours)}`
-      : `${cut(body)} is ${cut(ours.body)}`;
     const sent = request.body === undefined ? "" : ` ${cut(this.#identifiers.translate(request.body))}`;
-    const example = `${request.caller}: ${request.method} ${this.#identifiers.translateText(request.path)}${sent}: ${values}`;
-    for (const kind of kindsOf({ ...comparison, theirs: { status: theirs.status, body } })) {
-      this.#kinds.add(kind, example);
+    const line = `${request.caller}: ${request.method} ${this.#identifiers.translateText(request.path)}${sent}`;
+    for (const [index, kind] of kindsOf({ ...comparison, theirs: { status: theirs.status, body } }).entries()) {
+      const found = theirs.status < 400 ? differences[index] : undefined;
+      const [there, here] = found ? [found.theirs, found.ours] : [body, ours.body];
+      this.#kinds.add(kind, `${line}: ${cut(there)} is ${cut(here)}`);
     }
   }
 
@@ -197,4 +201,18 @@ function idsOf({ status, body }: NeutronResponse): readonly string[] {
   });
 }
 
-const cut = (value: unknown): string => JSON.stringify(value).slice(0, 400);
+/** Returns the number of records on a page, and its links without markers. */
+function outlineOf(page: unknown): unknown {
+  const outline = (name: string, value: unknown) => {
+    if (!Array.isArray(value)) {
+      return value;
+    }
+    return name.endsWith("_links")
+      ? JSON.parse(JSON.stringify(value).replace(/marker=[^&"]*/g, "marker"))
+      : value.length;
+  };
+  const entries = Object.entries((page ?? {}) as Members);
+  return Object.fromEntries(entries.map(([name, value]) => [name, outline(name, value)]));
+}
+
+const cut = (value: unknown): string => String(JSON.stringify(value)).slice(0, 500);

@@ -89,12 +89,12 @@ export class RandomRequests {
     const one = { ...place, path: `${path}/${id}`, template: `${template}/{id}` };
     switch (operation) {
       case "create":
-        return { ...place, method: "POST", body: this.#body(subject, source, subject.create?.(source) ?? {}) };
+        return { ...place, method: "POST", body: this.#body(subject, subject.create?.(source) ?? {}) };
       case "update":
         return {
           ...one,
           method: "PUT",
-          body: this.#body(subject, source, subject.update?.(source, record?.attributes ?? {}) ?? { name: "x" }),
+          body: this.#body(subject, subject.update?.(source, record?.attributes ?? {}) ?? { name: "x" }),
           ...this.#ifMatch(id),
         };
       case "delete":
@@ -112,7 +112,7 @@ export class RandomRequests {
     }
   }
 
-  #body({ singular, collection }: Subject, source: BodySource, attributes: Members): unknown {
+  #body({ singular, collection }: Subject, attributes: Members): unknown {
     const random = this.#random;
     let sent: Members = attributes;
     if (random.chance(0.1)) {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { compareBodies } from "../../../fixtures/neutron/comparison.js";
+import { compareBodies, sortKeysOf } from "../../../fixtures/neutron/comparison.js";
 import { createDevstackNetworks } from "../../../fixtures/neutron/devstack-networks.js";
 import { Identifiers } from "../../../fixtures/neutron/identifiers.js";
 import { validateNeutronCaller } from "../../../fixtures/neutron/neutron-callers.js";
@@ -33,6 +33,7 @@ const MEANT: Readonly<Record<string, string>> = {
   "104-router-create": "a router with a gateway is scheduled to an agent at once",
   "119-floatingip-create": "a floating IP of a port is ACTIVE at once: no agent reports it",
   "128-floatingip-show": "a floating IP of a port is ACTIVE at once: no agent reports it",
+  "214-topology-again": "a path without a project is unknown, which is an internal error of Neutron's",
 };
 
 test("each recorded request of a real Neutron has the same response", async () => {
@@ -74,7 +75,7 @@ function differencesOf(recording: Recording, reply: Reply, identifiers: Identifi
   if (typeof response === "string") {
     return typeof body === "string" ? [] : [`text is ${text}`];
   }
-  return compareBodies(response, body, identifiers, path.includes("sort_key=")).map(
+  return compareBodies(response, body, identifiers, sortKeysOf(path)).map(
     ({ path, theirs, ours }) => `${path}: ${JSON.stringify(theirs)} is ${JSON.stringify(ours)}`,
   );
 }
