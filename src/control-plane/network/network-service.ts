@@ -9,6 +9,7 @@ import { HttpError, notFound } from "../http/http-error.js";
 import { atOnce } from "../http/request.js";
 import { authenticate, json, toServiceResponse } from "../http/responses.js";
 import { serve } from "../http/serve.js";
+import { SCHEDULE_ROUTES } from "./agents/schedule-routes.js";
 import { NetworkCall, type NetworkRoute } from "./engine/network-call.js";
 import { NetworkContext, Registry } from "./engine/network-context.js";
 import { renderNetworkError } from "./engine/network-errors.js";
@@ -66,6 +67,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   });
   const routes = [
     ...NETWORK_RESOURCES.flatMap(({ resource }) => routesOf(context, resource)),
+    ...SCHEDULE_ROUTES,
     ...QUOTA_ROUTES,
     ...TOPOLOGY_ROUTES,
     ...extensionRoutes(context.services.registry),

@@ -33,8 +33,8 @@ export const AGENT_BEHAVIOUR: Behaviour<typeof AGENTS.attributes> = {
       id,
       context.services.clock.now(),
     );
-    context.sql.execute("DELETE FROM network_dhcp_bindings WHERE agent_id = ?", id);
-    context.sql.execute("DELETE FROM network_router_bindings WHERE agent_id = ?", id);
+    context.sql.execute("DELETE FROM network_dhcp_schedules WHERE agent_id = ?", id);
+    context.sql.execute("DELETE FROM network_router_schedules WHERE agent_id = ?", id);
   },
 };
 

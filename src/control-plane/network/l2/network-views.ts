@@ -1,5 +1,6 @@
 import { groupBy } from "../../../runtime/collections.js";
 import { type Condition, isOneOf } from "../../resources/condition.js";
+import { NETWORKS_OF_DHCP_AGENTS } from "../agents/schedules.js";
 import type { Computed, NetworkContext } from "../engine/network-context.js";
 import type { NetworkRecord } from "../engine/network-resource.js";
 import { NETWORKS } from "../resources/networks.js";
@@ -61,9 +62,8 @@ function subnetsOf({ sql }: NetworkContext, networkIds: readonly string[]) {
 /** Returns the availability zones of the DHCP agents that serve each network. */
 function zonesOf({ sql }: NetworkContext, networkIds: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
   const rows = sql.all(
-    `SELECT binding.network_id, agent.availability_zone
-      FROM network_dhcp_bindings AS binding JOIN network_agents AS agent ON agent.id = binding.agent_id
-      WHERE binding.network_id IN (SELECT value FROM json_each(?)) AND agent.agent_type = 'DHCP agent'`,
+    `SELECT network_id, availability_zone FROM (${NETWORKS_OF_DHCP_AGENTS})
+      WHERE network_id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(networkIds),
   );
   const zones = new Map<string, Set<string>>();

@@ -2,7 +2,10 @@ import type { Json } from "../../http/json.js";
 import { boolean, flag, ID, json, string, stringOrNull, text, textOrNull } from "../engine/attribute-types.js";
 import { defineResource, type NetworkType } from "../engine/network-resource.js";
 
-/** Tables of agents beside the services of Compute that they follow from. */
+/**
+ * Tables of agents beside the services of Compute that they follow from. The schedules say where requests have added, or
+ * removed, networks and routers.
+ */
 export const AGENT_TABLES = [
   `CREATE TABLE IF NOT EXISTS network_agent_settings (
     agent_id TEXT PRIMARY KEY,
@@ -15,18 +18,18 @@ export const AGENT_TABLES = [
     bridge_mappings TEXT NOT NULL,
     availability_zone TEXT NOT NULL
   ) STRICT`,
-  `CREATE TABLE IF NOT EXISTS network_dhcp_bindings (
+  `CREATE TABLE IF NOT EXISTS network_dhcp_schedules (
     network_id TEXT NOT NULL REFERENCES network_networks (id) ON DELETE CASCADE,
     agent_id TEXT NOT NULL,
+    is_hosted INTEGER NOT NULL,
     PRIMARY KEY (network_id, agent_id)
   ) STRICT`,
-  "CREATE INDEX IF NOT EXISTS network_dhcp_bindings_by_agent ON network_dhcp_bindings (agent_id)",
-  `CREATE TABLE IF NOT EXISTS network_router_bindings (
+  `CREATE TABLE IF NOT EXISTS network_router_schedules (
     router_id TEXT NOT NULL REFERENCES network_routers (id) ON DELETE CASCADE,
     agent_id TEXT NOT NULL,
+    is_hosted INTEGER NOT NULL,
     PRIMARY KEY (router_id, agent_id)
   ) STRICT`,
-  "CREATE INDEX IF NOT EXISTS network_router_bindings_by_agent ON network_router_bindings (agent_id)",
 ];
 
 /** Heartbeats of Compute's agent are those of the agents of its host. */
