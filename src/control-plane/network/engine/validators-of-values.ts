@@ -180,7 +180,7 @@ function equalsFloat(integer: bigint, value: unknown): boolean {
   return Number.isFinite(float) && BigInt(float) === integer;
 }
 
-export function validateRange(value: unknown, limits: unknown): string | undefined {
+function validateRange(value: unknown, limits: unknown): string | undefined {
   const [min, max] = limits as readonly [number | null, number | null];
   const integer = parseInteger(value);
   if (integer === undefined) {
