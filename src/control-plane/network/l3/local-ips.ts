@@ -6,7 +6,7 @@ import { createRecord, deleteRecord, findRecord, updateRecord } from "../engine/
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
 import { LOCAL_IPS, PORT_ASSOCIATIONS } from "../resources/local-ips.js";
 import { NETWORKS } from "../resources/networks.js";
-import { PORTS } from "../resources/ports.js";
+import { PORT_BINDINGS, PORTS } from "../resources/ports.js";
 import { SUBNETS } from "../resources/subnets.js";
 import { LOCAL_IP } from "./router-ports.js";
 
@@ -139,7 +139,7 @@ function rejectFilter(name: string): never {
 /** Returns the hosts to which ports are bound. */
 function hostsOf({ sql }: NetworkContext, portIds: readonly string[]): ReadonlyMap<string, string> {
   const rows = sql.all(
-    `SELECT port_id, host FROM network_bindings
+    `SELECT port_id, host FROM ${PORT_BINDINGS.table}
       WHERE port_id IN (SELECT value FROM json_each(?)) AND status = 'ACTIVE'`,
     JSON.stringify(portIds),
   );
