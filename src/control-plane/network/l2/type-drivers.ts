@@ -10,7 +10,7 @@ export interface SegmentSpec {
   readonly segmentation_id: number | null;
 }
 
-/** What networks of a type need. Neutron calls this a type driver. */
+/** Validates and reserves the segments of a network type, as a type driver of ML2. */
 interface TypeDriver {
   /** @throws {HttpError} 400 */
   validate(context: NetworkContext, segment: SegmentSpec): void;

@@ -40,7 +40,7 @@ const settingsOf = (id: string) => `
   coalesce((SELECT admin_state_up FROM network_agent_settings WHERE agent_id = ${id}), 1) AS admin_state_up,
   (SELECT description FROM network_agent_settings WHERE agent_id = ${id}) AS description`;
 
-const isKnown = (id: string) => `service.binary = 'nova-compute' AND service.deleted = 0 AND NOT EXISTS (
+const isKnown = (id: string) => `+service.binary = 'nova-compute' AND service.deleted = 0 AND NOT EXISTS (
   SELECT 1 FROM network_agent_settings AS settings
   WHERE settings.agent_id = ${id} AND settings.deleted_at >= ${HEARTBEAT})`;
 
@@ -49,7 +49,7 @@ const TIMES = `service.created_at AS created_at, service.created_at AS started_a
 
 const OPEN_VSWITCH = `SELECT service.id AS rowid, service.uuid AS id, service.host AS host,
   'Open vSwitch agent' AS agent_type, 'neutron-openvswitch-agent' AS binary, 'N/A' AS topic,
-  NULL AS availability_zone, ${settingsOf("service.uuid")}, ${TIMES},
+  CAST(NULL AS TEXT) AS availability_zone, ${settingsOf("service.uuid")}, ${TIMES},
   json_object(
     'bridge_mappings', json(coalesce((SELECT bridge_mappings FROM network_agent_defaults), '{}')),
     'datapath_type', 'system', 'devices', 0, 'extensions', json('["qos", "log"]'), 'integration_bridge', 'br-int',
@@ -120,18 +120,21 @@ const HOST_AGENTS: readonly HostAgent[] = [
   },
 ];
 
+/** Reads services in the order of their ids up to the first match: `min(id)` would read all. */
+const FIRST_HOST = "SELECT id FROM services WHERE +binary = 'nova-compute' AND +deleted = 0 ORDER BY id LIMIT 1";
+
 /** Row ids of services stay below. */
 const FIRST_ROW_ID = 1_000_000_000;
 
 function selectHostAgent(agent: HostAgent, index: number): string {
-  const id = `'${agent.prefix}' || substr(service.uuid, 9)`;
-  const zone = agent.hasZone ? "(SELECT availability_zone FROM network_agent_defaults)" : "NULL";
-  return `SELECT ${FIRST_ROW_ID + index} AS rowid, ${id} AS id, service.host AS host,
+  const id = `CAST('${agent.prefix}' || substr(service.uuid, 9) AS TEXT)`;
+  const zone = agent.hasZone ? "(SELECT availability_zone FROM network_agent_defaults)" : "CAST(NULL AS TEXT)";
+  return `SELECT CAST(${FIRST_ROW_ID + index} AS INTEGER) AS rowid, ${id} AS id, service.host AS host,
     '${agent.type}' AS agent_type, '${agent.binary}' AS binary, '${agent.topic}' AS topic,
     ${zone} AS availability_zone, ${settingsOf(id)}, ${TIMES},
     '${JSON.stringify(agent.configurations)}' AS configurations
     FROM services AS service
-    WHERE service.id = (SELECT min(id) FROM services WHERE binary = 'nova-compute' AND deleted = 0) AND ${isKnown(id)}`;
+    WHERE service.id = (${FIRST_HOST}) AND ${isKnown(id)}`;
 }
 
 /** A time as responses about agents have it: `2026-11-28 18:04:36`. */
@@ -139,6 +142,11 @@ const time: NetworkType<number> = {
   column: "integer",
   render: (value: never) => new Date(value).toISOString().slice(0, 19).replace("T", " "),
 };
+
+/**
+ * The columns of all parts have the same affinity: SQLite then uses the indexes of the services for conditions on the view.
+ */
+const ALL_AGENTS = [OPEN_VSWITCH, ...HOST_AGENTS.map(selectHostAgent)].join(" UNION ALL ");
 
 /**
  * Agents of the hosts: an Open vSwitch agent of each, and the other kinds of the first. They follow from the services of
@@ -150,7 +158,7 @@ export const AGENTS = defineResource({
   path: "/v2.0/agents",
   extension: "agent",
   table: "network_agents",
-  view: [OPEN_VSWITCH, ...HOST_AGENTS.map(selectHostAgent)].join(" UNION ALL "),
+  view: ALL_AGENTS,
   attributes: {
     id: { ...ID.id, sort: false },
     agent_type: { type: text, filter: true },

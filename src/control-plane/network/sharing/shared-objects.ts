@@ -27,7 +27,7 @@ export function isShareable(objectType: string): objectType is ShareableType {
 export interface SharedObject {
   readonly type: ShareableType;
   readonly projectId: string;
-  /** Of a subnet pool. */
+  /** The address scope of a subnet pool; null of other kinds. */
   readonly addressScopeId: string | null;
 }
 
