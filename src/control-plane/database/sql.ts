@@ -32,7 +32,7 @@ export class Sql {
   #isTorn = false;
   #writes = 0;
   #afterCommit: (() => void)[] = [];
-  readonly #onUndo: (() => void)[] = [];
+  readonly #onUndo: ((isComplete: boolean) => void)[] = [];
 
   constructor(file: DatabaseFile, { isOwn = true }: { readonly isOwn?: boolean } = {}) {
     this.file = file;
@@ -152,8 +152,8 @@ export class Sql {
     }
   }
 
-  /** Runs `action` after each rollback of a transaction or a nested one. */
-  onUndo(action: () => void): void {
+  /** Runs `action` before each rollback of a transaction, which is complete, or of a nested one. */
+  onUndo(action: (isComplete: boolean) => void): void {
     this.#onUndo.push(action);
   }
 
@@ -186,7 +186,7 @@ export class Sql {
 
   #undo(level: number): void {
     for (const action of this.#onUndo) {
-      action();
+      action(level === 0);
     }
     // After some errors, such as a full disk, SQLite has already rolled back the transaction.
     if (this.file.inTransaction && level === 0) {

@@ -17,15 +17,22 @@ interface ChangedAddress {
 export class AddressIndex {
   readonly #sql: Sql;
   readonly #free = new FreeAddresses();
+  /** Changes of the open transaction. */
   readonly #changed = new Map<string, ChangedAddress>();
+  /** Changes that were rolled back, at least in part. */
+  readonly #stale = new Map<string, ChangedAddress>();
   #awaitsCommit = false;
-  #isStale = false;
 
   constructor(sql: Sql) {
     this.#sql = sql;
-    sql.onUndo(() => {
-      // The rollback has not run yet, and it discards the action after the commit.
-      this.#isStale = true;
+    sql.onUndo((isComplete) => {
+      for (const [key, change] of this.#changed) {
+        this.#stale.set(key, change);
+      }
+      if (isComplete) {
+        this.#changed.clear();
+      }
+      // The rollback discards the action after the commit.
       this.#awaitsCommit = false;
     });
   }
@@ -71,10 +78,6 @@ export class AddressIndex {
 
   #remember(change: ChangedAddress): void {
     this.#changed.set(`${change.subnetId} ${addressKey(change.address)}`, change);
-    this.#clearAfterCommit();
-  }
-
-  #clearAfterCommit(): void {
     if (!this.#awaitsCommit) {
       this.#awaitsCommit = true;
       this.#sql.afterCommit(() => {
@@ -84,13 +87,12 @@ export class AddressIndex {
     }
   }
 
-  /** Reads the changed addresses again after a rollback. They remain known: an outer transaction may be rolled back. */
+  /** Reads addresses again whose change was rolled back. */
   #synchronize(): void {
-    if (!this.#isStale) {
+    if (this.#stale.size === 0) {
       return;
     }
-    this.#isStale = false;
-    for (const { subnetId, address } of this.#changed.values()) {
+    for (const { subnetId, address } of this.#stale.values()) {
       const isAllocated = this.#sql.get(
         "SELECT 1 FROM network_ip_allocations WHERE subnet_id = ? AND address_key = ?",
         subnetId,
@@ -102,8 +104,6 @@ export class AddressIndex {
         this.#free.release(subnetId, address.value);
       }
     }
-    if (this.#changed.size > 0) {
-      this.#clearAfterCommit();
-    }
+    this.#stale.clear();
   }
 }

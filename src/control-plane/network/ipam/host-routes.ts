@@ -57,7 +57,7 @@ export function updatePeerRoutes(context: NetworkContext, networkId: string, del
 }
 
 function isSameRoutes(a: readonly HostRoute[], b: readonly HostRoute[]): boolean {
-  const toTexts = (routes: readonly HostRoute[]) =>
+  const toKeys = (routes: readonly HostRoute[]) =>
     routes.map(({ destination, nexthop }) => `${destination} ${nexthop}`).sort();
-  return toTexts(a).join() === toTexts(b).join();
+  return toKeys(a).join() === toKeys(b).join();
 }

@@ -74,18 +74,22 @@ test("a released address is used again when no other is left", async () => {
   expect(later.flatMap(addressesOf)).toEqual(["10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.2"]);
 });
 
-test("a rejected port gives its address back", async () => {
+test("a port that fails gives its address back, also within a transaction that goes on", async () => {
   await createSubnet({ cidr: "10.0.0.0/30" });
   const { store, context } = network;
-  const port = await createPort({ fixed_ips: [] });
-  const record = context.table(PORTS).get(String(port.id));
-  expect(() =>
-    store.database.transaction(() => {
-      allocateAddresses(context, record ?? never(), undefined);
+  const { database } = store;
+  const port = context.table(PORTS).get(String((await createPort({ fixed_ips: [] })).id)) ?? never();
+  const fail = () =>
+    database.transaction(() => {
+      allocateAddresses(context, port, undefined);
       throw new Error("the rest of the transaction fails");
-    }),
-  ).toThrow("the rest of the transaction fails");
-  expect(addressesOf(await createPort())).toEqual(["10.0.0.2"]);
+    });
+  expect(fail).toThrow("the rest of the transaction fails");
+  database.transaction(() => {
+    expect(fail).toThrow("the rest of the transaction fails");
+    expect(allocateAddresses(context, port, undefined)).toMatchObject([{ ip_address: "10.0.0.2" }]);
+  });
+  expect(await rejectPort({})).toContain("409 IpAddressGenerationFailure");
 });
 
 function never(): never {
