@@ -3,7 +3,6 @@ import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import { findRecord } from "../engine/records.js";
 import {
-  adaptAddressesToHost,
   allocateAddresses,
   changeAddresses,
   isAllocationDeferred,
@@ -16,18 +15,13 @@ import { QOS_POLICIES } from "../resources/qos-policies.js";
 import { ROUTERS } from "../resources/routers.js";
 import { completeOptions, mergeOptions } from "./dhcp-options.js";
 import { hasOwnNames } from "./dns-names.js";
-import {
-  activeBindingOf,
-  type BindingChange,
-  changeBinding,
-  createActiveBinding,
-  refreshStatus,
-} from "./host-bindings.js";
+import { activeBindingOf, type BindingChange, createActiveBinding } from "./host-bindings.js";
 import { changeMac, chooseMac } from "./mac-addresses.js";
 import { PORT_FILTERS } from "./port-filters.js";
 import { PORT_GUARDS, PORT_RELEASES } from "./port-guards.js";
 import { assertPairsAllowed, choosePortSecurity, completePairs, validateSecurity } from "./port-security.js";
 import { viewPorts } from "./port-views.js";
+import { rebind } from "./rebinding.js";
 import { policyOfNetwork } from "./resource-requests.js";
 import { assertGroupsExist, chooseGroups, insertGroups, isTrusted, replaceGroups } from "./security-groups-of-ports.js";
 import { notifyNetworkChanged, notifyPortDeleted } from "./server-notifications.js";
@@ -137,19 +131,11 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
 }
 
 function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInput, before: PortRecord): void {
-  const previous = activeBindingOf(context, port.id);
-  rebind(context, port.id, bindingChange(changes));
-  const host = activeBindingOf(context, port.id)?.host ?? "";
-  const addressed = { ...port, "binding:host_id": host };
+  rebind(context, port, bindingChange(changes));
   if (changes.fixed_ips !== undefined || port.mac_address !== before.mac_address) {
-    changeAddresses(context, addressed, changes.fixed_ips);
+    const host = activeBindingOf(context, port.id)?.host ?? "";
+    changeAddresses(context, { ...port, "binding:host_id": host }, changes.fixed_ips);
     removeStaleForwardings(context, port.id);
-  }
-  if (host !== (previous?.host ?? "") && host !== "") {
-    const addresses = adaptAddressesToHost(context, addressed);
-    if (port.ip_allocation === "deferred" && addresses.length > 0) {
-      context.table(PORTS).update(port.id, { ip_allocation: "immediate" });
-    }
   }
   const groups = changes.security_groups;
   if (groups !== undefined) {
@@ -172,20 +158,6 @@ function assertPolicyFits(context: NetworkContext, port: PortRecord): void {
   if (policyId !== null) {
     assertPortsSupportPolicy(context, policyId, [{ id, network_id: networkId }]);
   }
-}
-
-/** Changes the active binding, which makes the port `DOWN` until its host plugs it. */
-function rebind(context: NetworkContext, portId: string, change: BindingChange): void {
-  if (Object.keys(change).length === 0) {
-    return;
-  }
-  const binding = activeBindingOf(context, portId);
-  if (binding === undefined) {
-    createActiveBinding(context, portId, change);
-  } else if (!changeBinding(context, binding, change)) {
-    return;
-  }
-  refreshStatus(context, portId);
 }
 
 /** Returns what a request says about the binding. */

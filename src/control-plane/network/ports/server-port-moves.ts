@@ -1,6 +1,5 @@
 import { where } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
-import { updateRecord } from "../engine/records.js";
 import {
   type BindingDetails,
   PORT_BINDINGS,
@@ -10,6 +9,7 @@ import {
 } from "../resources/ports.js";
 import { activeBindingOf, refreshStatus } from "./host-bindings.js";
 import { activateOne, addHostBinding, removeInactive } from "./port-bindings-behaviour.js";
+import { rebind } from "./rebinding.js";
 import { withoutComputeMembers } from "./server-attachments.js";
 import { notifyPlugged } from "./server-notifications.js";
 
@@ -21,12 +21,8 @@ export function bindPort(context: NetworkContext, port: PortRecord, host: string
   if (binding?.status === "INACTIVE") {
     activateOne(context, binding);
   }
-  const isBound = bindingOn(context, port.id, host)?.vif_type === "ovs";
-  if (!isBound || profile !== undefined) {
-    updateRecord(context, PORTS, port.id, {
-      "binding:host_id": host,
-      ...(profile === undefined ? {} : { "binding:profile": profile }),
-    });
+  if (rebind(context, port, { host, ...(profile === undefined ? {} : { profile }) })) {
+    context.touch(PORTS, port.id);
   }
   removeInactive(context, port.id);
 }
@@ -56,10 +52,9 @@ export function removeInactiveOn(context: NetworkContext, port: PortRecord, host
 export function unbindPort(context: NetworkContext, port: PortRecord): void {
   removeInactive(context, port.id);
   const profile = activeBindingOf(context, port.id)?.profile ?? {};
-  updateRecord(context, PORTS, port.id, {
-    "binding:host_id": "",
-    "binding:profile": withoutComputeMembers(profile),
-  });
+  if (rebind(context, port, { host: "", profile: withoutComputeMembers(profile) })) {
+    context.touch(PORTS, port.id);
+  }
 }
 
 /** Records that a host has plugged a port. Returns whether it was not plugged there before. */
