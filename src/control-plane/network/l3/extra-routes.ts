@@ -2,9 +2,10 @@ import { isObject } from "../../../runtime/collections.js";
 import { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
-import type { NetworkContext, ResourceAction } from "../engine/network-context.js";
+import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import { updateRecord, viewsOf } from "../engine/records.js";
+import type { Body } from "../engine/validate-attributes.js";
 import { parseNetwork } from "../ip/networks.js";
 import { type ExtraRoute, ROUTERS, type RouterRecord } from "../resources/routers.js";
 import type { SubnetRecord } from "../resources/subnets.js";
@@ -60,18 +61,19 @@ export function normalizeRoutes(routes: readonly ExtraRoute[]): readonly ExtraRo
 }
 
 /** `PUT /routers/{id}/add_extraroutes`: routes that exist are no error. */
-export const addExtraRoutes: ResourceAction<RouterRecord> = (context, router, body) =>
-  updateRoutes(context, router, [...router.routes, ...routesOf(body)]);
+export function addExtraRoutes(context: NetworkContext, router: RouterRecord, body: Body): Json {
+  return updateRoutes(context, router, [...router.routes, ...routesOf(body)]);
+}
 
 /** `PUT /routers/{id}/remove_extraroutes`: routes that do not exist are no error. */
-export const removeExtraRoutes: ResourceAction<RouterRecord> = (context, router, body) => {
+export function removeExtraRoutes(context: NetworkContext, router: RouterRecord, body: Body): Json {
   const removed = routesOf(body);
   const remaining = router.routes.filter(
     ({ destination, nexthop }) =>
       !removed.some((route) => route.destination === destination && route.nexthop === nexthop),
   );
   return updateRoutes(context, router, remaining);
-};
+}
 
 function updateRoutes(context: NetworkContext, { id }: RouterRecord, routes: readonly ExtraRoute[]): Json {
   return { router: internalView(context, updateRecord(context, ROUTERS, id, { routes: normalizeRoutes(routes) })) };
@@ -93,7 +95,7 @@ export function internalView(context: NetworkContext, router: RouterRecord): Jso
  * Reads the routes of an action. Neutron does not validate them before their use, and fails without them.
  * @throws {HttpError} 400, 500
  */
-function routesOf(body: Readonly<Record<string, unknown>>): readonly ExtraRoute[] {
+function routesOf(body: Body): readonly ExtraRoute[] {
   const routes = isObject(body.router) ? body.router.routes : undefined;
   if (!Array.isArray(routes)) {
     throw new HttpError(500, "Request Failed: internal server error while processing your request.");

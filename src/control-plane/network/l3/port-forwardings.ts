@@ -20,8 +20,9 @@ import { isIpv4 } from "./router-ports.js";
 
 const bad = (message: string): Error => badResource("port_forwarding", message);
 
-const unexpectedError = (): Error =>
-  new HttpError(500, "Request Failed: internal server error while processing your request.");
+function unexpectedError(): Error {
+  return new HttpError(500, "Request Failed: internal server error while processing your request.");
+}
 
 interface PortRange {
   readonly first: number;

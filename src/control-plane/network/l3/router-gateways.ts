@@ -112,8 +112,9 @@ function differs({ fixedIps }: RouterPort, requested: NonNullable<GatewayInfo["e
   );
 }
 
-const hasSameMembers = (a: readonly string[], b: readonly string[]): boolean =>
-  a.every((member) => b.includes(member)) && b.every((member) => a.includes(member));
+function hasSameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.every((member) => b.includes(member)) && b.every((member) => a.includes(member));
+}
 
 /** Creates the port of a gateway, which belongs to no project. @returns its id */
 export function createGateway(

@@ -1,9 +1,10 @@
 import { isObject } from "../../../runtime/collections.js";
 import type { Json } from "../../http/json.js";
 import { where } from "../../resources/condition.js";
-import type { NetworkContext, ResourceAction } from "../engine/network-context.js";
+import type { NetworkContext } from "../engine/network-context.js";
 import { badResource, networkError, recordNotFound } from "../engine/network-errors.js";
 import { createRecord, findRecord, updateRecord } from "../engine/records.js";
+import type { Body } from "../engine/validate-attributes.js";
 import { VALIDATORS } from "../engine/validators.js";
 import { parseAddress } from "../ip/addresses.js";
 import { type FixedIp, fixedIpsOf } from "../ipam/allocate-addresses.js";
@@ -31,7 +32,7 @@ interface Interface {
 }
 
 /** `PUT /routers/{id}/add_router_interface` by a subnet, whose gateway address the router takes, or by a port. */
-export const addRouterInterface: ResourceAction<RouterRecord> = (context, router, body) => {
+export function addRouterInterface(context: NetworkContext, router: RouterRecord, body: Body): Json {
   const { subnet_id: subnetId, port_id: portId } = readInterface(body);
   if (subnetId !== undefined && portId !== undefined) {
     throw badResource("router", "Cannot specify both subnet-id and port-id.");
@@ -39,10 +40,10 @@ export const addRouterInterface: ResourceAction<RouterRecord> = (context, router
   const added = portId === undefined ? addSubnet(context, router, subnetId ?? "") : addPort(context, router, portId);
   context.touch(ROUTERS as never, router.id);
   return render(router, added, added.subnets.at(-1));
-};
+}
 
 /** `PUT /routers/{id}/remove_router_interface` by a subnet, a port, or both. */
-export const removeRouterInterface: ResourceAction<RouterRecord> = (context, router, body) => {
+export function removeRouterInterface(context: NetworkContext, router: RouterRecord, body: Body): Json {
   const { subnet_id: subnetId, port_id: portId } = readInterface(body);
   const removed =
     portId === undefined
@@ -50,7 +51,7 @@ export const removeRouterInterface: ResourceAction<RouterRecord> = (context, rou
       : removePort(context, router, portId, subnetId);
   context.touch(ROUTERS as never, router.id);
   return render(router, removed, removed.subnets[0]);
-};
+}
 
 function render({ id }: RouterRecord, { portId, projectId, networkId, subnets }: Interface, subnetId = ""): Json {
   return {
@@ -137,8 +138,9 @@ function rejectExternalRouter({ id, ip_version, ipv6_ra_mode, ipv6_address_mode 
   }
 }
 
-const hasIpv6 = (addresses: readonly FixedIp[]): boolean =>
-  addresses.some(({ ip_address: address }) => isIpv6(address));
+function hasIpv6(addresses: readonly FixedIp[]): boolean {
+  return addresses.some(({ ip_address: address }) => isIpv6(address));
+}
 
 function findIpv6Interface(ports: readonly RouterPort[], networkId: string): RouterPort | undefined {
   return ports.find(

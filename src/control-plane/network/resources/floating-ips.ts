@@ -40,8 +40,9 @@ export type ForwardingSummary = {
 
 const ipAddressOrNull = checkedText<string | null>({ validator: "type:ip_address_or_none" });
 
-const dnsName = (validator: string): NetworkType<string> =>
-  checkedText<string>({ validator, parameter: 255, converter: "convert_string_to_case_insensitive" });
+function dnsName(validator: string): NetworkType<string> {
+  return checkedText<string>({ validator, parameter: 255, converter: "convert_string_to_case_insensitive" });
+}
 
 /** Addresses of external networks that lead to ports of internal ones. A port of the service has the address. */
 export const FLOATINGIPS = defineResource({

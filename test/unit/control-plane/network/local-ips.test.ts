@@ -3,8 +3,9 @@ import { UNKNOWN } from "./l3-fixtures.js";
 import { type Body, NetworkHarness } from "./network-harness.js";
 import { addHosts, createNetwork, createPort, updatePort } from "./port-fixtures.js";
 
-const add = (harness: NetworkHarness, attributes: Body): Promise<Body> =>
-  harness.get("POST", "/local-ips", { local_ip: attributes });
+function add(harness: NetworkHarness, attributes: Body): Promise<Body> {
+  return harness.get("POST", "/local-ips", { local_ip: attributes });
+}
 
 test("a local IP of a network has a port of its own, which goes with it", async () => {
   const harness = new NetworkHarness();
