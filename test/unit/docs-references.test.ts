@@ -8,6 +8,8 @@ import { allPointGroups } from "../../src/cli/cluster/fault.js";
 import { addCommands } from "../../src/cli/commands.js";
 import { NOVA_OPTIONS } from "../../src/config/nova-config.js";
 import { Derived, type OptionTable } from "../../src/config/option.js";
+import type { NetworkAttribute, NetworkResource } from "../../src/control-plane/network/engine/network-resource.js";
+import { NETWORK_RESOURCES } from "../../src/control-plane/network/network-resources.js";
 
 const DOCS = fileURLToPath(new URL("../../docs/reference/", import.meta.url));
 /** Loaded with the module: the commands import most of the code. */
@@ -120,6 +122,58 @@ test("docs/reference/fault-points.md lists where faults can be injected", async 
     ...sections,
   ].join("\n\n");
   await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}fault-points.md`);
+});
+
+/** Returns the section of a resource of the Network API: its requests, and its attributes. */
+function resourceSection(resource: NetworkResource): string {
+  const { collection, path, extension, quota, attributes } = resource;
+  const operations = resource.operations ?? ["list", "show", "create", "update", "delete"];
+  const actions = Object.entries(resource.actions ?? {}).map(([name, method]) => `\`${method} .../${name}\``);
+  const facts = [
+    `\`${path.replace(/:(\w+)/g, "{$1}")}\`: ${operations.join(", ")}.`,
+    actions.length === 0 ? "" : `Actions: ${actions.join(", ")}.`,
+    resource.tagged ? "It has tags." : "",
+    resource.rbac ? "RBAC policies share it." : "",
+    quota ? `Quota \`${quota.name}\`: ${quota.default === -1 ? "none" : quota.default}.` : "",
+    `Extension \`${extension}\`.`,
+  ];
+  const visible = Object.entries(attributes).filter(([, { visible: isVisible, post }]) => isVisible !== false || post);
+  const rows = visible.map(([name, attribute]) => [`\`${name}\``, useOf(attribute), valueOf(attribute)]);
+  return [
+    `## ${collection}`,
+    facts.filter((fact) => fact !== "").join(" "),
+    table(["attribute", "in", "default"], rows),
+  ].join("\n\n");
+}
+
+/** Returns the requests that may contain an attribute. */
+function useOf({ post, put, filter, sort }: NetworkAttribute): string {
+  const uses = [post && "create", put && "update", filter && "filter", sort && "sort"].filter((use) => use);
+  return uses.length === 0 ? "responses" : uses.join(", ");
+}
+
+function valueOf({ post, default: value }: NetworkAttribute): string {
+  if (!post) {
+    return "";
+  }
+  return value === undefined ? "required" : typeof value === "symbol" ? "" : `\`${JSON.stringify(value)}\``;
+}
+
+test("docs/reference/network.md lists the resources of the Network API", async () => {
+  const sections = NETWORK_RESOURCES.map(({ resource }) => resource)
+    .sort((one, other) => (one.path < other.path ? -1 : 1))
+    .map(resourceSection);
+  const page = [
+    "# Network API",
+    `For everybody who uses the Network API of a cluster. ${GENERATED}`,
+    "The embedded service is a Neutron of records: it has Neutron's resources, rules, policies (2026.2) and errors, and moves no " +
+      "packets. Lists take `fields`, `sort_key` with `sort_dir`, `limit`, `marker` and `page_reverse`, and filters by tags: " +
+      "`tags`, `tags-any`, `not-tags` and `not-tags-any`. Updates and deletes take `If-Match: revision_number=N`. Several " +
+      "records are created by one request with the key of the list. [Networks](../how-to/networks.md) shows how to use it; " +
+      "quotas, extensions and tags have Neutron's paths.",
+    ...sections,
+  ].join("\n\n");
+  await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}network.md`);
 });
 
 test("docs/reference/audit-codes.md explains each audit code", async () => {
