@@ -4,6 +4,7 @@ import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { invalidOperation, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
 import { createRecord, deleteRecord, findRecord, storedAttributes } from "../engine/records.js";
+import { assertNetworkSupportsPolicy } from "../qos/rule-support.js";
 import { FLOATINGIPS } from "../resources/floating-ips.js";
 import { NETWORKS } from "../resources/networks.js";
 import { PORTS } from "../resources/ports.js";
@@ -28,6 +29,7 @@ export const NETWORK_BEHAVIOUR: Behaviour<typeof NETWORKS.attributes> = {
   afterUpdate,
   beforeDelete,
   compute: computeNetworks,
+  computeCreated: ({ is_default = false }) => ({ is_default }),
   filters: {
     "provider:network_type": segmentFilter("network_type"),
     "provider:physical_network": segmentFilter("physical_network"),
@@ -40,9 +42,13 @@ function afterCreate(context: NetworkContext, network: Network, input: Input): v
   const segments = createSegments(context, network, input);
   const hints = network.availability_zone_hints;
   assertZonesExist(context, "network", hints);
+  const policy = qosPolicyOf(context, network);
+  if (policy !== null) {
+    assertNetworkSupportsPolicy(context, policy, id);
+  }
   context.table(NETWORKS).update(id, {
     mtu: chooseMtu(context, segments, input.mtu),
-    qos_policy_id: qosPolicyOf(context, network),
+    qos_policy_id: policy,
     availability_zone_hints: hints.length > 0 ? hints : [context.services.options.availabilityZone],
   });
   if (network["router:external"]) {
@@ -100,6 +106,7 @@ function prepareUpdate(context: NetworkContext, network: Network, changes: Input
   }
   if (typeof changes.qos_policy_id === "string") {
     findRecord(context, QOS_POLICIES, changes.qos_policy_id);
+    assertNetworkSupportsPolicy(context, changes.qos_policy_id, network.id);
   }
   const { mtu } = changes;
   return {

@@ -1,5 +1,5 @@
 import { boolean, checkedText, ID, OWNER, oneOf, string, uuid } from "../engine/attribute-types.js";
-import { defineResource, type NetworkRecord } from "../engine/network-resource.js";
+import { defineResource } from "../engine/network-resource.js";
 
 /** A prefix, which the rules of labels check instead of a validator. */
 const prefix = checkedText<string | null>({});
@@ -61,5 +61,3 @@ export const METERING_LABEL_RULES = defineResource({
   references: { metering_label_id: { table: METERING_LABELS.table, onDelete: "cascade" } },
   indexes: [["metering_label_id"]],
 });
-
-export type MeteringRule = NetworkRecord<typeof METERING_LABEL_RULES>;

@@ -41,7 +41,7 @@ export const QOS_POLICIES = defineResource({
 });
 
 /** The types of rules, in the order in which a policy has them. */
-export const RULE_TYPE_NAMES = [
+const RULE_TYPE_NAMES = [
   "bandwidth_limit",
   "dscp_marking",
   "minimum_bandwidth",

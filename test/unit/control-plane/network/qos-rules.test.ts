@@ -230,6 +230,15 @@ describe("a policy that ports have", () => {
     await create("minimum_packet_rate");
   });
 
+  test("with guaranteed bandwidth is for physical networks only", async () => {
+    await create("minimum_bandwidth");
+    const { id } = await network.get("POST", "/networks", { network: {} }, "admin");
+    const unsupported = "409 QosRuleNotSupportedByNetwork: Rule minimum_bandwidth is not supported by network ";
+    const body = { network: { qos_policy_id: policy } };
+    expect(await network.rejection("PUT", `/networks/${id}`, body, "admin")).toBe(unsupported + id);
+    expect(await network.rejection("POST", "/networks", body, "admin")).toContain(unsupported);
+  });
+
   test("gets guaranteed bandwidth if the networks of its ports are physical", async () => {
     await createPort({ "provider:network_type": "vlan", "provider:physical_network": "physnet1" });
     await create("minimum_bandwidth");
