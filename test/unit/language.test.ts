@@ -29,6 +29,8 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ["CheckDoors", "compute-agent/testing until release 0.2"],
   ["SeenProcess", "compute-agent until release 0.2"],
   ["SeenRequest", "compute-agent/cluster until release 0.2"],
+  ["max_burst_kbps", "an attribute of Neutron's QoS rules"],
+  ["max_burst_kpps", "an attribute of Neutron's QoS rules"],
   ["burst", "the suffix of Nova's disk I/O quotas, disk_read_iops_sec_max and their burst"],
 ]);
 
