@@ -66,7 +66,9 @@ function isAliveNow({ services }: NetworkContext): Condition {
 function saveDefaults({ sql, services }: NetworkContext): void {
   const { flatNetworks, vlanRanges, availabilityZone } = services.options;
   const bridges = JSON.stringify({
-    ...Object.fromEntries(Object.keys(vlanRanges).map((name) => [name, `br-${name}`])),
+    ...Object.fromEntries(
+      Object.keys(vlanRanges).map((name, index) => [name, index === 0 ? "br-phys" : `br-phys${index + 1}`]),
+    ),
     ...Object.fromEntries(flatNetworks.filter((name) => name !== "*").map((name) => [name, "br-ex"])),
   });
   const [known, zone] = sql.get("SELECT bridge_mappings, availability_zone FROM network_agent_defaults") ?? [];

@@ -99,12 +99,14 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
       assertQuotas(context, resource, inputs);
     }
     requireParent(call, resource);
+    const behaviour = context.services.registry.behaviourOf(resource);
     if (isBulk) {
-      context.services.registry.behaviourOf(resource).beforeBulkCreate?.(context, inputs as never);
+      behaviour.beforeBulkCreate?.(context, inputs as never);
     }
     return inputs.map((input) => {
       const record = createRecord(context, resource, input as never);
-      return renderView(context, resource, viewsOf(context, resource, [record])[0] ?? {});
+      const view = { ...viewsOf(context, resource, [record])[0], ...behaviour.computeCreated?.(input as never) };
+      return renderView(context, resource, view);
     });
   });
   return { status: 201, body: isBulk ? { [collection]: views } : { [singular]: views[0] ?? null } };

@@ -44,7 +44,7 @@ describe("agents", () => {
       alive: true,
       description: null,
       resources_synced: null,
-      configurations: { bridge_mappings: { physnet1: "br-physnet1", public: "br-ex" }, tunnel_types: ["vxlan", "gre"] },
+      configurations: { bridge_mappings: { physnet1: "br-phys", public: "br-ex" }, tunnel_types: ["vxlan", "gre"] },
     });
     expect(agents[0]?.heartbeat_timestamp).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
     expect(agents[1]?.id).toBe(second?.uuid);
@@ -135,7 +135,7 @@ describe("a DHCP agent", () => {
     return { network, agent, id, url: `/agents/${agent.id}/dhcp-networks` };
   }
 
-  test("serves networks with DHCP", async () => {
+  test("serves networks with subnets", async () => {
     const { network, agent, id, url } = await createHarness();
     expect(await network.list(url, "admin")).toEqual([]);
     await network.get("POST", "/subnets", { subnet: { network_id: id, ip_version: 4, cidr: "10.0.0.0/24" } });

@@ -140,7 +140,7 @@ describe("an RBAC policy that a project depends on", () => {
   const IN_USE = (id: unknown) =>
     `409 RbacPolicyInUse: RBAC policy on object ${id} cannot be removed because other objects depend on it.`;
 
-  test("of a network is kept while the project has ports there", async () => {
+  test("of a network cannot be removed while the project has ports there", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: {} });
     const policy = await share(network, { object_type: "network", object_id: id, target_tenant: "alt" });
@@ -166,7 +166,7 @@ describe("an RBAC policy that a project depends on", () => {
     );
   });
 
-  test("of an address group is kept while the project has rules that name it", async () => {
+  test("of an address group cannot be removed while the project has rules that name it", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/address-groups", { address_group: { name: "a" } });
     const policy = await share(network, { object_type: "address_group", object_id: id, target_tenant: "alt" });
@@ -178,7 +178,7 @@ describe("an RBAC policy that a project depends on", () => {
     );
   });
 
-  test("of an external network is kept while a router has its gateway there", async () => {
+  test("of an external network cannot be removed while a router has its gateway there", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: { "router:external": true } }, "admin");
     await network.get("POST", "/subnets", { subnet: { network_id: id, ip_version: 4, cidr: "10.9.0.0/24" } }, "admin");

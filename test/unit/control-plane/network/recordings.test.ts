@@ -33,6 +33,7 @@ const MEANT: Readonly<Record<string, string>> = {
   "104-router-create": "a router with a gateway is scheduled to an agent at once",
   "119-floatingip-create": "a floating IP of a port is ACTIVE at once: no agent reports it",
   "128-floatingip-show": "a floating IP of a port is ACTIVE at once: no agent reports it",
+  "162-rbac-delete-409": "the text names functions of Neutron's code and their random numbers",
   "214-topology-again": "a path without a project is unknown, which is an internal error of Neutron's",
 };
 
