@@ -1,7 +1,7 @@
 import { compareBodies, type Difference, sortKeysOf } from "../../fixtures/neutron/comparison.js";
 import { createDevstackNetworks } from "../../fixtures/neutron/devstack-networks.js";
 import { Identifiers } from "../../fixtures/neutron/identifiers.js";
-import { type NeutronCaller, validateNeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
+import { NEUTRON_CALLERS, type NeutronCaller, validateNeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
 import { NetworkHarness } from "../../unit/control-plane/network/network-harness.js";
 import { type Kind, Kinds, kindsOf } from "./kinds.js";
 import { KnownRecords, type Members } from "./known-records.js";
@@ -49,6 +49,25 @@ export class DifferentialRun {
       this.#remember(path.split("/")[1] ?? "", theirs.body, "admin");
       return Object.values(theirs.body as Record<string, Members>)[0] ?? {};
     });
+    // Creates the default groups, and pairs their ids.
+    for (const caller of ["admin", "member", "other"] as const) {
+      const [theirs, ours] = [
+        await this.#real.send(
+          "GET",
+          `/v2.0/security-groups?project_id=${NEUTRON_CALLERS[caller].projectId}`,
+          undefined,
+          caller,
+        ),
+        await this.#sendHere(
+          "GET",
+          `/v2.0/security-groups?project_id=${NEUTRON_CALLERS[caller].projectId}`,
+          undefined,
+          caller,
+        ),
+      ];
+      compareBodies(theirs.body, ours.body, this.#identifiers);
+      this.#remember("security_groups", theirs.body, caller);
+    }
   }
 
   /** Sends one random request to both. */

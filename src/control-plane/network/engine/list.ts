@@ -10,9 +10,10 @@ import type { NetworkCall } from "./network-call.js";
 import type { NetworkContext } from "./network-context.js";
 import { badResource, networkError } from "./network-errors.js";
 import { isAllowed, ruleOf } from "./network-policy.js";
-import type { NetworkAttribute, NetworkResource } from "./network-resource.js";
+import type { NetworkAttribute, NetworkResource, NetworkType } from "./network-resource.js";
 import { parseInteger } from "./python-values.js";
 import { viewsOf } from "./records.js";
+import { isCore } from "./request-body.js";
 import { sharedRows, visibleTo } from "./sharing.js";
 import { TAG_FILTERS } from "./tags.js";
 import { convertFilter } from "./validate-attributes.js";
@@ -28,10 +29,9 @@ const SLICE = 500;
 export async function listRecords(call: NetworkCall, resource: NetworkResource): Promise<RouteResponse> {
   const { context, query } = call;
   const { collection } = resource;
-  requireParent(call, resource);
   const filters = readFilters(call, resource);
-  const limit = readLimit(call);
-  const sort = readSort(call, resource);
+  const { limit, sort } = readPaging(call, resource);
+  requireParent(call, resource);
   const marker = limit === undefined ? undefined : query.get("marker");
   const isReverse = query.get("page_reverse")?.toLowerCase() === "true";
   const { beforeList } = context.services.registry.behaviourOf(resource);
@@ -74,13 +74,25 @@ async function renderAll(
 function readFilters({ context, query }: NetworkCall, resource: NetworkResource): readonly Condition[] {
   const filters = [...query.lists()].filter(([name]) => !OTHERS.includes(name));
   const own = context.services.registry.behaviourOf(resource).filters ?? {};
-  const unknown = filters
-    .map(([name]) => name)
-    .filter((name) => !isFilter(resource, name) && !Object.hasOwn(own, name));
+  const unknown: string[] = [];
+  for (const [name, values] of filters) {
+    const { type } = resource.attributes[columnAttribute(name)] ?? {};
+    if (!isFilter(resource, name) && !Object.hasOwn(own, name)) {
+      unknown.push(name);
+    } else if (type) {
+      assertConvertible(type, values);
+    }
+  }
   if (unknown.length > 0) {
     throw badRequest(`${pythonRepr(unknown)} is invalid attribute for filtering`);
   }
   return filters.map(([name, values]) => own[name]?.(context, values) ?? filterBy(context, resource, name, values));
+}
+
+function assertConvertible(type: NetworkType, values: readonly string[]): void {
+  for (const value of values) {
+    convertFilter(type, value);
+  }
 }
 
 function isFilter({ attributes, tagged }: NetworkResource, name: string): boolean {
@@ -127,6 +139,13 @@ const textOrNull = (value: unknown): string | null => (value === null ? null : S
 /** Parses a boolean as Python's services do. */
 export function isTrue(value: string): boolean {
   return ["true", "1", "t", "yes", "on", "y"].includes(value.toLowerCase());
+}
+
+/** The API of extensions checks sort keys before the limit. @throws {HttpError} 400 */
+function readPaging(call: NetworkCall, resource: NetworkResource) {
+  const early = isCore(resource) ? undefined : readSort(call, resource);
+  const limit = readLimit(call);
+  return { limit, sort: early ?? readSort(call, resource) };
 }
 
 /** @throws {HttpError} 400 */

@@ -125,7 +125,7 @@ function findTagged(
     .table(resource)
     .first(and(where`id = ${id}`, visible));
   if (record === undefined) {
-    throw networkError(404, "TagResourceNotFound", `Resource ${resource.singular} ${id} could not be found.`);
+    throw networkError(404, "TagResourceNotFound", `Resource ${resource.collection} ${id} could not be found.`);
   }
   const rule = `${ruleOf(operation, resource)}:tags`;
   if (operation !== "get" && isAllowed(context, `${ruleOf("get", resource)}:tags`, resource, record)) {
