@@ -121,15 +121,16 @@ export function findRouter(
   externalNetworkId: string,
 ): string | undefined {
   const [router] = sql.strings(
-    `SELECT DISTINCT interface.device_id FROM network_ip_allocations AS addresses
-      JOIN ${PORTS.table} AS interface ON interface.id = addresses.port_id
+    // CROSS JOIN: a network has few interfaces of routers, but may have 100,000 addresses.
+    `SELECT interface.device_id FROM ${PORTS.table} AS interface
+      CROSS JOIN network_ip_allocations AS addresses ON addresses.port_id = interface.id
       JOIN ${PORTS.table} AS gateway ON gateway.device_id = interface.device_id
-      WHERE addresses.subnet_id = ? AND interface.network_id = ? AND interface.device_owner = ?
-        AND gateway.network_id = ? AND gateway.device_owner = ?
+      WHERE interface.network_id = ? AND interface.device_owner = ? AND +addresses.subnet_id = ?
+        AND +gateway.network_id = ? AND gateway.device_owner = ?
       ORDER BY addresses.address IS NOT ?, interface.rowid LIMIT 1`,
-    id,
     networkId,
     ROUTER_INTERFACE,
+    id,
     externalNetworkId,
     ROUTER_GATEWAY,
     gateway,

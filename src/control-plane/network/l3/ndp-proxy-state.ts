@@ -3,6 +3,7 @@ import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import { NDP_PROXIES } from "../resources/ndp-proxies.js";
 import { type GatewayInfo, ROUTERS, type RouterInput, type RouterRecord } from "../resources/routers.js";
+import { SUBNETPOOLS } from "../resources/subnet-pools.js";
 import { SUBNETS } from "../resources/subnets.js";
 import { isIpv6, portsOfRouters, ROUTER_GATEWAY, subnetsWithIds } from "./router-ports.js";
 
@@ -19,7 +20,7 @@ export function ipv6ScopeOf({ sql }: NetworkContext, networkId: string): string 
   const [scope] =
     sql.get(
       `SELECT pools.address_scope_id FROM ${SUBNETS.table} AS subnets
-        JOIN network_subnetpools AS pools ON pools.id = subnets.subnetpool_id
+        JOIN ${SUBNETPOOLS.table} AS pools ON pools.id = subnets.subnetpool_id
         WHERE subnets.network_id = ? AND subnets.ip_version = 6 AND pools.address_scope_id IS NOT NULL LIMIT 1`,
       networkId,
     ) ?? [];
@@ -120,7 +121,7 @@ export function assertNoNdpProxyOn({ sql }: NetworkContext, routerId: string, su
   const used = sql.get(
     `SELECT 1 FROM ${NDP_PROXIES.table} AS proxies JOIN network_ip_allocations AS addresses
       ON addresses.port_id = proxies.port_id AND addresses.address = proxies.ip_address
-      WHERE proxies.router_id = ? AND addresses.subnet_id = ? LIMIT 1`,
+      WHERE proxies.router_id = ? AND +addresses.subnet_id = ? LIMIT 1`,
     routerId,
     subnetId,
   );

@@ -9,7 +9,9 @@ import { VALIDATORS } from "../engine/validators.js";
 import { parseAddress } from "../ip/addresses.js";
 import { type FixedIp, fixedIpsOf } from "../ipam/allocate-addresses.js";
 import { rangesOf } from "../ipam/allocation-pools.js";
+import { FLOATINGIPS, PORT_FORWARDINGS } from "../resources/floating-ips.js";
 import { PORTS } from "../resources/ports.js";
+import { RBAC_POLICIES } from "../resources/rbac-policies.js";
 import { ROUTERS, type RouterRecord } from "../resources/routers.js";
 import { SUBNETS, type SubnetRecord } from "../resources/subnets.js";
 import { assertNoNdpProxyOn } from "./ndp-proxy-state.js";
@@ -116,7 +118,7 @@ function assertMayConnect(
     owner === caller.projectId ||
     caller.isAdmin ||
     sql.get(
-      `SELECT 1 FROM network_rbac_policies WHERE object_type = 'network' AND object_id = ?
+      `SELECT 1 FROM ${RBAC_POLICIES.table} WHERE object_type = 'network' AND object_id = ?
         AND action = 'access_as_shared' AND target_tenant = ? LIMIT 1`,
       network,
       caller.projectId,
@@ -294,11 +296,11 @@ function assertNotInUse(context: NetworkContext, { id, routes }: RouterRecord, s
 
 function hasFloatingIp({ sql }: NetworkContext, routerId: string, subnetId: string): boolean {
   const used = sql.get(
-    `SELECT 1 FROM network_floatingips AS ips
-      LEFT JOIN network_port_forwardings AS forwardings ON forwardings.floatingip_id = ips.id
+    `SELECT 1 FROM ${FLOATINGIPS.table} AS ips
+      LEFT JOIN ${PORT_FORWARDINGS.table} AS forwardings ON forwardings.floatingip_id = ips.id
       JOIN network_ip_allocations AS addresses ON addresses.port_id IN (ips.port_id, forwardings.internal_port_id)
         AND addresses.address IN (ips.fixed_ip_address, forwardings.internal_ip_address)
-      WHERE ips.router_id = ? AND addresses.subnet_id = ? LIMIT 1`,
+      WHERE ips.router_id = ? AND +addresses.subnet_id = ? LIMIT 1`,
     routerId,
     subnetId,
   );

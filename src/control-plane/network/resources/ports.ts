@@ -257,7 +257,7 @@ export const PORTS = defineResource({
   quota: { name: "port", default: 500 },
   references: { network_id: { table: "network_networks" } },
   unique: [["network_id", "mac_address"]],
-  indexes: [["device_id"], ["mac_address"], ["project_id"]],
+  indexes: [["device_id"], ["mac_address"], ["project_id"], ["network_id", "device_owner"]],
 });
 
 export type PortRecord = NetworkRecord<typeof PORTS>;
