@@ -27,6 +27,7 @@ const MORE_TABLES = [
     PRIMARY KEY (port_id, security_group_id)
   ) STRICT`,
   "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
+  "CREATE UNIQUE INDEX IF NOT EXISTS network_port_bindings_active ON network_port_bindings (port_id) WHERE status = 'ACTIVE'",
   CREATED_ONCE_TABLE,
   ...SUBPORTS_SQL,
   ...LOGS_SQL,

@@ -11,6 +11,7 @@ import { type BindingDetails, PORTS, type PortInput, type PortRecord } from "../
 import { SUBNETS } from "../resources/subnets.js";
 import type { PortServer, RequestedServerPort } from "../server-ports.js";
 import { removeInactive } from "./port-bindings-behaviour.js";
+import { PORT_GUARDS } from "./port-guards.js";
 
 /** Members of `binding:profile` that Compute sets and removes again. */
 const PROFILE_OF_COMPUTE: readonly string[] = [
@@ -105,9 +106,12 @@ function attributesOf(server: PortServer, profile: BindingDetails | undefined): 
   };
 }
 
-/** Deletes a port that Compute created, and removes an existing one from its server. */
+/**
+ * Deletes a port that Compute created, and removes an existing one from its server. A port that a user has made the parent
+ * of a trunk remains, so that the server can be deleted.
+ */
 export function detachPort(context: NetworkContext, port: PortRecord, profile: BindingDetails): void {
-  if (port.made_for_server) {
+  if (port.made_for_server && !isInUse(context, port)) {
     deleteRecord(context, PORTS, port.id);
     return;
   }
@@ -116,10 +120,25 @@ export function detachPort(context: NetworkContext, port: PortRecord, profile: B
     device_id: "",
     device_owner: "",
     device_tag: null,
+    made_for_server: false,
     dns_name: "",
     "binding:host_id": "",
     "binding:profile": withoutComputeMembers(profile),
   });
+}
+
+function isInUse(context: NetworkContext, port: PortRecord): boolean {
+  try {
+    for (const check of PORT_GUARDS) {
+      check(context, port);
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof HttpError) {
+      return true;
+    }
+    throw error;
+  }
 }
 
 /** Returns the members of a profile that a user has set. */

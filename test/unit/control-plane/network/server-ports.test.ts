@@ -158,6 +158,16 @@ describe("detaching a port", () => {
   });
 });
 
+describe("releasing a server", () => {
+  test("leaves a port that a user has made the parent of a trunk", async () => {
+    const { harness, network, ports } = await start();
+    const [port] = ports.attach({ ...ON_HOST, host: null }, [{ network }], []);
+    await harness.get("POST", "/trunks", { trunk: { port_id: port?.id } }, "admin");
+    ports.release(SERVER);
+    expect(ports.get(String(port?.id))).toMatchObject({ deviceId: "", host: null, madeForServer: false });
+  });
+});
+
 describe("the ports of many servers", () => {
   test("are read with the same number of queries as those of one", async () => {
     const { harness, network, ports } = await start();
@@ -189,6 +199,28 @@ describe("the ports of many servers", () => {
     expect(ports.serversWithAddress("0.77", 6)).toEqual([]);
     expect(ports.isAddressOf(network, "10.0.0.200")).toBe(true);
     expect(ports.isAddressOf(network, "10.0.1.1")).toBe(false);
+  });
+});
+
+describe("floating addresses", () => {
+  test("are shown with the fixed address of the port", async () => {
+    const { harness, network, ports } = await start();
+    const external = await createNetwork(harness, { cidrs: [] });
+    const ipv4 = { ip_version: 4, cidr: "203.0.113.0/24" };
+    await harness.get("PUT", `/networks/${external}`, { network: { "router:external": true } }, "admin");
+    const subnet = await harness.get("POST", "/subnets", { subnet: { network_id: external, ...ipv4 } });
+    const gateway = { external_gateway_info: { network_id: external } };
+    const router = await harness.get("POST", "/routers", { router: gateway });
+    const [{ id: inner } = {}] = await harness.list(`/subnets?network_id=${network}`);
+    await harness.send("PUT", `/routers/${router.id}/add_router_interface`, { subnet_id: inner });
+    const [port] = ports.attach(ON_HOST, [{ network }], []);
+    const floating = { floating_network_id: external, port_id: port?.id, subnet_id: subnet.id };
+    const { floating_ip_address: address } = await harness.get("POST", "/floatingips", { floatingip: floating });
+    const fixedAddress = port?.fixedIps[0]?.address;
+    expect(ports.ofServer(SERVER)[0]?.floatingIps).toEqual([{ address, fixedAddress }]);
+    expect(harness.events).toMatchObject([{ name: "network-changed", tag: port?.id }]);
+    ports.release(SERVER);
+    expect(await harness.list("/floatingips")).toMatchObject([{ port_id: null, fixed_ip_address: null }]);
   });
 });
 
