@@ -45,7 +45,7 @@ export const SUBNET_BEHAVIOUR: Behaviour<typeof SUBNETS.attributes> = {
   beforeDelete,
   afterDelete,
   compute: computeSubnets,
-  visible: (context) => or(ownedBy(context, SUBNETS), ofNetworksFor(context, NETWORKS.rbac?.actions ?? [])),
+  visible: (context) => or(ownedBy(context, SUBNETS), ofNetworksFor(context, ["access_as_shared"])),
   filters: {
     shared: (context, [value = ""]) => matching(value, ofNetworksFor(context, ["access_as_shared"])),
     "router:external": (_context, [value = ""]) =>
