@@ -11,7 +11,7 @@ import { authenticate, json, toServiceResponse } from "../http/responses.js";
 import { serve } from "../http/serve.js";
 import { SCHEDULE_ROUTES } from "./agents/schedule-routes.js";
 import { NetworkCall, type NetworkRoute } from "./engine/network-call.js";
-import { NetworkContext, Registry } from "./engine/network-context.js";
+import { NetworkContext, type RegisteredResource, Registry } from "./engine/network-context.js";
 import { renderNetworkError } from "./engine/network-errors.js";
 import { routesOf } from "./engine/requests.js";
 import { extensionRoutes } from "./extension-routes.js";
@@ -31,6 +31,8 @@ export interface NetworkServiceOptions {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly options?: Partial<NetworkOptions>;
+  /** Resources beside Neutron's, whose tables exist. */
+  readonly moreResources?: readonly RegisteredResource[];
   /** Default: events are dropped. */
   readonly events?: ServerEvents;
 }
@@ -50,6 +52,7 @@ interface Caller {
 /** Creates the embedded Network service: a Neutron of records, which moves no packets. */
 export function createNetworkService(options: NetworkServiceOptions): NetworkService {
   const { sql, random, clock, logger, events = NO_EVENTS } = options;
+  const resources = [...NETWORK_RESOURCES, ...(options.moreResources ?? [])];
   const context = new NetworkContext({
     sql,
     random,
@@ -58,15 +61,15 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     events,
     freeAddresses: new AddressIndex(sql),
     options: { ...DEFAULT_NETWORK_OPTIONS, ...options.options },
-    registry: new Registry(NETWORK_RESOURCES),
+    registry: new Registry(resources),
   });
   sql.transaction(() => {
-    for (const { behaviour } of NETWORK_RESOURCES) {
+    for (const { behaviour } of resources) {
       behaviour.start?.(context);
     }
   });
   const routes = [
-    ...NETWORK_RESOURCES.flatMap(({ resource }) => routesOf(context, resource)),
+    ...resources.flatMap(({ resource }) => routesOf(context, resource)),
     ...SCHEDULE_ROUTES,
     ...QUOTA_ROUTES,
     ...TOPOLOGY_ROUTES,

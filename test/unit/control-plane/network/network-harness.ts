@@ -1,9 +1,13 @@
 import type { ValidateToken } from "../../../../src/control-plane/credentials.js";
-import type { NetworkContext } from "../../../../src/control-plane/network/engine/network-context.js";
+import type {
+  NetworkContext,
+  RegisteredResource,
+} from "../../../../src/control-plane/network/engine/network-context.js";
 import type { NetworkOptions } from "../../../../src/control-plane/network/network-options.js";
 import { createNetworkService } from "../../../../src/control-plane/network/network-service.js";
 import { createNetworkTables } from "../../../../src/control-plane/network/network-tables.js";
 import type { ServerEvent } from "../../../../src/control-plane/network/server-events.js";
+import { createResourceTables } from "../../../../src/control-plane/resources/resource-table.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { ServiceHandler } from "../../../../src/runtime/http-server.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -23,17 +27,27 @@ export class NetworkHarness {
   readonly #world = new VirtualWorld();
   readonly #handle: ServiceHandler;
 
-  /** @param validate returns the credentials of a token. Default: those of the callers by name */
-  constructor(options: Partial<NetworkOptions> = {}, validate: ValidateToken = validateCaller) {
+  /**
+   * @param validate returns the credentials of a token. Default: those of the callers by name
+   * @param moreResources resources beside Neutron's
+   */
+  constructor(
+    options: Partial<NetworkOptions> = {},
+    validate: ValidateToken = validateCaller,
+    moreResources: readonly RegisteredResource[] = [],
+  ) {
     const runtime = this.#world.spawn();
     this.store = emptyStore({ runtime });
     createNetworkTables(this.store.database);
+    const descriptions = moreResources.map(({ resource }) => resource);
+    createResourceTables(this.store.database, "more", descriptions);
     const service = createNetworkService({
       ...runtime,
       validate,
       sql: this.store.database,
       events: { send: (event) => this.events.push(event) },
       options,
+      moreResources,
     });
     this.#handle = service.handle;
     this.context = service.context;

@@ -1,12 +1,7 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { Caller } from "../../../../fixtures/callers.js";
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Caller, validateCaller } from "../../../../fixtures/callers.js";
 import { type Body, NetworkHarness } from "../network-harness.js";
-
-vi.mock("../../../../../src/control-plane/network/network-resources.js", async (importActual) => {
-  const { WIDGET_RESOURCES } = await import("./widgets.js");
-  const actual = await importActual<{ readonly NETWORK_RESOURCES: readonly unknown[] }>();
-  return { NETWORK_RESOURCES: [...actual.NETWORK_RESOURCES, ...WIDGET_RESOURCES] };
-});
+import { WIDGET_RESOURCES } from "./widgets.js";
 
 const WIDGETS = "/big-widgets";
 const BAD = "400 HTTPBadRequest:";
@@ -24,7 +19,7 @@ const update = (id: unknown, big_widget: Body, caller: Caller = "demo") =>
 const names = async (query: string) => (await network.list(`${WIDGETS}${query}`)).map(({ name }) => name);
 
 beforeEach(() => {
-  network = new NetworkHarness({ quotas: { widget: 3 } });
+  network = new NetworkHarness({ quotas: { widget: 3 } }, validateCaller, WIDGET_RESOURCES);
 });
 
 describe("a create", () => {
