@@ -143,6 +143,9 @@ export function isTrue(value: string): boolean {
 
 /** The API of extensions checks sort keys before the limit. @throws {HttpError} 400 */
 function readPaging(call: NetworkCall, resource: NetworkResource) {
+  if (resource.isPaged === false) {
+    return { limit: undefined, sort: [] };
+  }
   const early = isCore(resource) ? undefined : readSort(call, resource);
   const limit = readLimit(call);
   return { limit, sort: early ?? readSort(call, resource) };

@@ -120,8 +120,8 @@ export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, 
   compute?(context: NetworkContext, records: readonly R[], filters?: ListFilters): readonly Computed[];
   /** Computes attributes that only the response of a show contains. */
   computeForShow?(context: NetworkContext, record: R): Computed;
-  /** Computes attributes that the response to each create has, but other responses only under a condition. */
-  computeCreated?(input: InputOf<M>): Computed;
+  /** Computes attributes that responses to requests with them have, but others only under a condition. */
+  computeRequested?(input: InputOf<M>): Computed;
   /** Runs before a list, in a transaction. */
   beforeList?(context: NetworkContext, filters: ListFilters): void;
   /** Conditions for filters of attributes without a column, or with other rules than equality. */

@@ -63,6 +63,8 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
   /** The kind of its RBAC policies (`network`), which make it visible to other projects. */
   readonly rbac?: RbacKind;
   readonly quota?: { readonly name: string; readonly default: number };
+  /** False: lists ignore the parameters of sorting and pages. */
+  readonly isPaged?: false;
   /** Whether `/{collection}/{id}/tags` exists. */
   readonly tagged?: boolean;
   /** Member actions by name: `PUT /routers/{id}/add_router_interface`. */

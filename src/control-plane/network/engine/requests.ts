@@ -105,7 +105,7 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
     }
     return inputs.map((input) => {
       const record = createRecord(context, resource, input as never);
-      const view = { ...viewsOf(context, resource, [record])[0], ...behaviour.computeCreated?.(input as never) };
+      const view = { ...viewsOf(context, resource, [record])[0], ...behaviour.computeRequested?.(input as never) };
       return renderView(context, resource, view);
     });
   });
@@ -187,8 +187,9 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
     }
     assertRevision(record, revision);
     const updated = updateRecord(context, resource, record.id, changes as never);
-    const [view = {}] = viewsOf(context, resource, [updated]);
-    return { body: { [singular]: renderView(context, resource, view) } };
+    const [view] = viewsOf(context, resource, [updated]);
+    const requested = context.services.registry.behaviourOf(resource).computeRequested?.(changes as never);
+    return { body: { [singular]: renderView(context, resource, { ...view, ...requested }) } };
   });
 }
 

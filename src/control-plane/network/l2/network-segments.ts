@@ -49,7 +49,7 @@ export const PROVIDER_ATTRIBUTES = [
 
 function toSpec(segment: Partial<ProviderSegment>): SegmentSpec {
   const { "provider:network_type": type } = segment;
-  if (!type) {
+  if (type === undefined || type === null) {
     throw invalidOperation("network_type required");
   }
   return {
@@ -66,9 +66,25 @@ function rejectDuplicates(segments: readonly SegmentSpec[]): void {
   }
 }
 
+/** A network has one segment of a type in a physical network. @throws {HttpError} 409 */
+export function assertUnique(context: NetworkContext, networkId: string, spec: SegmentSpec): void {
+  const { network_type: type, physical_network: name } = spec;
+  const same = where`network_id = ${networkId} AND network_type = ${type} AND physical_network = ${name}`;
+  if (context.table(SEGMENTS).has(same)) {
+    const values = `${networkId}-${type}-${name}`;
+    throw networkError(
+      409,
+      "NeutronDbObjectDuplicateEntry",
+      "Failed to create a duplicate NetworkSegment: for attribute(s) ['network_id', 'network_type', 'physical_network'] " +
+        `with value(s) ${values}`,
+    );
+  }
+}
+
 function insertSegment(context: NetworkContext, networkId: string, spec: SegmentSpec, index: number): void {
   const { random, clock } = context.services;
   const now = clock.now();
+  assertUnique(context, networkId, spec);
   context.table(SEGMENTS).insert({
     id: random.uuid(),
     network_id: networkId,

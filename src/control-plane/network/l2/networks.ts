@@ -1,4 +1,4 @@
-import { and, where } from "../../resources/condition.js";
+import { and, EVERY, where } from "../../resources/condition.js";
 import { assertZonesExist } from "../agents/availability-zones.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { invalidOperation, networkError } from "../engine/network-errors.js";
@@ -21,6 +21,7 @@ type Input = NetworkInput<typeof NETWORKS>;
 export const NETWORK_BEHAVIOUR: Behaviour<typeof NETWORKS.attributes> = {
   prepareCreate: (_context, input) => ({
     status: "ACTIVE",
+    is_default: input.is_default === true && input["router:external"] === true,
     availability_zone_hints: [...(input.availability_zone_hints ?? [])].sort(),
     revision_number: 1,
   }),
@@ -29,8 +30,10 @@ export const NETWORK_BEHAVIOUR: Behaviour<typeof NETWORKS.attributes> = {
   afterUpdate,
   beforeDelete,
   compute: computeNetworks,
-  computeCreated: ({ is_default = false }) => ({ is_default }),
+  computeRequested: ({ is_default }) => (is_default === undefined ? {} : { is_default }),
   filters: {
+    // Neutron accepts the filter, and all networks match.
+    is_default: () => EVERY,
     "provider:network_type": segmentFilter("network_type"),
     "provider:physical_network": segmentFilter("physical_network"),
     "provider:segmentation_id": segmentFilter("segmentation_id"),
@@ -54,7 +57,7 @@ function afterCreate(context: NetworkContext, network: Network, input: Input): v
   if (network["router:external"]) {
     createExternalPolicy(context, network);
   }
-  assertOneDefault(context, network);
+  assertOneDefault(context, network, input);
 }
 
 /** Returns the requested MTU; without one the greatest. @throws {HttpError} 400 for one that the segments forbid */
@@ -85,8 +88,8 @@ function createExternalPolicy(context: NetworkContext, { id, project_id }: Netwo
 }
 
 /** @throws {HttpError} 409 if another external network is the default one */
-function assertOneDefault(context: NetworkContext, network: Network): void {
-  if (!network.is_default) {
+function assertOneDefault(context: NetworkContext, network: Network, { is_default: isDefault = false }: Input): void {
+  if (!isDefault) {
     return;
   }
   const others = where`is_default = 1 AND router_external = 1 AND id IS NOT ${network.id}`;
@@ -108,17 +111,18 @@ function prepareUpdate(context: NetworkContext, network: Network, changes: Input
     findRecord(context, QOS_POLICIES, changes.qos_policy_id);
     assertNetworkSupportsPolicy(context, changes.qos_policy_id, network.id);
   }
-  const { mtu } = changes;
+  const { mtu, is_default = network.is_default, "router:external": isExternal = network["router:external"] } = changes;
   return {
     ...storedAttributes(NETWORKS, changes),
+    is_default: is_default && isExternal,
     ...(mtu !== undefined && {
       mtu: chooseMtu(context, segmentsOf(context, [network.id]).get(network.id) ?? [], mtu),
     }),
   };
 }
 
-function afterUpdate(context: NetworkContext, network: Network, _changes: Input, before: Network): void {
-  assertOneDefault(context, network);
+function afterUpdate(context: NetworkContext, network: Network, changes: Input, before: Network): void {
+  assertOneDefault(context, network, changes);
   if (network["router:external"] === before["router:external"]) {
     return;
   }

@@ -2,7 +2,6 @@ import { where } from "../../resources/condition.js";
 import type { Behaviour, Computed, NetworkContext } from "../engine/network-context.js";
 import { badResource, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
-import { internalServerError } from "../engine/python-values.js";
 import { createRecord, storedAttributes } from "../engine/records.js";
 import { NETWORKS } from "../resources/networks.js";
 import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "../resources/segments.js";
@@ -42,6 +41,7 @@ export const SEGMENT_RANGE_BEHAVIOUR: Behaviour<typeof NETWORK_SEGMENT_RANGES.at
       throw referenced(range.id);
     }
   },
+  computeRequested: ({ shared = false }) => (shared ? { project_id: null } : {}),
   compute: (context, ranges) => ranges.map((range) => computeRange(context, range)),
 };
 
@@ -76,10 +76,21 @@ function assertType(type: string): void {
   }
 }
 
-/** Rejects limits that are no ids of the type, which Neutron's API does not expect. @throws {HttpError} 500 */
+/** Rejects limits that are no ids of the type. Neutron maps these exceptions to no other status. @throws {HttpError} 500 */
 function assertLimits({ minimum, maximum, network_type: type }: Pick<Range, "minimum" | "maximum" | "network_type">) {
-  if (maximum > (MAX_IDS[type] ?? 0) || minimum > maximum) {
-    throw internalServerError();
+  const isVlan = type === "vlan";
+  const invalid = [minimum, maximum].find((id) => id > (MAX_IDS[type] ?? 0));
+  let reason: string | undefined;
+  if (invalid !== undefined) {
+    reason = isVlan ? `${invalid} is not a valid VLAN tag` : `${invalid} is not a valid ${type} identifier`;
+  } else if (minimum > maximum) {
+    reason = `End of ${isVlan ? "VLAN" : "tunnel"} range is less than start of ${isVlan ? "VLAN" : "tunnel"} range`;
+  }
+  if (reason !== undefined) {
+    const range = `${minimum}:${maximum}`;
+    throw isVlan
+      ? networkError(500, "NetworkVlanRangeError", `Invalid network VLAN range: '${range}' - '${reason}'.`)
+      : networkError(500, "NetworkTunnelRangeError", `Invalid network tunnel range: '${range}' - ${reason}.`);
   }
 }
 
@@ -143,7 +154,13 @@ function computeRange(context: NetworkContext, range: Range): Computed {
       available.push(id);
     }
   }
-  return { available, used: Object.fromEntries(used) };
+  return {
+    available,
+    used: Object.fromEntries(used),
+    project_id: range.project_id ?? undefined,
+    tenant_id: undefined,
+    ...(range.default && { description: null, updated_at: undefined }),
+  };
 }
 
 /** Creates the ranges of the options; deletes those of earlier options. */

@@ -6,7 +6,7 @@ import { findRecord } from "../engine/records.js";
 import { NETWORKS } from "../resources/networks.js";
 import type { SEGMENTS } from "../resources/segments.js";
 import { SUBNETS } from "../resources/subnets.js";
-import { segmentsOf } from "./network-segments.js";
+import { assertUnique, segmentsOf } from "./network-segments.js";
 import { maxMtuOf, reserveSegment, validateSegment } from "./type-drivers.js";
 
 /** Segments that the API adds to networks. */
@@ -18,6 +18,7 @@ export const SEGMENT_BEHAVIOUR: Behaviour<typeof SEGMENTS.attributes> = {
       physical_network: input.physical_network ?? null,
       segmentation_id: input.segmentation_id ?? null,
     };
+    assertUnique(context, network.id, spec);
     validateSegment(context, spec);
     const segment = reserveSegment(context, spec, network.project_id);
     const others = segmentsOf(context, [network.id]).get(network.id) ?? [];

@@ -179,6 +179,7 @@ export const AGENTS = defineResource({
   },
   notFound: { type: "AgentNotFound" },
   operations: ["list", "show", "update", "delete"],
+  isPaged: false,
 });
 
 /** Availability zones of networks and of routers: those of the agents that serve them. */
@@ -200,4 +201,5 @@ export const AVAILABILITY_ZONES = defineResource({
   },
   notFound: { type: "AvailabilityZoneNotFound" },
   operations: ["list"],
+  isPaged: false,
 });

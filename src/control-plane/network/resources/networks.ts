@@ -147,6 +147,7 @@ export const NETWORKS = defineResource({
       stored: false,
       extension: "multi-provider",
     },
+    ha: { type: boolean, stored: false, post: true, default: NOT_SPECIFIED, visible: false, extension: "network_ha" },
     ...OWNER,
     ...STANDARD,
     ...TAGS,

@@ -76,6 +76,14 @@ describe("agents", () => {
     expect(await network.list(`/agents?${query}`, "admin")).toHaveLength(count);
   });
 
+  test("are listed without pages", async () => {
+    const network = new NetworkHarness();
+    createHosts(network, "host1");
+    const reply = await network.send("GET", "/agents?limit=1&sort_key=host&sort_dir=asc", undefined, "admin");
+    expect(reply.json("agents")).toHaveLength(5);
+    expect(reply.json()).not.toHaveProperty("agents_links");
+  });
+
   test("can be disabled and described", async () => {
     const network = new NetworkHarness();
     createHosts(network, "host1");

@@ -163,6 +163,16 @@ describe("an external network", () => {
   });
 });
 
+test("an internal network is no default one, although the response repeats the request", async () => {
+  const network = new NetworkHarness();
+  const created = await network.get("POST", "/networks", { network: { is_default: true } }, "admin");
+  expect(created).toMatchObject({ is_default: true });
+  const url = `/networks/${created.id}`;
+  expect(await network.get("GET", url, undefined, "admin")).not.toHaveProperty("is_default");
+  const external = { network: { "router:external": true } };
+  expect(await network.get("PUT", url, external, "admin")).toMatchObject({ is_default: false });
+});
+
 test("a network that other projects use stays shared", async () => {
   const network = new NetworkHarness();
   const { id } = await network.get("POST", "/networks", { network: { name: "common", shared: true } }, "admin");

@@ -170,6 +170,16 @@ describe("a segment", () => {
     expect(await network.get("GET", `/networks/${id}`, undefined, "admin")).toMatchObject({ l2_adjacency: false });
   });
 
+  test("is the only one of its type in a physical network", async () => {
+    const network = new NetworkHarness();
+    const { id } = await createNetwork(network, VLAN);
+    const segment = { network_id: id, network_type: "vlan", physical_network: "physnet1" };
+    expect(await network.rejection("POST", "/segments", { segment }, "admin")).toBe(
+      "409 NeutronDbObjectDuplicateEntry: Failed to create a duplicate NetworkSegment: for attribute(s) " +
+        `['network_id', 'network_type', 'physical_network'] with value(s) ${id}-vlan-physnet1`,
+    );
+  });
+
   test("belongs to administrators", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: {} });
@@ -208,6 +218,24 @@ describe("a segment range", () => {
     expect(await network.rejection("POST", "/network-segment-ranges", body, "admin")).toBe(
       `409 NetworkSegmentRangeOverlaps: Network segment range overlaps with range(s) with id ${id}`,
     );
+  });
+
+  test.each([
+    [{ network_type: "flat" }, "400 HTTPBadRequest: Invalid input for network_type."],
+    [{ network_type: "geneve" }, "400 NetworkSegmentRangeNetTypeNotSupported: Network type geneve does not support"],
+    [{ physical_network: undefined }, "400 BadRequest: Bad network_segment_range request: Network type vlan requires"],
+    [
+      { maximum: 4095 },
+      "500 NetworkVlanRangeError: Invalid network VLAN range: '300:4095' - '4095 is not a valid VLAN tag'.",
+    ],
+    [
+      { maximum: 3 },
+      "500 NetworkVlanRangeError: Invalid network VLAN range: '300:3' - 'End of VLAN range is less than",
+    ],
+  ])("with %j is rejected", async (attributes, rejection) => {
+    const network = new NetworkHarness();
+    const body = { network_segment_range: { ...RANGE, ...attributes } };
+    expect(await network.rejection("POST", "/network-segment-ranges", body, "admin")).toContain(rejection);
   });
 
   test("of the options cannot change", async () => {
