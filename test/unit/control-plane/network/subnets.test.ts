@@ -299,3 +299,58 @@ test("only an administrator sees the segment", async () => {
   expect(await network.get("GET", `/subnets/${id}`)).not.toHaveProperty("segment_id");
   expect(await network.get("GET", `/subnets/${id}`, undefined, "admin")).toMatchObject({ segment_id: null });
 });
+
+test("the gateway stays while a router's interface has its address", async () => {
+  const subnet = await createSubnet({ cidr: "10.20.0.0/24" });
+  const router = await network.get("POST", "/routers", { router: { name: "router" } });
+  await network.get("PUT", `/routers/${router.id}/add_router_interface`, { subnet_id: subnet.id });
+  const [port] = await network.list(`/ports?device_id=${router.id}`);
+  expect(await rejectUpdate(subnet, { gateway_ip: "10.20.0.254", allocation_pools: [] })).toBe(
+    `409 GatewayIpInUse: Current gateway ip 10.20.0.1 already in use by port ${port?.id}. Unable to update.`,
+  );
+  expect(await network.rejection("DELETE", `/subnets/${subnet.id}`)).toContain("409 SubnetInUse");
+});
+
+test("gateways of routers get an address of a new subnet of the other IP version", async () => {
+  const external = await createNetwork({ "router:external": true }, "admin");
+  const create = (attributes: Body): Promise<Body> =>
+    network.get("POST", "/subnets", { subnet: { network_id: external, ...attributes } }, "admin");
+  const v4 = await create({ ip_version: 4, cidr: "172.24.4.0/24" });
+  const { id } = await network.get("POST", "/routers", { router: { external_gateway_info: { network_id: external } } });
+  await create({ ip_version: 4, cidr: "172.24.5.0/24" });
+  const v6 = await create({ ip_version: 6, cidr: "2001:db8::/64" });
+  const router = await network.get("GET", `/routers/${id}`);
+  expect(router.external_gateway_info).toMatchObject({
+    external_fixed_ips: [
+      { subnet_id: v4.id, ip_address: "172.24.4.2" },
+      { subnet_id: v6.id, ip_address: "2001:db8::1" },
+    ],
+  });
+});
+
+test("subnets of a routed network have routes to each other's segments", async () => {
+  const segments = [
+    { "provider:network_type": "vlan", "provider:physical_network": "physnet1", "provider:segmentation_id": 150 },
+    { "provider:network_type": "flat", "provider:physical_network": "public" },
+  ];
+  const routed = await createNetwork({ segments }, "admin");
+  const [first, second] = await network.list(`/segments?network_id=${routed}`, "admin");
+  const create = (cidr: string, segment: Body | undefined, gateway: string): Promise<Body> => {
+    const subnet = { network_id: routed, ip_version: 4, cidr, segment_id: segment?.id, gateway_ip: gateway };
+    return network.get("POST", "/subnets", { subnet }, "admin");
+  };
+  const one = await create("10.1.0.0/24", first, "10.1.0.1");
+  const other = await create("10.2.0.0/24", second, "10.2.0.1");
+  const routesOf = async ({ id }: Body) => (await network.get("GET", `/subnets/${id}`, undefined, "admin")).host_routes;
+  expect(await routesOf(one)).toEqual([{ destination: "10.2.0.0/24", nexthop: "10.1.0.1" }]);
+  expect(await routesOf(other)).toEqual([{ destination: "10.1.0.0/24", nexthop: "10.2.0.1" }]);
+  await network.get(
+    "PUT",
+    `/subnets/${one.id}`,
+    { subnet: { gateway_ip: "10.1.0.254", allocation_pools: [] } },
+    "admin",
+  );
+  expect(await routesOf(one)).toEqual([{ destination: "10.2.0.0/24", nexthop: "10.1.0.254" }]);
+  await network.get("DELETE", `/subnets/${other.id}`, undefined, "admin");
+  expect(await routesOf(one)).toEqual([]);
+});
