@@ -11,14 +11,14 @@ export const ADDRESS_GROUPS = defineResource({
   attributes: {
     ...ID,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    description: { type: string(1024), post: true, put: true, default: "", filter: true, sort: true },
+    ...OWNER,
     addresses: {
       type: json<readonly string[]>({ validator: "type:subnet_list", converter: "convert_none_to_empty_list" }),
       post: true,
       default: NOT_SPECIFIED,
     },
-    description: { type: string(1024), post: true, put: true, default: "", filter: true, sort: true },
     shared: { type: boolean, stored: false, visible: false },
-    ...OWNER,
     created_at: { ...STANDARD.created_at, visible: false },
     updated_at: { ...STANDARD.updated_at, visible: false },
     revision_number: { ...STANDARD.revision_number, filter: false, visible: false },

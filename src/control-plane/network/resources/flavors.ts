@@ -31,7 +31,7 @@ export const FLAVORS = defineResource({
       filter: true,
       sort: true,
     },
-    enabled: { type: booleanOrNull, post: true, put: true, default: true, filter: true, sort: true },
+    project_id,
     /** Requests may contain them without effect: profiles are associated by requests of their own. */
     service_profiles: {
       type: json<readonly string[]>({ validator: "type:uuid_list" }),
@@ -40,7 +40,7 @@ export const FLAVORS = defineResource({
       put: true,
       default: [],
     },
-    project_id,
+    enabled: { type: booleanOrNull, post: true, put: true, default: true, filter: true, sort: true },
   },
   notFound: { type: "FlavorNotFound" },
 });
@@ -54,11 +54,11 @@ export const SERVICE_PROFILES = defineResource({
   table: "network_service_profiles",
   attributes: {
     ...ID,
+    project_id,
     description: { type: stringOrNull(1024), post: true, put: true, default: "", filter: true, sort: true },
     driver: { type: string(1024), post: true, put: true, default: "", filter: true, sort: true },
     enabled: { type: booleanOrNull, post: true, put: true, default: true, filter: true, sort: true },
     metainfo: { type: checkedText({}), post: true, put: true, default: "", sort: true },
-    project_id,
   },
   notFound: { type: "ServiceProfileNotFound", message: (id) => `Service Profile ${id} could not be found.` },
 });
@@ -72,9 +72,9 @@ export const FLAVOR_SERVICE_PROFILES = defineResource({
   table: "network_flavor_service_profiles",
   attributes: {
     id: { type: uuid, post: true },
+    project_id,
     flavor_id: { type: uuid, visible: false },
     service_profile_id: { type: uuid, visible: false },
-    project_id,
   },
   notFound: {
     type: "FlavorServiceProfileBindingNotFound",
@@ -103,13 +103,13 @@ export const NEXT_PROVIDERS = defineResource({
     FROM ${FLAVOR_SERVICE_PROFILES.table} AS binding
     JOIN ${SERVICE_PROFILES.table} AS profile ON profile.id = binding.service_profile_id GROUP BY flavor_id`,
   attributes: {
-    id: { type: uuid, visible: false },
-    flavor_id: { type: uuid, visible: false },
+    provider: { type: text, stored: false },
     driver: { type: text },
     metainfo: { type: text },
-    enabled: { type: booleanOrNull, visible: false },
-    provider: { type: text, stored: false },
     project_id,
+    id: { type: uuid, visible: false },
+    flavor_id: { type: uuid, visible: false },
+    enabled: { type: booleanOrNull, visible: false },
   },
   notFound: { type: "FlavorServiceProfileBindingNotFound" },
   operations: ["list"],

@@ -15,6 +15,8 @@ export const LOCAL_IPS = defineResource({
   attributes: {
     ...ID,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    ...STANDARD,
+    ...OWNER,
     local_port_id: { type: uuid, post: true, default: NOT_SPECIFIED, filter: true, sort: true },
     network_id: { type: uuid, post: true, default: NOT_SPECIFIED, filter: true, sort: true },
     local_ip_address: {
@@ -26,8 +28,6 @@ export const LOCAL_IPS = defineResource({
       policy: true,
     },
     ip_mode: { type: oneOf(["translate", "passthrough"]), post: true, default: "translate", filter: true, sort: true },
-    ...OWNER,
-    ...STANDARD,
   },
   notFound: { type: "LocalIPNotFound", message: (id) => `Local IP ${id} could not be found.` },
 });
@@ -47,13 +47,13 @@ export const PORT_ASSOCIATIONS = defineResource({
   indexes: [["fixed_port_id"]],
   key: "fixed_port_id",
   attributes: {
-    id: { type: uuid, visible: false },
     local_ip_id: { type: uuid },
     local_ip_address: { type: text, filter: true, sort: true },
     fixed_port_id: { type: uuid, post: true, filter: true, sort: true },
     fixed_ip: { type: ipAddressOrNull, post: true, default: null, filter: true, sort: true },
     host: { type: text, stored: false, filter: true, sort: true },
     project_id: { ...OWNER.project_id, filter: false, sort: false, visible: false },
+    id: { type: uuid, visible: false },
   },
   notFound: {
     type: "LocalIPAssociationNotFound",

@@ -11,15 +11,15 @@ export const LOGS = defineResource({
   table: "network_logs",
   attributes: {
     ...ID,
-    enabled: { type: boolean, post: true, put: true, default: true, filter: true, sort: true },
-    event: { type: oneOf(["ACCEPT", "DROP", "ALL"]), post: true, default: "ALL", filter: true },
+    ...OWNER,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    resource_type: { type: string(255), post: true, filter: true, sort: true, requiredByPolicy: true },
     /** The security group; null: all of the project. */
     resource_id: { type: uuidOrNull, post: true, default: null, filter: true, sort: true },
-    resource_type: { type: string(255), post: true, filter: true, sort: true, requiredByPolicy: true },
+    event: { type: oneOf(["ACCEPT", "DROP", "ALL"]), post: true, default: "ALL", filter: true },
     /** The port; null: all that have the group. */
     target_id: { type: uuidOrNull, post: true, default: null, filter: true, sort: true },
-    ...OWNER,
+    enabled: { type: boolean, post: true, put: true, default: true, filter: true, sort: true },
     ...STANDARD,
   },
   notFound: { type: "LogResourceNotFound", message: (id) => `Log resource ${id} could not be found.` },
@@ -36,8 +36,8 @@ export const LOGGABLE_RESOURCES = defineResource({
   table: "network_loggable_resources",
   view: "SELECT 'security_group' AS id, 'security_group' AS type, 1 AS rowid",
   attributes: {
-    id: { type: text, visible: false },
     type: { type: text },
+    id: { type: text, visible: false },
   },
   notFound: { type: "LoggableResourceNotFound" },
   operations: ["list"],

@@ -17,6 +17,7 @@ export const NDP_PROXIES = defineResource({
   attributes: {
     id: { ...ID.id, filter: false },
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    project_id: { ...OWNER.project_id, filter: false },
     router_id: { type: uuid, post: true, sort: true },
     port_id: { type: uuid, post: true, sort: true },
     ip_address: {
@@ -25,7 +26,6 @@ export const NDP_PROXIES = defineResource({
       default: null,
       sort: true,
     },
-    project_id: { ...OWNER.project_id, filter: false },
     ...STANDARD,
   },
   notFound: { type: "NDPProxyNotFound", message: (id) => `Ndp proxy ${id} could not be found.` },

@@ -28,11 +28,11 @@ export const QOS_POLICIES = defineResource({
     ...ID,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
     shared: { type: boolean, stored: false, post: true, put: true, default: false, filter: true },
+    ...OWNER,
     rules: { type: json<readonly RuleOfPolicy[]>(), stored: false },
     is_default: { type: boolean, post: true, put: true, default: false, filter: true, extension: "qos-default" },
-    ...OWNER,
-    ...STANDARD,
     ...TAGS,
+    ...STANDARD,
   },
   rbac: { objectType: "qos_policy", actions: ["access_as_shared"] },
   notFound: { type: "QosPolicyNotFound", message: (id) => `QoS policy ${id} could not be found.` },
@@ -62,8 +62,8 @@ export const RULE_TYPES = defineResource({
   view: `SELECT column1 AS id, column1 AS type, column2 AS rowid
     FROM (VALUES ${RULE_TYPE_NAMES.map((name, index) => `('${name}', ${index})`).join(", ")})`,
   attributes: {
-    id: { type: text, visible: false },
     type: { type: text },
+    drivers: { type: json<readonly RuleTypeDriver[]>(), stored: false, extension: "qos-rule-type-details" },
     all_rules: {
       type: booleanOrNull,
       stored: false,
@@ -84,7 +84,7 @@ export const RULE_TYPES = defineResource({
       visible: false,
       extension: "qos-rule-type-filter",
     },
-    drivers: { type: json<readonly RuleTypeDriver[]>(), stored: false, extension: "qos-rule-type-details" },
+    id: { type: text, visible: false },
   },
   notFound: { type: "RuleTypeNotFound" },
   operations: ["list", "show"],

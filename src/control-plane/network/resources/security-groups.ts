@@ -30,6 +30,8 @@ export const SECURITY_GROUPS = defineResource({
   extension: "security-group",
   table: "network_security_groups",
   attributes: {
+    ...TAGS,
+    ...STANDARD,
     ...ID,
     name: {
       type: checkedText<string>({ validator: "type:name_not_default", parameter: 255 }),
@@ -39,6 +41,8 @@ export const SECURITY_GROUPS = defineResource({
       filter: true,
       sort: true,
     },
+    ...OWNER,
+    security_group_rules: { type: json<readonly EmbeddedRule[]>(), stored: false },
     stateful: { type: boolean, post: true, put: true, default: true, extension: "stateful-security-group" },
     shared: {
       type: boolean,
@@ -48,12 +52,8 @@ export const SECURITY_GROUPS = defineResource({
       requiredByPolicy: true,
       extension: "security-groups-shared-filtering",
     },
-    security_group_rules: { type: json<readonly EmbeddedRule[]>(), stored: false },
     /** The project whose default group it is. */
     default_of: { type: nullableText, visible: false },
-    ...OWNER,
-    ...STANDARD,
-    ...TAGS,
   },
   notFound: { type: "SecurityGroupNotFound", message: (id) => `Security group ${id} does not exist` },
   unique: [["default_of"]],
@@ -65,6 +65,11 @@ export const SECURITY_GROUPS = defineResource({
 
 /** Attributes that a rule of a group, and a rule for new groups, have in common. */
 const MATCH = {
+  remote_group_id: { type: textOrNull, post: true, default: null, filter: true, sort: true },
+  direction: { type: oneOf(["ingress", "egress"]), post: true, filter: true, sort: true },
+  protocol: { type: protocol, post: true, default: null, filter: true, sort: true },
+  port_range_min: { type: port, post: true, default: null, filter: true, sort: true },
+  port_range_max: { type: port, post: true, default: null, filter: true, sort: true },
   ethertype: {
     type: oneOf(["IPv4", "IPv6"], "convert_ethertype_to_case_insensitive"),
     post: true,
@@ -72,10 +77,6 @@ const MATCH = {
     filter: true,
     sort: true,
   },
-  direction: { type: oneOf(["ingress", "egress"]), post: true, filter: true, sort: true },
-  protocol: { type: protocol, post: true, default: null, filter: true, sort: true },
-  port_range_min: { type: port, post: true, default: null, filter: true, sort: true },
-  port_range_max: { type: port, post: true, default: null, filter: true, sort: true },
   remote_ip_prefix: {
     type: checkedText<string | null>({ converter: "convert_ip_prefix_to_cidr" }),
     post: true,
@@ -91,7 +92,6 @@ const MATCH = {
     sort: true,
     extension: "security-groups-remote-address-group",
   },
-  remote_group_id: { type: textOrNull, post: true, default: null, filter: true, sort: true },
 } as const;
 
 /** Rules of security groups. They go with their group, and with the remote group that they name. */
@@ -102,9 +102,16 @@ export const SECURITY_GROUP_RULES = defineResource({
   extension: "security-group",
   table: "network_security_group_rules",
   attributes: {
+    ...STANDARD,
+    /** Null for the rules that a new group gets. */
+    description: {
+      ...STANDARD.description,
+      type: checkedText<string | null>({ validator: "type:string", parameter: 255 }),
+    },
     ...ID,
     security_group_id: { type: string(36), post: true, filter: true, sort: true, requiredByPolicy: true },
     ...MATCH,
+    ...OWNER,
     normalized_cidr: {
       type: checkedText<string | null>({ validator: "type:subnet_or_none" }),
       filter: true,
@@ -116,13 +123,6 @@ export const SECURITY_GROUP_RULES = defineResource({
       type: flag,
       filter: true,
       extension: "security-groups-rules-belongs-to-default-sg",
-    },
-    ...OWNER,
-    ...STANDARD,
-    /** Null for the rules that a new group gets. */
-    description: {
-      ...STANDARD.description,
-      type: checkedText<string | null>({ validator: "type:string", parameter: 255 }),
     },
   },
   notFound: { type: "SecurityGroupRuleNotFound", message: (id) => `Security group rule ${id} does not exist` },

@@ -18,9 +18,11 @@ export const TRUNKS = defineResource({
   extension: "trunk",
   table: "network_trunks",
   attributes: {
-    ...ID,
+    ...TAGS,
     admin_state_up: { type: boolean, post: true, put: true, default: true, filter: true, sort: true },
+    ...ID,
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
+    ...OWNER,
     port_id: { type: uuid, post: true, filter: true, sort: true, requiredByPolicy: true },
     /** `DOWN`, or `ACTIVE` while the parent port is. */
     status: { type: text, sort: true },
@@ -31,9 +33,7 @@ export const TRUNKS = defineResource({
       default: [],
       policy: true,
     },
-    ...OWNER,
     ...STANDARD,
-    ...TAGS,
   },
   notFound: { type: "TrunkNotFound" },
   references: { port_id: { table: PORTS.table, onDelete: "cascade" } },
