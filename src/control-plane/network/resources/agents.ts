@@ -169,11 +169,11 @@ export const AGENTS = defineResource({
     created_at: { type: time },
     started_at: { type: time },
     heartbeat_timestamp: { type: time },
+    alive: { type: flag, stored: false, filter: true },
+    configurations: { type: json<Readonly<Record<string, Json>>>() },
     description: { type: stringOrNull(255), put: true, filter: true },
     resources_synced: { type: flag, extension: "agent-resources-synced" },
     availability_zone: { type: textOrNull, filter: true, extension: "availability_zone" },
-    alive: { type: flag, stored: false, filter: true },
-    configurations: { type: json<Readonly<Record<string, Json>>>() },
     /** Compute was told to treat the host as down. */
     forced_down: { type: flag, visible: false },
   },
@@ -194,10 +194,10 @@ export const AVAILABILITY_ZONES = defineResource({
     CASE max(admin_state_up) WHEN 1 THEN 'available' ELSE 'unavailable' END AS state
     FROM network_agents WHERE availability_zone IS NOT NULL GROUP BY availability_zone, agent_type`,
   attributes: {
-    id: { type: string(), visible: false },
-    state: { type: text, filter: true },
     name: { type: text, filter: true },
     resource: { type: text, filter: true },
+    state: { type: text, filter: true },
+    id: { type: string(), visible: false },
   },
   notFound: { type: "AvailabilityZoneNotFound" },
   operations: ["list"],
