@@ -9,7 +9,7 @@ export const RBAC_POLICIES = defineResource({
   extension: "rbac-policies",
   table: "network_rbac_policies",
   attributes: {
-    ...ID,
+    id: { ...ID.id, sort: false },
     object_type: {
       type: checkedText<string>({ converter: "convert_valid_object_type" }),
       post: true,

@@ -60,7 +60,7 @@ export const NETWORK_SEGMENT_RANGES = defineResource({
     name: { type: string(255), post: true, put: true, default: "", filter: true, sort: true },
     default: { type: boolean, filter: false },
     shared: { type: boolean, post: true, default: true },
-    project_id: { ...OWNER.project_id, type: stringOrNull(255) },
+    project_id: { ...OWNER.project_id, type: optional(255) },
     network_type: { type: oneOf(["vlan", "vxlan", "gre", "geneve"]), post: true, default: NOT_SPECIFIED, filter: true },
     physical_network: { type: optional(64), post: true, default: NOT_SPECIFIED, filter: true },
     minimum: { type: range(1, 4294967295, "convert_to_int"), post: true, put: true },

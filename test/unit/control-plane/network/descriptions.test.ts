@@ -143,7 +143,12 @@ function defaultOf(name: string, value: unknown): unknown {
   return name === "project_id" ? "(the project of the request)" : "ATTR_NOT_SPECIFIED";
 }
 
-describe.each(Object.entries(NEUTRON.resources))("the description of %s", (key, neutron) => {
+/** Sub-resources that are no records: routes of their own show the schedules of agents. */
+const SCHEDULES: readonly string[] = ["agents/dhcp-networks", "networks/dhcp-agents"];
+
+const DESCRIBED = Object.entries(NEUTRON.resources).filter(([key]) => !SCHEDULES.includes(key));
+
+describe.each(DESCRIBED)("the description of %s", (key, neutron) => {
   test("has the paths and member actions of Neutron", () => {
     const ours = findOurs(neutron, key);
     for (const [path, actions] of Object.entries(neutron.paths)) {
@@ -159,6 +164,14 @@ describe.each(Object.entries(NEUTRON.resources))("the description of %s", (key, 
       expect(ourActions.sort(), path).toEqual(expect.arrayContaining([...actions].sort()));
     }
     expect(ours?.singular).toBe(neutron.singular);
+  });
+
+  test("has the attributes that requests may have in Neutron's order", () => {
+    const ours = Object.entries(findOurs(neutron, key)?.attributes ?? {});
+    const order = Object.keys(neutron.attributes).filter((name) => name !== "project_id");
+    const names = ours.filter(([, { post, put }]) => post || put).map(([name]) => name);
+    const expected = order.filter((name) => names.includes(name));
+    expect(names.filter((name) => order.includes(name))).toEqual(expected);
   });
 
   test("has each attribute with Neutron's flags, default, validator and converter", () => {
