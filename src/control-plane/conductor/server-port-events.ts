@@ -21,12 +21,12 @@ export function createServerEvents(store: Store, random: Random): ServerEvents {
 
 /** Returns a server's ports as one of its hosts sees them. */
 export function portsAt(ports: ServerPorts, uuid: string, host: string): NetworkPort[] {
-  return ports.ofServer(uuid).map(({ id, macAddress, networkId, pluggedOn, bindings }) => ({
+  return ports.onHost(uuid, host).map(({ id, macAddress, networkId, isPlugged, vifType }) => ({
     id,
     address: macAddress,
     network: networkId,
-    active: pluggedOn.includes(host),
-    vifType: bindings.find((binding) => binding.host === host)?.vifType ?? "unbound",
+    active: isPlugged,
+    vifType,
   }));
 }
 

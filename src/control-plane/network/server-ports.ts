@@ -55,6 +55,17 @@ export interface FloatingAddress {
   readonly fixedAddress: string;
 }
 
+/** A port as a host plugs it. */
+export interface HostPort {
+  readonly id: string;
+  readonly macAddress: string;
+  readonly networkId: string;
+  /** Whether the host has plugged it. */
+  readonly isPlugged: boolean;
+  /** `ovs`, `binding_failed`, or `unbound` without a binding on the host. */
+  readonly vifType: string;
+}
+
 export interface ServerPortBinding {
   readonly host: string;
   readonly status: "ACTIVE" | "INACTIVE";
@@ -130,6 +141,8 @@ export interface BindOptions {
  * A function that takes a server's uuid does nothing if the server has no ports.
  */
 export interface ServerPorts {
+  /** Returns the ports of a server as one of its hosts plugs them, with one query. */
+  onHost(serverUuid: string, host: string): readonly HostPort[];
   /** Returns the ports of a server in the order of their creation. */
   ofServer(serverUuid: string): readonly ServerPort[];
   /** Returns the ports of many servers with one query for each kind of record. Servers without ports are absent. */
@@ -154,8 +167,8 @@ export interface ServerPorts {
   resourceRequest(portId: string): PortResourceRequest | null;
 
   /**
-   * Creates ports for a server or takes existing ones, and binds them to the server's host. The results have the order of
-   * the requests. A failed binding is no error: `vifType` is `binding_failed`.
+   * Creates ports for a server or takes existing ones, and binds them to the server's host. Returns their ids in the order
+   * of the requests. A failed binding is no error: `vifType` is `binding_failed`.
    * @param securityGroupIds groups of new ports; empty: the project's group `default`. Ports without port security get none
    * @throws {HttpError} 404 `PortNotFound`, `NetworkNotFound`, `SecurityGroupNotFound`; 409 `PortInUse`,
    * `IpAddressAlreadyAllocated`, `IpAddressGenerationFailure`, `OverQuota`; 400 `InvalidIpForNetwork`,
@@ -165,7 +178,7 @@ export interface ServerPorts {
     server: PortServer,
     requested: readonly RequestedServerPort[],
     securityGroupIds: readonly string[],
-  ): readonly ServerPort[];
+  ): readonly string[];
   /** Deletes a port that Compute created; an existing one loses device, tag, `dns_name` and binding. A missing port is no error. */
   detach(portId: string): void;
   /** Detaches all ports of a server. */
@@ -182,25 +195,25 @@ export interface ServerPorts {
    * Binds all ports of a server to a host: `binding:host_id` becomes the host. An inactive binding of the host is
    * activated, with its plugged state; other bindings are removed. Ports that are bound to the host already do not change.
    */
-  bind(serverUuid: string, host: string, options?: BindOptions): readonly ServerPort[];
+  bind(serverUuid: string, host: string, options?: BindOptions): void;
   /**
    * Adds inactive bindings on the destination of a live migration. Ports that have a binding there keep it.
    * @throws {HttpError} 500 `PortBindingError` if the host has no live L2 agent
    */
-  addBinding(serverUuid: string, host: string, options?: BindOptions): readonly ServerPort[];
+  addBinding(serverUuid: string, host: string, options?: BindOptions): void;
   /** Makes the host's bindings the active ones; those of the previous host become inactive, and are unplugged. */
-  activateBinding(serverUuid: string, host: string): readonly ServerPort[];
+  activateBinding(serverUuid: string, host: string): void;
   /** Removes the inactive bindings of a host, after a live migration or a failed one. An active binding remains. */
   removeBinding(serverUuid: string, host: string): void;
   /** Removes host and profile from all bindings, as a shelve offload does. The ports stay attached. */
   unbind(serverUuid: string): void;
 
   /**
-   * Records that a host has plugged ports; returns those that became plugged there. Reports for ports without a binding
+   * Records that a host has plugged ports; returns the ids of those that became plugged there. Reports for ports without a binding
    * on the host are ignored. A port whose active binding is plugged becomes `ACTIVE`. Each port in the result causes
    * the event `network-vif-plugged`.
    */
-  plugged(serverUuid: string, host: string, portIds: readonly string[]): readonly ServerPort[];
+  plugged(serverUuid: string, host: string, portIds: readonly string[]): readonly string[];
   /** Records that a host has unplugged a server's ports, so that the next move to it waits for a new report. */
   unplugged(serverUuid: string, host: string): void;
 

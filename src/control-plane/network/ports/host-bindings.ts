@@ -3,7 +3,13 @@ import { isOneOf, where } from "../../resources/condition.js";
 import { isHostAlive } from "../agents/agents.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { invalidOperation } from "../engine/network-errors.js";
-import { type BindingDetails, PORT_BINDINGS, PORTS, type PortBindingRecord } from "../resources/ports.js";
+import {
+  type BindingDetails,
+  PORT_BINDINGS,
+  PORTS,
+  type PortBindingRecord,
+  type PortRecord,
+} from "../resources/ports.js";
 import { followParentPort } from "../trunk/parent-port.js";
 
 /** Max length of a profile as JSON. */
@@ -76,9 +82,13 @@ export function insertBinding(
 
 /**
  * Changes a binding and binds it again; nothing happens if nothing differs.
- * @returns whether it has changed
+ * @returns the binding if it has changed
  */
-export function changeBinding(context: NetworkContext, binding: PortBindingRecord, change: BindingChange): boolean {
+export function changeBinding(
+  context: NetworkContext,
+  binding: PortBindingRecord,
+  change: BindingChange,
+): PortBindingRecord | undefined {
   const { host = binding.host, vnicType = binding.vnic_type, profile = binding.profile ?? {} } = change;
   const isEqual =
     host === binding.host &&
@@ -86,17 +96,18 @@ export function changeBinding(context: NetworkContext, binding: PortBindingRecor
     JSON.stringify(profile) === JSON.stringify(binding.profile ?? {});
   const hasFailed = host !== "" && ["unbound", "binding_failed"].includes(binding.vif_type);
   if (isEqual && !hasFailed) {
-    return false;
+    return undefined;
   }
   validateProfile(profile);
-  context.table(PORT_BINDINGS).update(binding.id, {
+  const columns = {
     host,
     vnic_type: vnicType,
     profile,
     is_plugged: binding.is_plugged && host === binding.host,
     ...bindTo(context, host, vnicType),
-  });
-  return !isEqual;
+  };
+  context.table(PORT_BINDINGS).update(binding.id, columns);
+  return isEqual ? undefined : { ...binding, ...columns };
 }
 
 /**
@@ -104,12 +115,23 @@ export function changeBinding(context: NetworkContext, binding: PortBindingRecor
  * parent port.
  */
 export function refreshStatus(context: NetworkContext, portId: string): void {
-  const status = activeBindingOf(context, portId)?.is_plugged ? "ACTIVE" : "DOWN";
-  const table = context.table(PORTS);
-  if (table.get(portId)?.status !== status) {
-    table.update(portId, { status });
+  const port = context.table(PORTS).get(portId);
+  if (port !== undefined) {
+    setStatus(context, port, activeBindingOf(context, portId)?.is_plugged ?? false);
   }
-  followParentPort(context, portId);
+}
+
+/** Like {@link refreshStatus}, for a port and an active binding that were just read. */
+export function setStatus(
+  context: NetworkContext,
+  { id, status: previous }: Pick<PortRecord, "id" | "status">,
+  isPlugged: boolean,
+): void {
+  const status = isPlugged ? "ACTIVE" : "DOWN";
+  if (previous !== status) {
+    context.table(PORTS).update(id, { status });
+  }
+  followParentPort(context, id);
 }
 
 /**

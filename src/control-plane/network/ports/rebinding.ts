@@ -1,30 +1,28 @@
 import type { NetworkContext } from "../engine/network-context.js";
 import { adaptAddressesToHost } from "../ipam/allocate-addresses.js";
 import { PORTS, type PortRecord } from "../resources/ports.js";
-import {
-  activeBindingOf,
-  type BindingChange,
-  changeBinding,
-  createActiveBinding,
-  refreshStatus,
-} from "./host-bindings.js";
+import { activeBindingOf, type BindingChange, changeBinding, createActiveBinding, setStatus } from "./host-bindings.js";
 
 /**
  * Changes the active binding of a port, which makes the port `DOWN` until its host plugs it. On a routed network, its
  * addresses follow the host.
+ * @param previous the active binding
  * @returns whether the binding has changed
  */
-export function rebind(context: NetworkContext, port: PortRecord, change: BindingChange): boolean {
+export function rebind(
+  context: NetworkContext,
+  port: PortRecord,
+  change: BindingChange,
+  previous = activeBindingOf(context, port.id),
+): boolean {
   if (Object.keys(change).length === 0) {
     return false;
   }
-  const previous = activeBindingOf(context, port.id);
-  if (previous === undefined) {
-    createActiveBinding(context, port.id, change);
-  } else if (!changeBinding(context, previous, change)) {
+  const binding = previous ? changeBinding(context, previous, change) : createActiveBinding(context, port.id, change);
+  if (binding === undefined) {
     return false;
   }
-  refreshStatus(context, port.id);
+  setStatus(context, port, binding.is_plugged);
   const { host = "" } = change;
   if (host !== "" && host !== previous?.host) {
     adaptAddresses(context, port, host);

@@ -7,7 +7,7 @@ import {
   type PortBindingRecord,
   type PortRecord,
 } from "../resources/ports.js";
-import { activeBindingOf, refreshStatus } from "./host-bindings.js";
+import { activeBindingOf, bindingsOf, setStatus } from "./host-bindings.js";
 import { activateOne, addHostBinding, removeInactive } from "./port-bindings-behaviour.js";
 import { rebind } from "./rebinding.js";
 import { withoutComputeMembers } from "./server-attachments.js";
@@ -17,14 +17,20 @@ import { notifyPlugged } from "./server-notifications.js";
 
 /** Binds a port to a host and removes its other bindings. */
 export function bindPort(context: NetworkContext, port: PortRecord, host: string, profile?: BindingDetails): void {
-  const binding = bindingOn(context, port.id, host);
-  if (binding?.status === "INACTIVE") {
-    activateOne(context, binding);
+  const bindings = bindingsOf(context, [port.id]).get(port.id) ?? [];
+  const onHost = bindings.find((binding) => binding.host === host);
+  let active = bindings.find(({ status }) => status === "ACTIVE");
+  if (onHost?.status === "INACTIVE") {
+    active = activateOne(context, onHost);
   }
-  if (rebind(context, port, { host, ...(profile === undefined ? {} : { profile }) })) {
+  // The status may have changed with the activation.
+  const current = active === onHost || active?.id !== onHost?.id ? port : context.table(PORTS).get(port.id);
+  if (rebind(context, current ?? port, { host, ...(profile === undefined ? {} : { profile }) }, active)) {
     context.touch(PORTS, port.id);
   }
-  removeInactive(context, port.id);
+  if (bindings.length > 1) {
+    removeInactive(context, port.id);
+  }
 }
 
 /** Adds an inactive binding on a host that has none. @throws {HttpError} 500 */
@@ -63,7 +69,7 @@ export function plugPort(context: NetworkContext, port: PortRecord, host: string
   if (binding === undefined || binding.is_plugged) {
     return false;
   }
-  setPlugged(context, binding, true);
+  setPlugged(context, port, binding, true);
   notifyPlugged(context, port, host);
   return true;
 }
@@ -71,15 +77,15 @@ export function plugPort(context: NetworkContext, port: PortRecord, host: string
 export function unplugPort(context: NetworkContext, port: PortRecord, host: string): void {
   const binding = bindingOn(context, port.id, host);
   if (binding?.is_plugged) {
-    setPlugged(context, binding, false);
+    setPlugged(context, port, binding, false);
   }
 }
 
-function setPlugged(context: NetworkContext, binding: PortBindingRecord, isPlugged: boolean): void {
+function setPlugged(context: NetworkContext, port: PortRecord, binding: PortBindingRecord, isPlugged: boolean): void {
   context.table(PORT_BINDINGS).update(binding.id, { is_plugged: isPlugged });
   if (binding.status === "ACTIVE") {
-    refreshStatus(context, binding.port_id);
-    context.touch(PORTS, binding.port_id);
+    setStatus(context, port, isPlugged);
+    context.touch(PORTS, port.id);
   }
 }
 

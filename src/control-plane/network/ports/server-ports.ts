@@ -27,6 +27,22 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
   const { sql } = context;
 
   return {
+    onHost: (uuid, host) =>
+      sql
+        .all(
+          `SELECT port.id, mac_address, network_id, is_plugged, vif_type FROM network_ports AS port
+            LEFT JOIN network_port_bindings AS binding ON port_id = port.id AND host = ?
+            WHERE device_id = ? ORDER BY port.rowid`,
+          host,
+          uuid,
+        )
+        .map(([id, mac, network, isPlugged, vifType]) => ({
+          id: String(id),
+          macAddress: String(mac),
+          networkId: String(network),
+          isPlugged: isPlugged === 1,
+          vifType: vifType === null ? "unbound" : String(vifType),
+        })),
     ofServer,
     ofServers,
     get: readOne,
@@ -55,11 +71,7 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
       return port === undefined ? null : (resourceRequestsOf(context, [toRequestingPort(port)]).get(portId) ?? null);
     },
     attach: (server, requested, securityGroupIds) =>
-      sql.transaction(() => {
-        const ids = attachPorts(context, server, requested, securityGroupIds);
-        const ports = new Map(read(isOneOf("id", ids)).map((port) => [port.id, port]));
-        return ids.flatMap((id) => ports.get(id) ?? []);
-      }),
+      sql.transaction(() => attachPorts(context, server, requested, securityGroupIds)),
     detach: (portId) => {
       const port = context.table(PORTS).get(portId);
       if (port) {
@@ -87,18 +99,16 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
       sql.transaction(() => removeAddress(context, port, address));
       return readOne(port.id);
     },
-    bind: (uuid, host, options = {}) =>
-      changeAndRead(uuid, (port) => bindPort(context, port, host, profileOf(options, port))),
+    bind: (uuid, host, options = {}) => change(uuid, (port) => bindPort(context, port, host, profileOf(options, port))),
     addBinding: (uuid, host, options = {}) =>
-      changeAndRead(uuid, (port) => addInactive(context, port, host, profileOf(options, port))),
-    activateBinding: (uuid, host) => changeAndRead(uuid, (port) => activateOn(context, port, host)),
+      change(uuid, (port) => addInactive(context, port, host, profileOf(options, port))),
+    activateBinding: (uuid, host) => change(uuid, (port) => activateOn(context, port, host)),
     removeBinding: (uuid, host) => change(uuid, (port) => removeInactiveOn(context, port, host)),
     unbind: (uuid) => change(uuid, (port) => unbindPort(context, port)),
     plugged: (uuid, host, portIds) =>
       sql.transaction(() => {
         const plugged = recordsOf(uuid).filter(({ id }) => portIds.includes(id));
-        const ids = plugged.filter((port) => plugPort(context, port, host)).map(({ id }) => id);
-        return ids.length === 0 ? [] : read(isOneOf("id", ids));
+        return plugged.filter((port) => plugPort(context, port, host)).map(({ id }) => id);
       }),
     unplugged: (uuid, host) => change(uuid, (port) => unplugPort(context, port, host)),
     portLimit: (projectId) => ({
@@ -144,11 +154,6 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
         changePort(port);
       }
     });
-  }
-
-  function changeAndRead(uuid: string, changePort: (port: PortRecord) => void): readonly ServerPort[] {
-    change(uuid, changePort);
-    return ofServer(uuid);
   }
 
   function profileOf({ profiles }: BindOptions, { id }: PortRecord) {

@@ -1,3 +1,4 @@
+import type { ServerPort, ServerPorts } from "../../../../src/control-plane/network/server-ports.js";
 import type { Caller } from "../../../fixtures/callers.js";
 import type { Body, NetworkHarness } from "./network-harness.js";
 
@@ -60,4 +61,9 @@ export function rejectedUpdate(
   caller: Caller = "demo",
 ): Promise<string> {
   return harness.rejection("PUT", `/ports/${id}`, { port: changes }, caller);
+}
+
+/** Attaches ports and returns them as Compute sees them. */
+export function attach(ports: ServerPorts, ...args: Parameters<ServerPorts["attach"]>): readonly ServerPort[] {
+  return ports.attach(...args).flatMap((id) => ports.get(id) ?? []);
 }

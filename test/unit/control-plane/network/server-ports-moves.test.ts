@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createServerPorts } from "../../../../src/control-plane/network/ports/server-ports.js";
 import type { ServerPort } from "../../../../src/control-plane/network/server-ports.js";
 import { NetworkHarness } from "./network-harness.js";
-import { addHosts, createNetwork, createPort, SERVER, updatePort } from "./port-fixtures.js";
+import { addHosts, attach, createNetwork, createPort, SERVER, updatePort } from "./port-fixtures.js";
 
 /** A server with a plugged port on devstack1. */
 async function startPlugged() {
@@ -11,7 +11,7 @@ async function startPlugged() {
   const network = await createNetwork(harness);
   const ports = createServerPorts(harness.context);
   const server = { uuid: SERVER, projectId: "demo", host: "devstack1", availabilityZone: "nova", hostname: null };
-  const [port] = ports.attach(server, [{ network }], []);
+  const [port] = attach(ports, server, [{ network }], []);
   const id = String(port?.id);
   ports.plugged(SERVER, "devstack1", [id]);
   harness.events.length = 0;
@@ -33,9 +33,9 @@ const activeOn = (host: string, status = "ACTIVE") => ({
 describe("plugging", () => {
   test("makes a port ACTIVE and notifies Compute once", async () => {
     const { harness, ports, id, network, server } = await startPlugged();
-    const [second] = ports.attach(server, [{ network }], []);
+    const [second] = attach(ports, server, [{ network }], []);
     const ids = [id, String(second?.id)];
-    expect(ports.plugged(SERVER, "devstack1", ids).map((port) => port.id)).toEqual([second?.id]);
+    expect(ports.plugged(SERVER, "devstack1", ids)).toEqual([second?.id]);
     expect(ports.plugged(SERVER, "devstack1", ids)).toEqual([]);
     expect(harness.events).toEqual([
       { name: "network-vif-plugged", serverUuid: SERVER, tag: second?.id, status: "completed", host: "devstack1" },
@@ -110,7 +110,7 @@ describe("a live migration", () => {
 
   test("to a host without an L2 agent is rejected for all ports", async () => {
     const { ports, id, network, server } = await startPlugged();
-    ports.attach(server, [{ network }], []);
+    attach(ports, server, [{ network }], []);
     expect(() => ports.addBinding(SERVER, "nohost")).toThrow(
       `Binding for port ${id} on host nohost could not be created or updated.`,
     );

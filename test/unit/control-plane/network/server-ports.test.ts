@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createServerPorts } from "../../../../src/control-plane/network/ports/server-ports.js";
 import { NetworkHarness } from "./network-harness.js";
-import { addHosts, createNetwork, createPort, SERVER } from "./port-fixtures.js";
+import { addHosts, attach, createNetwork, createPort, SERVER } from "./port-fixtures.js";
 
 const ON_HOST = {
   uuid: SERVER,
@@ -32,7 +32,8 @@ function codeOf(run: () => unknown): string {
 describe("attached ports", () => {
   test("are created for the server, bound to its host, and shown with their network", async () => {
     const { harness, network, ports } = await start();
-    const [port, second] = ports.attach(
+    const [port, second] = attach(
+      ports,
       ON_HOST,
       [
         { network, tag: "nic1" },
@@ -71,11 +72,11 @@ describe("attached ports", () => {
   test("may be existing ones, which keep their groups and are returned when the server goes", async () => {
     const { harness, network, ports } = await start({ dnsDomain: "example.org." });
     const { id, security_groups: groups } = await createPort(harness, network, { name: "own" });
-    const [port] = ports.attach(ON_HOST, [{ port: String(id), profile: { allocation: { a: "b" } } }], ["ignored"]);
+    const [port] = attach(ports, ON_HOST, [{ port: String(id), profile: { allocation: { a: "b" } } }], ["ignored"]);
     expect(port).toMatchObject({ id, host: "devstack1", madeForServer: false, securityGroupIds: groups });
     expect(port?.profile).toEqual({ allocation: { a: "b" } });
     expect(await harness.get("GET", `/ports/${id}`)).toMatchObject({ dns_name: "vm" });
-    ports.attach(ON_HOST, [{ network }], []);
+    attach(ports, ON_HOST, [{ network }], []);
     ports.release(SERVER);
     expect(await harness.list("/ports", "admin")).toMatchObject([
       {
@@ -96,7 +97,7 @@ describe("attached ports", () => {
     const { harness, network, ports } = await start();
     const { id: group } = await harness.get("POST", "/security-groups", { security_group: { name: "web" } });
     const open = await createNetwork(harness, { port_security_enabled: false });
-    const made = ports.attach(ON_HOST, [{ network }, { network: open }], [String(group)]);
+    const made = attach(ports, ON_HOST, [{ network }, { network: open }], [String(group)]);
     expect(made.map(({ securityGroupIds }) => securityGroupIds)).toEqual([[group], []]);
     ports.setSecurityGroups(String(made[0]?.id), []);
     expect(ports.ofServer(SERVER)[0]?.securityGroupIds).toEqual([]);
@@ -113,35 +114,35 @@ describe("attached ports", () => {
   ])("are all or none: the request of %s undoes the others", async (_what, request, code) => {
     const { harness, network, ports } = await start();
     await createPort(harness, network, { fixed_ips: [{ ip_address: "10.0.0.2" }] });
-    expect(codeOf(() => ports.attach(ON_HOST, [{ network }, { network, ...request }], []))).toBe(code);
+    expect(codeOf(() => attach(ports, ON_HOST, [{ network }, { network, ...request }], []))).toBe(code);
     expect(ports.ofServer(SERVER)).toEqual([]);
   });
 
   test("are not taken from another server, need an address, and a network with a subnet", async () => {
     const { harness, network, ports } = await start();
     const empty = await createNetwork(harness, { cidrs: [] });
-    const [used] = ports.attach(ON_HOST, [{ network }], []);
+    const [used] = attach(ports, ON_HOST, [{ network }], []);
     const bare = await createPort(harness, empty);
     const unaddressed = await createPort(harness, network, { fixed_ips: [] });
-    const attach = (request: object) => codeOf(() => ports.attach({ ...ON_HOST, uuid: "other" }, [request], []));
-    expect(attach({ port: used?.id })).toBe("PortInUse");
-    expect(attach({ network: empty })).toBe("NetworkRequiresSubnet");
-    expect(attach({ port: bare.id })).toBe("PortRequiresFixedIP");
-    expect(attach({ port: unaddressed.id })).toBe("none");
+    const attachOther = (request: object) => codeOf(() => attach(ports, { ...ON_HOST, uuid: "other" }, [request], []));
+    expect(attachOther({ port: used?.id })).toBe("PortInUse");
+    expect(attachOther({ network: empty })).toBe("NetworkRequiresSubnet");
+    expect(attachOther({ port: bare.id })).toBe("PortRequiresFixedIP");
+    expect(attachOther({ port: unaddressed.id })).toBe("none");
   });
 
   test("stay within the quota of the project, which existing ones do not use again", async () => {
     const { harness, network, ports } = await start({ quotas: { port: 2 } });
     const { id } = await createPort(harness, network);
     expect(ports.portLimit("demo")).toEqual({ limit: 2, used: 1 });
-    expect(codeOf(() => ports.attach(ON_HOST, [{ network }, { network }], []))).toBe("OverQuota");
-    ports.attach(ON_HOST, [{ port: String(id) }, { network }], []);
+    expect(codeOf(() => attach(ports, ON_HOST, [{ network }, { network }], []))).toBe("OverQuota");
+    attach(ports, ON_HOST, [{ port: String(id) }, { network }], []);
     expect(ports.portLimit("demo")).toEqual({ limit: 2, used: 2 });
   });
 
   test("report a host that cannot bind them", async () => {
     const { network, ports } = await start();
-    expect(ports.attach({ ...ON_HOST, host: "nohost" }, [{ network }], [])).toMatchObject([
+    expect(attach(ports, { ...ON_HOST, host: "nohost" }, [{ network }], [])).toMatchObject([
       { host: "nohost", vifType: "binding_failed" },
     ]);
   });
@@ -150,7 +151,7 @@ describe("attached ports", () => {
 describe("detaching a port", () => {
   test("deletes one that Compute has created, without an event", async () => {
     const { harness, network, ports } = await start();
-    const [port] = ports.attach(ON_HOST, [{ network }], []);
+    const [port] = attach(ports, ON_HOST, [{ network }], []);
     ports.detach(String(port?.id));
     ports.detach(String(port?.id));
     expect(await harness.list("/ports", "admin")).toEqual([]);
@@ -161,7 +162,7 @@ describe("detaching a port", () => {
 describe("releasing a server", () => {
   test("leaves a port that a user has made the parent of a trunk", async () => {
     const { harness, network, ports } = await start();
-    const [port] = ports.attach({ ...ON_HOST, host: null }, [{ network }], []);
+    const [port] = attach(ports, { ...ON_HOST, host: null }, [{ network }], []);
     await harness.get("POST", "/trunks", { trunk: { port_id: port?.id } }, "admin");
     ports.release(SERVER);
     expect(ports.get(String(port?.id))).toMatchObject({ deviceId: "", host: null, madeForServer: false });
@@ -176,7 +177,7 @@ describe("the ports of many servers", () => {
       (_, index) => `11111111-2222-4333-8444-${String(index).padStart(12, "0")}`,
     );
     for (const uuid of uuids) {
-      ports.attach({ ...ON_HOST, uuid }, [{ network }], []);
+      attach(ports, { ...ON_HOST, uuid }, [{ network }], []);
     }
     const { sql } = harness.context;
     let queries = 0;
@@ -193,7 +194,7 @@ describe("the ports of many servers", () => {
 
   test("are found by a part of their address", async () => {
     const { network, ports } = await start();
-    ports.attach(ON_HOST, [{ network, address: "10.0.0.77" }], []);
+    attach(ports, ON_HOST, [{ network, address: "10.0.0.77" }], []);
     expect(ports.serversWithAddress("0.77", 4)).toEqual([SERVER]);
     expect(ports.serversWithAddress("0.78", 4)).toEqual([]);
     expect(ports.serversWithAddress("0.77", 6)).toEqual([]);
@@ -213,7 +214,7 @@ describe("floating addresses", () => {
     const router = await harness.get("POST", "/routers", { router: gateway });
     const [{ id: inner } = {}] = await harness.list(`/subnets?network_id=${network}`);
     await harness.send("PUT", `/routers/${router.id}/add_router_interface`, { subnet_id: inner });
-    const [port] = ports.attach(ON_HOST, [{ network }], []);
+    const [port] = attach(ports, ON_HOST, [{ network }], []);
     const floating = { floating_network_id: external, port_id: port?.id, subnet_id: subnet.id };
     const { floating_ip_address: address } = await harness.get("POST", "/floatingips", { floatingip: floating });
     const fixedAddress = port?.fixedIps[0]?.address;
@@ -227,7 +228,7 @@ describe("floating addresses", () => {
 describe("addresses of a server", () => {
   test("are added to its port on a network, and removed again", async () => {
     const { harness, network, ports } = await start();
-    const [port] = ports.attach(ON_HOST, [{ network }], []);
+    const [port] = attach(ports, ON_HOST, [{ network }], []);
     const added = ports.addFixedIp(SERVER, network);
     expect(added?.fixedIps).toHaveLength(2);
     const [first] = port?.fixedIps ?? [];

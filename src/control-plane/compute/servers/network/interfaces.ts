@@ -1,7 +1,7 @@
 import type { Instance } from "../../../../records/index.js";
 import { defined } from "../../../../runtime/collections.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
-import { badRequest, HttpError, notFound } from "../../../http/http-error.js";
+import { badRequest, conflict, HttpError, notFound } from "../../../http/http-error.js";
 import { routes } from "../../../http/router.js";
 import { type Schema, schemas } from "../../../http/schemas.js";
 import type { RequestedServerPort, ServerPort } from "../../../network/server-ports.js";
@@ -11,9 +11,11 @@ import { recordAction, requireHost, requireState } from "../actions/server-actio
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 import {
   assertAttachable,
+  defaultNetworks,
   freePort,
   NETWORK_MARK,
   portLimitExceeded,
+  SEVERAL_NETWORKS,
   visibleNetwork,
   visiblePort,
 } from "./requested-networks.js";
@@ -93,7 +95,8 @@ function attach(call: Call): ComputeResponse {
     const { uuid, projectId, host, availabilityZone, hostname } = instance;
     try {
       const server = { uuid, projectId, host, availabilityZone, hostname };
-      const [attached] = ports.attach(server, [request], []);
+      const [id = ""] = ports.attach(server, [request], []);
+      const attached = ports.get(id);
       if (!attached) {
         throw new HttpError(500, `Failed to attach a network interface to ${uuid}`);
       }
@@ -109,12 +112,13 @@ function attach(call: Call): ComputeResponse {
 /** Resolves a request as Nova's `allocate_for_instance` does for one interface. @throws {HttpError} 400, 403, 404, 409 */
 function resolveAttachment(
   call: Call,
-  { projectId }: Instance,
+  instance: Instance,
   { net_id: id, port_id: port, fixed_ips: [fixed] = [], tag }: NonNullable<AttachBody["interfaceAttachment"]>,
 ): RequestedServerPort {
   if (port !== undefined) {
-    return { port: existingPort(call, port), ...defined({ tag }) };
+    return { port: existingPort(call, instance, port), ...defined({ tag }) };
   }
+  const { projectId } = instance;
   const { limit, used } = call.deps.network.ports.portLimit(projectId);
   if (limit >= 0 && used + call.store.tasks.countRequestedPorts(projectId) >= limit) {
     throw portLimitExceeded();
@@ -128,47 +132,53 @@ function chooseNetwork(call: Call, projectId: string, id: string | undefined): s
     if (network === undefined) {
       throw notFound(`Network ${id} could not be found.`);
     }
-    if (!network.hasSubnets) {
-      throw badRequest(`Network ${network.id} requires a subnet in order to boot instances on.`);
-    }
     assertAttachable(call, network);
     return network.id;
   }
-  const available = call.deps.network.ports.networksFor(projectId);
-  const own = available.filter((network) => network.projectId === projectId);
-  const [first, second] = own.length > 0 ? own : available;
+  const [first, second] = defaultNetworks(call.deps.network.ports, projectId);
   if (first === undefined) {
     throw badRequest(`No specific network was requested and none are available for project '${projectId}'.`);
   }
   if (second !== undefined) {
-    throw badRequest(
-      "More than one possible network found. Specify network ID(s) to select which one(s) to connect to.",
-    );
+    throw badRequest(SEVERAL_NETWORKS);
   }
   return first.id;
 }
 
 /** Converts errors of the Network service to Nova's. */
-function toAttachError(error: unknown, { address }: RequestedServerPort): unknown {
+function toAttachError(error: unknown, { network, address }: RequestedServerPort): unknown {
   if (!(error instanceof HttpError)) {
     return error;
   }
   switch (error.code) {
     case "IpAddressAlreadyAllocated":
-      return badRequest(`Fixed IP address ${address} is already in use on instance None.`);
+      return conflict(`Fixed IP ${address} is already in use.`);
+    case "InvalidIpForNetwork":
+    case "InvalidIpForSubnet":
+      return badRequest(
+        `Invalid input received: Fixed IP ${address} is not a valid ip address for network ${network}.`,
+      );
+    case "NetworkRequiresSubnet":
+      return badRequest(
+        "Network requires port_security_enabled and subnet associated in order to apply security groups.",
+      );
     case "OverQuota":
       return portLimitExceeded();
     case "IpAddressGenerationFailure":
-      return badRequest("No fixed IP addresses available for the network.");
+      return badRequest(`No fixed IP addresses available for network: ${network}`);
     default:
       return error;
   }
 }
 
 /** Returns the port's id. An unknown port is a 404 here, and a 400 when a server is created. */
-function existingPort(call: Call, id: string): string {
-  if (visiblePort(call, id) === undefined) {
+function existingPort(call: Call, { uuid, projectId }: Instance, id: string): string {
+  const port = visiblePort(call, id);
+  if (port === undefined) {
     throw notFound(`Port id ${id} could not be found.`);
+  }
+  if (port.projectId !== projectId) {
+    throw badRequest(`Port ${id} not usable for instance ${uuid}.`);
   }
   return freePort(call, id).id;
 }
