@@ -101,8 +101,11 @@ function summarize(attribute: NeutronAttribute) {
     ...(attribute.allow_post && {
       default: attribute.default ?? (Object.hasOwn(attribute, "default") ? null : "none"),
     }),
-    ...(isInput && { validate: attribute.validate ?? {}, converter: attribute.convert_to ?? null }),
-    ...(isInput && { listConverter: attribute.convert_list_to ?? null }),
+    ...(isInput && { validate: attribute.validate ?? {} }),
+    ...((isInput || attribute.filter) && {
+      converter: attribute.convert_to ?? null,
+      listConverter: attribute.convert_list_to ?? null,
+    }),
   };
 }
 
@@ -124,9 +127,11 @@ function describeOurs({ attributes }: NetworkResource): Readonly<Record<string, 
           ...(post && { default: defaultOf(name, attribute.default) }),
           ...(isInput && {
             validate: type.validator === undefined ? {} : { [type.validator]: type.parameter ?? null },
-            converter: type.converter ?? null,
           }),
-          ...(isInput && { listConverter: type.listConverter ?? null }),
+          ...((isInput || attribute.filter) && {
+            converter: type.converter ?? null,
+            listConverter: type.listConverter ?? null,
+          }),
         },
       ];
     }),
