@@ -78,7 +78,7 @@ function shapeOf(value: unknown): string {
     return value.length === 0 ? "[]" : "[...]";
   }
   if (isObject(value)) {
-    return "{...}";
+    return /^HA /.test(String(value.name)) || value.device_owner === "network:router_ha_interface" ? "{HA}" : "{...}";
   }
   return generalize(JSON.stringify(value));
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { createStartNetworks } from "../../../../src/control-plane/network/start-networks.js";
 import { compareBodies, sortKeysOf } from "../../../fixtures/neutron/comparison.js";
-import { createDevstackNetworks } from "../../../fixtures/neutron/devstack-networks.js";
 import { Identifiers } from "../../../fixtures/neutron/identifiers.js";
-import { validateNeutronCaller } from "../../../fixtures/neutron/neutron-callers.js";
+import { NEUTRON_CALLERS, validateNeutronCaller } from "../../../fixtures/neutron/neutron-callers.js";
 import type { Reply } from "../../../fixtures/reply.js";
 import { NetworkHarness } from "./network-harness.js";
 
@@ -35,6 +35,7 @@ const MEANT: Readonly<Record<string, string>> = {
   "128-floatingip-show": "a floating IP of a port is ACTIVE at once: no agent reports it",
   "162-rbac-delete-409": "the text names functions of Neutron's code and their random numbers",
   "214-topology-again": "a path without a project is unknown, which is an internal error of Neutron's",
+  "078-port-create-fixed": "a port is created with its tags, as newer releases do",
 };
 
 test("each recorded request of a real Neutron has the same response", async () => {
@@ -43,17 +44,27 @@ test("each recorded request of a real Neutron has the same response", async () =
   for (const host of ["devstack1", "devstack2", "devstack3"]) {
     harness.store.services.create({ host, binary: "nova-compute", topic: "compute", version: 73 });
   }
-  await createDevstackNetworks((method, path, body) => harness.get(method, path, body, "admin").catch(() => ({})));
+  await startAsDevstack(harness);
   const failed: string[] = [];
   for (const recording of RECORDINGS) {
     const reply = await replay(harness, recording, identifiers);
     const differences = differencesOf(recording, reply, identifiers);
-    if (!(recording.name in MEANT) && differences.length > 0) {
-      failed.push(`${recording.name}: ${differences.join("; ")}`);
+    if (differences.length > 0 === recording.name in MEANT) {
+      continue;
     }
+    failed.push(`${recording.name}: ${differences.join("; ") || "the response is the same"}`);
   }
   expect(failed).toEqual([]);
 });
+
+/** Creates the networks of the recorded cloud. Devstack has no network that all projects share. */
+async function startAsDevstack(harness: NetworkHarness): Promise<void> {
+  const { admin, member } = NEUTRON_CALLERS;
+  const projects = { admin: admin.projectId, demo: member.projectId };
+  harness.store.transaction(() => createStartNetworks(harness.context, { start: "devstack", projects }));
+  const shared = await harness.send("GET", "/networks?name=shared", undefined, "admin");
+  await harness.send("DELETE", `/networks/${shared.json("networks", 0, "id")}`, undefined, "admin");
+}
 
 function replay(harness: NetworkHarness, recording: Recording, identifiers: Identifiers): Promise<Reply> {
   const { caller, method, path, headers, body, text } = recording;
