@@ -138,7 +138,7 @@ function resourceSection(resource: NetworkResource): string {
     `Extension \`${extension}\`.`,
   ];
   const visible = Object.entries(attributes).filter(([, { visible: isVisible, post }]) => isVisible !== false || post);
-  const rows = visible.map(([name, attribute]) => [`\`${name}\``, useOf(attribute), valueOf(attribute)]);
+  const rows = visible.map(([name, attribute]) => [`\`${name}\``, useOf(attribute), defaultOf(attribute)]);
   return [
     `## ${collection}`,
     facts.filter((fact) => fact !== "").join(" "),
@@ -152,7 +152,7 @@ function useOf({ post, put, filter, sort }: NetworkAttribute): string {
   return uses.length === 0 ? "responses" : uses.join(", ");
 }
 
-function valueOf({ post, default: value }: NetworkAttribute): string {
+function defaultOf({ post, default: value }: NetworkAttribute): string {
   if (!post) {
     return "";
   }

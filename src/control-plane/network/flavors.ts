@@ -68,8 +68,9 @@ function assertProfile({ driver, metainfo }: Partial<Record<"driver" | "metainfo
   }
 }
 
-const driverNotFound = (driver: string) =>
-  networkError(404, "ServiceProfileDriverNotFound", `Service Profile driver ${driver} could not be found.`);
+function driverNotFound(driver: string) {
+  return networkError(404, "ServiceProfileDriverNotFound", `Service Profile driver ${driver} could not be found.`);
+}
 
 function assertUnused(context: NetworkContext, { id }: ServiceProfile): void {
   if (context.table(FLAVOR_SERVICE_PROFILES).has(where`service_profile_id = ${id}`)) {

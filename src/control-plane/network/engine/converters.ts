@@ -163,8 +163,9 @@ function convertToProtocol(value: unknown): unknown {
   );
 }
 
-const isProtocolNumber = (value: bigint | undefined): boolean =>
-  value !== undefined && value >= 0n && value <= MAX_PROTOCOL;
+function isProtocolNumber(value: bigint | undefined): boolean {
+  return value !== undefined && value >= 0n && value <= MAX_PROTOCOL;
+}
 
 /** Returns the protocol of a security group rule as a string. */
 function convertRuleProtocol(value: unknown): string {

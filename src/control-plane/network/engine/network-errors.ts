@@ -9,15 +9,17 @@ export function networkError(status: number, type: string, message: string): Htt
 }
 
 /** Neutron's error for a request that a rule of an operation rejects. */
-export const invalidOperation = (message: string): HttpError =>
-  networkError(400, "InvalidInput", `Invalid input for operation: ${message}.`);
+export function invalidOperation(message: string): HttpError {
+  return networkError(400, "InvalidInput", `Invalid input for operation: ${message}.`);
+}
 
 /** Neutron's error for an operation that a plugin lacks. */
 export const notImplemented = (message: string): HttpError => networkError(501, "NotImplementedError", message);
 
 /** Neutron's error for a bad request to a resource: `Bad router request: ...`. */
-export const badResource = (resource: string, message: string): HttpError =>
-  networkError(400, "BadRequest", `Bad ${resource} request: ${message}`);
+export function badResource(resource: string, message: string): HttpError {
+  return networkError(400, "BadRequest", `Bad ${resource} request: ${message}`);
+}
 
 export function recordNotFound({ notFound, singular }: NetworkResource, id: string, parentId?: string): HttpError {
   const name = singular.charAt(0).toUpperCase() + singular.slice(1).replaceAll("_", " ");

@@ -54,8 +54,9 @@ export function readItems(
 }
 
 /** Neutron's error for a body without the key of the resource. */
-export const missingItem = ({ singular }: NetworkResource): HttpError =>
-  badRequest(`Unable to find '${singular}' in request body`);
+export function missingItem({ singular }: NetworkResource): HttpError {
+  return badRequest(`Unable to find '${singular}' in request body`);
+}
 
 /** @throws {HttpError} 400 */
 function readCoreBody({ request }: NetworkCall): Body | undefined {

@@ -12,20 +12,25 @@ beforeEach(async () => {
   networkId = String((await network.get("POST", "/networks", { network: { name: "net" } })).id);
 });
 
-const createSubnet = (attributes: Body, caller: Caller = "demo"): Promise<Body> =>
-  network.get("POST", "/subnets", { subnet: { network_id: networkId, ip_version: 4, ...attributes } }, caller);
+function createSubnet(attributes: Body, caller: Caller = "demo"): Promise<Body> {
+  return network.get("POST", "/subnets", { subnet: { network_id: networkId, ip_version: 4, ...attributes } }, caller);
+}
 
-const createPort = (attributes: Body = {}, caller: Caller = "demo"): Promise<Body> =>
-  network.get("POST", "/ports", { port: { network_id: networkId, ...attributes } }, caller);
+function createPort(attributes: Body = {}, caller: Caller = "demo"): Promise<Body> {
+  return network.get("POST", "/ports", { port: { network_id: networkId, ...attributes } }, caller);
+}
 
-const rejectPort = (attributes: Body): Promise<string> =>
-  network.rejection("POST", "/ports", { port: { network_id: networkId, ...attributes } });
+function rejectPort(attributes: Body): Promise<string> {
+  return network.rejection("POST", "/ports", { port: { network_id: networkId, ...attributes } });
+}
 
-const changeIps = (port: Body, fixed_ips: readonly Body[]): Promise<Body> =>
-  network.get("PUT", `/ports/${port.id}`, { port: { fixed_ips } });
+function changeIps(port: Body, fixed_ips: readonly Body[]): Promise<Body> {
+  return network.get("PUT", `/ports/${port.id}`, { port: { fixed_ips } });
+}
 
-const addressesOf = (port: Body): readonly unknown[] =>
-  (port.fixed_ips as readonly Body[]).map(({ ip_address: address }) => address);
+function addressesOf(port: Body): readonly unknown[] {
+  return (port.fixed_ips as readonly Body[]).map(({ ip_address: address }) => address);
+}
 
 const SLAAC = { ip_version: 6, ipv6_ra_mode: "slaac", ipv6_address_mode: "slaac" };
 const MAC = "fa:16:3e:02:8e:3a";

@@ -7,11 +7,13 @@ beforeEach(() => {
   network = new NetworkHarness();
 });
 
-const createNetwork = (attributes: Body): Promise<Body> =>
-  network.get("POST", "/networks", { network: attributes }, "admin");
+function createNetwork(attributes: Body): Promise<Body> {
+  return network.get("POST", "/networks", { network: attributes }, "admin");
+}
 
-const createSubnet = (attributes: Body): Promise<Body> =>
-  network.get("POST", "/subnets", { subnet: { ip_version: 4, ...attributes } }, "admin");
+function createSubnet(attributes: Body): Promise<Body> {
+  return network.get("POST", "/subnets", { subnet: { ip_version: 4, ...attributes } }, "admin");
+}
 
 test("availability counts the addresses of pools, exactly", async () => {
   const { id } = await createNetwork({ name: "net" });
@@ -94,10 +96,10 @@ test("an auto-allocated topology needs an external network and subnet pools", as
   });
 });
 
-const createDefaultPool = (): Promise<Body> => {
+function createDefaultPool(): Promise<Body> {
   const pool = { name: "pool", prefixes: ["10.0.0.0/22"], default_prefixlen: 26, is_default: true, shared: true };
   return network.get("POST", "/subnetpools", { subnetpool: pool }, "admin");
-};
+}
 
 test("an auto-allocated topology is a network with a router, once for each project", async () => {
   const external = await createNetwork({ name: "public", "router:external": true, is_default: true });

@@ -6,16 +6,19 @@ const DRIVER = "neutron.services.l3_router.service_providers.single_node.SingleN
 
 let network: NetworkHarness;
 
-const createFlavor = (attributes: Body = {}) =>
-  network.get("POST", "/flavors", { flavor: { service_type: "L3_ROUTER_NAT", ...attributes } }, "admin");
+function createFlavor(attributes: Body = {}) {
+  return network.get("POST", "/flavors", { flavor: { service_type: "L3_ROUTER_NAT", ...attributes } }, "admin");
+}
 
-const createProfile = (attributes: Body = { metainfo: "{}" }) =>
-  network.get("POST", "/service_profiles", { service_profile: attributes }, "admin");
+function createProfile(attributes: Body = { metainfo: "{}" }) {
+  return network.get("POST", "/service_profiles", { service_profile: attributes }, "admin");
+}
 
 const profilesOf = (flavorId: unknown) => `/flavors/${flavorId}/service_profiles`;
 
-const associate = (flavorId: unknown, id: unknown) =>
-  network.get("POST", profilesOf(flavorId), { service_profile: { id } }, "admin");
+function associate(flavorId: unknown, id: unknown) {
+  return network.get("POST", profilesOf(flavorId), { service_profile: { id } }, "admin");
+}
 
 beforeEach(() => {
   network = new NetworkHarness();

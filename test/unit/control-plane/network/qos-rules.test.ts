@@ -18,14 +18,17 @@ const PARAMETERS = {
 
 const TYPES = Object.keys(PARAMETERS) as RuleType[];
 
-const create = (type: RuleType, attributes: Body = PARAMETERS[type]) =>
-  network.get("POST", rules(type), { [`${type}_rule`]: attributes }, "admin");
+function create(type: RuleType, attributes: Body = PARAMETERS[type]) {
+  return network.get("POST", rules(type), { [`${type}_rule`]: attributes }, "admin");
+}
 
-const rejectionOf = (type: RuleType, attributes: Body) =>
-  network.rejection("POST", rules(type), { [`${type}_rule`]: attributes }, "admin");
+function rejectionOf(type: RuleType, attributes: Body) {
+  return network.rejection("POST", rules(type), { [`${type}_rule`]: attributes }, "admin");
+}
 
-const createPolicy = async (attributes: Body = {}) =>
-  String((await network.get("POST", "/qos/policies", { policy: attributes }, "admin")).id);
+async function createPolicy(attributes: Body = {}) {
+  return String((await network.get("POST", "/qos/policies", { policy: attributes }, "admin")).id);
+}
 
 beforeEach(async () => {
   network = new NetworkHarness();

@@ -73,8 +73,9 @@ function replay(harness: NetworkHarness, recording: Recording, identifiers: Iden
   return harness.send(method, url, payload, caller === "nobody" ? "" : caller, lowerCase(headers));
 }
 
-const lowerCase = (headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+function lowerCase(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
 
 function differencesOf(recording: Recording, reply: Reply, identifiers: Identifiers): readonly string[] {
   const { status, response, path } = recording;

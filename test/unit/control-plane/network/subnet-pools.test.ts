@@ -8,44 +8,57 @@ beforeEach(() => {
   network = new NetworkHarness();
 });
 
-const createNetwork = async (caller: Caller = "demo"): Promise<string> =>
-  String((await network.get("POST", "/networks", { network: { name: "net" } }, caller)).id);
+async function createNetwork(caller: Caller = "demo"): Promise<string> {
+  return String((await network.get("POST", "/networks", { network: { name: "net" } }, caller)).id);
+}
 
-const createPool = (attributes: Body, caller: Caller = "demo"): Promise<Body> =>
-  network.get("POST", "/subnetpools", { subnetpool: { name: "pool", ...attributes } }, caller);
+function createPool(attributes: Body, caller: Caller = "demo"): Promise<Body> {
+  return network.get("POST", "/subnetpools", { subnetpool: { name: "pool", ...attributes } }, caller);
+}
 
-const rejectPool = (attributes: Body, caller: Caller = "demo"): Promise<string> =>
-  network.rejection("POST", "/subnetpools", { subnetpool: { name: "pool", ...attributes } }, caller);
+function rejectPool(attributes: Body, caller: Caller = "demo"): Promise<string> {
+  return network.rejection("POST", "/subnetpools", { subnetpool: { name: "pool", ...attributes } }, caller);
+}
 
-const changePool = (pool: Body, changes: Body): Promise<Body> =>
-  network.get("PUT", `/subnetpools/${pool.id}`, { subnetpool: changes });
+function changePool(pool: Body, changes: Body): Promise<Body> {
+  return network.get("PUT", `/subnetpools/${pool.id}`, { subnetpool: changes });
+}
 
-const rejectChange = (pool: Body, changes: Body, caller: Caller = "demo"): Promise<string> =>
-  network.rejection("PUT", `/subnetpools/${pool.id}`, { subnetpool: changes }, caller);
+function rejectChange(pool: Body, changes: Body, caller: Caller = "demo"): Promise<string> {
+  return network.rejection("PUT", `/subnetpools/${pool.id}`, { subnetpool: changes }, caller);
+}
 
 /** Returns the new prefixes. */
-const runAction = async (pool: Body, action: string, body: Body): Promise<unknown> =>
-  (await network.send("PUT", `/subnetpools/${pool.id}/${action}`, body)).json("prefixes");
+async function runAction(pool: Body, action: string, body: Body): Promise<unknown> {
+  return (await network.send("PUT", `/subnetpools/${pool.id}/${action}`, body)).json("prefixes");
+}
 
-const rejectAction = (pool: Body, action: string, body: Body, caller: Caller = "demo"): Promise<string> =>
-  network.rejection("PUT", `/subnetpools/${pool.id}/${action}`, body, caller);
+function rejectAction(pool: Body, action: string, body: Body, caller: Caller = "demo"): Promise<string> {
+  return network.rejection("PUT", `/subnetpools/${pool.id}/${action}`, body, caller);
+}
 
-const subnetOf = (pool: Body, attributes: Body = {}, networkId?: string): Promise<Body> => {
+function subnetOf(pool: Body, attributes: Body = {}, networkId?: string): Promise<Body> {
   const create = async (): Promise<Body> => {
     const id = networkId ?? (await createNetwork());
     const subnet = { network_id: id, ip_version: 4, subnetpool_id: pool.id, ...attributes };
     return network.get("POST", "/subnets", { subnet });
   };
   return create();
-};
+}
 
-const rejectSubnetOf = async (pool: Body, attributes: Body = {}): Promise<string> => {
+async function rejectSubnetOf(pool: Body, attributes: Body = {}): Promise<string> {
   const subnet = { network_id: await createNetwork(), ip_version: 4, subnetpool_id: pool.id, ...attributes };
   return network.rejection("POST", "/subnets", { subnet });
-};
+}
 
-const createScope = (attributes: Body = {}, caller: Caller = "demo"): Promise<Body> =>
-  network.get("POST", "/address-scopes", { address_scope: { name: "scope", ip_version: 4, ...attributes } }, caller);
+function createScope(attributes: Body = {}, caller: Caller = "demo"): Promise<Body> {
+  return network.get(
+    "POST",
+    "/address-scopes",
+    { address_scope: { name: "scope", ip_version: 4, ...attributes } },
+    caller,
+  );
+}
 
 test("a pool has its prefixes compacted and the lengths of its IP version", async () => {
   const pool = await createPool({ prefixes: ["10.0.1.0/24", "10.0.0.0/24", "10.1.0.0/16"] });

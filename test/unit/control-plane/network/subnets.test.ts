@@ -13,23 +13,29 @@ async function createNetwork(attributes: Body = {}, caller: "demo" | "admin" = "
   return String((await network.get("POST", "/networks", { network: { name: "net", ...attributes } }, caller)).id);
 }
 
-const createSubnet = (attributes: Body): Promise<Body> =>
-  network.get("POST", "/subnets", { subnet: { network_id: networkId, ip_version: 4, ...attributes } });
+function createSubnet(attributes: Body): Promise<Body> {
+  return network.get("POST", "/subnets", { subnet: { network_id: networkId, ip_version: 4, ...attributes } });
+}
 
-const rejectSubnet = (attributes: Body): Promise<string> =>
-  network.rejection("POST", "/subnets", { subnet: { network_id: networkId, ip_version: 4, ...attributes } });
+function rejectSubnet(attributes: Body): Promise<string> {
+  return network.rejection("POST", "/subnets", { subnet: { network_id: networkId, ip_version: 4, ...attributes } });
+}
 
-const rejectUpdate = ({ id }: Body, changes: Body): Promise<string> =>
-  network.rejection("PUT", `/subnets/${id}`, { subnet: changes });
+function rejectUpdate({ id }: Body, changes: Body): Promise<string> {
+  return network.rejection("PUT", `/subnets/${id}`, { subnet: changes });
+}
 
-const update = ({ id }: Body, changes: Body): Promise<Body> =>
-  network.get("PUT", `/subnets/${id}`, { subnet: changes });
+function update({ id }: Body, changes: Body): Promise<Body> {
+  return network.get("PUT", `/subnets/${id}`, { subnet: changes });
+}
 
-const createPort = (attributes: Body = {}): Promise<Body> =>
-  network.get("POST", "/ports", { port: { network_id: networkId, ...attributes } });
+function createPort(attributes: Body = {}): Promise<Body> {
+  return network.get("POST", "/ports", { port: { network_id: networkId, ...attributes } });
+}
 
-const revisionOfNetwork = async (): Promise<number> =>
-  Number((await network.get("GET", `/networks/${networkId}`)).revision_number);
+async function revisionOfNetwork(): Promise<number> {
+  return Number((await network.get("GET", `/networks/${networkId}`)).revision_number);
+}
 
 test("a subnet gets the attributes that the request leaves out", async () => {
   const subnet = await createSubnet({ name: "sub1", cidr: "10.20.0.0/24" });

@@ -5,11 +5,13 @@ import { addHosts } from "./port-fixtures.js";
 let network: NetworkHarness;
 let networkId: unknown;
 
-const createNetwork = async (attributes: Body = {}) =>
-  (await network.get("POST", "/networks", { network: { tenant_id: "demo", ...attributes } }, "admin")).id;
+async function createNetwork(attributes: Body = {}) {
+  return (await network.get("POST", "/networks", { network: { tenant_id: "demo", ...attributes } }, "admin")).id;
+}
 
-const createPort = async (attributes: Body = {}): Promise<string> =>
-  String((await network.get("POST", "/ports", { port: { network_id: networkId, ...attributes } })).id);
+async function createPort(attributes: Body = {}): Promise<string> {
+  return String((await network.get("POST", "/ports", { port: { network_id: networkId, ...attributes } })).id);
+}
 
 const createTrunk = (attributes: Body) => network.get("POST", "/trunks", { trunk: attributes });
 
@@ -271,5 +273,6 @@ describe("a subport", () => {
 });
 
 /** Binds a port as Compute does. The host's agent need not be alive for that. */
-const bind = (port: string, host = "host1") =>
-  network.get("PUT", `/ports/${port}`, { port: { "binding:host_id": host } }, "service");
+function bind(port: string, host = "host1") {
+  return network.get("PUT", `/ports/${port}`, { port: { "binding:host_id": host } }, "service");
+}

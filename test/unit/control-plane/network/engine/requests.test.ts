@@ -8,13 +8,15 @@ const BAD = "400 HTTPBadRequest:";
 
 let network: NetworkHarness;
 
-const create = (attributes: Body = {}, caller: Caller = "demo") =>
-  network.get("POST", WIDGETS, { big_widget: { size: 1, ...attributes } }, caller);
+function create(attributes: Body = {}, caller: Caller = "demo") {
+  return network.get("POST", WIDGETS, { big_widget: { size: 1, ...attributes } }, caller);
+}
 
 const rejectionOf = (body: unknown, caller: Caller = "demo") => network.rejection("POST", WIDGETS, body, caller);
 
-const update = (id: unknown, big_widget: Body, caller: Caller = "demo") =>
-  network.rejection("PUT", `${WIDGETS}/${id}`, { big_widget }, caller);
+function update(id: unknown, big_widget: Body, caller: Caller = "demo") {
+  return network.rejection("PUT", `${WIDGETS}/${id}`, { big_widget }, caller);
+}
 
 const names = async (query: string) => (await network.list(`${WIDGETS}${query}`)).map(({ name }) => name);
 
