@@ -13,8 +13,8 @@ export const EVERY: Condition = { sql: "1", values: [] };
 export const NONE: Condition = { sql: "0", values: [] };
 
 /** Creates a condition from a template: ``where`device_id = ${id}` ``. The text is SQL; only the values are data. */
-export function where(texts: TemplateStringsArray, ...values: SqlValue[]): Condition {
-  return { sql: texts.join("?"), values };
+export function where(strings: TemplateStringsArray, ...values: SqlValue[]): Condition {
+  return { sql: strings.join("?"), values };
 }
 
 /** Matches rows whose expression is one of the values. @param expression fixed SQL, such as a column */

@@ -15,7 +15,7 @@ export interface AttributeType<T = unknown> {
 /** An attribute of a resource. */
 export interface Attribute<T = unknown> {
   readonly type: AttributeType<T>;
-  /** False: it has no column; the resource's behaviour computes it from other records. */
+  /** Whether it has a column. Otherwise the resource's behaviour computes it from other records. */
   readonly stored?: false;
   /** Whether lists can be filtered, and sorted, by it. */
   readonly filter?: boolean;

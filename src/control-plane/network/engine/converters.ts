@@ -13,7 +13,7 @@ export type Converter = (value: unknown) => unknown;
 /** The protocols that an iptables rule can name. */
 const IPTABLES_PROTOCOLS: ReadonlySet<string> = new Set(["dccp", "icmp", "ipv6-icmp", "sctp", "tcp", "udp"]);
 
-/** What the rule of a security group can have as protocol, apart from a number. */
+/** Names of protocols that a rule of a security group can have. */
 const RULE_PROTOCOLS: readonly (string | null)[] = [
   null,
   "ah",

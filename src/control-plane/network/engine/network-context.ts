@@ -12,7 +12,7 @@ import type { NetworkOptions } from "../network-options.js";
 import type { ServerEvents } from "../server-events.js";
 import type { NetworkAttributeMap, NetworkResource } from "./network-resource.js";
 
-/** What all requests and callers of the Network service share. */
+/** The dependencies that all requests and callers of the Network service share. */
 export interface NetworkServices {
   readonly sql: Sql;
   readonly clock: Clock;
@@ -96,7 +96,7 @@ export type ListFilters = ReadonlyMap<string, readonly string[]>;
 export type Computed = Readonly<Record<string, Json | undefined>>;
 
 /**
- * What a resource does beyond its description. All functions run in the transaction of the request, after validation,
+ * The behaviour of a resource beyond its description. All functions run in the transaction of the request, after validation,
  * quota and policy. Each may throw an `HttpError`.
  */
 export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, R extends RecordOf<M> = RecordOf<M>> {

@@ -28,7 +28,7 @@ export interface NetworkAttribute<T = unknown> extends Attribute<T> {
   readonly policy?: boolean | "get";
   /** Whether policies need it, so that it is in their target even if the request does not contain it. */
   readonly requiredByPolicy?: boolean;
-  /** False: no response contains it. */
+  /** Whether responses contain it. Default: true. */
   readonly visible?: false;
   /** Alias of the extension that adds it. Default: the resource's. */
   readonly extension?: string;
@@ -63,7 +63,7 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
   /** The kind of its RBAC policies (`network`), which make it visible to other projects. */
   readonly rbac?: RbacKind;
   readonly quota?: { readonly name: string; readonly default: number };
-  /** False: lists ignore the parameters of sorting and pages. */
+  /** Whether lists obey the parameters of sorting and pages. Default: true. */
   readonly isPaged?: false;
   /** Whether `/{collection}/{id}/tags` exists. */
   readonly tagged?: boolean;

@@ -1,6 +1,14 @@
 import { HttpError } from "../../http/http-error.js";
 import { pythonRepr, pythonStr, reprFloat } from "../../python/repr.js";
 
+/**
+ * Returns Neutron's message for an invalid value; undefined if it is valid. `parameter` is what the attribute map has
+ * beside the type: 255 for `type:string`. A validator whose type converts members does so in `value`.
+ * @throws {HttpError} where Neutron raises an exception of its own: 400, 409, or 500 if its code does not expect the
+ * type of the value
+ */
+export type Validator = (value: unknown, parameter: unknown) => string | undefined;
+
 /** Python's behaviour on JSON values, as far as Neutron's validators and converters depend on it. */
 
 /** The characters that `str.isspace`, `str.strip` and `\s` have in common. */

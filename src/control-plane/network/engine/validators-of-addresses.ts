@@ -7,8 +7,16 @@ import {
   parseAddress,
 } from "../ip/addresses.js";
 import { formatNetwork, networkOf, type ParsedNetwork, parseNetwork } from "../ip/networks.js";
-import { type Dict, equalityKey, hasWhitespace, isDict, parseInteger, str, strOfSet } from "./python-values.js";
-import type { Validator } from "./validators.js";
+import {
+  type Dict,
+  equalityKey,
+  hasWhitespace,
+  isDict,
+  parseInteger,
+  str,
+  strOfSet,
+  type Validator,
+} from "./python-values.js";
 import { firstFailure, listOf, orNull, validateUuid } from "./validators-of-values.js";
 
 /** Validators of IP addresses, networks and MAC addresses. */

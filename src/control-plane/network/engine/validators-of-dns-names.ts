@@ -1,5 +1,4 @@
-import { codePointLength, internalServerError, isTruthy, str } from "./python-values.js";
-import type { Validator } from "./validators.js";
+import { codePointLength, internalServerError, isTruthy, str, type Validator } from "./python-values.js";
 import { firstFailure, validateString } from "./validators-of-values.js";
 
 /** Validators of DNS names. An attribute map has the maximum length beside the type. */

@@ -2,8 +2,16 @@ import { badRequest } from "../../http/http-error.js";
 import { pythonJson } from "../../python/repr.js";
 import { CONVERTERS } from "./converters.js";
 import { invalidOperation, networkError } from "./network-errors.js";
-import { type Dict, equalityKey, internalServerError, isDict, isHashable, isTruthy, str } from "./python-values.js";
-import type { Validator } from "./validators.js";
+import {
+  type Dict,
+  equalityKey,
+  internalServerError,
+  isDict,
+  isHashable,
+  isTruthy,
+  str,
+  type Validator,
+} from "./python-values.js";
 import {
   ADDRESS_VALIDATORS,
   validateIpAddress,

@@ -10,8 +10,8 @@ import {
   parseInteger,
   str,
   strip,
+  type Validator,
 } from "./python-values.js";
-import type { Validator } from "./validators.js";
 
 /** Validators of strings, numbers, identifiers and names. */
 
