@@ -1,6 +1,7 @@
 import type { Sql } from "../database/sql.js";
 import { createResourceTables } from "../resources/resource-table.js";
 import { CREATED_ONCE_TABLE } from "./engine/create-once.js";
+import { TAGS_SQL } from "./engine/tags.js";
 import { LOGS_SQL } from "./logs.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
 import { AGENT_TABLES } from "./resources/agents.js";
@@ -29,6 +30,7 @@ const MORE_TABLES = [
   "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
   "CREATE UNIQUE INDEX IF NOT EXISTS network_port_bindings_active ON network_port_bindings (port_id) WHERE status = 'ACTIVE'",
   CREATED_ONCE_TABLE,
+  ...TAGS_SQL,
   ...SUBPORTS_SQL,
   ...LOGS_SQL,
   ...AGENT_TABLES,

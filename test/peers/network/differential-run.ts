@@ -185,7 +185,11 @@ export class DifferentialRun {
   async #revisions(id: string, plus: number): Promise<readonly [Record<string, string>, Record<string, string>]> {
     const record = this.#records.get(id);
     const subject = SUBJECTS.find(({ collection }) => collection === record?.collection);
-    const path = `${record?.parent ?? subject?.path}/${id}`;
+    if (subject === undefined) {
+      const headers = { "if-match": `revision_number=${plus}` };
+      return [headers, headers];
+    }
+    const path = `${record?.parent ?? subject.path}/${id}`;
     const [theirs, ours] = [
       await this.#real.send("GET", path, undefined, "admin"),
       await this.#sendHere("GET", path, undefined, "admin"),

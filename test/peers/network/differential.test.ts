@@ -17,19 +17,20 @@ test("random requests have the same responses as those of Debian's Neutron", {
     context.skip(HOW_TO_INSTALL);
   }
   const real = await startRealNeutron();
+  const run = new DifferentialRun(real, SEED);
+  const unexplained = () =>
+    run.kinds.filter(({ text }) => !MEANT_DIFFERENCES.some(({ pattern }) => pattern.test(text)));
   try {
-    const run = new DifferentialRun(real, SEED);
     await run.seedNetworks();
     for (let number = 0; number < REQUESTS; number += 1) {
       await run.step();
     }
-    const unexplained = run.kinds.filter(({ text }) => !MEANT_DIFFERENCES.some(({ pattern }) => pattern.test(text)));
-    const table = unexplained.map(
-      ({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`,
-    );
-    process.stdout.write(`${table.join("\n")}\n${run.summary}; ${unexplained.length} unexplained kinds\n`);
-    expect(unexplained.map(({ text }) => text)).toEqual([]);
   } finally {
     await real.stop();
+    const table = unexplained().map(
+      ({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`,
+    );
+    process.stdout.write(`${table.join("\n")}\n${run.summary}; ${table.length} unexplained kinds\n`);
   }
+  expect(unexplained().map(({ text }) => text)).toEqual([]);
 });
