@@ -30,10 +30,16 @@ export async function act(
     readonly path: string;
     readonly body?: unknown;
     readonly version?: string;
+    /** Default: Compute. */
+    readonly service?: "compute" | "network";
   },
   server?: string,
 ): Promise<number> {
-  const response = await client.compute(request.method, request.path, request.body, request.version);
+  const { service = "compute", method, path, body, version } = request;
+  const response =
+    service === "network"
+      ? await client.network(method, path, body)
+      : await client.compute(method, path, body, version);
   const status = response?.status ?? 0;
   const [fault] = status >= 400 ? Object.values(response?.body ?? {}) : [];
   const detail = request.body === undefined ? "" : ` ${JSON.stringify(request.body)}`;

@@ -49,6 +49,11 @@ export class Client {
     return this.#ask(method, `/baremetal/v1${path}`, body, { "x-openstack-ironic-api-version": "1.82" });
   }
 
+  /** Sends a request to the Network API. Returns null if there was no response. */
+  network(method: HttpMethod, path: string, body?: unknown): Promise<ApiResponse | null> {
+    return this.#ask(method, `/network/v2.0${path}`, body, {});
+  }
+
   async #ask(
     method: HttpMethod,
     path: string,

@@ -2,11 +2,11 @@ import type { QuirkName } from "../../src/config/quirks.js";
 import { Dice } from "../chaos/dice.js";
 import { BARE_METAL, type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
 
-/** Drawn separately, so that the other steps of a seed do not depend on it. */
-const BESIDES = "label";
+/** Drawn separately, so that the other steps of a seed do not depend on them. */
+const BESIDES = ["label", "network"] as const;
 
 /** The relative frequency of each kind of step that a seed does not leave out. */
-const WEIGHTS: Readonly<Record<Exclude<StepKind, typeof BESIDES>, number>> = {
+const WEIGHTS: Readonly<Record<Exclude<StepKind, (typeof BESIDES)[number]>, number>> = {
   create: 14,
   act: 40,
   delete: 4,
@@ -163,8 +163,13 @@ export function drawPlan(seed: string, duration: number, profile: Profile): Plan
     (kind) => deployment.nodes > 0 || !BARE_METAL.includes(kind),
   );
   const steps = drawSteps(dice.of("steps"), kinds, duration, profile);
-  const labels = drawLabels(dice.of("labels"), steps.length, duration, profile);
-  return { version: 1, seed, duration, deployment, steps: [...steps, ...labels].sort((a, b) => a.at - b.at) };
+  const labels = drawBesides("label", dice.of("labels"), steps.length, { duration, between: 5 * profile.pace });
+  const first = steps.length + labels.length;
+  const networks = deployment.networks
+    ? drawBesides("network", dice.of("networks"), first, { duration, between: 4 * profile.pace })
+    : [];
+  const all = [...steps, ...labels, ...networks].sort((a, b) => a.at - b.at);
+  return { version: 1, seed, duration, deployment, steps: all };
 }
 
 function drawDeployment(
@@ -193,7 +198,12 @@ function drawDeployment(
     nodes,
     ironicHosts: nodes > 0 ? (ironicHosts ?? metal.between(1, 2)) : 0,
     groups: dice.of("groups").chance(groups),
+    networks: dice.of("networks").chance(0.6),
   };
+}
+
+function isBesides(kind: StepKind): kind is (typeof BESIDES)[number] {
+  return BESIDES.some((besides) => besides === kind);
 }
 
 function drawSteps(
@@ -203,7 +213,7 @@ function drawSteps(
   { pace, leftOut, favours = {} }: Profile,
 ): readonly Step[] {
   const kinds = from
-    .filter((kind) => kind !== BESIDES)
+    .filter((kind) => !isBesides(kind))
     .filter((kind) => favours[kind] !== undefined || !OPT_IN_STEPS.includes(kind))
     .filter((kind) => ALWAYS.includes(kind) || favours[kind] !== undefined || !dice.chance(leftOut))
     .map((kind) => ({ kind, weight: WEIGHTS[kind] * (favours[kind] ?? 1) }));
@@ -217,12 +227,19 @@ function drawSteps(
   return steps;
 }
 
-/** @param first the first free step number */
-function drawLabels(dice: Dice, first: number, duration: number, { pace }: Profile): readonly Step[] {
-  const between = 5 * pace;
+/**
+ * @param first the first free step number
+ * @param between the average time between two steps, in milliseconds
+ */
+function drawBesides(
+  kind: StepKind,
+  dice: Dice,
+  first: number,
+  { duration, between }: { readonly duration: number; readonly between: number },
+): readonly Step[] {
   const steps: Step[] = [];
   for (let at = dice.between(0, between); at < duration; at += dice.between(0, 2 * between)) {
-    steps.push({ number: first + steps.length, at, kind: BESIDES });
+    steps.push({ number: first + steps.length, at, kind });
   }
   return steps;
 }

@@ -10,6 +10,7 @@ import { brokenPromises } from "../chaos/oracle/promises.js";
 import { missingServices, notAtRest } from "../chaos/oracle/rest.js";
 import { type Snapshot, snapshotOf } from "../chaos/oracle/snapshot.js";
 import type { Violation } from "../chaos/violation.js";
+import { portBreachesAtRest } from "../fixtures/invariants/ports.js";
 import type { Stage } from "./actors.js";
 import { serverValues, type Witness } from "./histories/witness.js";
 import { cloudOf } from "./repairs.js";
@@ -54,6 +55,7 @@ export async function checkAtRest(
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
     ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes, reset)),
     ...breaches("trackers count right", wrongUsage(snapshot)),
+    ...breaches("ports belong to their servers", portBreachesAtRest(snapshot.store)),
   ];
   return found.length > 0
     ? found

@@ -40,6 +40,7 @@ export const STEP_KINDS = [
   "reset-state",
   "ironic-network",
   "ironic-listing",
+  "network",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
@@ -96,6 +97,8 @@ export interface Deployment {
   readonly ironicHosts: number;
   /** Whether users put servers into server groups; absent: no. */
   readonly groups?: boolean;
+  /** Whether servers have ports, and users change networks; absent: no. */
+  readonly networks?: boolean;
 }
 
 /** The complete input of a run. */
