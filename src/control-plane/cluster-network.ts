@@ -3,6 +3,7 @@ import { createServerEvents } from "./conductor/server-port-events.js";
 import { followServers } from "./conductor/server-ports-follower.js";
 import type { ValidateToken } from "./credentials.js";
 import type { ComputeNetwork } from "./network/compute-network.js";
+import { ensureTopology } from "./network/ipam/auto-allocated-topology.js";
 import { hasFlatNetwork, migrateFlatNetwork } from "./network/migrate-flat-network.js";
 import type { NetworkOptions } from "./network/network-options.js";
 import { createNetworkService } from "./network/network-service.js";
@@ -51,6 +52,7 @@ export function openClusterNetwork({
   return {
     handle,
     ports,
+    autoAllocate: (projectId) => ensureTopology(context.internal, projectId),
     securityGroups: {
       find: (projectId, nameOrId) => store.transaction(() => findGroups(context, projectId, nameOrId)),
       names: (ids) => groupNames(context, ids),

@@ -1,7 +1,6 @@
 import { ConductorError } from "../conductor-client/errors.js";
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { ReportClient } from "../placement-client/report-client.js";
-import { defined } from "../runtime/collections.js";
 import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
 import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import { CleanupStack } from "../runtime/lifetime.js";
@@ -129,6 +128,8 @@ async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
     externalUrl: listeners.externalUrl,
     /** The store, for code in the same process. */
     store: core.store,
+    /** Servers' ports, for code in the same process. */
+    ports: core.network.ports,
     /** Hosts that their processes start, stop and kill on request over their connections. */
     controls: work.conductor.controls,
     /** Returns the hosts that serve, but get no servers scheduled until their agents send a heartbeat. */

@@ -305,9 +305,9 @@ export const NETWORK_OPTIONS = forControlPlane({
   start: option(
     choice(["devstack", "flat", "empty"]),
     "devstack",
-    "Networks that a new cloud starts with. devstack creates the external network public, the network private and the router " +
-      "router1 of the project demo, and a large network shared for servers of projects without a network. flat creates one " +
-      "shared network. What was deleted is not created again.",
+    "Networks that a new cloud starts with. devstack creates the external network public, and the network private and the " +
+      "router router1 of the project demo. It also creates a large network shared, for projects without a network of their own. " +
+      "flat creates one shared network. Deleted ones are not created again.",
   ),
 });
 

@@ -8,7 +8,7 @@ import type { StoreFollower } from "../store/store-context.js";
 const WITH_SECOND_BINDING: readonly Migration["migrationType"][] = ["live-migration", "evacuation"];
 
 /** Statuses after which the destination of a move has no part in the server. */
-const GIVEN_UP = ["failed", "cancelled", "error"];
+const FAILED_STATUSES = ["failed", "cancelled", "error"];
 
 /**
  * Keeps the bindings of a server's ports equal to its host and to the destinations of its moves, in the transaction that
@@ -57,7 +57,7 @@ export function followServers(store: Store, ports: ServerPorts): StoreFollower {
     if (before !== null && before.destCompute !== null && before.destCompute !== destCompute) {
       removeBinding(instance, before.destCompute);
     }
-    if (destCompute !== null && GIVEN_UP.includes(status)) {
+    if (destCompute !== null && FAILED_STATUSES.includes(status)) {
       removeBinding(instance, destCompute);
     } else if (UNFINISHED_MIGRATION_STATUSES.includes(status)) {
       addBinding(instanceUuid, instance.host, destCompute);

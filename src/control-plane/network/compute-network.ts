@@ -16,6 +16,11 @@ export interface ComputeNetwork {
     /** Returns the names of groups by id; missing groups are absent. */
     readonly names: (ids: readonly string[]) => ReadonlyMap<string, string>;
   };
+  /**
+   * Returns the network of a project's auto-allocated topology, which it creates at first use.
+   * @throws {HttpError} 409, 503
+   */
+  readonly autoAllocate: (projectId: string) => string;
   /** The Network API, for Nova's proxies: they send a user's request with the user's token. */
   readonly handle: ServiceHandler;
 }

@@ -1,6 +1,6 @@
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
 import { HttpError } from "../../http/http-error.js";
-import type { RequestedServerPort, ServerPorts } from "../../network/server-ports.js";
+import type { RequestedServerPort, ServerPort, ServerPorts } from "../../network/server-ports.js";
 import { operatorReason } from "../../scheduler/errors.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
@@ -276,6 +276,10 @@ function attachPorts(
   if (requested.length === 0) {
     return;
   }
+  const foreign = requested.find(({ port }) => port !== undefined && !isOfProject(ports.get(port), projectId));
+  if (foreign) {
+    throw networkNotAllocated(instanceUuid, `Port ${foreign.port} not usable for instance ${instanceUuid}.`);
+  }
   const server = { uuid: instanceUuid, projectId, host: null, availabilityZone, hostname: instance.hostname };
   try {
     ports.attach(
@@ -286,6 +290,11 @@ function attachPorts(
   } catch (error) {
     throw error instanceof HttpError ? networkNotAllocated(instanceUuid, error.message) : error;
   }
+}
+
+/** A missing port causes an error of its own. */
+function isOfProject(port: ServerPort | undefined, projectId: string): boolean {
+  return port === undefined || port.projectId === projectId;
 }
 
 /** A request that an older control plane has stored names no network: there was only one. */

@@ -38,9 +38,17 @@ function showTopology(call: NetworkCall): RouteResponse {
     throw badResource("auto_allocate", "Unrecognized field.");
   }
   assertReadable(context, projectId);
-  const { id } = context.sql.transaction(() => findTopology(context, projectId) ?? createTopology(context, projectId));
+  const id = ensureTopology(context, projectId);
   const topology = { id, tenant_id: projectId, project_id: projectId };
   return { body: { [AUTO_ALLOCATED_TOPOLOGIES.singular]: topology } };
+}
+
+/**
+ * Returns the network of a project's topology, which it creates at first use.
+ * @throws {HttpError} 409 without a default subnet pool or external network; 503 if a resource cannot be created
+ */
+export function ensureTopology(context: NetworkContext, projectId: string): string {
+  return context.sql.transaction(() => findTopology(context, projectId) ?? createTopology(context, projectId)).id;
 }
 
 function removeTopology(call: NetworkCall): RouteResponse {

@@ -1,5 +1,5 @@
 import type { Instance } from "../../../../records/index.js";
-import { notFound } from "../../../http/http-error.js";
+import { HttpError, notFound } from "../../../http/http-error.js";
 import type { Json } from "../../../http/json.js";
 import { routes } from "../../../http/router.js";
 import { schemas } from "../../../http/schemas.js";
@@ -75,6 +75,18 @@ function recordFault({ store }: ComputeDeps, instance: Instance, message: string
   store.instances.addFault({ instanceUuid: instance.uuid, code: 404, message, details: null, host });
 }
 
+/** Returns undefined if the server has no port on the network, or the network has no free address. */
+function addAddress({ network }: ComputeDeps, { uuid }: Instance, networkId: string): ServerPort | undefined {
+  try {
+    return network.ports.addFixedIp(uuid, networkId);
+  } catch (error) {
+    if (error instanceof HttpError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
 /** Adds an address to one of the server's ports on a network. */
 export const addFixedIp = instanceAction({
   name: "addFixedIp",
@@ -83,7 +95,7 @@ export const addFixedIp = instanceAction({
   policy: "os_compute_api:os-multinic:add",
   run: (call, instance, { addFixedIp: { networkId } }) => {
     requireHost(instance);
-    const port = call.deps.network.ports.addFixedIp(instance.uuid, String(networkId));
+    const port = addAddress(call.deps, instance, String(networkId));
     if (port === undefined) {
       recordFault(call.deps, instance, `Network could not be found for instance ${instance.uuid}.`);
     } else {

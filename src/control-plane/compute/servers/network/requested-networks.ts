@@ -1,7 +1,7 @@
 import { defined } from "../../../../runtime/collections.js";
-import { badRequest, conflict, forbidden, type HttpError } from "../../../http/http-error.js";
-import type { NamedGroup } from "../../../network/compute-network.js";
-import type { RequestedServerPort, ServerNetwork, ServerPort } from "../../../network/server-ports.js";
+import { badRequest, conflict, forbidden, HttpError } from "../../../http/http-error.js";
+import type { ComputeNetwork, NamedGroup } from "../../../network/compute-network.js";
+import type { RequestedServerPort, ServerNetwork, ServerPort, ServerPorts } from "../../../network/server-ports.js";
 import type { Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import type { CreateBody } from "../server-schemas.js";
@@ -34,14 +34,19 @@ export function resolveNetworks(
   }
   if (requests.length === 0) {
     const network = chooseNetwork(call.deps, projectId, networks === "auto");
-    return { ports: network === undefined ? [] : [{ network: network.id }], securityGroups };
+    return { ports: network === undefined ? [] : [{ network }], securityGroups };
   }
   return { ports: requests.map((request) => resolveRequest(call, request)), securityGroups };
 }
 
 /** Checks the requests by themselves. @throws {HttpError} 400 */
 function assertRequests(requests: readonly NetworkRequest[], count: number): void {
+  const ports = new Set<string>();
   for (const { uuid, port, fixed_ip: address } of requests) {
+    if (port && ports.has(port)) {
+      throw badRequest(`Port ID '${port}' was specified twice: you cannot attach a port multiple times.`);
+    }
+    ports.add(port ?? "");
     if (port && address !== undefined) {
       throw badRequest(
         `Specified Fixed IP '${address}' cannot be used with port '${port}': the two cannot be specified together.`,
@@ -51,19 +56,14 @@ function assertRequests(requests: readonly NetworkRequest[], count: number): voi
       throw badRequest("Bad network format: missing 'uuid'");
     }
   }
-  const portsAndAddresses = requests.flatMap(({ uuid, port, fixed_ip: address }) =>
-    port ? [port] : address === undefined ? [] : [`${uuid} ${address}`],
-  );
-  if (new Set(portsAndAddresses).size < portsAndAddresses.length) {
-    throw badRequest("Duplicate networks: a port, or a fixed IP, is requested twice.");
+  if (count > 1 && requests.some(({ fixed_ip: address }) => address !== undefined)) {
+    throw badRequest("Failed to launch instances: max_count cannot be greater than 1 if an fixed_ip is specified.");
   }
   if (count > 1 && requests.some(({ port }) => port)) {
     throw badRequest(
-      "Unable to launch multiple instances with a single configured port ID. Please launch your instance one by one with different ports.",
+      "Failed to launch instances: Unable to launch multiple instances with a single configured port ID. " +
+        "Please launch your instance one by one with different ports.",
     );
-  }
-  if (count > 1 && requests.some(({ fixed_ip: address }) => address !== undefined)) {
-    throw badRequest("max_count cannot be greater than 1 if an fixed_ip is specified.");
   }
 }
 
@@ -71,21 +71,35 @@ function assertRequests(requests: readonly NetworkRequest[], count: number): voi
  * Chooses the network of a server that names none: the project's own one, or the only one that is shared with it. Nova
  * counts both together; here a project with a network of its own can be used beside the start network `shared`.
  */
-function chooseNetwork({ network }: ComputeDeps, projectId: string, isAuto: boolean): ServerNetwork | undefined {
-  const available = network.ports.networksFor(projectId);
-  const own = available.filter((one) => one.projectId === projectId);
-  const [first, second] = own.length > 0 ? own : available;
+function chooseNetwork({ network }: ComputeDeps, projectId: string, isAuto: boolean): string | undefined {
+  const [first, second] = defaultNetworks(network.ports, projectId);
   if (second !== undefined) {
-    throw conflict("Multiple possible networks found, use a Network ID to be more specific.");
+    throw conflict(SEVERAL_NETWORKS);
   }
-  if (first === undefined) {
-    if (isAuto) {
-      throw badRequest(`Unable to automatically allocate a network for project ${projectId}`);
-    }
-    return undefined;
+  if (first !== undefined) {
+    assertBootable(first);
+    return first.id;
   }
-  assertBootable(first);
-  return first;
+  return isAuto ? autoAllocate(network, projectId) : undefined;
+}
+
+export const SEVERAL_NETWORKS = "Multiple possible networks found, use a Network ID to be more specific.";
+
+/** Returns the networks that a project uses without naming one: its own ones, or else those that are shared with it. */
+export function defaultNetworks(ports: ServerPorts, projectId: string): readonly ServerNetwork[] {
+  const available = ports.networksFor(projectId);
+  const own = available.filter((network) => network.projectId === projectId);
+  return own.length > 0 ? own : available;
+}
+
+function autoAllocate(network: ComputeNetwork, projectId: string): string {
+  try {
+    return network.autoAllocate(projectId);
+  } catch (error) {
+    throw error instanceof HttpError
+      ? badRequest(`Unable to automatically allocate a network for project ${projectId}`)
+      : error;
+  }
 }
 
 function resolveRequest(call: Call, { uuid = "", port, fixed_ip: address, tag }: NetworkRequest): RequestedServerPort {
@@ -123,7 +137,7 @@ export function assertAttachable({ isAdmin }: Call, { id, isExternal, isShared }
 }
 
 /** @throws {HttpError} 400 */
-export function assertFreeAddress({ deps }: Call, { id }: ServerNetwork, address: string | undefined): void {
+function assertFreeAddress({ deps }: Call, { id }: ServerNetwork, address: string | undefined): void {
   const user = address === undefined ? undefined : deps.network.ports.withAddress(id, address);
   if (user !== undefined) {
     throw badRequest(`Fixed IP address ${address} is already in use on instance ${user.deviceId}.`);
