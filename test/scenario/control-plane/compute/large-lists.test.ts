@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { Flavor } from "../../../../src/records/index.js";
 import { fillStore, serverId } from "../../../fixtures/large-cloud.js";
+import { NETWORK_ID } from "../../../fixtures/test-network.js";
 import { ApiWorld } from "../../../unit/control-plane/compute/api-world.js";
+import { attachPorts } from "../../../unit/control-plane/compute/network-records.js";
 
 /** Creates a cluster with two servers per host, whose requests count the rows that they read. */
 async function cloudOf(hosts: number) {
@@ -77,8 +79,8 @@ test("a detailed list has each server as a single request returns it, without it
   const { store } = world;
   fillStore(store, { hosts: 3, servers: 9 });
   for (const n of [0, 4]) {
-    const projectId = store.instances.get(serverId(n))?.projectId ?? "";
-    store.ports.addToServer({ uuid: serverId(n), projectId }, [{}, {}], []);
+    const instance = store.instances.get(serverId(n)) ?? expect.fail("no server");
+    attachPorts(world, instance, [NETWORK_ID, NETWORK_ID]);
   }
   const { flavor } = store.instances.get(serverId(4)) ?? {};
   store.requests.createSpec({

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { NETWORK_ID as NETWORK } from "../../../fixtures/test-network.js";
 import { ApiWorld, CIRROS, type Reply } from "../../../unit/control-plane/compute/api-world.js";
-
-const NETWORK = "c0ffee00-0000-4000-8000-000000000010";
+import { attachPorts, createPort, requestRecord } from "../../../unit/control-plane/compute/network-records.js";
 
 let world: ApiWorld;
 
@@ -22,21 +22,17 @@ function create(server: Record<string, unknown>): Promise<Reply> {
 /** Creates a server with one port on a host, and returns its uuid. */
 function networkedServer(): string {
   const instance = world.server("devstack1");
-  world.store.ports.addToServer(instance, [{}], []);
+  attachPorts(world, instance);
   return instance.uuid;
 }
 
-function userPort(): string {
-  const attributes = { name: "", description: "", adminStateUp: true, securityGroups: [], madeForDevice: false };
-  const free = { deviceId: "", deviceOwner: "", tag: null, projectId: world.projectId("admin") };
-  return world.store.ports.create({ ...attributes, ...free }).uuid;
-}
+const userPort = (): Promise<string> => createPort(world);
 
 describe("the port quota", () => {
   const LIMIT_REACHED = "Maximum number of ports exceeded";
 
-  function setQuota(limit: number): void {
-    world.store.networkQuotas.set(world.projectId("admin"), "port", limit);
+  async function setQuota(port: number): Promise<void> {
+    await requestRecord(world, "PUT", `/quotas/${world.projectId("admin")}`, { quota: { port } });
   }
 
   async function portUsage(): Promise<unknown> {
@@ -50,53 +46,50 @@ describe("the port quota", () => {
   }
 
   test("counts a user's port and a server's port once each", async () => {
-    setQuota(3);
-    userPort();
+    await setQuota(3);
+    await userPort();
     networkedServer();
     expect(await portUsage()).toEqual({ limit: 3, used: 2, reserved: 0 });
     expect((await create({ networks: "auto" })).status).toBe(202);
-    expect(await portUsage()).toEqual({ limit: 3, used: 2, reserved: 1 });
+    expect(await portUsage()).toEqual({ limit: 3, used: 2, reserved: 0 });
     expect(await rejection(create({ networks: "auto" }))).toBe(LIMIT_REACHED);
   });
 
-  test("rejects a user's port while requested servers have reserved the rest", async () => {
-    setQuota(1);
+  test("accepts a user's port while requested servers need the rest, since they have no ports yet", async () => {
+    await setQuota(1);
     await create({ networks: "auto" });
-    const body = { port: { network_id: NETWORK } };
-    const reply = await world.ask({ method: "POST", url: "/network/v2.0/ports", body });
-    expect([reply.status, reply.json("NeutronError", "message")]).toEqual([
-      409,
-      "Quota exceeded for resources: ['port'].",
-    ]);
+    await userPort();
+    expect(await portUsage()).toEqual({ limit: 1, used: 1, reserved: 0 });
+    expect(await rejection(create({ networks: "auto" }))).toBe(LIMIT_REACHED);
   });
 
   test("lowers the number of servers to those with enough ports, and rejects fewer than min_count", async () => {
-    setQuota(5);
+    await setQuota(5);
     const networks = [{ uuid: NETWORK }, { uuid: NETWORK }];
     expect(await rejection(create({ networks, min_count: 3, max_count: 4 }))).toBe(LIMIT_REACHED);
     expect((await create({ networks, min_count: 1, max_count: 4 })).status).toBe(202);
     expect(world.tasks()).toHaveLength(2);
-    expect(await portUsage()).toMatchObject({ reserved: 4 });
+    expect(world.tasks()).toMatchObject([1, 2].map(() => ({ ports: [{ network: NETWORK }, { network: NETWORK }] })));
   });
 
   test("does not limit servers without a new port", async () => {
-    const port = userPort();
-    setQuota(1);
+    const port = await userPort();
+    await setQuota(1);
     expect((await create({ networks: "none" })).status).toBe(202);
     expect((await create({ networks: [{ port }] })).status).toBe(202);
     expect(await portUsage()).toMatchObject({ used: 1, reserved: 0 });
   });
 
   test("is in the message if the project has more ports than it allows", async () => {
-    userPort();
-    userPort();
-    setQuota(1);
+    await userPort();
+    await userPort();
+    await setQuota(1);
     const text = "The number of defined ports: 2 is over the limit: 1";
     expect(await rejection(create({ networks: "auto" }))).toBe(text);
   });
 
   test("releases the reservation when a user deletes a server that is not placed", async () => {
-    setQuota(1);
+    await setQuota(1);
     const { id } = (await create({ networks: "auto" })).json("server") as { id: string };
     expect((await ask("DELETE", `/servers/${id}`)).status).toBe(204);
     expect((await create({ networks: "auto" })).status).toBe(202);
@@ -104,8 +97,8 @@ describe("the port quota", () => {
 
   test("limits interfaces that create a port, and not existing ports", async () => {
     const uuid = networkedServer();
-    const port = userPort();
-    setQuota(2);
+    const port = await userPort();
+    await setQuota(2);
     const attach = (body: object) => ask("POST", `/servers/${uuid}/os-interface`, { interfaceAttachment: body });
     expect(await rejection(attach({ net_id: NETWORK }))).toBe(LIMIT_REACHED);
     expect((await attach({ port_id: port })).status).toBe(200);

@@ -24,6 +24,7 @@ it("has Nova's defaults", async () => {
       multipliers: MULTIPLIERS,
     },
     quota: NOVA_QUOTA,
+    network: { start: "devstack", quotas: {} },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: 0,

@@ -8,6 +8,7 @@ import { createIdentity } from "../../../../src/control-plane/identity/identity.
 import type { LoginUser } from "../../../../src/control-plane/identity/store/bootstrap.js";
 import { type ImageAttributes, PLAIN } from "../../../../src/control-plane/image/image.js";
 import { ImageTable } from "../../../../src/control-plane/image/image-tables.js";
+import type { ComputeNetwork } from "../../../../src/control-plane/network/compute-network.js";
 import { openStore } from "../../../../src/control-plane/store/open-store.js";
 import type { Store } from "../../../../src/control-plane/store/store.js";
 import type { Task } from "../../../../src/control-plane/store/tasks.js";
@@ -57,6 +58,8 @@ export class ApiWorld {
   readonly world: VirtualWorld;
   readonly runtime: VirtualRuntime;
   readonly store: Store;
+  /** The Network service, which starts with one flat network. */
+  readonly network: ComputeNetwork;
   readonly apis: Apis;
   readonly casts: CastMessage[] = [];
   readonly calls: CastMessage[] = [];
@@ -110,13 +113,14 @@ export class ApiWorld {
     };
     const identity = createIdentity({ sql: store.database, ...runtime, digests: quickDigests });
     const validate: ValidateToken = (token) => this.externalTokens.get(token) ?? identity.validate(token);
+    this.network = testNetwork(store, runtime, validate);
     this.apis = createApis({
       runtime,
       identity: { ...identity, validate },
       digests: quickDigests,
       keys: nodeKeys,
       imageFolder: "/state/glance",
-      network: testNetwork(store, runtime, validate),
+      network: this.network,
       store,
       bus,
       placement: {

@@ -46,17 +46,7 @@ describe("the file", () => {
     const before = await open();
     addInstance(before, uuidOf(1), { taskState: "powering-on", taskRequestId: "req-a" });
     for (const undo of [
-      "DROP VIEW bound_ports",
-      ...[
-        "instances_deleted_release_ports",
-        "instances_not_built_release_ports",
-        "instances_moved_unplug_ports",
-        "moves_given_up_unplug_ports",
-        "ports_deleted_remove_tags",
-        "security_groups_deleted_remove_tags",
-        "security_group_rules_deleted_remove_tags",
-      ].map((name) => `DROP TRIGGER ${name}`),
-      ...["network_quotas", "network_tags", "ports", "next_address", "security_group_rules", "security_groups"].map(
+      ...["network_quotas", "network_tags", "flat_ports", "flat_security_group_rules", "flat_security_groups"].map(
         (name) => `DROP TABLE ${name}`,
       ),
       "ALTER TABLE instances DROP COLUMN task_request_id",

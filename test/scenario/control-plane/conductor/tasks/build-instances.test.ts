@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Selection } from "../../../../../src/records/index.js";
+import { NETWORK_ID } from "../../../../fixtures/test-network.js";
 import { type Cast, ConductorBench, NEED } from "../../../../unit/control-plane/conductor/tasks/bench.js";
 import { errorResponse, FULL } from "../../../../unit/placement-client/bench.js";
 
@@ -47,13 +48,16 @@ describe("6.1 build", () => {
 
   it("row 3: the instance has its ports in the transaction that creates it", async () => {
     await bench.host("devstack1");
-    const { securityGroups, ports } = bench.store;
-    const group = securityGroups.ensureDefault("project").uuid;
-    const uuid = bench.request({ ports: [{}, { address: "10.0.0.9", tag: "nic" }], securityGroups: [group] });
+    const { securityGroups, ports } = bench.network;
+    const group = securityGroups.find("project", "default")[0]?.id ?? "";
+    const uuid = bench.request({
+      ports: [{ network: NETWORK_ID }, { network: NETWORK_ID, address: "10.0.0.9", tag: "nic" }],
+      securityGroups: [group],
+    });
     await bench.run();
-    expect(ports.ofDevice(uuid)).toMatchObject([
-      { securityGroups: [group], tag: null, host: null, projectId: bench.instance(uuid)?.projectId },
-      { securityGroups: [group], tag: "nic" },
+    expect(ports.ofServer(uuid)).toMatchObject([
+      { securityGroupIds: [group], tag: null, host: null, projectId: bench.instance(uuid)?.projectId },
+      { securityGroupIds: [group], tag: "nic", fixedIps: [{ address: "10.0.0.9" }] },
     ]);
   });
 
@@ -64,7 +68,7 @@ describe("6.1 build", () => {
       const gone = "c0ffee00-0000-4000-8000-000000000099";
       const networkRequest = what.startsWith("a port")
         ? { ports: [{ port: gone }] }
-        : { ports: [{}], securityGroups: [gone] };
+        : { ports: [{ network: NETWORK_ID }], securityGroups: [gone] };
       const uuid = bench.request(networkRequest);
       await bench.run();
       expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
@@ -73,7 +77,7 @@ describe("6.1 build", () => {
         /^Build of instance .* aborted: .*(not be found|not exist)/,
       );
       expect(await bench.held(uuid)).toEqual({});
-      expect(bench.store.ports.list()).toEqual([]);
+      expect(bench.network.ports.ofServer(uuid)).toEqual([]);
       expect(bench.casts).toEqual([]);
       expect(bench.store.tasks.pending()).toEqual([]);
     },

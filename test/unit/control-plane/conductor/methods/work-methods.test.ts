@@ -5,6 +5,7 @@ import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
+import { testNetwork } from "../../../../fixtures/test-network.js";
 
 const I = "cccccccc-0000-4000-8000-000000000001";
 const caller = { requestId: "req-1" } as Caller;
@@ -16,7 +17,8 @@ let instanceInfo: Map<string, ReadonlySet<string>>;
 let methods: ReturnType<typeof workMethods>;
 
 beforeEach(() => {
-  store = emptyStore({ runtime: createVirtualRuntime() });
+  const runtime = createVirtualRuntime();
+  store = emptyStore({ runtime });
   [casts, served, instanceInfo] = [[], [], new Map()];
   const service = store.services.create({ host: "h", binary: "nova-compute", topic: "compute", version: 73 });
   const uuid = "00000000-0000-4000-8000-000000000001";
@@ -26,6 +28,7 @@ beforeEach(() => {
   store.instances.create({ ...columns, taskState: null });
   methods = workMethods({
     store,
+    ports: testNetwork(store, runtime).ports,
     bus: {
       cast: (...message: readonly unknown[]) => void casts.push(message),
       call: () => Promise.reject(new Error("nothing is asked")),

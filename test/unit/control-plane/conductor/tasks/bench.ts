@@ -2,6 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import { ConductorError } from "../../../../../src/conductor-client/errors.js";
 import type { AgentBus } from "../../../../../src/control-plane/conductor/agent-messages.js";
 import type { TaskRunner } from "../../../../../src/control-plane/conductor/task-runner.js";
+import type { ComputeNetwork } from "../../../../../src/control-plane/network/compute-network.js";
 import type { Scheduler, SchedulerConfig } from "../../../../../src/control-plane/scheduler/scheduler.js";
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import type { Task } from "../../../../../src/control-plane/store/tasks.js";
@@ -9,6 +10,7 @@ import type { ReportClient } from "../../../../../src/placement-client/report-cl
 import type { Flavor, Instance, RequestSpec, VmState } from "../../../../../src/records/index.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
+import { testNetwork } from "../../../../fixtures/test-network.js";
 import { conductorTasks } from "../../../../fixtures/world/conductor-tasks.js";
 import { inventoryOf, PlacementBench } from "../../../placement-client/bench.js";
 
@@ -27,6 +29,8 @@ export interface Cast {
 export class ConductorBench {
   readonly placementBench: PlacementBench;
   readonly store: Store;
+  /** The Network service, which starts with one flat network. */
+  readonly network: ComputeNetwork;
   readonly placement: ReportClient;
   readonly scheduler: Scheduler;
   readonly casts: Cast[] = [];
@@ -45,6 +49,7 @@ export class ConductorBench {
   private constructor(placementBench: PlacementBench, store: Store, options: Partial<SchedulerConfig>) {
     this.placementBench = placementBench;
     this.store = store;
+    this.network = testNetwork(store, placementBench.runtime);
     this.placement = placementBench.client({ userAgent: "nova-conductor" });
     const bus: AgentBus = {
       cast: (host, method, params, requestId) => {
