@@ -23,7 +23,7 @@ export function extensionRoutes(registry: Registry): readonly NetworkRoute[] {
 }
 
 /** Returns the extensions that the descriptions name, and those of Neutron 21. */
-export function servedExtensions({ all }: Registry): readonly Extension[] {
+function servedExtensions({ all }: Registry): readonly Extension[] {
   const named = new Set([...WITHOUT_ATTRIBUTES, ...all.flatMap(({ resource }) => namedExtensions(resource))]);
   const further = FURTHER_EXTENSIONS.filter(({ alias }) => named.has(alias));
   return [...EXTENSIONS, ...further].toSorted((one, other) => (one.alias < other.alias ? -1 : 1));

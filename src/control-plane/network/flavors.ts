@@ -1,3 +1,4 @@
+import { pythonRepr } from "../python/repr.js";
 import { where } from "../resources/condition.js";
 import type { Behaviour, NetworkContext } from "./engine/network-context.js";
 import { networkError } from "./engine/network-errors.js";
@@ -11,6 +12,14 @@ import {
   type ServiceProfile,
 } from "./resources/flavors.js";
 import { ROUTERS } from "./resources/routers.js";
+
+/** Whether routers of a service provider are distributed and highly available, by its name. */
+const ROUTER_KINDS: Readonly<Record<string, { readonly distributed: boolean; readonly ha: boolean }>> = {
+  single_node: { distributed: false, ha: false },
+  dvr: { distributed: true, ha: false },
+  ha: { distributed: false, ha: true },
+  dvrha: { distributed: true, ha: true },
+};
 
 const DRIVERS = "neutron.services.l3_router.service_providers";
 
@@ -92,16 +101,50 @@ export const FLAVOR_SERVICE_PROFILE_BEHAVIOUR: Behaviour<typeof FLAVOR_SERVICE_P
   compute: (_context, bindings) => bindings.map((binding) => ({ id: binding.flavor_id })),
 };
 
+/**
+ * Returns why a flavor forbids attributes of a router; undefined if it allows them.
+ * @throws {HttpError} 404 for a flavor without a service profile
+ */
+export function whyForbidden(
+  context: NetworkContext,
+  flavorId: string,
+  requested: { readonly distributed?: boolean | null; readonly ha?: boolean | null },
+): string | undefined {
+  const provider = providerOf(context, flavorId);
+  const kind = ROUTER_KINDS[provider];
+  for (const name of ["distributed", "ha"] as const) {
+    const flag = requested[name] ?? undefined;
+    if (flag !== undefined && flag !== kind?.[name]) {
+      return `Provider ${provider} does not support ${name}=${pythonRepr(flag)}`;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the name of the provider of a flavor's first profile. @throws {HttpError} 404, 503 */
+function providerOf(context: NetworkContext, flavorId: string): string {
+  const [binding] = context.table(FLAVOR_SERVICE_PROFILES).find(where`flavor_id = ${flavorId}`);
+  const profile = binding && context.table(SERVICE_PROFILES).get(binding.service_profile_id);
+  if (profile === undefined) {
+    const message = `Service Profile  is not associated with flavor ${flavorId}.`;
+    throw networkError(404, "FlavorServiceProfileBindingNotFound", message);
+  }
+  return readProvider(profile.driver, profile.enabled);
+}
+
+/** @throws {HttpError} 404 for an unknown driver, 503 for a disabled profile */
+function readProvider(driver: string, isEnabled: boolean | null): string {
+  const provider = PROVIDERS[driver];
+  if (!isEnabled) {
+    throw networkError(503, "ServiceProfileDisabled", "Service Profile is not enabled.");
+  }
+  if (provider === undefined) {
+    throw driverNotFound(driver);
+  }
+  return provider;
+}
+
 export const NEXT_PROVIDER_BEHAVIOUR: Behaviour<typeof NEXT_PROVIDERS.attributes> = {
   compute: (_context, providers) =>
-    providers.map(({ driver, enabled }) => {
-      const provider = PROVIDERS[driver];
-      if (!enabled) {
-        throw networkError(503, "ServiceProfileDisabled", "Service Profile is not enabled.");
-      }
-      if (provider === undefined) {
-        throw driverNotFound(driver);
-      }
-      return { provider };
-    }),
+    providers.map(({ driver, enabled }) => ({ provider: readProvider(driver, enabled) })),
 };

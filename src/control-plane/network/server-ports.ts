@@ -44,7 +44,7 @@ export interface ServerPort {
   readonly deviceProfile: string | null;
 }
 
-export interface FixedIp {
+interface FixedIp {
   readonly subnetId: string;
   readonly address: string;
   readonly version: 4 | 6;
@@ -56,7 +56,7 @@ export interface FloatingAddress {
 }
 
 /** A port as a host plugs it. */
-export interface HostPort {
+interface HostPort {
   readonly id: string;
   readonly macAddress: string;
   readonly networkId: string;
@@ -117,7 +117,7 @@ export interface RequestedServerPort {
 }
 
 /** The resources that a port needs of its host, in the form of Neutron's `port-resource-request-groups`. */
-export interface PortResourceRequest {
+interface PortResourceRequest {
   readonly request_groups: readonly {
     /** Key of the group in `binding:profile.allocation`. */
     readonly id: string;

@@ -51,7 +51,7 @@ export interface StoredResource<M extends AttributeMap = AttributeMap> {
   readonly indexes?: readonly (readonly string[])[];
 }
 
-export interface Reference {
+interface Reference {
   readonly table: string;
   readonly onDelete?: "cascade" | "set null";
 }

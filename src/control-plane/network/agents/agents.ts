@@ -49,7 +49,7 @@ export function isHostAlive(context: NetworkContext, host: string): boolean {
 }
 
 /** Whether an agent has sent a heartbeat lately. */
-export function isAlive(
+function isAlive(
   { services }: NetworkContext,
   agent: Pick<NetworkRecord<typeof AGENTS>, "forced_down" | "heartbeat_timestamp">,
 ): boolean {

@@ -4,7 +4,7 @@ import type { Json } from "../../http/json.js";
 import { and, where } from "../../resources/condition.js";
 import type { InputOf, RecordOf } from "../../resources/resource.js";
 import type { Computed, ListFilters, NetworkContext } from "./network-context.js";
-import { networkError, recordNotFound } from "./network-errors.js";
+import { recordNotFound } from "./network-errors.js";
 import { type NetworkAttributeMap, type NetworkResource, NOT_SPECIFIED } from "./network-resource.js";
 import { sharedIds, visibleTo } from "./sharing.js";
 import { removeTags, replaceTags, tagsOf } from "./tags.js";
@@ -229,6 +229,3 @@ export function uniquely<T>(work: () => T, toError: () => Error): T {
     throw isConductorError(error, "DuplicateRecord") ? toError() : error;
   }
 }
-
-/** Neutron's error if the database rejects what the checks before should have rejected. */
-export const concurrentChange = (message: string): Error => networkError(409, "Conflict", message);

@@ -154,7 +154,7 @@ function readTags(call: NetworkCall): readonly string[] {
 }
 
 /** @throws {HttpError} 400 */
-export function checkTags(value: unknown): readonly string[] {
+function checkTags(value: unknown): readonly string[] {
   if (!Array.isArray(value)) {
     throw invalidTags(`'${typeof value === "string" ? value : pythonRepr(value)}' is not a list`);
   }

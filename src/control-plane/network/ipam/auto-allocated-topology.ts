@@ -30,9 +30,9 @@ function showTopology(call: NetworkCall): RouteResponse {
   const projectId = projectOf(call);
   if (fields.has(DRY_RUN)) {
     assertRequirements(context);
-    // A dry run has no project for the policy, so that only administrators may see the result.
-    assertReadable(context, undefined);
-    return { body: { [AUTO_ALLOCATED_TOPOLOGIES.singular]: { id: "dry-run=pass", tenant_id: projectId } } };
+    assertReadable(context, projectId);
+    const result = { id: "dry-run=pass", tenant_id: projectId, project_id: projectId };
+    return { body: { [AUTO_ALLOCATED_TOPOLOGIES.singular]: result } };
   }
   if (fields.size > 0) {
     throw badResource("auto_allocate", "Unrecognized field.");
@@ -78,7 +78,7 @@ function projectOf(call: NetworkCall): string {
   return projectId;
 }
 
-function assertReadable(context: NetworkContext, projectId: string | undefined): void {
+function assertReadable(context: NetworkContext, projectId: string): void {
   if (!isAllowed(context, "get_auto_allocated_topology", AUTO_ALLOCATED_TOPOLOGIES, { project_id: projectId })) {
     throw hidden();
   }

@@ -61,7 +61,7 @@ export function isAutoAddressSubnet({
 }
 
 /** Whether a port of this owner may have the address in the subnet. */
-export function isValidAddress(network: IpNetwork, address: IpAddress, deviceOwner: string): boolean {
+function isValidAddress(network: IpNetwork, address: IpAddress, deviceOwner: string): boolean {
   if (!contains(network, address)) {
     return false;
   }

@@ -41,11 +41,7 @@ function readSegments(input: Input): readonly SegmentSpec[] {
   return (isSingle ? [input] : (input.segments ?? [])).map(toSpec);
 }
 
-export const PROVIDER_ATTRIBUTES = [
-  "provider:network_type",
-  "provider:physical_network",
-  "provider:segmentation_id",
-] as const;
+const PROVIDER_ATTRIBUTES = ["provider:network_type", "provider:physical_network", "provider:segmentation_id"] as const;
 
 function toSpec(segment: Partial<ProviderSegment>): SegmentSpec {
   const { "provider:network_type": type } = segment;

@@ -4,6 +4,7 @@ import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { invalidOperation, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
 import { createRecord, deleteRecord, findRecord, storedAttributes } from "../engine/records.js";
+import { assertMayReplacePolicy } from "../qos/policy-access.js";
 import { assertNetworkSupportsPolicy } from "../qos/rule-support.js";
 import { FLOATINGIPS } from "../resources/floating-ips.js";
 import { NETWORKS } from "../resources/networks.js";
@@ -106,6 +107,9 @@ function prepareUpdate(context: NetworkContext, network: Network, changes: Input
   }
   if (changes["router:external"] === false && network["router:external"]) {
     assertNoGateways(context, network);
+  }
+  if (changes.qos_policy_id !== undefined) {
+    assertMayReplacePolicy(context, network.qos_policy_id);
   }
   if (typeof changes.qos_policy_id === "string") {
     findRecord(context, QOS_POLICIES, changes.qos_policy_id);

@@ -4,7 +4,7 @@ import type { NetworkContext } from "../engine/network-context.js";
 import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "../resources/segments.js";
 
 /** The first and the last id of a range. */
-export type IdRange = readonly [first: number, last: number];
+type IdRange = readonly [first: number, last: number];
 
 /** A pool of ids: those of a network type, and of one physical network if the type is VLAN. */
 export interface IdPool {

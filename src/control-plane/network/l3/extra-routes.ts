@@ -62,7 +62,14 @@ export function normalizeRoutes(routes: readonly ExtraRoute[]): readonly ExtraRo
 
 /** `PUT /routers/{id}/add_extraroutes`: routes that exist are no error. */
 export function addExtraRoutes(context: NetworkContext, router: RouterRecord, body: Body): Json {
-  return updateRoutes(context, router, [...router.routes, ...routesOf(body)]);
+  const added = routesOf(body);
+  const view = updateRoutes(context, router, [...router.routes, ...added]);
+  // Neutron reads the destinations last.
+  const invalid = added.find(({ destination }) => parseNetwork(destination) === undefined);
+  if (invalid !== undefined) {
+    throw networkError(400, "AddrFormatError", `invalid IPNetwork ${invalid.destination}`);
+  }
+  return view;
 }
 
 /** `PUT /routers/{id}/remove_extraroutes`: routes that do not exist are no error. */
@@ -104,9 +111,6 @@ function routesOf(body: Body): readonly ExtraRoute[] {
     const { destination, nexthop } = isObject(route) ? route : {};
     if (typeof destination !== "string" || typeof nexthop !== "string") {
       throw new HttpError(500, "Request Failed: internal server error while processing your request.");
-    }
-    if (parseNetwork(destination) === undefined) {
-      throw networkError(400, "AddrFormatError", `invalid IPNetwork ${destination}`);
     }
     return { destination, nexthop };
   });

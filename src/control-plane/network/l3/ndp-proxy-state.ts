@@ -8,7 +8,7 @@ import { SUBNETS } from "../resources/subnets.js";
 import { isIpv6, portsOfRouters, ROUTER_GATEWAY, subnetsWithIds } from "./router-ports.js";
 
 /** Whether a network has an IPv6 subnet and an IPv6 address scope, without which no router proxies NDP to it. */
-export function supportsNdpProxies(context: NetworkContext, networkId: string): boolean {
+function supportsNdpProxies(context: NetworkContext, networkId: string): boolean {
   return (
     ipv6ScopeOf(context, networkId) !== null &&
     context.table(SUBNETS).has(where`network_id = ${networkId} AND ip_version = 6`)

@@ -130,6 +130,7 @@ export function createGateway(
     network_id: networkId,
     device_id: id,
     device_owner: ROUTER_GATEWAY,
+    status: "ACTIVE",
     ...(addresses.length > 0 && { fixed_ips: addresses }),
   });
   context.touch(ROUTERS as never, id);
@@ -153,7 +154,7 @@ function removeFirstGateway(
   context.touch(ROUTERS as never, router.id);
 }
 
-export function gatewayInUse(routerId: string, networkId: string): Error {
+function gatewayInUse(routerId: string, networkId: string): Error {
   return networkError(
     409,
     "RouterExternalGatewayInUseByFloatingIp",

@@ -105,6 +105,7 @@ function addSubnet(context: NetworkContext, router: RouterRecord, subnetId: stri
     fixed_ips: [address],
     device_id: router.id,
     device_owner: ROUTER_INTERFACE,
+    status: "ACTIVE",
   });
   return { portId: port.id, projectId: port.project_id, networkId: port.network_id, subnets: [subnet.id] };
 }
@@ -185,7 +186,11 @@ function addPort(context: NetworkContext, router: RouterRecord, portId: string):
     throw badResource("router", "Cannot have multiple IPv4 subnets on router port.");
   }
   assertInPools(context, portId, addresses, subnets);
-  updateRecord(context.internal, PORTS, portId, { device_id: router.id, device_owner: ROUTER_INTERFACE });
+  updateRecord(context.internal, PORTS, portId, {
+    device_id: router.id,
+    device_owner: ROUTER_INTERFACE,
+    status: "ACTIVE",
+  });
   return {
     portId,
     projectId: port.project_id,

@@ -3,8 +3,9 @@ import type { Json } from "../../http/json.js";
 import { pythonStr } from "../../python/repr.js";
 import { where } from "../../resources/condition.js";
 import type { Behaviour, Computed, NetworkContext } from "../engine/network-context.js";
-import { badResource, networkError } from "../engine/network-errors.js";
+import { badResource, invalidOperation, networkError } from "../engine/network-errors.js";
 import { findRecord } from "../engine/records.js";
+import { whyForbidden } from "../flavors.js";
 import { FLAVORS } from "../resources/flavors.js";
 import { PORTS } from "../resources/ports.js";
 import { CONNTRACK_HELPERS, ROUTERS, type RouterInput, type RouterRecord } from "../resources/routers.js";
@@ -19,7 +20,11 @@ export const ROUTER_BEHAVIOUR: Behaviour<typeof ROUTERS.attributes> = {
   prepareCreate(context, input) {
     const id = input.id ?? context.services.random.uuid();
     if (input.flavor_id !== undefined) {
-      findRecord(context, FLAVORS, pythonStr(input.flavor_id));
+      const flavor = findRecord(context, FLAVORS, pythonStr(input.flavor_id));
+      const reason = whyForbidden(context, flavor.id, input);
+      if (reason !== undefined) {
+        throw invalidOperation(reason);
+      }
     }
     const info = input.external_gateway_info ?? null;
     validateGateway(context, { id, routes: [], gw_port_id: null }, info);
@@ -58,6 +63,7 @@ export const ROUTER_BEHAVIOUR: Behaviour<typeof ROUTERS.attributes> = {
       setGateway(context, router.id, info, changes);
     }
     assertMayChangeKind(router, changes);
+    assertFlavorAllows(context, router, changes);
     const ndpState = updatedNdpProxyState(context, router.id, changes.enable_ndp_proxy);
     return {
       ...withoutNulls(columns),
@@ -123,6 +129,19 @@ function assertMayChangeKind(router: RouterRecord, changes: RouterInput): void {
     throw badResource(
       "router",
       "Cannot change HA attribute of active routers. Please set router admin_state_up to False prior to upgrade.",
+    );
+  }
+}
+
+/** @throws {HttpError} 400 */
+function assertFlavorAllows(context: NetworkContext, { flavor_id: flavor }: RouterRecord, changes: RouterInput): void {
+  const { distributed, ha } = changes;
+  if (flavor === null || ((distributed ?? null) === null && (ha ?? null) === null)) {
+    return;
+  }
+  if (whyForbidden(context, flavor, changes) !== undefined) {
+    throw invalidOperation(
+      "Changing the 'ha' and 'distributed' attributes on a router associated with a flavor is not supported",
     );
   }
 }

@@ -9,10 +9,12 @@ import {
   releaseAddresses,
 } from "../ipam/allocate-addresses.js";
 import { removeStaleForwardings } from "../l3/floating-ip-associations.js";
+import { assertMayReplacePolicy } from "../qos/policy-access.js";
 import { assertPortsSupportPolicy } from "../qos/rule-support.js";
 import { PORTS, type PortInput, type PortRecord } from "../resources/ports.js";
 import { QOS_POLICIES } from "../resources/qos-policies.js";
 import { ROUTERS } from "../resources/routers.js";
+import { ensureDefaultGroup } from "../security-groups/default-group.js";
 import { completeOptions, mergeOptions } from "./dhcp-options.js";
 import { hasOwnNames } from "./dns-names.js";
 import { activeBindingOf, type BindingChange, createActiveBinding } from "./host-bindings.js";
@@ -23,7 +25,13 @@ import { assertPairsAllowed, choosePortSecurity, completePairs, validateSecurity
 import { viewPorts } from "./port-views.js";
 import { rebind } from "./rebinding.js";
 import { policyOfNetwork } from "./resource-requests.js";
-import { assertGroupsExist, chooseGroups, insertGroups, isTrusted, replaceGroups } from "./security-groups-of-ports.js";
+import {
+  assertUsableGroups,
+  chooseGroups,
+  insertGroups,
+  isTrusted,
+  replaceGroups,
+} from "./security-groups-of-ports.js";
 import { notifyNetworkChanged, notifyPortDeleted } from "./server-notifications.js";
 
 export const PORT_BEHAVIOUR: Behaviour<typeof PORTS.attributes> = {
@@ -46,6 +54,7 @@ const ROUTER_INTERFACES: readonly string[] = [
 
 function prepareCreate(context: NetworkContext, input: PortInput): Partial<PortRecord> {
   const { network_id: networkId = "", device_owner: owner = "", device_id: device = "" } = input;
+  ensureGroupOf(context, input.project_id ?? "");
   assertOwnRouter(context, { owner, device, projectId: input.project_id ?? "" });
   const isSecure = choosePortSecurity(context, input);
   const pairs = input.allowed_address_pairs ?? [];
@@ -78,6 +87,13 @@ function afterCreate(context: NetworkContext, port: PortRecord, input: PortInput
   assertPolicyFits(context, port);
 }
 
+/** Any port of a project makes its default group, also one that does not have it. */
+function ensureGroupOf(context: NetworkContext, projectId: string): void {
+  if (projectId !== "") {
+    ensureDefaultGroup(context, projectId);
+  }
+}
+
 function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortInput): Partial<PortRecord> {
   const {
     fixed_ips: _ips,
@@ -91,6 +107,7 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
     dns_domain: domain,
     ...columns
   } = changes;
+  ensureGroupOf(context, port.project_id);
   if (changes.device_owner !== undefined || changes.device_id !== undefined) {
     assertOwnRouter(context, {
       owner: changes.device_owner || port.device_owner,
@@ -99,6 +116,9 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
     });
   }
   validateSecurity(context, port, changes);
+  if (changes.qos_policy_id !== undefined) {
+    assertMayReplacePolicy(context, port.qos_policy_id);
+  }
   const binding = activeBindingOf(context, port.id);
   if (
     changes.numa_affinity_policy !== undefined &&
@@ -139,7 +159,7 @@ function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInp
   }
   const groups = changes.security_groups;
   if (groups !== undefined) {
-    assertGroupsExist(context, port.project_id, groups);
+    assertUsableGroups(context, port.project_id, groups);
     replaceGroups(context, port.id, isTrusted(port) ? [] : groups);
   }
   if (changes.qos_policy_id !== undefined) {

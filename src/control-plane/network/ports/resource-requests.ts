@@ -13,7 +13,7 @@ export interface RequestingPort {
 }
 
 /** A group of resources, as the extension `port-resource-request-groups` has it. */
-export interface RequestGroup {
+interface RequestGroup {
   readonly [key: string]: string | readonly string[] | Readonly<Record<string, number>>;
   readonly id: string;
   readonly required: readonly string[];

@@ -19,7 +19,7 @@ export function isTrusted({ device_owner: owner }: Pick<GroupedPort, "device_own
 
 /**
  * Returns the groups of a new port: the requested ones, or the default group of its project.
- * @throws {HttpError} 400, 404
+ * @throws {HttpError} 400, 404, 409
  */
 export function chooseGroups(
   context: NetworkContext,
@@ -38,12 +38,12 @@ export function chooseGroups(
   if (requested === undefined) {
     return [ensureDefaultGroup(context, port.project_id)];
   }
-  assertGroupsExist(context, port.project_id, requested);
+  assertUsableGroups(context, port.project_id, requested);
   return requested;
 }
 
-/** Rejects groups that the project may not use. @throws {HttpError} 404 */
-export function assertGroupsExist(context: NetworkContext, projectId: string, ids: readonly string[]): void {
+/** Rejects groups that the project may not use, and stateful ones beside stateless ones. @throws {HttpError} 404, 409 */
+export function assertUsableGroups(context: NetworkContext, projectId: string, ids: readonly string[]): void {
   const { caller, sql } = context;
   const { rbac, table } = SECURITY_GROUPS;
   const chosen = `${table}.id IN (SELECT value FROM json_each(?))`;
@@ -60,6 +60,11 @@ export function assertGroupsExist(context: NetworkContext, projectId: string, id
   const missing = ids.filter((id) => !usable.includes(id));
   if (missing.length > 0) {
     throw networkError(404, "SecurityGroupNotFound", `Security group ${missing.join(", ")} does not exist`);
+  }
+  const kinds = sql.all(`SELECT DISTINCT stateful FROM ${table} WHERE ${chosen}`, JSON.stringify(ids));
+  if (kinds.length > 1) {
+    const reason = "Cannot apply both stateful and stateless security groups on the same port at the same time";
+    throw networkError(409, "SecurityGroupConflict", `Error ${reason} while attempting the operation.`);
   }
 }
 

@@ -18,7 +18,7 @@ export const ADDRESS_GROUPS = defineResource({
       post: true,
       default: NOT_SPECIFIED,
     },
-    shared: { type: boolean, stored: false, visible: false },
+    shared: { type: boolean, stored: false, visible: false, default: false },
     created_at: { ...STANDARD.created_at, visible: false },
     updated_at: { ...STANDARD.updated_at, visible: false },
     revision_number: { ...STANDARD.revision_number, filter: false, visible: false },

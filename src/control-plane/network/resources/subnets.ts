@@ -27,7 +27,7 @@ export interface HostRoute {
   readonly nexthop: string;
 }
 
-export type Ipv6Mode = "dhcpv6-stateful" | "dhcpv6-stateless" | "slaac";
+type Ipv6Mode = "dhcpv6-stateful" | "dhcpv6-stateless" | "slaac";
 
 const ipv6Mode: NetworkType<Ipv6Mode | null> = oneOf<Ipv6Mode>(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]);
 
