@@ -12,6 +12,7 @@ import { PORTS } from "../resources/ports.js";
 import { QOS_POLICIES } from "../resources/qos-policies.js";
 import { RBAC_POLICIES } from "../resources/rbac-policies.js";
 import { SUBNETS } from "../resources/subnets.js";
+import { ensureDefaultGroup } from "../security-groups/default-group.js";
 import { createSegments, segmentsOf, updateProviderAttributes } from "./network-segments.js";
 import { computeNetworks, segmentFilter } from "./network-views.js";
 import { maxMtuOf, type SegmentSpec } from "./type-drivers.js";
@@ -20,12 +21,17 @@ type Network = NetworkRecord<typeof NETWORKS>;
 type Input = NetworkInput<typeof NETWORKS>;
 
 export const NETWORK_BEHAVIOUR: Behaviour<typeof NETWORKS.attributes> = {
-  prepareCreate: (_context, input) => ({
-    status: "ACTIVE",
-    is_default: input.is_default === true && input["router:external"] === true,
-    availability_zone_hints: [...(input.availability_zone_hints ?? [])].sort(),
-    revision_number: 1,
-  }),
+  prepareCreate: (context, input) => {
+    if (input.project_id) {
+      ensureDefaultGroup(context, input.project_id);
+    }
+    return {
+      status: "ACTIVE",
+      is_default: input.is_default === true && input["router:external"] === true,
+      availability_zone_hints: [...(input.availability_zone_hints ?? [])].sort(),
+      revision_number: 1,
+    };
+  },
   afterCreate,
   prepareUpdate,
   afterUpdate,

@@ -82,4 +82,8 @@ test("an address group is shared with a project by an RBAC policy", async () => 
   expect(await network.rejection("PUT", `/address-groups/${id}/add_addresses`, body, "alt")).toBe(
     "403 PolicyNotAuthorized: rule:add_addresses is disallowed by policy",
   );
+  const change = { address_group: { name: "x" } };
+  expect(await network.rejection("PUT", `/address-groups/${id}`, change, "alt")).toBe(
+    "404 HTTPNotFound: The resource could not be found.",
+  );
 });

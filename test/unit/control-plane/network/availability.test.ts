@@ -90,10 +90,13 @@ test("an auto-allocated topology needs an external network and subnet pools", as
     "409 AutoAllocationFailure: Deployment error: Unable to provide tenant private network.",
   );
   await createDefaultPool();
-  expect(await network.get("GET", "/auto-allocated-topology/demo?fields=dry-run", undefined, "admin")).toEqual({
-    id: "dry-run=pass",
-    tenant_id: "demo",
-  });
+  for (const project of ["demo", "None"]) {
+    expect(await network.get("GET", `/auto-allocated-topology/${project}?fields=dry-run`)).toEqual({
+      id: "dry-run=pass",
+      tenant_id: "demo",
+      project_id: "demo",
+    });
+  }
 });
 
 function createDefaultPool(): Promise<Body> {

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type Body, NetworkHarness } from "./network-harness.js";
 
 const UNKNOWN = "4c326229-f495-48bb-b3db-c5acff390000";
-const DRIVER = "neutron.services.l3_router.service_providers.single_node.SingleNodeDriver";
+const DRIVERS = "neutron.services.l3_router.service_providers";
+const DRIVER = `${DRIVERS}.single_node.SingleNodeDriver`;
 
 let network: NetworkHarness;
 
@@ -73,12 +74,52 @@ describe("a flavor", () => {
 
   test("is not deleted while a router has it", async () => {
     const { id } = await createFlavor();
+    await associate(id, (await createProfile({ driver: DRIVER })).id);
     const router = await network.get("POST", "/routers", { router: { flavor_id: id } }, "admin");
     expect(await network.rejection("DELETE", `/flavors/${id}`, undefined, "admin")).toBe(
       `409 FlavorInUse: Flavor ${id} is used by some service instance.`,
     );
     await network.get("DELETE", `/routers/${router.id}`, undefined, "admin");
     await network.get("DELETE", `/flavors/${id}`, undefined, "admin");
+  });
+});
+
+describe("a router with a flavor", () => {
+  async function createFlavorOf(driver: string) {
+    const { id } = await createFlavor();
+    await associate(id, (await createProfile({ driver: `${DRIVERS}.${driver}` })).id);
+    return id;
+  }
+
+  const rejectedRouter = (router: Body) => network.rejection("POST", "/routers", { router }, "admin");
+
+  test.each([
+    ["single_node.SingleNodeDriver", { distributed: false, ha: false }, "single_node"],
+    ["dvr.DvrDriver", { distributed: true, ha: false }, "dvr"],
+    ["ha.HaDriver", { distributed: false, ha: true }, "ha"],
+    ["dvrha.DvrHaDriver", { distributed: true, ha: true }, "dvrha"],
+  ])("of %s is %j and nothing else", async (driver, { distributed, ha }, provider) => {
+    const id = await createFlavorOf(driver);
+    const router = { flavor_id: id, admin_state_up: false };
+    await network.get("POST", "/routers", { router: { ...router, distributed, ha } }, "admin");
+    const { id: routerId } = await network.get("POST", "/routers", { router }, "admin");
+    for (const [name, flag] of Object.entries({ distributed: !distributed, ha: !ha })) {
+      const text = `Provider ${provider} does not support ${name}=${flag ? "True" : "False"}`;
+      expect(await rejectedRouter({ ...router, [name]: flag })).toBe(
+        `400 InvalidInput: Invalid input for operation: ${text}.`,
+      );
+      expect(await network.rejection("PUT", `/routers/${routerId}`, { router: { [name]: flag } }, "admin")).toBe(
+        "400 InvalidInput: Invalid input for operation: Changing the 'ha' and 'distributed' attributes on a router " +
+          "associated with a flavor is not supported.",
+      );
+    }
+  });
+
+  test("needs a service profile", async () => {
+    const { id } = await createFlavor();
+    expect(await rejectedRouter({ flavor_id: id })).toBe(
+      `404 FlavorServiceProfileBindingNotFound: Service Profile  is not associated with flavor ${id}.`,
+    );
   });
 });
 

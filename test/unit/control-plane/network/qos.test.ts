@@ -77,6 +77,22 @@ describe("a QoS policy", () => {
     await network.get("DELETE", `/qos/policies/${policy.id}`, undefined, "admin");
   });
 
+  test.each(["networks", "ports"])("of another project stays with %s until it is shared", async (collection) => {
+    const own = await createPolicy({ name: "silver" });
+    const { id: networkId } = await network.get("POST", "/networks", { network: {} });
+    const port = await network.get("POST", "/ports", { port: { network_id: networkId } });
+    const path = collection === "networks" ? `/networks/${networkId}` : `/ports/${port.id}`;
+    const change = (policyId: unknown) => ({ [collection.slice(0, -1)]: { qos_policy_id: policyId } });
+    await network.get("PUT", path, change(own.id), "admin");
+    for (const policyId of [null, policy.id, own.id]) {
+      expect(await network.rejection("PUT", path, change(policyId))).toBe(
+        `403 PolicyRemoveAuthorizationError: Failed to remove provided policy ${own.id} because you are not authorized.`,
+      );
+    }
+    await network.get("PUT", `/qos/policies/${own.id}`, { policy: { shared: true } }, "admin");
+    expect(await network.get("PUT", path, change(null))).toMatchObject({ qos_policy_id: null });
+  });
+
   test("is deleted with its rules", async () => {
     await createRules();
     await network.get("DELETE", `/qos/policies/${policy.id}`, undefined, "admin");

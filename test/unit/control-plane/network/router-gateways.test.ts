@@ -23,7 +23,12 @@ test("a gateway has one address of each IP version, and a port that belongs to n
   );
   expect(router).toMatchObject({ availability_zones: ["nova"], enable_snat: true });
   const [port] = await harness.list(`/ports?device_owner=network:router_gateway`, "admin");
-  expect(port).toMatchObject({ project_id: "", device_id: harness.router, fixed_ips: gateway.external_fixed_ips });
+  expect(port).toMatchObject({
+    project_id: "",
+    device_id: harness.router,
+    status: "ACTIVE",
+    fixed_ips: gateway.external_fixed_ips,
+  });
   expect(await harness.list(`/ports?device_owner=network:router_gateway`)).toEqual([]);
 });
 

@@ -60,6 +60,7 @@ test("an interface by a subnet takes the gateway address of the subnet", async (
   expect(await harness.get("GET", `/ports/${added.port_id}`)).toMatchObject({
     device_id: harness.router,
     device_owner: "network:router_interface",
+    status: "ACTIVE",
     fixed_ips: [{ subnet_id: subnet, ip_address: "10.1.0.1" }],
     security_groups: [],
     port_security_enabled: false,
@@ -74,6 +75,7 @@ test("an interface by a port takes the port over, and its removal deletes the po
   expect(await harness.get("GET", `/ports/${port.id}`)).toMatchObject({
     device_id: harness.router,
     device_owner: "network:router_interface",
+    status: "ACTIVE",
   });
   expect(await harness.action("remove_router_interface", { port_id: port.id })).toMatchObject({ port_id: port.id });
   expect(await harness.rejection("GET", `/ports/${port.id}`)).toContain("404 PortNotFound");

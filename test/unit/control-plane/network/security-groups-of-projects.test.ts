@@ -110,6 +110,22 @@ test("a group of a port is not deleted, and does not become stateless", async ()
   expect(await network.get("PUT", path, { security_group: { stateful: true } })).toMatchObject({ stateful: true });
 });
 
+test("a port has either stateful or stateless groups", async () => {
+  const createGroup = async (stateful: boolean) =>
+    (await network.get("POST", "/security-groups", { security_group: { name: "g", stateful } })).id;
+  const [stateful, stateless] = [await createGroup(true), await createGroup(false)];
+  const { id: networkId } = await network.get("POST", "/networks", { network: {} });
+  const conflict =
+    "409 SecurityGroupConflict: Error Cannot apply both stateful and stateless security groups on the same port at the " +
+    "same time while attempting the operation.";
+  const both = { security_groups: [stateful, stateless] };
+  expect(await network.rejection("POST", "/ports", { port: { network_id: networkId, ...both } })).toBe(conflict);
+  const port = { network_id: networkId, security_groups: [stateful] };
+  const { id } = await network.get("POST", "/ports", { port });
+  expect(await network.rejection("PUT", `/ports/${id}`, { port: both })).toBe(conflict);
+  await network.get("PUT", `/ports/${id}`, { port: { security_groups: [stateless] } });
+});
+
 test("a deleted group takes its rules with it, and the rules of other groups that name it", async () => {
   const [web, database] = [await create({ name: "web" }), await create({ name: "database" })];
   const rule = { security_group_id: database.id, direction: "ingress", remote_group_id: web.id };
