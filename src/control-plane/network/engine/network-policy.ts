@@ -54,7 +54,9 @@ export function enforceRequest(
   }
   let required: RequiredRules = { rules: [rule], text: `rule:${rule}` };
   for (const [name, attribute] of Object.entries(resource.attributes)) {
-    if (attribute.policy === true && Object.hasOwn(body, name) && (isUpdate || isExplicit(attribute, body[name]))) {
+    // Neutron does not know the attributes of sub-resources here.
+    const isRuled = attribute.policy === true && resource.parent === undefined;
+    if (isRuled && Object.hasOwn(body, name) && (isUpdate || isExplicit(attribute, body[name]))) {
       required = bothOf(required, attributeRules(`${rule}:${name}`, attribute, body[name]));
     }
   }

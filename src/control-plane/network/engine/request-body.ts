@@ -17,10 +17,10 @@ export interface RequestItems {
 }
 
 /** Collections that the first API of Neutron serves. Extensions serve the others, and check bodies in another way. */
-const CORE: readonly string[] = ["networks", "ports", "subnetpools", "subnets"];
+const CORE: readonly string[] = ["networks", "ports", "subnets"];
 
 /** Collections of which a request creates one record only. */
-const WITHOUT_BULK: readonly string[] = ["bindings", "floatingips", "routers", "segments", "trunks"];
+const WITHOUT_BULK: readonly string[] = ["bindings", "floatingips", "routers", "segments", "subnetpools", "trunks"];
 
 export const isCore = ({ collection }: NetworkResource): boolean => CORE.includes(collection);
 

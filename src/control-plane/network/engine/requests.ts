@@ -132,10 +132,10 @@ function assertVisibleNetwork(context: NetworkContext, { collection, singular }:
   if (networks === undefined || typeof id !== "string" || !["ports", "subnets"].includes(collection)) {
     return;
   }
+  const network: Attributes = findRecord(context, networks, id);
   if (caller.isInternal || caller.isAdmin || caller.roles.includes("advsvc")) {
     return;
   }
-  const network: Attributes = findRecord(context, networks, id);
   if (network.project_id !== project && !sharedIds(context, networks, [id]).has(id)) {
     throw new HttpError(403, `Tenant ${project} not allowed to create ${singular} on this network`);
   }
