@@ -35,6 +35,8 @@ const PLUGGED = "network-vif-plugged";
 
 /** Waits for events of instances. Waiting begins before the action that triggers them (spec 8.6). */
 class InstanceEvents {
+  /** False while the agent starts: no message reaches it yet, so no event can be awaited. */
+  isReceiving = true;
   readonly #timers: Timers;
   readonly #waiters = new SparseSet<Waiter>();
 
@@ -52,7 +54,7 @@ class InstanceEvents {
     action: () => Promise<T>,
     { milliseconds, signal }: { readonly milliseconds: number; readonly signal?: AbortSignal | undefined },
   ): Promise<T> {
-    if (ports.length === 0) {
+    if (ports.length === 0 || !this.isReceiving) {
       return action();
     }
     let end = () => {};

@@ -109,6 +109,7 @@ export class Agent {
       this.#enter("tracking");
       await this.#step(async () => services.tracker.bindService(own)); // row 5
       await this.#step(() => services.tracker.updateAvailableResource({ startup: true }));
+      services.ports.events.isReceiving = true;
       await this.#step(() => session.serve(agentHandlers(services, this.#tasks))); // row 6
       await this.#step(async () => this.#joinServiceGroup(services, own)); // row 7
       await this.#step(async () => this.#startPeriodics(services)); // row 8
@@ -168,6 +169,7 @@ export class Agent {
 
   async #createServices(): Promise<AgentServices> {
     this.#services = await createServices(this.#options);
+    this.#services.ports.events.isReceiving = false;
     return this.#services;
   }
 

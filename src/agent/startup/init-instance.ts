@@ -41,7 +41,29 @@ const BEGINNINGS: readonly (TaskState | null)[] = [
 
 /** Runs spec 2.6 for one instance, unless another request has taken it meanwhile. */
 export async function initInstance(services: AgentServices, instance: Instance): Promise<void> {
-  await unlessTaken(services, { instance: instance.uuid }, () => initialise(services, instance));
+  await unlessTaken(services, { instance: instance.uuid }, async () => {
+    await initialise(services, instance);
+    await reportPorts(services, instance);
+  });
+}
+
+/**
+ * Reports ports that the guest has and that nobody has reported: the agent died before it could, or they were attached
+ * while none ran. A driver that plugs ports reports them itself.
+ */
+async function reportPorts({ driver, ports, logger, host }: AgentServices, instance: Instance): Promise<void> {
+  if (driver.supports("plugVifs") || instance.host !== host) {
+    return;
+  }
+  try {
+    const network = await ports.of(instance);
+    if (network.length > 0 && (await driver.powerState(instance)) !== POWER_STATES.nostate) {
+      await ports.connected(instance.uuid, network);
+    }
+  } catch (err) {
+    rethrowLostLease(err);
+    logger.warn("could not report the ports of a guest", { instance: instance.uuid, err });
+  }
 }
 
 async function initialise(services: AgentServices, found: Instance): Promise<void> {

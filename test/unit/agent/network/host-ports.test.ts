@@ -59,6 +59,15 @@ test("8.6 without an event it is not made, unless that is not fatal; an event th
   expect(await outcome({ timeout: 0 })).toBe("made");
 });
 
+test("8.6 while the agent starts, its ports are reported, and no event is awaited", async () => {
+  const { world: time, ports, notifications, began } = world();
+  ports.events.isReceiving = false;
+  const start = time.now;
+  await time.runUntil(ports.plug(VM, [port("p1")], began.plug));
+  expect(time.now - start).toBeLessThan(1_000);
+  expect(notifications).toEqual([{ host: "devstack1", instanceUuid: VM, ports: ["p1"] }]);
+});
+
 test("a guest without ports waits for nothing, and the network service is not called", async () => {
   const { world: time, ports, notifications, began } = world();
   await time.runUntil(ports.plug(VM, [], began.plug));
