@@ -7,9 +7,6 @@ import type { StoreFollower } from "../store/store-context.js";
 /** Moves whose destination connects the guest before the server's record names it as its host. */
 const WITH_SECOND_BINDING: readonly Migration["migrationType"][] = ["live-migration", "evacuation"];
 
-/** Statuses after which the destination of a move has no part in the server. */
-const FAILED_STATUSES = ["failed", "cancelled", "error"];
-
 /**
  * Keeps the bindings of a server's ports equal to its host and to the destinations of its moves, in the transaction that
  * changes those: the two cannot differ, whichever operation fails or is killed.
@@ -48,7 +45,10 @@ export function followServers(store: Store, ports: ServerPorts): StoreFollower {
     }
   }
 
-  /** A successful end needs nothing here: the change of the server's host activates the destination's bindings. */
+  /**
+   * The change of the server's host activates the destination's bindings. If the server has left the destination again
+   * when the move ends, its bindings there have no use, as after a failure.
+   */
   function followMove({ instanceUuid, status, destCompute }: Migration, before: Migration | null): void {
     const instance = store.instances.get(instanceUuid);
     if (instance === null) {
@@ -57,10 +57,10 @@ export function followServers(store: Store, ports: ServerPorts): StoreFollower {
     if (before !== null && before.destCompute !== null && before.destCompute !== destCompute) {
       removeBinding(instance, before.destCompute);
     }
-    if (destCompute !== null && FAILED_STATUSES.includes(status)) {
-      removeBinding(instance, destCompute);
-    } else if (UNFINISHED_MIGRATION_STATUSES.includes(status)) {
+    if (UNFINISHED_MIGRATION_STATUSES.includes(status)) {
       addBinding(instanceUuid, instance.host, destCompute);
+    } else if (destCompute !== null) {
+      removeBinding(instance, destCompute);
     }
   }
 
