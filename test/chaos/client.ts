@@ -48,7 +48,9 @@ export class Client {
 
   /** Sends a request to the Compute API; null if there was no response. */
   async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<ApiResponse | null> {
-    const response = await this.#ask(method, path, body, version);
+    const response = await this.#ask(method, `/compute/v2.1${path}`, body, {
+      "openstack-api-version": `compute ${version}`,
+    });
     const serverRequest = method === "GET" ? null : toServerRequest({ method, path, body }, response);
     if (serverRequest !== null) {
       this.#deps.onRequest(serverRequest);
@@ -56,14 +58,24 @@ export class Client {
     return response;
   }
 
-  async #ask(method: string, path: string, body: unknown, version: string): Promise<ApiResponse | null> {
+  /** Sends a request to the Network API; null if there was no response. */
+  askNetwork(method: string, path: string, body?: unknown): Promise<ApiResponse | null> {
+    return this.#ask(method, `/network/v2.0${path}`, body, {});
+  }
+
+  async #ask(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<ApiResponse | null> {
     try {
       if (this.#token === "") {
         await this.#authenticate();
       }
-      const response = await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
+      const response = await this.#send(method, `${this.#url}${path}`, body, {
         "x-auth-token": this.#token,
-        "openstack-api-version": `compute ${version}`,
+        ...headers,
       });
       if (response.status >= 500) {
         this.#deps.onFailure(
@@ -79,15 +91,23 @@ export class Client {
   /** Like {@link ask}, but counts and records the request as an operation. */
   async act(
     operation: string,
-    request: { readonly method: string; readonly path: string; readonly body?: unknown; readonly version?: string },
+    request: {
+      readonly method: string;
+      readonly path: string;
+      readonly body?: unknown;
+      readonly version?: string;
+      /** Default: Compute. */
+      readonly service?: "compute" | "network";
+    },
     server?: string,
   ): Promise<ApiResponse | null> {
     const { journal, without } = this.#deps;
     if (without.includes(operation)) {
       return null;
     }
-    const { method, path, body, version } = request;
-    const response = await this.ask(method, path, body, version);
+    const { method, path, body, version, service = "compute" } = request;
+    const response =
+      service === "network" ? await this.askNetwork(method, path, body) : await this.ask(method, path, body, version);
     const outcome = outcomeOf(response);
     const detail = body === undefined ? "" : ` ${JSON.stringify(body)}`;
     const reason = response !== null && response.status >= 400 ? `: ${reasonIn(response)}` : "";

@@ -1,6 +1,7 @@
 import type { Client, Json } from "./client.js";
 import type { Dice } from "./dice.js";
 import type { Journal } from "./journal.js";
+import { changeNetworks, drawNetworks, type NetworkUser } from "./network-operations.js";
 import { OPERATIONS, type Operation } from "./operations.js";
 
 export interface UserParts {
@@ -17,10 +18,22 @@ const ENOUGH = 9;
 /** A user with servers, who performs one operation after another. */
 export class User {
   readonly #parts: UserParts;
+  readonly #networkUser: NetworkUser;
   #created = 0;
 
   constructor(parts: UserParts) {
+    const { client, dice } = parts;
     this.#parts = parts;
+    this.#networkUser = {
+      dice: dice.of("networks"),
+      list: async (service, path, collection) => {
+        const response = await (service === "network" ? client.askNetwork("GET", path) : client.ask("GET", path));
+        return response?.status === 200 ? Object.values(response.body[collection] ?? {}) : [];
+      },
+      act: async (operation, request, server) => {
+        await client.act(operation, request, server);
+      },
+    };
   }
 
   async run(until: AbortSignal): Promise<void> {
@@ -33,6 +46,10 @@ export class User {
         continue;
       }
       const servers = Object.values(response.body.servers ?? {});
+      if (dice.chance(0.15)) {
+        await changeNetworks(this.#networkUser);
+        continue;
+      }
       const server = this.#choose(servers);
       if (server === undefined || (servers.length < ENOUGH && dice.chance(0.4))) {
         const id = await this.#create();
@@ -65,7 +82,7 @@ export class User {
       name: `${client.who}-${this.#created}`,
       flavorRef: dice.pick(["1", "1", "2"]),
       imageRef: "c0ffee00-0000-4000-8000-000000000001",
-      networks: "none",
+      networks: await drawNetworks(this.#networkUser),
       ...(host === undefined ? {} : { host }),
     };
     const response = await client.act("create", { method: "POST", path: "/servers", body: { server } });

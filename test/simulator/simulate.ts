@@ -17,7 +17,7 @@ import { labelServer } from "./labels.js";
 import { disturbClocks, losePower, troubleDisk } from "./machine-trouble.js";
 import { controlMove } from "./move-control.js";
 import { disturbMessages, partition } from "./network-trouble.js";
-import { changeNetworks } from "./networks.js";
+import { changeNetwork } from "./networks.js";
 import { changeAggregate, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
 import { type Breach, checkHistories, checkSteps } from "./oracle.js";
 import type { Plan, StepKind } from "./plan.js";
@@ -88,7 +88,7 @@ const ACTIONS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   "reset-state": resetState,
   "ironic-network": disturbIronicNetwork,
   "ironic-listing": delayListings,
-  network: changeNetworks,
+  network: changeNetwork,
 };
 
 /**

@@ -1,7 +1,7 @@
 import { OPERATIONS, type Operation } from "../chaos/operations.js";
 import { act, type Stage } from "./actors.js";
 import type { Json } from "./client.js";
-import { chooseNetworks } from "./networks.js";
+import { drawNetworksOf } from "./networks.js";
 
 export const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 
@@ -18,7 +18,7 @@ export async function createServer(stage: Stage): Promise<void> {
     name: `server-${journal.lines.length}`,
     flavorRef: dice.pick(["1", "1", "2"]),
     imageRef: IMAGE,
-    networks: await chooseNetworks(stage),
+    networks: await drawNetworksOf(stage),
     ...(host === undefined ? {} : { host }),
   };
   const group = cluster.plan.deployment.groups && dice.chance(0.5) ? await groupOf(stage) : undefined;

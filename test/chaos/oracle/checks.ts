@@ -1,3 +1,4 @@
+import { portBreachesAtRest } from "../../fixtures/invariants/ports.js";
 import type { Violation } from "../violation.js";
 import type { World } from "../world.js";
 import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "./allocations.js";
@@ -21,6 +22,7 @@ export const CHECKS = [
   "allocations are right",
   "providers are there",
   "trackers count right",
+  "ports belong to their servers",
   "the audit finds nothing",
   "nothing ended or failed by itself",
 ] as const;
@@ -46,6 +48,7 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
       "allocations are right": wrongAllocations(snapshot),
       "providers are there": wrongProviders(snapshot, hosts),
       "trackers count right": wrongUsage(snapshot),
+      "ports belong to their servers": portBreachesAtRest(snapshot.store),
     },
     excused: excusedConsumers(snapshot),
   }));
