@@ -25,6 +25,8 @@ const GONE: Readonly<Record<string, readonly ComputeRoute["method"][]>> = {
   "/os-floating-ips-bulk/:id": ["GET", "PUT"],
   "/os-fping": ["GET"],
   "/os-fping/:id": ["GET"],
+  "/os-networks/add": ["POST"],
+  "/os-networks/:id/action": ["POST"],
   "/os-security-group-default-rules": ["GET", "POST"],
   "/os-security-group-default-rules/:id": ["GET", "DELETE"],
   "/servers/:id/consoles": ["GET", "POST"],

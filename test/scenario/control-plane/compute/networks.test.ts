@@ -282,7 +282,15 @@ describe("the proxies", () => {
       cidr: "None",
     });
     expect((await ask("GET", `/os-networks/${CIRROS}`)).status).toBe(404);
-    expect((await ask("POST", "/os-networks", { network: {} })).status).toBe(410);
+  });
+
+  test.each([
+    ["/os-networks", { network: {} }],
+    ["/os-networks/add", { id: NETWORK }],
+    [`/os-networks/${NETWORK}/action`, { disassociate: null }],
+    [`/os-networks/${NETWORK}/action`, { associate_host: "host1" }],
+  ])("return 410 for POST %s %j, which changed networks of nova-network", async (path, body) => {
+    expect((await ask("POST", path, body)).status).toBe(410);
   });
 
   test("return no floating IPs", async () => {
