@@ -4,13 +4,11 @@ import { followServers } from "./conductor/server-ports-follower.js";
 import type { ValidateToken } from "./credentials.js";
 import type { ComputeNetwork } from "./network/compute-network.js";
 import { ensureTopology } from "./network/ipam/auto-allocated-topology.js";
-import { hasFlatNetwork, migrateFlatNetwork } from "./network/migrate-flat-network.js";
 import type { NetworkOptions } from "./network/network-options.js";
-import { createNetworkService } from "./network/network-service.js";
-import { createNetworkTables } from "./network/network-tables.js";
+import { openNetworkService } from "./network/open-network-service.js";
 import { createServerPorts } from "./network/ports/server-ports.js";
 import { findGroups, groupNames } from "./network/security-groups/default-group.js";
-import { createStartNetworks, type StartNetworks } from "./network/start-networks.js";
+import type { StartNetworks } from "./network/start-networks.js";
 import type { Store } from "./store/store.js";
 
 export interface ClusterNetworkOptions {
@@ -30,25 +28,16 @@ export function openClusterNetwork({
   options,
   start,
 }: ClusterNetworkOptions): ComputeNetwork {
-  const { clock, timers, random, logger } = runtime;
-  const sql = store.database;
-  createNetworkTables(sql);
-  const { handle, context } = createNetworkService({
-    sql,
-    clock,
-    timers,
-    random,
-    logger: logger.child({ service: "network" }),
+  const { handle, context } = openNetworkService({
+    sql: store.database,
+    runtime,
+    start,
     validate,
-    events: createServerEvents(store, random),
+    events: createServerEvents(store, runtime.random),
     ...(options && { options }),
   });
   const ports = createServerPorts(context);
   store.follow(followServers(store, ports));
-  store.transaction(() => {
-    createStartNetworks(context, hasFlatNetwork(sql) ? { ...start, start: "flat" } : start);
-    migrateFlatNetwork(context);
-  });
   return {
     handle,
     ports,

@@ -44,6 +44,15 @@ export async function controlPlaneConfig(
   return { ...(placement === null ? {} : { placement }), ...controlPlaneOptions(compiled.config) };
 }
 
+/** Reads `[network] start` as the control plane will. @throws {ConfigError} */
+export async function readNetworkStart(
+  configFiles: readonly string[],
+  { runtime, stateDir }: { readonly runtime: Pick<Runtime, "files">; readonly stateDir: string },
+): Promise<ControlPlaneConfig["network"]["start"]> {
+  const sources = await readConfigSources(runtime.files, { configFiles, environment: process.env, commandLine: [] });
+  return compileNovaConfig(sources, { stateDir, hostname: hostname() }).config.network.start;
+}
+
 /**
  * Returns the options of a control plane with an embedded Placement.
  * @internal for tests

@@ -31,6 +31,8 @@ const MORE_TABLES = [
   "CREATE UNIQUE INDEX IF NOT EXISTS network_port_bindings_active ON network_port_bindings (port_id) WHERE status = 'ACTIVE'",
   CREATED_ONCE_TABLE,
   ...TAGS_SQL,
+  // Ids of the records that the cluster file declares.
+  "CREATE TABLE IF NOT EXISTS network_from_file (id TEXT PRIMARY KEY) STRICT",
   ...SUBPORTS_SQL,
   ...LOGS_SQL,
   ...AGENT_TABLES,

@@ -1,5 +1,6 @@
 import { type Static, type TProperties, Type } from "typebox";
 import { CONTAINERS, DISKS } from "../image/image.js";
+import { NETWORK_SEED_KEYS } from "./network/network-seed-schema.js";
 
 const MAX_INT32 = 2 ** 31 - 1;
 const NAME = { minLength: 1, maxLength: 255 };
@@ -125,6 +126,7 @@ export const SEED_KEYS = {
   users: Type.Optional(
     Type.Array(USER, { maxItems: 1000, description: "All users of the cluster, in addition to admin and demo." }),
   ),
+  ...NETWORK_SEED_KEYS,
 };
 
 export type FlavorText = Static<typeof FLAVOR>;

@@ -9,13 +9,16 @@ import { SeededIdentityStore } from "../identity/store/seeded-identities.js";
 import { ImageStore } from "../image/image-store.js";
 import { IMAGE_SCHEMA, ImageTable } from "../image/image-tables.js";
 import type { StateDir } from "../local/state-dir.js";
+import type { StartNetworks } from "../network/start-networks.js";
 import { openStore, openStoreToRead } from "../store/open-store.js";
 import type { Store } from "../store/store.js";
 import type { SeedStep } from "./change.js";
+import type { NetworkSeed } from "./network/network-seed-schema.js";
+import { exportNetworkSeed, type NetworkSeedParts, networkSteps } from "./network/seed-networks.js";
 import { aggregateSteps, assertValidZones, type DesiredAggregates, exportAggregates } from "./seed-aggregates.js";
 import { exportFlavors, flavorSteps } from "./seed-flavors.js";
 import { exportImages, type ImageBytes, imageSteps } from "./seed-images.js";
-import type { AggregateText, FlavorText, ImageText, ProjectText, UserText } from "./seed-schema.js";
+import type { FlavorText, ImageText, ProjectText, UserText } from "./seed-schema.js";
 import { exportProjects, exportUsers, ProjectNames, projectSteps, userSteps } from "./seed-users.js";
 
 /** The database of a cluster, opened without its control plane. */
@@ -28,7 +31,7 @@ export interface SeedStore {
 }
 
 export interface SeedPlace {
-  readonly runtime: Pick<Runtime, "clock" | "random" | "files" | "logger">;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "files" | "logger">;
   readonly digests: Digests;
   readonly directory: StateDir;
 }
@@ -42,6 +45,9 @@ export interface Seed {
   readonly aggregates?: DesiredAggregates | undefined;
   readonly projects?: readonly ProjectText[] | undefined;
   readonly users?: readonly UserText[] | undefined;
+  readonly networks?: NetworkSeed | undefined;
+  /** The networks that the cloud starts with, if it has not started yet. Default: those of devstack. */
+  readonly networkStart?: StartNetworks["start"] | undefined;
   /** The min number of bare-metal nodes; the control plane creates missing ones at its start. */
   readonly ironicNodes: number;
 }
@@ -74,7 +80,26 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
     ...(flavors === undefined ? [] : flavorSteps({ store, random, projects }, flavors, seed.ironicNodes > 0)),
     ...(images === undefined ? [] : imageSteps(imageParts, images, seed.imageBytes)),
     ...(aggregates === undefined ? [] : aggregateSteps(store, aggregates)),
+    ...(seed.networks === undefined
+      ? []
+      : networkSteps(networkParts(parts, runtime, projects, seed.networkStart), seed.networks)),
   ];
+}
+
+function networkParts(
+  { store, identities }: SeedStore,
+  runtime: SeedPlace["runtime"],
+  projects: ProjectNames,
+  start: StartNetworks["start"] = "devstack",
+): NetworkSeedParts {
+  const ids = identities.projectIds();
+  const [admin, demo] = [ids.get("admin"), ids.get("demo")];
+  return {
+    sql: store.database,
+    runtime,
+    projects,
+    start: { start, projects: { ...(admin !== undefined && { admin }), ...(demo !== undefined && { demo }) } },
+  };
 }
 
 /** Returns the number of nodes of the embedded Ironic. */
@@ -107,7 +132,8 @@ export function exportSeed(parts: SeedStore, { runtime, digests, directory }: Se
     aggregates: exportAggregates(store),
     projects: exportProjects(identities),
     users: exportUsers(identities),
-  } satisfies Record<string, readonly (FlavorText | ImageText | AggregateText | ProjectText | UserText)[]>;
+    ...exportNetworkSeed(networkParts(parts, runtime, projects)),
+  };
 }
 
 /**

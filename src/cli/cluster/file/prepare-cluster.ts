@@ -9,6 +9,7 @@ import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import type { Terminal } from "../../ui/terminal.js";
 import { withRuntime } from "../cluster-command.js";
+import { readNetworkStart } from "../control-plane-config.js";
 import type { HostSettings } from "../host-settings.js";
 import {
   agree,
@@ -50,7 +51,7 @@ async function prepare(
   const { before, directory } = place;
   const started = new Set(await hostsWithState(runtime.files, directory));
   const missing = await missingFaults(listDesiredFaults(described, directory, started), runtime);
-  const seed = await seedOf(described, runtime);
+  const seed = await seedOf(described, place, runtime);
   const seedPlace: SeedPlace = { runtime, digests: nodeDigests, directory };
   const flags = flagChanges(await readSavedFlags(directory, runtime.files), flagsOf(options));
   // The store stays locked between confirmation and change, so exactly the confirmed changes are applied.
@@ -106,7 +107,12 @@ function listDesiredFaults(
   ];
 }
 
-async function seedOf({ file, groups, imageFiles, options }: ClusterDescription, runtime: Runtime): Promise<Seed> {
+async function seedOf(
+  described: ClusterDescription,
+  place: Pick<PrepareOptions, "directory">,
+  runtime: Runtime,
+): Promise<Seed> {
+  const { file, groups, imageFiles, options } = described;
   const bytes = await mapConcurrently([...imageFiles], 1, async ([name, path]) => {
     const read = () => runtime.files.readBytes(path);
     const digest = nodeDigests.running("sha512");
@@ -122,8 +128,22 @@ async function seedOf({ file, groups, imageFiles, options }: ClusterDescription,
     aggregates: file.aggregates === undefined && groups === undefined ? undefined : aggregatesOf(file, groups ?? []),
     projects: file.projects,
     users: file.users,
+    ...(await networksOf(described, place.directory, runtime)),
     ironicNodes: options.ironic ?? 0,
   };
+}
+
+async function networksOf(
+  { file, options }: ClusterDescription,
+  { root }: StateDir,
+  runtime: Runtime,
+): Promise<Pick<Seed, "networks" | "networkStart">> {
+  const { networks, routers, security_groups: securityGroups, floating_ips: floatingIps } = file;
+  if ([networks, routers, securityGroups, floatingIps].every((list) => list === undefined)) {
+    return {};
+  }
+  const networkStart = await readNetworkStart(options.configFile, { runtime, stateDir: root });
+  return { networks: { networks, routers, securityGroups, floatingIps }, networkStart };
 }
 
 function aggregatesOf(

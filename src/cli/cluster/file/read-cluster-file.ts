@@ -9,6 +9,7 @@ import type { Digests } from "../../../runtime/cryptography.js";
 import { didYouMean } from "../../../runtime/error-messages.js";
 import type { Files } from "../../../runtime/files.js";
 import { isPath, type UpOptions } from "../up-children.js";
+import { checkNetworks } from "./check-networks.js";
 import { CLUSTER_FILE, type ClusterFile } from "./cluster-file.js";
 import { type HostsOfGroup, inOneLine, readGroups } from "./host-groups.js";
 import { UP_FLAGS, valueOfFlag } from "./up-flags.js";
@@ -74,6 +75,7 @@ export async function describe(
   );
   checkIronic(checked, text, problems);
   checkSeed(checked, text, problems);
+  checkNetworks(checked, text, problems);
   const images = (checked.images ?? []).flatMap((image) =>
     image.file === undefined ? [] : [[keyOfImage(image), resolve(folder, image.file)] as const],
   );
@@ -211,6 +213,13 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
       projectAt(name, ["flavors", at, "access", index]);
     });
   });
+  for (const key of ["networks", "routers", "security_groups", "floating_ips"] as const) {
+    for (const [at, { project }] of (file[key] ?? []).entries()) {
+      if (project !== undefined) {
+        projectAt(project, [key, at, "project"]);
+      }
+    }
+  }
   (file.images ?? []).forEach(({ owner, name, id }, at) => {
     if (BASE_IMAGES.some((base) => base.name === name) && id === undefined) {
       complain(["images", at, "name"], `image ${name} exists in every cluster; remove it, or choose another name`);
