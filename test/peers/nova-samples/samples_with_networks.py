@@ -20,7 +20,7 @@ SAMPLES = "nova.tests.functional.api_sample_tests."
 CLAIMED = ("not claimed: floating IPs", "not claimed: networks beyond the flat one", "stub: ids of nova-network's time (numbers)")
 # Ids and addresses of upstream's stubs, in the order of creation.
 FLOATING_IPS = ("8baeddb4-45e2-4c36-8cb7-d79439a5f67c", "05ef7490-745a-4af9-98e5-610dc97493c4")
-FLOATING_ADDRESSES = ("172.24.4.17", "172.24.4.78")
+POOL, FLOATING_ADDRESSES = "172.24.4.0/24", ("172.24.4.17", "172.24.4.78")
 DEFAULT_GROUP, GROUP_OF_RULE = "11111111-1111-1111-1111-111111111111", "21111111-1111-1111-1111-111111111112"
 
 for rules in (skips.NOT_CLAIMED, skips.STUBS):
@@ -50,17 +50,34 @@ def call(user, project, roles, method, url, body=None, headers=None, service="co
     return response
 
 
-def create_external_network(name, addresses):
+def request(method, path, body=None):
+    """Sends a request to the Network API as administrator, and returns the value of the only key."""
     cluster = bb.CURRENT.ensure()
+    response = bb.session.request(method, f"{cluster.url}/network/v2.0/{path}", headers={"X-Auth-Token": cluster.root}, json=body)
+    assert response.ok, response.text
+    return next(iter(response.json().values()))
 
-    def create(kind, attributes):
-        response = bb.session.post(f"{cluster.url}/network/v2.0/{kind}s", headers={"X-Auth-Token": cluster.root}, json={kind: attributes})
-        assert response.status_code == 201, response.text
-        return response.json()[kind]["id"]
 
-    network = create("network", {"name": name, "router:external": True})
+def create_external_network(name, cidr, addresses):
+    network = request("POST", "networks", {"network": {"name": name, "router:external": True}})
     pools = [{"start": address, "end": address} for address in addresses]
-    create("subnet", {"network_id": network, "ip_version": 4, "cidr": "172.24.4.0/24", "enable_dhcp": False, "allocation_pools": pools})
+    subnet = {"network_id": network["id"], "ip_version": 4, "cidr": cidr, "enable_dhcp": False, "allocation_pools": pools}
+    request("POST", "subnets", {"subnet": subnet})
+    return network["id"]
+
+
+def create_floating_ip(address, port=None):
+    """Creates a floating IP that the servers of the network `private` can get, and associates it with a port."""
+    cluster = bb.CURRENT.ensure()
+    cidr = address.rsplit(".", 1)[0] + ".0/24"
+    gateway = address.rsplit(".", 1)[0] + ".254"
+    network = create_external_network("public", cidr, [gateway, address])
+    external = {"network_id": network, "external_fixed_ips": [{"ip_address": gateway}]}
+    router = request("POST", "routers", {"router": {"external_gateway_info": external}})
+    request("PUT", f"routers/{router['id']}/add_router_interface", {"subnet_id": cluster.subnet})
+    project = cluster.projects[bb.PROJECT_ID]
+    floating_ip = {"floating_network_id": network, "floating_ip_address": address, "port_id": port, "project_id": project}
+    request("POST", "floatingips", {"floatingip": floating_ip})
 
 
 def set_up_with(test_class, prepare):
@@ -76,13 +93,31 @@ def set_up_with(test_class, prepare):
 
 def create_pools():
     for name in ("pool1", "pool2"):
-        create_external_network(name, FLOATING_ADDRESSES)
+        create_external_network(name, POOL, FLOATING_ADDRESSES)
+
+
+def create_before_actions(test_class):
+    """Creates the floating IP of addFloatingIp and removeFloatingIp, for which upstream stubs the network."""
+    test_action = test_class._test_server_action
+
+    def with_floating_ip(self, uuid, action, *more):
+        if action == "addFloatingIp":
+            # Upstream's 10.10.10.10 is in the range of `private`, which a router's gateway must not overlap.
+            more[-1]["address"] = "172.16.10.7"
+            create_floating_ip(more[-1]["address"])
+        elif action == "removeFloatingIp":
+            create_floating_ip(more[-1]["address"], request("GET", f"ports?device_id={uuid}")[0]["id"])
+        return test_action(self, uuid, action, *more)
+
+    test_class._test_server_action = with_floating_ip
 
 
 def apply(release):
     peer_overrides(release)
-    module = {name: importlib.import_module(SAMPLES + name) for name in ("test_floating_ips", "test_floating_ip_pools", "test_security_groups")}
-    set_up_with(module["test_floating_ips"].FloatingIpsTest, lambda: create_external_network("public", FLOATING_ADDRESSES))
+    names = ("test_floating_ips", "test_floating_ip_pools", "test_security_groups", "test_servers")
+    module = {name: importlib.import_module(SAMPLES + name) for name in names}
+    create_before_actions(module["test_servers"].ServersActionsJsonTest)
+    set_up_with(module["test_floating_ips"].FloatingIpsTest, lambda: create_external_network("public", POOL, FLOATING_ADDRESSES))
     set_up_with(module["test_floating_ip_pools"].FloatingIPPoolsSampleTests, create_pools)
     groups = module["test_security_groups"].SecurityGroupsJsonTest
     read_template = groups._read_template

@@ -275,9 +275,15 @@ describe("placement", () => {
 
 describe("the network", () => {
   run([
-    ["network list -f value -c Name", /^private$/],
-    ["network show private -f value -c mtu", /^1500$/],
-    ["subnet list --network private -f value -c Name -c Subnet", /^private-subnet 10\.0\.0\.0\/12$/],
+    ["network list --share -f value -c Name", /^shared$/],
+    ["network list --external -f value -c Name", /^public$/],
+    ["network list --project demo -f value -c Name", /^private$/],
+    ["network show shared -f value -c mtu", /^1\d{3}$/],
+    ["subnet list --network shared -f value -c Name -c Subnet", /^shared-subnet 10\.128\.0\.0\/9$/],
+    [
+      "subnet pool list --default -f value -c Name",
+      /^shared-default-subnetpool-v[46]\nshared-default-subnetpool-v[46]$/,
+    ],
     ["security group list --project {project} -f value -c Name", /^default$/],
     ["security group create --description x web -f value -c name", /^web$/],
     [
@@ -289,33 +295,68 @@ describe("the network", () => {
     ["security group rule delete {rule}"],
     ["security group set --name web2 web"],
     [
-      "port create --network private --fixed-ip ip-address=10.0.0.99 --security-group web2 port1 -f value -c status",
+      "port create --network shared --fixed-ip ip-address=10.128.0.99 --security-group web2 port1 -f value -c status",
       /^DOWN$/,
     ],
-    ["port list --fixed-ip ip-address=10.0.0.99 -f value -c Name", /^port1$/],
+    ["port list --fixed-ip ip-address=10.128.0.99 -f value -c Name", /^port1$/],
     ["port set --name port2 --no-security-group port1"],
     ["port show port2 -f value -c mac_address", /^fa:16:3e(:[0-9a-f]{2}){3}$/],
     ["port delete port2"],
     [
-      "server create --flavor m1.tiny --image cirros --network private --wait net1 -f value -c addresses",
-      /private.*10\./,
+      "server create --flavor m1.tiny --image cirros --network shared --wait net1 -f value -c addresses",
+      /shared.*10\.128\./,
     ],
     ["server add security group net1 web2"],
     ["server show net1 -f value -c security_groups", /web2/],
     ["server remove security group net1 web2"],
-    ["server list --name net1 -f value -c Networks", /10\./],
+    ["server list --name net1 -f value -c Networks", /10\.128\./],
     ["server delete --force net1"],
     ["security group delete web2"],
-    ["network agent list"],
-    ["router list"],
-    ["floating ip list"],
-    ['availability zone list --network -f value -c "Zone Name"', /^nova$/],
+    ["network agent list --host devstack1 -f value -c Binary", /^neutron-openvswitch-agent$/m],
+    ['availability zone list --network -f value -c "Zone Name"', /^nova$/m],
     ["extension list --network -f value -c Alias", /^security-group$/m],
   ]);
+});
 
-  test("a second network is rejected with the reason", async () => {
-    await expect(output("network create other")).rejects.toThrow(/one flat network, 'private'/);
-  });
+describe("a network of a project", () => {
+  run([
+    ["network create --mtu 1400 --tag t front -f value -c status", /^ACTIVE$/],
+    ["subnet create --network front --subnet-range 192.0.2.0/24 front-subnet -f value -c gateway_ip", /^192\.0\.2\.1$/],
+    ["subnet set --dns-nameserver 192.0.2.53 front-subnet"],
+    ["router create edge -f value -c status", /^ACTIVE$/],
+    ["router add subnet edge front-subnet"],
+    ["router set --external-gateway public edge"],
+    ["router show edge -f value -c external_gateway_info", /172\.24\.4\./],
+    ["port create --network front --fixed-ip ip-address=192.0.2.20 given -f value -c id", remember("port")],
+    [`server create ${SERVER} --nic port-id={port} --wait net2 -f value -c addresses`, /front.*192\.0\.2\.20/],
+    ["floating ip create --port given public -f value -c floating_ip_address", remember("address")],
+    ['floating ip list --fixed-ip-address 192.0.2.20 -f value -c "Floating IP Address"', /^{address}$/],
+    ["server show net2 -f value -c addresses", /{address}/],
+    ["floating ip unset --port {address}"],
+    ["server add floating ip net2 {address}"],
+    ["server remove floating ip net2 {address}"],
+    ["floating ip delete {address}"],
+    ["server add network net2 front"],
+    ["port list --server net2 -f value -c Status", /^ACTIVE\nACTIVE$/],
+    ["server remove port net2 {port}"],
+    ["server delete --force net2"],
+    ["port delete given"],
+    [
+      "network rbac create --type network --action access_as_shared --target-project demo front -f value -c id",
+      remember("shared"),
+    ],
+    ["network rbac list -f value -c ID", /^{shared}$/m],
+    ["network rbac delete {shared}"],
+    ["network qos policy create slow -f value -c name", /^slow$/],
+    ["network qos rule create --type bandwidth-limit --max-kbps 1000 --egress slow -f value -c max_kbps", /^1000$/],
+    ["network set --qos-policy slow front"],
+    ["network trunk list"],
+    ["router unset --external-gateway edge"],
+    ["router remove subnet edge front-subnet"],
+    ["router delete edge"],
+    ["network delete front"],
+    ["network qos policy delete slow"],
+  ]);
 });
 
 describe("identity and images", () => {
