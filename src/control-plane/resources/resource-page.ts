@@ -1,6 +1,6 @@
 import type { Sql } from "../database/sql.js";
 import { Conditions, orderBy, type SortColumn } from "../store/conditions.js";
-import type { Condition } from "./condition.js";
+import { type Condition, EVERY } from "./condition.js";
 import { columnOf, type StoredResource } from "./resource.js";
 
 export interface SortKey {
@@ -28,6 +28,8 @@ export function findPage(
   { sort, limit, marker, isReverse }: PageRequest,
 ): readonly string[] | undefined {
   const { table } = resource;
+  // With a condition, SQLite would often walk the index of the order and fetch each row to test it.
+  const unindexed = condition.sql === EVERY.sql ? "" : "+";
   const isPaged = sort.length > 0 || limit !== undefined || marker !== undefined;
   const keys: readonly SortKey[] = sort.some(({ attribute }) => attribute === "id")
     ? sort
@@ -35,7 +37,7 @@ export function findPage(
   const order = keys.map(({ attribute, direction }): SortColumn => {
     const reversed = direction === "ASC" ? "DESC" : "ASC";
     return {
-      column: `${table}.${columnOf(attribute)}`,
+      column: `${unindexed}${table}.${columnOf(attribute)}`,
       direction: isReverse ? reversed : direction,
       nullable: attribute !== "id",
     };

@@ -42,6 +42,8 @@ const INTERNAL: NetworkCaller = { projectId: "", roles: ["admin", "service"], is
 export class NetworkContext {
   readonly services: NetworkServices;
   readonly caller: NetworkCaller;
+  /** The caller's permissions that depend on no record, by rule; undefined: it depends. */
+  readonly decisions = new Map<string, boolean | undefined>();
   readonly #tables: Map<NetworkResource, unknown>;
 
   constructor(

@@ -25,17 +25,56 @@ const isRule = (name: string): boolean => Object.hasOwn(NETWORK_POLICIES, name);
  * @param target attributes of the record, with the request's on top of them
  */
 export function isAllowed(context: NetworkContext, rule: string, resource: NetworkResource, target: Target): boolean {
-  const { caller } = context;
-  if (caller.isInternal) {
+  if (context.caller.isInternal) {
     return true;
   }
   const known = isRule(rule) ? rule : "default";
-  return POLICY.allows(known, {
+  return (
+    decideForAll(context, known) ??
+    evaluate(context, known, {
+      target: policyTarget(context, resource, target),
+      field: (owner, name) => fieldOf(context, resource, target, owner, name),
+    })
+  );
+}
+
+/** Returns the caller's permission if no target can change it, as for administrators. A list asks for each record. */
+function decideForAll(context: NetworkContext, rule: string): boolean | undefined {
+  const { decisions } = context;
+  if (!decisions.has(rule)) {
+    const { isFixed, isMonotonic } = kindOf(rule);
+    const isAllowedWithoutTarget = isMonotonic && evaluate(context, rule, { target: {} });
+    decisions.set(rule, isAllowedWithoutTarget || (isFixed ? evaluate(context, rule, { target: {} }) : undefined));
+  }
+  return decisions.get(rule);
+}
+
+function evaluate(
+  { caller }: NetworkContext,
+  rule: string,
+  target: Pick<Parameters<typeof POLICY.allows>[1], "target" | "field">,
+): boolean {
+  return POLICY.allows(rule, {
     credentials: { project_id: caller.projectId, tenant_id: caller.projectId, roles: caller.roles },
     roles: new Set(caller.roles),
-    target: policyTarget(context, resource, target),
-    field: (owner, name) => fieldOf(context, resource, target, owner, name),
+    ...target,
   });
+}
+
+interface RuleKind {
+  /** Whether it does not depend on a target. */
+  readonly isFixed: boolean;
+  /** Whether a target can only add permissions. */
+  readonly isMonotonic: boolean;
+}
+
+function kindOf(rule: string): RuleKind {
+  const text = NETWORK_POLICIES[rule] ?? "!";
+  const inner = [...text.matchAll(/rule:([\w:-]+)/g)].map(([, name = ""]) => kindOf(name));
+  return {
+    isFixed: !/%\(|field:/.test(text) && inner.every(({ isFixed }) => isFixed),
+    isMonotonic: !/\bnot\b/.test(text) && inner.every(({ isMonotonic }) => isMonotonic),
+  };
 }
 
 /**
