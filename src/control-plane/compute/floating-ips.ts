@@ -133,6 +133,9 @@ export const addFloatingIp: ServerAction = {
     requireMember(call, policy("add"));
     const { portId, fixedAddress } = chooseFixedAddress(call, instance, requested);
     const floatingIp = await findByAddress(call, address);
+    if (floatingIp === undefined) {
+      throw notFound("floating IP not found");
+    }
     const associated = { port_id: portId, fixed_ip_address: fixedAddress };
     try {
       await requestNetwork(call, {
@@ -141,11 +144,21 @@ export const addFloatingIp: ServerAction = {
         body: { floatingip: associated },
       });
     } catch (error) {
-      throw error instanceof HttpError && error.status === 409 ? badRequest(error.message) : error;
+      throw toAssociateError(
+        error,
+        `Unable to associate floating IP ${address} to fixed IP ${fixedAddress} for instance ${instance.uuid}.`,
+      );
     }
     return { status: 202 };
   },
 };
+
+function toAssociateError(error: unknown, what: string): unknown {
+  if (!(error instanceof HttpError) || error.status === 403) {
+    return error;
+  }
+  return badRequest(error.status === 409 ? error.message : `${what} Error: ${error.message}`);
+}
 
 interface RemoveBody {
   readonly removeFloatingIp: { readonly address: string };
@@ -160,6 +173,9 @@ export const removeFloatingIp: ServerAction = {
     const { uuid } = findInstance(call);
     requireMember(call, policy("remove"));
     const floatingIp = await findByAddress(call, address);
+    if (floatingIp === undefined) {
+      throw notFound(`Floating IP not found for address ${address}.`);
+    }
     const server = serverOf(call, floatingIp);
     if (server !== uuid) {
       throw conflict(`Floating IP ${address} is not associated with instance ${uuid}.`);
@@ -205,11 +221,8 @@ function chooseFixedAddress(
   return first;
 }
 
-async function findByAddress(call: Call, address: string): Promise<NetworkRecord> {
+async function findByAddress(call: Call, address: string): Promise<NetworkRecord | undefined> {
   const query = { floating_ip_address: address };
   const [found] = await requestNetwork<readonly NetworkRecord[]>(call, { method: "GET", path: "/floatingips", query });
-  if (found === undefined) {
-    throw notFound("floating IP not found");
-  }
   return found;
 }

@@ -18,6 +18,8 @@ export interface ServerPort {
   readonly deviceId: string;
   /** `compute:nova`; empty: not attached. */
   readonly deviceOwner: string;
+  /** `none`: created without addresses; `deferred`: gets them when it is bound. */
+  readonly ipAllocation: "immediate" | "deferred" | "none";
   /** In the order of the Network API. */
   readonly fixedIps: readonly FixedIp[];
   readonly floatingIps: readonly FloatingAddress[];

@@ -54,6 +54,7 @@ function describePort(port: PortRecord) {
     status: port.status as ServerPort["status"],
     deviceId: port.device_id,
     deviceOwner: port.device_owner,
+    ipAllocation: port.ip_allocation as ServerPort["ipAllocation"],
     isPortSecurityEnabled: port.port_security_enabled,
     tag: port.device_tag,
     madeForServer: port.made_for_server,

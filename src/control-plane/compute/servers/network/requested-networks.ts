@@ -153,7 +153,7 @@ export function freePort(call: Call, id: string): ServerPort {
   if (port.deviceId !== "") {
     throw conflict(`Port ${id} is still in use.`);
   }
-  if (port.fixedIps.length === 0) {
+  if (port.ipAllocation === "immediate" && port.fixedIps.length === 0) {
     throw badRequest(`Port ${id} requires a FixedIP in order to be used.`);
   }
   return port;
