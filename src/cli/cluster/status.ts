@@ -7,6 +7,13 @@ import {
   sumOfUsages,
 } from "../../control-plane/local/cluster-status.js";
 import { type ClusterSummary, clusterSummary } from "../../control-plane/local/cluster-summary.js";
+import {
+  type NetworkStatus,
+  networkStatus,
+  readActiveServers,
+  serversWithDownPorts,
+  withPorts,
+} from "../../control-plane/local/network-status.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 import { noHostsText } from "./place.js";
@@ -37,7 +44,7 @@ export function statusCommand(): Command {
       "Combines what the Compute API, Placement, fake-libvirt hypervisors and agents report of each host, including " +
         `providers without a host. Prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if the API ` +
         "has their server on another host. They are moving during a move to or from this host, for example until a resize " +
-        "is confirmed.",
+        "is confirmed. Below are the numbers of networks, ports and floating IPs, and ACTIVE servers with DOWN ports.",
     )
     .option("--all", `print all hosts; by default, clusters of more than ${MAX_ROWS} hosts are summarized`)
     .option("--json", "print all hosts as JSON")
@@ -51,15 +58,18 @@ async function printStatus(
   const session = await openCloudSession(runtime.files, runtime.http, directory);
   const summary = all === true || json === true ? null : await clusterSummary(session, MAX_ROWS, MAX_FAULTS);
   if (summary) {
+    const networks = await networkStatus(session);
+    const active = await readActiveServers(session, serversWithDownPorts(networks));
     const faults = faultText(summary.recentInError, summary.serversInError, terminal.columns);
-    terminal.print([summaryText(summary), ...faults].join("\n"));
+    terminal.print([summaryText(summary), ...networkLines(networks, active), ...faults].join("\n"));
     return;
   }
   const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
     reportedGuests(hosts, "status", { runtime, directory }),
   );
+  const networks = await networkStatus(session);
   if (json === true) {
-    terminal.print(JSON.stringify(rows, null, 2));
+    terminal.print(JSON.stringify(withPorts(rows, networks), null, 2));
     return;
   }
   if (rows.length === 0) {
@@ -68,7 +78,30 @@ async function printStatus(
   }
   const table = groupNodesByHost(rows);
   const text = renderTable(columnsFor(table), table, terminal.columns);
-  terminal.print([text, ...faultLines(rows, terminal.columns)].join("\n"));
+  const servers = rows.flatMap((row) => row.servers);
+  terminal.print([text, ...networkLines(networks, servers), ...faultLines(rows, terminal.columns)].join("\n"));
+}
+
+/**
+ * Returns the lines about networks: their numbers, and ports that are DOWN although their server is ACTIVE.
+ * @param servers those that may be ACTIVE
+ */
+export function networkLines(
+  networks: NetworkStatus,
+  servers: readonly Pick<ServerStatus, "id" | "name" | "status">[],
+): readonly string[] {
+  const { portsOfServers } = networks;
+  const withDownPorts = serversWithDownPorts(networks);
+  const found = servers.filter(({ id, status }) => status === "ACTIVE" && withDownPorts.has(id));
+  const count = found
+    .flatMap(({ id }) => portsOfServers.get(id) ?? [])
+    .filter(({ status }) => status === "DOWN").length;
+  const names = found.slice(0, NAMED).map(({ name }) => name);
+  const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : "";
+  return [
+    `networks: ${networks.networks}, ports: ${networks.ports}, floating IPs: ${networks.floatingIps}`,
+    ...(count === 0 ? [] : [`ports that are DOWN on ACTIVE servers: ${count} (${names.join(", ")}${more})`]),
+  ];
 }
 
 /** Returns the lines below the table: the latest faults of servers in ERROR, and the number of further servers in ERROR. */

@@ -71,6 +71,22 @@ it("hosts are counted as the Compute API sees them", async () => {
   ]).toEqual([1, 1, 2, 0]);
 });
 
+it("networks, ports, floating IPs and failed bindings are counted", async () => {
+  const before = await metrics();
+  expect(before.get("compute_cluster_networks")).toBe(3);
+  expect(before.get('compute_cluster_floating_ips{status="ACTIVE"}')).toBe(0);
+  expect(before.get("compute_cluster_port_bindings_failed")).toBe(0);
+  const { database } = controlPlane.store;
+  const ports = before.get('compute_cluster_ports{status="ACTIVE"}') ?? 0;
+  expect(ports).toBeGreaterThan(0);
+  database.run("UPDATE network_ports SET status = 'ERROR'");
+  database.run("UPDATE network_port_bindings SET vif_type = 'binding_failed'");
+  const after = await metrics();
+  expect(after.get('compute_cluster_ports{status="ACTIVE"}')).toBe(0);
+  expect(after.get('compute_cluster_ports{status="ERROR"}')).toBeGreaterThanOrEqual(ports);
+  expect(after.get("compute_cluster_port_bindings_failed")).toBeGreaterThan(0);
+});
+
 it("the size of the database is the size of its pages", async () => {
   const found = await metrics();
   expect(found.get("compute_cluster_database_bytes")).toBeGreaterThan(100_000);
