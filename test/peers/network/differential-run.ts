@@ -4,15 +4,16 @@ import { Identifiers } from "../../fixtures/neutron/identifiers.js";
 import { NEUTRON_CALLERS, type NeutronCaller, validateNeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
 import { NetworkHarness } from "../../unit/control-plane/network/network-harness.js";
 import { type Kind, Kinds, kindsOf } from "./kinds.js";
-import { KnownRecords, type Members } from "./known-records.js";
+import { type KnownRecord, KnownRecords, type Members } from "./known-records.js";
 import { Random } from "./random.js";
-import { SUBJECTS } from "./random-bodies.js";
 import { type RandomRequest, RandomRequests } from "./random-requests.js";
 import { BASE, type NeutronResponse, parseJson, type RealNeutron } from "./real-neutron.js";
+import { SUBJECTS } from "./subjects.js";
 
 /** Sends the same random requests to the real Neutron and to the embedded service, and compares the responses. */
 export class DifferentialRun {
   readonly #real: RealNeutron;
+  readonly #log: (line: string) => void;
   readonly #harness = new NetworkHarness({}, validateNeutronCaller);
   readonly #identifiers = new Identifiers();
   readonly #records = new KnownRecords();
@@ -22,8 +23,10 @@ export class DifferentialRun {
   /** Attributes of records that are known to differ: a later response that has them again is no news. */
   readonly #knownDifferences = new Set<string>();
 
-  constructor(real: RealNeutron, seed: number) {
+  /** @param log gets a line for each request */
+  constructor(real: RealNeutron, seed: number, log: (line: string) => void = () => {}) {
     this.#real = real;
+    this.#log = log;
     this.#requests = new RandomRequests(new Random(seed), this.#records);
   }
 
@@ -104,6 +107,9 @@ export class DifferentialRun {
     const body = this.#identifiers.translate(theirs.body);
     const sent = request.body === undefined ? "" : ` ${cut(this.#identifiers.translate(request.body))}`;
     const line = `${request.caller}: ${request.method} ${this.#identifiers.translateText(request.path)}${sent}`;
+    this.#log(
+      `${line} -> ${theirs.status} ${cut(body)}${theirs.status === ours.status ? "" : ` is ${ours.status} ${cut(ours.body)}`}`,
+    );
     for (const [index, kind] of kindsOf({ ...comparison, theirs: { status: theirs.status, body } }).entries()) {
       const found = theirs.status < 400 ? differences[index] : undefined;
       const [there, here] = found ? [found.theirs, found.ours] : [body, ours.body];
@@ -154,12 +160,18 @@ export class DifferentialRun {
         await this.#harness.send("DELETE", `/${this.#identifiers.translateText(path)}/${id}`, undefined, "admin");
       }
     } else if (record) {
-      this.#records.remove(record.id);
-      const at = SUBJECTS.find(({ collection }) => collection === record.collection);
-      const own = record.parent ?? at?.path ?? "";
-      await this.#real.send("DELETE", `${own}/${record.id}`, undefined, "admin");
-      await this.#sendHere("DELETE", `${own}/${record.id}`, undefined, "admin");
+      const trunks = this.#records.of("trunks").filter(({ attributes }) => attributes.port_id === record.id);
+      for (const one of [...trunks, record]) {
+        await this.#deleteBoth(one);
+      }
     }
+  }
+
+  async #deleteBoth({ id, collection, parent }: KnownRecord): Promise<void> {
+    this.#records.remove(id);
+    const path = `${parent ?? SUBJECTS.find((subject) => subject.collection === collection)?.path}/${id}`;
+    await this.#real.send("DELETE", path, undefined, "admin");
+    await this.#sendHere("DELETE", path, undefined, "admin");
   }
 
   #remember(collection: string, body: unknown, caller: NeutronCaller, path?: string, isBelow = false): void {

@@ -70,4 +70,20 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
     pattern: /^GET \/v2\.0\/(?:networks|subnets|ports)\b.*: (?:networks|subnets|ports)\[\]: \{HA\} is absent/,
     reason: "no network is made for the agents of routers with ha",
   },
+  {
+    pattern: /^DELETE \/v2\.0\/ports\/\{id\}: 204 is 409 PortInUseAsTrunkParent/,
+    reason: "Neutron does not find the trunk of a port if another project has it",
+  },
+  {
+    pattern: /^POST \S+: \w+\.tags\[\]: absent is /,
+    reason: "records are created with their tags, as newer releases do",
+  },
+  {
+    pattern: /availability_zones\[\]: (?:absent is "nova"|"nova" is absent)/,
+    reason: "routers and networks are scheduled to agents at other moments",
+  },
+  {
+    pattern: /^GET \/v2\.0\/routers\/\{id\}\/conntrack_helpers\S*: .* is 404 RouterNotFound/,
+    reason: "conntrack helpers of a router that the caller cannot see stay hidden",
+  },
 ];

@@ -1,7 +1,8 @@
 import type { NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
 import type { KnownRecord, KnownRecords, Members } from "./known-records.js";
 import type { Random } from "./random.js";
-import { type BodySource, SUBJECTS, type Subject } from "./random-bodies.js";
+import type { BodySource, Subject } from "./subject.js";
+import { SUBJECTS } from "./subjects.js";
 
 /** A request in terms of the real Neutron's ids. */
 export interface RandomRequest {

@@ -27,7 +27,7 @@ def agent(binary, kind, host, topic, **configurations):
 
 
 AGENTS = [agent('neutron-openvswitch-agent', 'Open vSwitch agent', 'devstack%d' % n, 'N/A', bridge_mappings={'public': 'br-ex', 'physnet1': 'br-phys'},
-                tunnel_types=['vxlan', 'gre'], tunneling_ip='127.0.0.%d' % n, integration_bridge='br-int', datapath_type='system', devices=0, extensions=['qos', 'log'],
+                tunnel_types=['vxlan', 'gre', 'geneve'], tunneling_ip='127.0.0.%d' % n, integration_bridge='br-int', datapath_type='system', devices=0, extensions=['qos', 'log'],
                 ovs_capabilities={'datapath_types': ['system'], 'iface_types': ['internal', 'tap', 'vxlan']}, vhostuser_socket_dir='/var/run/openvswitch')
           for n in (1, 2, 3)] + [
     agent('neutron-dhcp-agent', 'DHCP agent', 'devstack1', 'dhcp_agent', dhcp_driver='neutron.agent.linux.dhcp.Dnsmasq', dhcp_lease_duration=86400, networks=0, ports=0, subnets=0),

@@ -67,7 +67,7 @@ enforce_new_defaults = true
 enforce_scope = false
 policy_dirs = $state/policy.d
 [ml2]
-type_drivers = flat,vlan,vxlan,gre,local
+type_drivers = flat,vlan,vxlan,gre,geneve,local
 tenant_network_types = vxlan
 mechanism_drivers = openvswitch
 extension_drivers = port_security,qos,dns_domain_ports,uplink_status_propagation
@@ -79,6 +79,8 @@ network_vlan_ranges = physnet1:100:199
 vni_ranges = 1:1000
 [ml2_type_gre]
 tunnel_id_ranges = 1:1000
+[ml2_type_geneve]
+vni_ranges = 1:1000
 [securitygroup]
 enable_security_group = true
 EOC
