@@ -6,6 +6,8 @@ export interface TempestCloud {
   readonly username: string;
   readonly password: string;
   readonly project: string;
+  /** The aliases of the Network service's extensions. */
+  readonly extensions: readonly string[];
 }
 
 /** Nova's default filters, and the two that it leaves to operators. `up` gets the same list. */
@@ -18,15 +20,14 @@ type Section = Readonly<Record<string, string | number | boolean>>;
  * Returns the text of tempest.conf. Features that README claims are true and those that it excludes are false, so that
  * tests are skipped only for unclaimed features.
  */
-export function configuration({ work, authUrl, username, password, project }: TempestCloud): string {
+export function configuration({ work, authUrl, username, password, project, extensions }: TempestCloud): string {
   const sections: Readonly<Record<string, Section>> = {
     DEFAULT: { log_file: `${work}/tempest.log`, debug: true },
     oslo_concurrency: { lock_path: `${work}/locks` },
     service_available: { nova: true, glance: true, neutron: true, cinder: false, swift: false, horizon: false },
     auth: {
       use_dynamic_credentials: true,
-      // Networks cannot be created.
-      create_isolated_networks: false,
+      create_isolated_networks: true,
       admin_username: username,
       admin_password: password,
       admin_project_name: project,
@@ -95,11 +96,28 @@ export function configuration({ work, authUrl, username, password, project }: Te
       volume_multiattach: false,
       unified_limits: false,
     },
-    network: { region: "RegionOne", project_networks_reachable: false },
-    // There is one flat network without an owner.
+    network: {
+      region: "RegionOne",
+      project_networks_reachable: false,
+      public_network_id: "c0ffee00-0000-4000-8000-000000000040",
+      floating_network_name: "public",
+      build_timeout: 120,
+    },
     "network-feature-enabled": {
-      floating_ips: false,
-      api_extensions: "security-group,binding",
+      ipv6: true,
+      ipv6_subnet_attributes: true,
+      port_security: true,
+      floating_ips: true,
+      api_extensions: extensions.join(","),
+    },
+    // Of neutron-tempest-plugin.
+    neutron_plugin_options: {
+      available_type_drivers: "flat,vlan,local,vxlan,gre",
+      provider_vlans: "physnet1",
+      agent_availability_zone: "nova",
+      l3_agent_mode: "legacy",
+      firewall_driver: "openvswitch",
+      create_shared_resources: true,
     },
     placement: { region: "RegionOne", max_microversion: "1.39" },
     // Nothing is fetched from a network; tests only pass the address on.
@@ -113,7 +131,8 @@ export function configuration({ work, authUrl, username, password, project }: Te
       disk_formats: "qcow2,raw",
     },
     "image-feature-enabled": { api_v2: true, import_image: true, os_glance_reserved: true },
-    validation: { run_validation: false },
+    // No guest runs to log in to.
+    validation: { run_validation: false, connect_timeout: 1, ssh_timeout: 1 },
     scenario: { img_file: `${work}/image.img`, img_disk_format: "raw" },
   };
   return Object.entries(sections)

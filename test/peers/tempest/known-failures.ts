@@ -9,7 +9,19 @@ export const KNOWN_FAILURES: readonly (readonly [test: RegExp, reason: string])[
     "resetNetwork left Nova with XenAPI in 22.0: every Nova since answers 410",
   ],
   [
-    /\.test_create_server_multi_nic\.ServersTestMultiNic\./,
-    "it creates two networks; this cloud has one flat network that all projects share, and answers 403",
+    /^neutron_tempest_plugin\.api\.admin\.test_tag\.Tag(Filter)?QosPolicyTestJSON\./,
+    "only managers tag QoS policies since policies of tags exist; later releases of the plugin use the administrator",
+  ],
+  [
+    /^neutron_tempest_plugin\..*\.QosDscpMarkingRuleTestJSON\.test_qos_dscp_create_and_update$/,
+    "the rules of a shared QoS policy are its owner's to read since Neutron's policies have roles",
+  ],
+  [
+    /^neutron_tempest_plugin\..*\.PortsTestJSON\.test_create_update_port_with_dns_(domain|name)$/,
+    "ports have no names in Neutron's default domain openstacklocal",
+  ],
+  [
+    /^neutron_tempest_plugin\..*\.RoutersTestHA\.test_delete_ha_router_keeps_ha_network_segment_data$/,
+    "no network is made for the agents of highly available routers",
   ],
 ];

@@ -64,31 +64,52 @@ async function prepare(work: string, stateDir: string): Promise<void> {
     password = "",
     project_name: project = "",
   } = clouds.clouds.devstack?.auth ?? {};
-  const text = configuration({ work, authUrl, username, password, project });
+  const cloud = { authUrl, username, password, project };
+  const session = await logIn(cloud);
+  const text = configuration({ work, ...cloud, extensions: await listExtensions(authUrl, session) });
   await writeFile(join(work, "tempest.conf"), text, { mode: 0o600 });
   await writeFile(join(work, "image.img"), Buffer.alloc(2 ** 20));
-  await registerLimits({ authUrl, username, password, project });
+  await registerLimits(authUrl, session);
+}
+
+interface Session {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly catalog: readonly { readonly id: string; readonly type: string }[];
+}
+
+async function logIn({
+  authUrl,
+  username,
+  password,
+  project,
+}: Pick<TempestCloud, "authUrl" | "username" | "password" | "project">): Promise<Session> {
+  const domain = { id: "default" };
+  const user = { name: username, password, domain };
+  const scope = { project: { name: project, domain } };
+  const login = { auth: { identity: { methods: ["password"], password: { user } }, scope } };
+  const response = await post(`${authUrl}/auth/tokens`, login);
+  const { token } = (await response.json()) as { readonly token: Pick<Session, "catalog"> };
+  return {
+    headers: { "x-auth-token": response.headers.get("x-subject-token") ?? "" },
+    catalog: token.catalog,
+  };
+}
+
+function post(url: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const json = { "content-type": "application/json", ...headers };
+  return fetch(url, { method: "POST", headers: json, body: JSON.stringify(body) });
+}
+
+/** Returns the aliases of the Network service's extensions, so that tests of others are skipped. */
+async function listExtensions(authUrl: string, { headers }: Session): Promise<readonly string[]> {
+  const response = await fetch(new URL("/network/v2.0/extensions", authUrl), { headers });
+  const { extensions } = (await response.json()) as { readonly extensions: readonly { readonly alias: string }[] };
+  return extensions.map(({ alias }) => alias);
 }
 
 /** Registers the Image service's limits as devstack does: tests give their projects smaller ones. */
-async function registerLimits(
-  cloud: Pick<TempestCloud, "authUrl" | "username" | "password" | "project">,
-): Promise<void> {
-  const domain = { id: "default" };
-  const user = { name: cloud.username, password: cloud.password, domain };
-  const scope = { project: { name: cloud.project, domain } };
-  const login = { auth: { identity: { methods: ["password"], password: { user } }, scope } };
-  const post = (path: string, body: unknown, headers = {}) =>
-    fetch(`${cloud.authUrl}${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    });
-  const token = await post("/auth/tokens", login);
-  const { token: issuedToken } = (await token.json()) as {
-    readonly token: { readonly catalog: readonly { readonly id: string; readonly type: string }[] };
-  };
-  const service_id = issuedToken.catalog.find(({ type }) => type === "image")?.id;
+async function registerLimits(authUrl: string, { headers, catalog }: Session): Promise<void> {
+  const service_id = catalog.find(({ type }) => type === "image")?.id;
   const limits = {
     image_size_total: 1000,
     image_stage_total: 1000,
@@ -101,8 +122,7 @@ async function registerLimits(
     resource_name,
     default_limit,
   }));
-  const headers = { "x-auth-token": token.headers.get("x-subject-token") ?? "" };
-  const made = await post("/registered_limits", { registered_limits: registered }, headers);
+  const made = await post(`${authUrl}/registered_limits`, { registered_limits: registered }, headers);
   if (!made.ok) {
     throw new Error(`limits cannot be registered: ${made.status} ${await made.text()}`);
   }
@@ -117,7 +137,7 @@ const ALONE = /\.admin\.test_aggregates\./;
 async function runAll(work: string, tests: readonly string[], count: number): Promise<readonly TestResult[]> {
   const byClass = new Map<string, string[]>();
   for (const test of tests) {
-    const name = test.replace(/\.\w+$/, "");
+    const name = test.replace(/\.\w+(\(.*\))?$/, "");
     byClass.set(name, [...(byClass.get(name) ?? []), test]);
   }
   const classes = [...byClass.values()].toSorted((left, right) => right.length - left.length);

@@ -36,7 +36,14 @@ export class TempestWorker {
     const program = `${PACKAGE_ROOT}/test/peers/tempest/worker.py`;
     this.#process = spawn("/usr/bin/python3", ["-W", "ignore", program, ...args], {
       // OS_TEST_TIMEOUT ends a test that waits forever.
-      env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8", HOME: work, TEMPEST_CONFIG_DIR: work, OS_TEST_TIMEOUT: "300" },
+      env: {
+        PATH: process.env.PATH,
+        LC_ALL: "C.UTF-8",
+        HOME: work,
+        TEMPEST_CONFIG_DIR: work,
+        OS_TEST_TIMEOUT: "300",
+        NEUTRON_TEMPEST_PLUGIN: process.env.NEUTRON_TEMPEST_PLUGIN ?? "",
+      },
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#process.stderr?.on("data", (data: Buffer) => {

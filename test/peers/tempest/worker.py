@@ -1,5 +1,7 @@
 """Runs tests of Debian's Tempest, whose configuration is in TEMPEST_CONFIG_DIR, and prints a JSON object per line.
 
+If NEUTRON_TEMPEST_PLUGIN names a checkout of openstack/neutron-tempest-plugin, its API tests are there as well.
+
 worker.py --list: the id of every test. worker.py: reads the tests of one class per line, separated by spaces, runs
 them in order and prints the result of each, then {"done": true}.
 """
@@ -9,10 +11,16 @@ import logging
 import os
 import re
 import sys
+import types
 import unittest
 
+from tempest.lib.services.network import subnets_client
+from testscenarios import generate_scenarios
+
+PLUGIN = os.environ.get("NEUTRON_TEMPEST_PLUGIN")
+
 # Nova's message for a path without a route. A path that lacks its final id has no route anywhere.
-UNROUTED = re.compile(r"^\w+ https?://[^/]+/compute/[^?]*[^/?](\?.*)? -> 404$")
+UNROUTED = re.compile(r"^\w+ https?://[^/]+/(?:compute|network)/[^?]*[^/?](\?.*)? -> 404$")
 UNROUTED_WORDS = "The resource could not be found.<br />"
 EXCEPTION = re.compile(r"^([\w.]+\.)?\w*(Error|Exception|Timeout|Fault|Conflict|Invalid\w*|NotFound|Forbidden|Unauthorized|"
                        r"BadRequest|Response\w*|Credentials|Mismatch\w*)\w*(:|$)")
@@ -74,7 +82,7 @@ class Report(unittest.TestResult):
 
     def tell(self, test, result, why=""):
         fixture = re.match(r"(setUpClass|tearDownClass) \(", test.id())
-        name = re.sub(r"[\[(].*$", "", test.id())
+        name = name_of(test)
         if fixture and result != "skipped":
             why = f"{fixture[1]}: {why}"
         for each in list(self.waiting) if fixture else [name]:
@@ -109,13 +117,50 @@ def tests_of(suite):
             yield each
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        import tempest
+def name_of(test):
+    """Returns a test's id without its attributes, but with its scenario, if it has one: module.Class.test(scenario)."""
+    return re.sub(r"\[[^\]]*\]", "", test.id())
 
-        top = os.path.dirname(os.path.dirname(tempest.__file__))
-        for test in tests_of(unittest.TestLoader().discover(os.path.join(top, "tempest/test_discover"), top_level_dir=top)):
-            print(json.dumps({"test": re.sub(r"[\[(].*$", "", test.id())}))
+
+def load(names):
+    """Loads tests by their names; tests with scenarios get those that the names say."""
+    loaded = unittest.TestLoader().loadTestsFromNames(sorted({re.sub(r"\(.*$", "", name) for name in names}))
+    return unittest.TestSuite(test for test in generate_scenarios(loaded) if name_of(test) in names or is_broken(test))
+
+
+def is_broken(test):
+    return type(test).__name__ == "_FailedTest"
+
+
+def discover():
+    import tempest
+
+    top = os.path.dirname(os.path.dirname(tempest.__file__))
+    yield from tests_of(unittest.TestLoader().discover(os.path.join(top, "tempest/test_discover"), top_level_dir=top))
+    if PLUGIN:
+        folder = os.path.join(PLUGIN, "neutron_tempest_plugin/api")
+        yield from tests_of(unittest.TestLoader().discover(folder, top_level_dir=PLUGIN))
+
+
+def load_plugin():
+    """Registers the plugin's options: its first releases do so while they are imported, later ones when told to."""
+    sys.path.insert(0, PLUGIN)
+    from neutron_tempest_plugin.plugin import NeutronTempestPlugin
+    from tempest import config
+
+    import neutron_tempest_plugin.config  # noqa: F401
+
+    NeutronTempestPlugin().register_opts(config.CONF)
+
+
+def main():
+    # Tempest waits ten seconds before it deletes a subnet, for agents that this cloud lacks.
+    subnets_client.time = types.SimpleNamespace(sleep=lambda seconds: None)
+    if PLUGIN:
+        load_plugin()
+    if sys.argv[1:] == ["--list"]:
+        for test in discover():
+            print(json.dumps({"test": name_of(test)}))
         return
     requests = Requests()
     logging.getLogger("tempest.lib.common.rest_client").addHandler(requests)
@@ -123,7 +168,7 @@ def main():
         names = line.split()
         requests.clear()
         report = Report(names, requests)
-        unittest.TestLoader().loadTestsFromNames(names).run(report)
+        load(names).run(report)
         for name in list(report.waiting):
             report.print(name, "failed", "it did not run")
         print(json.dumps({"done": True}), flush=True)
