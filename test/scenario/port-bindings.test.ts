@@ -64,8 +64,9 @@ async function userPort(): Promise<string> {
   return (created.port as { id: string }).id;
 }
 
-const fail = (host: string, point: string): void =>
-  void faults.get(host)?.set({ point, action: { kind: "fail" }, times: null });
+function fail(host: string, point: string): void {
+  faults.get(host)?.set({ point, action: { kind: "fail" }, times: null });
+}
 
 describe("the port of a server", () => {
   test("is bound to the host that builds the server, and goes with it", async () => {

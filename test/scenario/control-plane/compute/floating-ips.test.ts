@@ -49,8 +49,10 @@ function fixedAddressOf({ uuid }: Instance): string | undefined {
 }
 
 const add = (server: Instance, body: object): Promise<Reply> => world.act(server, { addFloatingIp: body }, 43);
-const remove = (server: Instance, address: string): Promise<Reply> =>
-  world.act(server, { removeFloatingIp: { address } }, 43);
+
+function remove(server: Instance, address: string): Promise<Reply> {
+  return world.act(server, { removeFloatingIp: { address } }, 43);
+}
 
 async function resultOf(pending: Promise<Reply>): Promise<string> {
   const reply = await pending;

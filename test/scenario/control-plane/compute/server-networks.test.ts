@@ -41,8 +41,9 @@ function requestedPorts(): unknown {
   return task?.kind === "build_instances" ? task.ports : undefined;
 }
 
-const removeSharedNetwork = async (): Promise<unknown> =>
-  world.ask({ method: "DELETE", url: `/network/v2.0/networks/${SHARED}` });
+function removeSharedNetwork(): Promise<Reply> {
+  return world.ask({ method: "DELETE", url: `/network/v2.0/networks/${SHARED}` });
+}
 
 const portsOf = ({ uuid }: Pick<Instance, "uuid">) => world.network.ports.ofServer(uuid);
 const project = (name: User): string => world.projectId(name);
@@ -286,14 +287,14 @@ describe("os-interface", () => {
 
   test("DELETE removes a made port and releases an existing one", async () => {
     const server = world.server("devstack1");
-    const given = await createPort(world, { name: "given" });
-    await attach(server.uuid, { port_id: given });
+    const existing = await createPort(world, { name: "existing" });
+    await attach(server.uuid, { port_id: existing });
     const made = (await attach(server.uuid, { net_id: SHARED })).json("interfaceAttachment", "port_id") as string;
-    for (const id of [given, made]) {
+    for (const id of [existing, made]) {
       expect((await ask("DELETE", `/servers/${server.uuid}/os-interface/${id}`)).status).toBe(202);
     }
     expect(world.network.ports.get(made)).toBeUndefined();
-    expect(world.network.ports.get(given)).toMatchObject({
+    expect(world.network.ports.get(existing)).toMatchObject({
       deviceId: "",
       deviceOwner: "",
       host: null,
