@@ -114,7 +114,10 @@ export class FlowStage {
       driver: this.#driver(options),
       placement: this.#placement(),
       // No server here has any.
-      ports: { whileDestinationPlugs: (_instance: unknown, action: () => Promise<unknown>) => action() },
+      ports: {
+        of: async () => [],
+        whileDestinationPlugs: (_instance: unknown, action: () => Promise<unknown>) => action(),
+      },
       images: {
         remove: async (id: string) => void this.lines.push(["images.remove", id]),
         removeUnfinished: async (id: string) => void this.lines.push(["images.removeUnfinished", id]),
