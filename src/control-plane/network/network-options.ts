@@ -8,9 +8,10 @@ export interface NetworkOptions {
   readonly vlanRanges: Readonly<Record<string, readonly (readonly [first: number, last: number])[]>>;
   /** Neutron's `flat_networks`. */
   readonly flatNetworks: readonly string[];
-  /** Neutron's `vni_ranges` of VXLAN, and `tunnel_id_ranges` of GRE. */
+  /** Neutron's `vni_ranges` of VXLAN, `tunnel_id_ranges` of GRE, and `vni_ranges` of Geneve. */
   readonly vxlanRange: readonly [first: number, last: number];
   readonly greRange: readonly [first: number, last: number];
+  readonly geneveRange: readonly [first: number, last: number];
   /** Neutron's `default_availability_zones`. */
   readonly availabilityZone: string;
   /** Seconds after the last heartbeat at which an agent counts as down: Compute's `service_down_time`. */
@@ -26,6 +27,7 @@ export const DEFAULT_NETWORK_OPTIONS: NetworkOptions = {
   flatNetworks: ["public"],
   vxlanRange: [1, 1000],
   greRange: [1, 1000],
+  geneveRange: [1, 1000],
   availabilityZone: "nova",
   agentDownTime: 60,
   dnsDomain: "openstacklocal.",

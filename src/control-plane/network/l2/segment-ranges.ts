@@ -9,14 +9,18 @@ import { NETWORK_SEGMENT_RANGES, SEGMENTS } from "../resources/segments.js";
 type Range = NetworkRecord<typeof NETWORK_SEGMENT_RANGES>;
 
 /** Types that have ranges, with the greatest id of each. */
-const MAX_IDS: Readonly<Record<string, number>> = { vlan: 4094, vxlan: 2 ** 24 - 1, gre: 2 ** 32 - 1 };
+const MAX_IDS: Readonly<Record<Range["network_type"], number>> = {
+  vlan: 4094,
+  vxlan: 2 ** 24 - 1,
+  gre: 2 ** 32 - 1,
+  geneve: 2 ** 24 - 1,
+};
 
 export const SEGMENT_RANGE_BEHAVIOUR: Behaviour<typeof NETWORK_SEGMENT_RANGES.attributes> = {
   start: createDefaultRanges,
   prepareCreate(context, input) {
     const range = toRange(input);
     if (!range.default) {
-      assertType(range.network_type);
       assertLimits(range);
       assertNoOverlap(context, range);
     }
@@ -65,21 +69,10 @@ function toRange(input: NetworkInput<typeof NETWORK_SEGMENT_RANGES>) {
   };
 }
 
-/** @throws {HttpError} 400 */
-function assertType(type: string): void {
-  if (!Object.hasOwn(MAX_IDS, type)) {
-    throw networkError(
-      400,
-      "NetworkSegmentRangeNetTypeNotSupported",
-      `Network type ${type} does not support network segment ranges.`,
-    );
-  }
-}
-
 /** Rejects limits that are no ids of the type. Neutron maps these exceptions to no other status. @throws {HttpError} 500 */
 function assertLimits({ minimum, maximum, network_type: type }: Pick<Range, "minimum" | "maximum" | "network_type">) {
   const isVlan = type === "vlan";
-  const invalid = [minimum, maximum].find((id) => id > (MAX_IDS[type] ?? 0));
+  const invalid = [minimum, maximum].find((id) => id > MAX_IDS[type]);
   let reason: string | undefined;
   if (invalid !== undefined) {
     reason = isVlan ? `${invalid} is not a valid VLAN tag` : `${invalid} is not a valid ${type} identifier`;
@@ -165,13 +158,14 @@ function computeRange(context: NetworkContext, range: Range): Computed {
 
 /** Creates the ranges of the options; deletes those of earlier options. */
 function createDefaultRanges(context: NetworkContext): void {
-  const { vlanRanges, vxlanRange, greRange } = context.services.options;
+  const { vlanRanges, vxlanRange, greRange, geneveRange } = context.services.options;
   const configured = [
     ...Object.entries(vlanRanges).flatMap(([physicalNetwork, ranges]) =>
       ranges.map((limits) => ({ type: "vlan", physicalNetwork, limits }) as const),
     ),
     { type: "vxlan", physicalNetwork: null, limits: vxlanRange } as const,
     { type: "gre", physicalNetwork: null, limits: greRange } as const,
+    { type: "geneve", physicalNetwork: null, limits: geneveRange } as const,
   ].map(({ type, physicalNetwork, limits: [minimum, maximum] }) => ({
     network_type: type,
     physical_network: physicalNetwork,

@@ -23,7 +23,7 @@ interface TypeDriver {
 const MAX_VLAN = 4094;
 
 /** Bytes that each packet of a tunnel needs for the outer headers, the IP header of 20 bytes included. */
-const TUNNEL_OVERHEAD = { vxlan: 50, gre: 42 } as const;
+const TUNNEL_OVERHEAD = { vxlan: 50, gre: 42, geneve: 50 } as const;
 
 const FLAT: TypeDriver = {
   validate({ services }, { physical_network: name, segmentation_id: id }) {
@@ -128,6 +128,7 @@ const DRIVERS: Readonly<Record<string, TypeDriver>> = {
   vlan: VLAN,
   vxlan: createTunnelDriver("vxlan"),
   gre: createTunnelDriver("gre"),
+  geneve: createTunnelDriver("geneve"),
 };
 
 /** The type of networks whose request names none (Neutron's `tenant_network_types`). */

@@ -54,7 +54,7 @@ const OPEN_VSWITCH = `SELECT service.id AS rowid, service.uuid AS id, service.ho
     'bridge_mappings', json(coalesce((SELECT bridge_mappings FROM network_agent_defaults), '{}')),
     'datapath_type', 'system', 'devices', 0, 'extensions', json('["qos", "log"]'), 'integration_bridge', 'br-int',
     'ovs_capabilities', json('{"datapath_types": ["system"], "iface_types": ["internal", "tap", "vxlan"]}'),
-    'tunnel_types', json('["vxlan", "gre"]'), 'tunneling_ip', '127.' || (service.id >> 16 & 255) || '.' || (service.id >> 8 & 255) || '.' || (service.id & 255),
+    'tunnel_types', json('["vxlan", "gre", "geneve"]'), 'tunneling_ip', '127.' || (service.id >> 16 & 255) || '.' || (service.id >> 8 & 255) || '.' || (service.id & 255),
     'vhostuser_socket_dir', '/var/run/openvswitch'
   ) AS configurations
   FROM services AS service WHERE ${isKnown("service.uuid")}`;

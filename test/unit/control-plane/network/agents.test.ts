@@ -44,7 +44,10 @@ describe("agents", () => {
       alive: true,
       description: null,
       resources_synced: null,
-      configurations: { bridge_mappings: { physnet1: "br-phys", public: "br-ex" }, tunnel_types: ["vxlan", "gre"] },
+      configurations: {
+        bridge_mappings: { physnet1: "br-phys", public: "br-ex" },
+        tunnel_types: ["vxlan", "gre", "geneve"],
+      },
     });
     expect(agents[0]?.heartbeat_timestamp).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
     expect(agents[1]?.id).toBe(second?.uuid);

@@ -15,6 +15,7 @@ describe("a provider network", () => {
     [{ "provider:network_type": "flat", "provider:physical_network": "public" }, "flat", "public", null, 1500],
     [{ "provider:network_type": "vxlan", "provider:segmentation_id": 5000 }, "vxlan", null, 5000, 1450],
     [{ "provider:network_type": "gre" }, "gre", null, 1, 1458],
+    [{ "provider:network_type": "geneve" }, "geneve", null, 1, 1450],
     [{ "provider:network_type": "local" }, "local", null, null, 1500],
   ])("of %j has the right segment and MTU", async (attributes, type, physicalNetwork, id, mtu) => {
     const network = new NetworkHarness();
@@ -33,7 +34,7 @@ describe("a provider network", () => {
   const INVALID = "400 InvalidInput: Invalid input for operation:";
   test.each([
     [{ "provider:physical_network": "physnet1" }, "network_type required."],
-    [{ "provider:network_type": "geneve" }, "network_type value 'geneve' not supported."],
+    [{ "provider:network_type": "infiniband" }, "network_type value 'infiniband' not supported."],
     [{ "provider:network_type": "flat" }, "physical_network required for flat provider network."],
     [
       { "provider:network_type": "flat", "provider:physical_network": "x" },
@@ -222,7 +223,10 @@ describe("a segment range", () => {
 
   test.each([
     [{ network_type: "flat" }, "400 HTTPBadRequest: Invalid input for network_type."],
-    [{ network_type: "geneve" }, "400 NetworkSegmentRangeNetTypeNotSupported: Network type geneve does not support"],
+    [
+      { network_type: "geneve", maximum: 2 ** 24 },
+      "500 NetworkTunnelRangeError: Invalid network tunnel range: '300:16777216' - 16777216 is not a valid geneve identifier.",
+    ],
     [{ physical_network: undefined }, "400 BadRequest: Bad network_segment_range request: Network type vlan requires"],
     [
       { maximum: 4095 },
@@ -245,6 +249,7 @@ describe("a segment range", () => {
       ["vlan", 100, 199],
       ["vxlan", 1, 1000],
       ["gre", 1, 1000],
+      ["geneve", 1, 1000],
     ]);
     const [range] = ranges;
     expect(await network.rejection("DELETE", `/network-segment-ranges/${range?.id}`, undefined, "admin")).toBe(
