@@ -18,10 +18,10 @@ export const TAGS_SQL = ["CREATE INDEX IF NOT EXISTS network_tags_by_tag ON netw
 const MAX_TAGS = 50;
 const MAX_LENGTH = 255;
 
-/** Returns the tags of records by their ids. */
+/** Returns the tags of records by their ids, in the order of Neutron's database: alphabetical, case ignored. */
 export function tagsOf(sql: Sql, ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const rows = sql.all(
-    "SELECT resource_uuid, tag FROM network_tags WHERE resource_uuid IN (SELECT value FROM json_each(?)) ORDER BY rowid",
+    "SELECT resource_uuid, tag FROM network_tags WHERE resource_uuid IN (SELECT value FROM json_each(?)) ORDER BY tag COLLATE NOCASE",
     JSON.stringify(ids),
   );
   const tags = new Map<string, string[]>();

@@ -234,13 +234,16 @@ describe("tags", () => {
   test("are replaced, added, found and removed, each of which raises the revision", async () => {
     const { id } = await create({ name: "a" });
     const path = `${WIDGETS}/${id}/tags`;
-    const put = await network.send("PUT", path, { tags: ["red", "blue"] });
-    expect([put.status, put.json()]).toEqual([200, { tags: ["red", "blue"] }]);
+    const put = await network.send("PUT", path, { tags: ["red", "Cyan", "blue"] });
+    expect([put.status, put.json()]).toEqual([200, { tags: ["red", "Cyan", "blue"] }]);
     expect((await network.send("PUT", `${path}/green`)).status).toBe(201);
     expect((await network.send("GET", `${path}/green`)).status).toBe(204);
     expect((await network.send("DELETE", `${path}/red`)).status).toBe(204);
     expect(await network.rejection("GET", `${path}/red`)).toBe("404 TagNotFound: Tag red could not be found.");
-    expect(await network.get("GET", `${WIDGETS}/${id}`)).toMatchObject({ tags: ["blue", "green"], revision_number: 3 });
+    expect(await network.get("GET", `${WIDGETS}/${id}`)).toMatchObject({
+      tags: ["blue", "Cyan", "green"],
+      revision_number: 3,
+    });
   });
 
   test.each([
