@@ -5,25 +5,36 @@ import { badRequest, HttpError } from "../http/http-error.js";
 import { authenticationRequired } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import { isoMicroseconds, parseIsoTime } from "../http/times.js";
+import { checkBody } from "./api/check-body.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, forbidden, notFound } from "./api/identity-error.js";
-import { BOOLEAN, checkBody, createSchema, ID, listBody, NAME, orNull, TEXT } from "./api/resource-routes.js";
+import { listBody } from "./api/resource-routes.js";
 import { removeApplicationCredential } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
-import type { AccessRule, ApplicationCredential } from "./store/records.js";
+import {
+  ACCESS_RULES,
+  type AccessRule,
+  APPLICATION_CREDENTIALS,
+  type ApplicationCredential,
+  BOOLEAN,
+  ID,
+  NAME,
+  orNull,
+  TEXT,
+} from "./store/records.js";
 
 /** Routes of access rules. An access rule limits the tokens of an application credential to a method, path and service. */
 const ACCESS_RULE_ROUTES = routes<IdentityRoute>({
   "GET /v3/users/:user/access_rules": (call) => {
     call.enforce("identity:list_access_rules", { "target.user.id": call.param("user") });
-    const rules = call.store.accessRules.where("user_id", call.param("user"));
+    const rules = call.store.accessRules.findBy({ user_id: call.param("user") });
     const views = rules.map((rule) => withLink(call, rule));
-    return { body: listBody(call, "access_rules", views, ["service", "path", "method"]) };
+    return { body: listBody(call, "access_rules", views, ACCESS_RULES.attributes) };
   },
   "GET /v3/users/:user/access_rules/:id": (call) => ({ body: { access_rule: withLink(call, ruleOf(call, "get")) } }),
   "DELETE /v3/users/:user/access_rules/:id": (call) => {
     const { id, user_id: userId } = ruleOf(call, "delete");
-    const credentials = call.store.applicationCredentials.where("user_id", userId);
+    const credentials = call.store.applicationCredentials.findBy({ user_id: userId });
     if (credentials.some(({ access_rules: rules }) => rules.some((rule) => rule.id === id))) {
       throw new HttpError(
         403,
@@ -35,41 +46,40 @@ const ACCESS_RULE_ROUTES = routes<IdentityRoute>({
   },
 });
 
-const CREATE = createSchema(
-  { name: NAME },
-  {
-    description: orNull(TEXT),
-    secret: orNull(TEXT),
-    expires_at: orNull(TEXT),
-    roles: Type.Array(
-      Type.Object(
-        { id: Type.Optional(ID), name: Type.Optional(NAME) },
-        { minProperties: 1, maxProperties: 1, additionalProperties: false },
-      ),
-    ),
-    unrestricted: BOOLEAN,
-    access_rules: Type.Array(
-      Type.Object(
-        {
-          path: Type.Optional(Type.String({ maxLength: 225, pattern: "^\\/.*" })),
-          method: Type.Optional(Type.String({ pattern: "^(POST|GET|HEAD|PATCH|PUT|DELETE)$" })),
-          service: Type.Optional(ID),
-          id: Type.Optional(ID),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
+const ROLE_REFERENCE = Type.Partial(Type.Object({ id: ID.schema, name: NAME.schema }), {
+  minProperties: 1,
+  maxProperties: 1,
+  additionalProperties: false,
+});
+
+const REQUESTED_RULE = Type.Partial(
+  Type.Object({
+    path: Type.String({ maxLength: 225, pattern: "^\\/.*" }),
+    method: Type.String({ pattern: "^(POST|GET|HEAD|PATCH|PUT|DELETE)$" }),
+    service: ID.schema,
+    id: ID.schema,
+  }),
+  { additionalProperties: false },
 );
+
+const CREATE = Type.Object({
+  name: NAME.schema,
+  description: Type.Optional(orNull(TEXT).schema),
+  secret: Type.Optional(orNull(TEXT).schema),
+  expires_at: Type.Optional(orNull(TEXT).schema),
+  roles: Type.Optional(Type.Array(ROLE_REFERENCE)),
+  unrestricted: Type.Optional(BOOLEAN.schema),
+  access_rules: Type.Optional(Type.Array(REQUESTED_RULE)),
+});
 
 /** Routes of application credentials: secrets for tokens of one user and project, with some of the user's roles. */
 export const APPLICATION_CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
   ...routes<IdentityRoute>({
     "GET /v3/users/:user/application_credentials": (call) => {
       call.enforce("identity:list_application_credentials", { "target.user.id": call.param("user") });
-      const all = call.store.applicationCredentials.where("user_id", call.param("user"));
+      const all = call.store.applicationCredentials.findBy({ user_id: call.param("user") });
       const views = all.map((one) => viewOf(call, one));
-      return { body: listBody(call, "application_credentials", views, ["name"]) };
+      return { body: listBody(call, "application_credentials", views, APPLICATION_CREDENTIALS.attributes) };
     },
     "POST /v3/users/:user/application_credentials": create,
     "GET /v3/users/:user/application_credentials/:id": (call) => ({
@@ -101,7 +111,7 @@ async function create(call: IdentityCall) {
   const setSecret = await services.passwords.prepare(secret);
   const credential = store.sql.transaction(() => {
     call.requireToken();
-    if (store.applicationCredentials.where("user_id", userId).some(({ name }) => isSameName(name, requested.name))) {
+    if (store.applicationCredentials.findBy({ user_id: userId }).some(({ name }) => isSameName(name, requested.name))) {
       throw conflict("application_credential", `Duplicate entry found with name ${requested.name}`);
     }
     const record = store.applicationCredentials.insert({
@@ -179,7 +189,7 @@ function accessRule(
   userId: string,
   { id, path = "", method = "", service = "" }: Partial<AccessRule>,
 ): AccessRule {
-  const theirs = call.store.accessRules.where("user_id", userId);
+  const theirs = call.store.accessRules.findBy({ user_id: userId });
   if (id !== undefined) {
     const known = theirs.find((rule) => rule.id === id);
     if (!known) {

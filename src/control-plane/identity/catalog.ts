@@ -1,26 +1,25 @@
-import { Type } from "typebox";
 import type { Digests } from "../../runtime/cryptography.js";
 import { badRequest, forbidden } from "../http/http-error.js";
 import { routes } from "../http/router.js";
+import { checkBody } from "./api/check-body.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting } from "./api/identity-error.js";
-import {
-  BOOLEAN,
-  bodies,
-  checkBody,
-  createSchema,
-  NAME,
-  orNull,
-  requireRecord,
-  resourceRoutes,
-  TEXT,
-  URL_TEXT,
-  updateSchema,
-} from "./api/resource-routes.js";
+import { requireRecord, resourceRoutes } from "./api/resource-routes.js";
 import { REGION } from "./store/bootstrap.js";
+import { type CreateOf, createSchema } from "./store/identity-resource.js";
 import type { IdentityStore } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
-import { type Endpoint, type EndpointGroup, type Region, type Service, stableId } from "./store/records.js";
+import {
+  ENDPOINT_GROUPS,
+  ENDPOINTS,
+  type Endpoint,
+  type EndpointGroup,
+  REGIONS,
+  type Region,
+  SERVICES,
+  type Service,
+  stableId,
+} from "./store/records.js";
 import { type LiveToken, PerToken } from "./tokens/live-tokens.js";
 
 export interface CatalogService {
@@ -111,12 +110,12 @@ export function catalogOf(call: IdentityCall, live: LiveToken): readonly Catalog
 
 function workedOut(call: IdentityCall, { record }: LiveToken): readonly CatalogService[] {
   const { store, services } = call;
-  const endpoints = [...ownEndpoints(call), ...store.endpoints.list().filter(({ enabled }) => enabled)];
+  const endpoints = [...ownEndpoints(call), ...store.endpoints.findBy({ enabled: true })];
   const fill = (url: string) =>
     url
       .replace(/[$%]\((?:project_id|tenant_id)\)s/g, record.projectId ?? "")
       .replace(/[$%]\(user_id\)s/g, record.userId);
-  const all = [...ownServices(services.digests), ...store.services.list().filter(({ enabled }) => enabled)];
+  const all = [...ownServices(services.digests), ...store.services.findBy({ enabled: true })];
   return all.map(({ id, type, name = "" }) => ({
     endpoints: endpoints
       .filter((endpoint) => endpoint.service_id === id)
@@ -133,41 +132,22 @@ function workedOut(call: IdentityCall, { record }: LiveToken): readonly CatalogS
   }));
 }
 
-const REGION_MEMBERS = { description: orNull(TEXT), parent_region_id: orNull(TEXT) };
-
-const REGION_BODY = { create: createSchema({}, { id: TEXT, ...REGION_MEMBERS }), update: updateSchema(REGION_MEMBERS) };
+const CREATE_REGION = createSchema(REGIONS);
 
 /** Routes of services, endpoints and regions: built-in ones, which are read-only, and those that clients add. */
 export const CATALOG_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "services",
-    singular: "service",
-    filters: ["type", "name"],
-    body: bodies({ type: Type.String({ minLength: 1, maxLength: 255 }) }, { enabled: BOOLEAN, name: NAME }),
+  ...resourceRoutes(SERVICES, {
     table: (store) => store.services,
     own: (call) => ownServices(call.services.digests),
     create: (call, attributes) => call.store.services.insert({ enabled: true, ...attributes, id: call.newId() }),
     remove: ({ store }, service) => {
-      for (const endpoint of store.endpoints.list()) {
-        if (endpoint.service_id === service.id) {
-          store.endpoints.delete(endpoint.id);
-        }
+      for (const endpoint of store.endpoints.findBy({ service_id: service.id })) {
+        store.endpoints.delete(endpoint.id);
       }
       store.services.delete(service.id);
     },
   }),
-  ...resourceRoutes({
-    plural: "endpoints",
-    singular: "endpoint",
-    filters: ["interface", "service_id", "region_id"],
-    body: bodies(
-      {
-        interface: Type.Unsafe<(typeof SIDES)[number]>({ type: "string", enum: ["admin", "internal", "public"] }),
-        service_id: TEXT,
-        url: URL_TEXT,
-      },
-      { enabled: BOOLEAN, region_id: orNull(TEXT), region: orNull(TEXT) },
-    ),
+  ...resourceRoutes(ENDPOINTS, {
     table: (store) => store.endpoints,
     own: ownEndpoints,
     create: (call, requested) => {
@@ -182,11 +162,7 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
       return call.store.endpoints.update(after);
     },
   }),
-  ...resourceRoutes({
-    plural: "regions",
-    singular: "region",
-    filters: ["parent_region_id"],
-    body: REGION_BODY,
+  ...resourceRoutes(REGIONS, {
     table: (store) => store.regions,
     create: createRegion,
     update: ({ store }, region, requested) => {
@@ -200,20 +176,12 @@ export const CATALOG_ROUTES: readonly IdentityRoute[] = [
     // PUT creates a region with that id.
     "PUT /v3/regions/:id": (call) => {
       call.enforce("identity:create_region");
-      const requested = checkBody(REGION_BODY.create, call.body("region"));
+      const requested = checkBody(CREATE_REGION, call.body("region"));
       const region = createRegion(call, { ...requested, id: call.param("id") });
       return { status: 201, body: { region: { ...region, links: { self: `${call.root}/regions/${region.id}` } } } };
     },
   }),
-  ...resourceRoutes({
-    plural: "endpoint_groups",
-    singular: "endpoint_group",
-    path: "/v3/OS-EP-FILTER/endpoint_groups",
-    filters: ["name"],
-    body: bodies(
-      { name: NAME, filters: Type.Unsafe<EndpointGroup["filters"]>({ type: "object" }) },
-      { description: orNull(TEXT) },
-    ),
+  ...resourceRoutes(ENDPOINT_GROUPS, {
     table: (store) => store.endpointGroups,
     create: (call, attributes) => {
       const group = { description: null, ...attributes, id: call.newId() };
@@ -250,7 +218,7 @@ function inRegion(
   return { region: id, region_id: id };
 }
 
-function createRegion(call: IdentityCall, requested: Type.Static<typeof REGION_BODY.create>): Region {
+function createRegion(call: IdentityCall, requested: CreateOf<typeof REGIONS.attributes>): Region {
   const { store } = call;
   const region = {
     ...requested,

@@ -1,4 +1,3 @@
-import type { Static } from "typebox";
 import { isObject } from "../../runtime/collections.js";
 import { badRequest } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
@@ -6,15 +5,16 @@ import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, notFound } from "./api/identity-error.js";
 import { allows } from "./api/policy.js";
-import { bodies, listBody, orNull, requireRecord, resourceRoutes, TEXT, targetOf } from "./api/resource-routes.js";
-import type { Credential } from "./store/records.js";
+import { listBody, requireRecord, resourceRoutes, targetOf } from "./api/resource-routes.js";
+import type { CreateOf } from "./store/identity-resource.js";
+import { CREDENTIALS, type Credential } from "./store/records.js";
 
 /** Routes of a user's EC2 access keys, stored as credentials of type `ec2`. */
 const EC2_ROUTES = routes<IdentityRoute>(
   {
     "GET /": (call) => {
       const userId = ownerOf(call, "identity:ec2_list_credentials");
-      const keys = call.store.credentials.where("user_id", userId).filter(({ type }) => type === "ec2");
+      const keys = call.store.credentials.findBy({ user_id: userId, type: "ec2" });
       const views = keys.map((key) => ec2View(call, key));
       return { body: listBody(call, "credentials", views) };
     },
@@ -43,15 +43,9 @@ const EC2_ROUTES = routes<IdentityRoute>(
   { prefix: "/v3/users/:id/credentials/OS-EC2" },
 );
 
-const BODY = bodies({ blob: TEXT, type: TEXT, user_id: TEXT }, { project_id: orNull(TEXT) });
-
 /** Routes of credentials: secrets of users for other services, such as EC2 keys. */
 export const CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "credentials",
-    singular: "credential",
-    filters: ["user_id", "type"],
-    body: BODY,
+  ...resourceRoutes(CREDENTIALS, {
     table: (store) => store.credentials,
     list: ({ token, store }) =>
       store.credentials.list().filter((one) => allows("identity:get_credential", token, targetOf("credential", one))),
@@ -62,7 +56,7 @@ export const CREDENTIAL_ROUTES: readonly IdentityRoute[] = [
 ];
 
 /** Creates a credential. The id of an EC2 key is the digest of its access key, which makes access keys unique. */
-function create(call: IdentityCall, attributes: Static<typeof BODY.create>): Credential {
+function create(call: IdentityCall, attributes: CreateOf<typeof CREDENTIALS.attributes>): Credential {
   const { store, services } = call;
   if (attributes.type === "ec2" && attributes.project_id == null) {
     throw badRequest("'project_id' is a required property");

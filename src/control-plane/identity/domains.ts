@@ -5,8 +5,8 @@ import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { requireRecord, resourceRoutes } from "./api/resource-routes.js";
-import { changeProject, createDomain, DOMAIN_BODY, removeDomainRecord } from "./project-rules.js";
-import type { DomainConfig, Project } from "./store/records.js";
+import { changeProject, createDomain, removeDomainRecord } from "./project-rules.js";
+import { DOMAINS, type DomainConfig, type Project } from "./store/records.js";
 
 type Config = DomainConfig["config"];
 
@@ -69,14 +69,10 @@ function showDefaultConfig(call: IdentityCall): RouteResponse {
 }
 
 export const DOMAIN_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "domains",
-    singular: "domain",
-    filters: ["name", "enabled"],
-    body: DOMAIN_BODY,
+  ...resourceRoutes(DOMAINS, {
     table: (store) => store.projects,
     find: (store, id) => store.domain(id),
-    list: ({ store }) => store.projects.list().filter(({ is_domain }) => is_domain),
+    list: ({ store }) => store.projects.findBy({ is_domain: true }),
     create: createDomain,
     update: ({ store }, domain, changes) =>
       store.sql.transaction(() => changeProject(store, domain, { ...domain, ...changes })),

@@ -14,7 +14,7 @@ export function effectiveRoles(store: IdentityStore, userId: string, scope: Gran
     grants.map(({ roleId }) => roleId),
   );
   // Roles of a domain count only for the roles that they imply.
-  return store.roles.list().filter(({ id, domain_id: domain }) => domain === null && ids.has(id));
+  return store.roles.findBy({ id: [...ids], domain_id: null });
 }
 
 function grantsOfUser(store: IdentityStore, userId: string): readonly Grant[] {
@@ -58,7 +58,7 @@ export function projectsOf(store: IdentityStore, userId: string): readonly Proje
   // Without inherited grants, the targets are the projects themselves.
   const candidates = grants.some(({ inherited }) => inherited)
     ? store.projects.list()
-    : store.projects.list().filter(({ id }) => grants.some((grant) => grant.targetId === id));
+    : store.projects.findBy({ id: grants.map(({ targetId }) => targetId) });
   return candidates.filter(
     (project) =>
       !project.is_domain && effectiveRoles(store, userId, { target: "project", targetId: project.id }).length > 0,
@@ -71,8 +71,6 @@ export function domainsOf(store: IdentityStore, userId: string): readonly Projec
     target === "domain" && !inherited ? [targetId] : [],
   );
   return store.projects
-    .list()
-    .filter(
-      ({ id }) => ids.includes(id) && effectiveRoles(store, userId, { target: "domain", targetId: id }).length > 0,
-    );
+    .findBy({ id: ids })
+    .filter(({ id }) => effectiveRoles(store, userId, { target: "domain", targetId: id }).length > 0);
 }

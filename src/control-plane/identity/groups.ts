@@ -4,25 +4,17 @@ import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import {
   assertUniqueName,
   authorizedRecord,
-  bodies,
-  ID,
   listBody,
-  NAME,
-  orNull,
   requireRecord,
   resourceRoutes,
-  TEXT,
   targetOf,
   withLinks,
 } from "./api/resource-routes.js";
 import { removeGroup } from "./store/identity-store.js";
+import { GROUPS, USERS } from "./store/records.js";
 
 export const GROUP_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "groups",
-    singular: "group",
-    filters: ["domain_id", "name"],
-    body: bodies({ name: NAME }, { description: orNull(TEXT), domain_id: ID }),
+  ...resourceRoutes(GROUPS, {
     table: (store) => store.groups,
     create: (call, attributes) => {
       const domainId = attributes.domain_id ?? call.ownDomain;
@@ -52,7 +44,7 @@ export const GROUP_ROUTES: readonly IdentityRoute[] = [
         .rightOf(group.id)
         .flatMap((user) => call.store.users.get(user) ?? [])
         .map((user) => ({ ...withLinks(call, "users", user), password_expires_at: null }));
-      return { body: listBody(call, "users", users, ["domain_id", "enabled", "name"]) };
+      return { body: listBody(call, "users", users, USERS.attributes) };
     },
     "PUT /v3/groups/:id/users/:user": (call) => {
       const { group, user } = pair(call, "add_user_to_group");

@@ -2,36 +2,20 @@ import { Type } from "typebox";
 import { badRequest, forbidden, type HttpError, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
+import { checkBody } from "./api/check-body.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { conflict, expecting } from "./api/identity-error.js";
-import { checkBody, ID, listBody, orNull, resourceRoutes, TEXT, targetOf } from "./api/resource-routes.js";
+import { listBody, resourceRoutes, targetOf } from "./api/resource-routes.js";
 import { ownServices } from "./catalog.js";
+import { type CreateOf, createSchema, updateSchema } from "./store/identity-resource.js";
 import type { IdentityStore } from "./store/identity-store.js";
 import { isSameName } from "./store/record-tables.js";
-import type { Limit, RegisteredLimit } from "./store/records.js";
+import { LIMITS, type Limit, REGISTERED_LIMITS, type RegisteredLimit } from "./store/records.js";
 
 /** The unique key of a registered limit. */
 type LimitKey = Pick<RegisteredLimit, "service_id" | "region_id" | "resource_name">;
 
-const AMOUNT = Type.Integer({ minimum: -1, maximum: 0x7fffffff });
-
-const RESOURCE = Type.String({ minLength: 1, maxLength: 255 });
-
-const REGISTERED_LIMIT = {
-  service_id: ID,
-  region_id: Type.Optional(orNull(TEXT)),
-  resource_name: RESOURCE,
-  default_limit: AMOUNT,
-  description: Type.Optional(orNull(TEXT)),
-};
-
-const CREATE_REGISTERED_LIMITS = Type.Array(Type.Object(REGISTERED_LIMIT, { additionalProperties: false }), {
-  minItems: 1,
-});
-
-const UPDATE_REGISTERED_LIMIT = Type.Partial(Type.Object({ ...REGISTERED_LIMIT, id: ID }), {
-  additionalProperties: false,
-});
+const CREATE_REGISTERED_LIMITS = Type.Array(createSchema(REGISTERED_LIMITS), { minItems: 1 });
 
 const KIND = "registered_limit";
 
@@ -56,12 +40,8 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
       return { status: 201, body: collectionBody(call, "registered_limits", made) };
     },
   }),
-  ...resourceRoutes({
-    plural: "registered_limits",
-    singular: KIND,
+  ...resourceRoutes(REGISTERED_LIMITS, {
     missing: (id) => limitNotFound("registered limit", id),
-    filters: ["service_id", "region_id", "resource_name"],
-    body: { update: UPDATE_REGISTERED_LIMIT },
     table: (store) => store.registeredLimits,
     update: (call, before, { id: _id, ...changes }) =>
       call.store.sql.transaction(() => {
@@ -79,28 +59,10 @@ export const REGISTERED_LIMIT_ROUTES: readonly IdentityRoute[] = [
   }),
 ];
 
-const MEMBERS = {
-  service_id: ID,
-  region_id: Type.Optional(TEXT),
-  resource_name: RESOURCE,
-  resource_limit: AMOUNT,
-  description: Type.Optional(orNull(TEXT)),
-};
-
 /** A limit belongs to either a project or a domain. */
-const CREATE = Type.Array(
-  Type.Object(
-    { ...MEMBERS, project_id: Type.Optional(ID), domain_id: Type.Optional(ID) },
-    { additionalProperties: false },
-  ),
-  { minItems: 1 },
-);
+const CREATE = Type.Array(createSchema(LIMITS), { minItems: 1 });
 
-const UPDATE = Type.Partial(Type.Object({ resource_limit: AMOUNT, description: orNull(TEXT), id: ID }), {
-  additionalProperties: false,
-});
-
-const FILTERS = ["service_id", "region_id", "resource_name", "project_id", "domain_id"];
+const UPDATE = updateSchema(LIMITS);
 
 /** Routes of limits of projects and domains. A request creates all of its limits or none. */
 export const LIMIT_ROUTES = routes<IdentityRoute>({
@@ -112,7 +74,7 @@ export const LIMIT_ROUTES = routes<IdentityRoute>({
   "GET /v3/limits": (call) => {
     call.enforce("identity:list_limits");
     const limits = listed(call).map((limit) => withLink(call, limit));
-    return { body: listBody(call, "limits", limits, FILTERS) };
+    return { body: listBody(call, "limits", limits, LIMITS.attributes) };
   },
   "POST /v3/limits": (call) => {
     call.enforce("identity:create_limits");
@@ -135,7 +97,7 @@ export const LIMIT_ROUTES = routes<IdentityRoute>({
   },
 });
 
-function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[number]): Limit {
+function create(call: IdentityCall, attributes: CreateOf<typeof LIMITS.attributes>): Limit {
   const { store } = call;
   const { service_id, region_id = null, resource_name, resource_limit, description = null } = attributes;
   const key = { service_id, region_id, resource_name };
@@ -146,15 +108,7 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
     throw forbidden("Unable to create a limit that has no corresponding registered limit.");
   }
   const limit = { id: call.newId(), registered_limit_id: registered.id, ...owner, resource_limit, description };
-  const isTaken = store.limits
-    .list()
-    .some(
-      (other) =>
-        other.registered_limit_id === registered.id &&
-        other.project_id === limit.project_id &&
-        other.domain_id === limit.domain_id,
-    );
-  if (isTaken) {
+  if (store.limits.findBy({ registered_limit_id: registered.id, ...owner }).length > 0) {
     throw conflict("limit", "Duplicate entry");
   }
   return store.limits.insert(limit);
@@ -163,7 +117,7 @@ function create(call: IdentityCall, attributes: Type.Static<typeof CREATE>[numbe
 /** Returns the owner of a new limit. The project id of a domain counts as a domain. @throws {HttpError} 400 */
 function ownerOf(
   { store }: IdentityCall,
-  attributes: Type.Static<typeof CREATE>[number],
+  attributes: CreateOf<typeof LIMITS.attributes>,
 ): Pick<Limit, "project_id" | "domain_id"> {
   const { project_id: project, domain_id: domain } = { project_id: null, domain_id: null, ...attributes };
   if ((project === null) === (domain === null)) {
@@ -228,7 +182,7 @@ function assertUniqueKey({ store }: IdentityCall, key: LimitKey, own?: string): 
 }
 
 function assertUnused({ store }: IdentityCall, id: string): void {
-  if (store.limits.list().some(({ registered_limit_id: registered }) => registered === id)) {
+  if (store.limits.findBy({ registered_limit_id: id }).length > 0) {
     throw forbidden(
       `Unable to update or delete registered limit ${id} because there are project limits associated with it.`,
     );
@@ -237,10 +191,10 @@ function assertUnused({ store }: IdentityCall, id: string): void {
 
 function registeredLimit(store: IdentityStore, key: LimitKey): RegisteredLimit | undefined {
   return store.registeredLimits
-    .list()
+    .findBy({ service_id: key.service_id })
     .find(
-      ({ service_id: service, region_id: region, resource_name: name }) =>
-        service === key.service_id && isSameName(region, key.region_id) && isSameName(name, key.resource_name),
+      ({ region_id: region, resource_name: name }) =>
+        isSameName(region, key.region_id) && isSameName(name, key.resource_name),
     );
 }
 
@@ -271,8 +225,6 @@ function collectionBody(call: IdentityCall, plural: string, records: readonly { 
 /** Returns a project's limit of a resource. -1: unlimited; undefined: no registered limit exists. */
 export function effectiveLimit(store: IdentityStore, key: LimitKey, projectId: string): number | undefined {
   const registered = registeredLimit(store, key) ?? registeredLimit(store, { ...key, region_id: null });
-  const own = store.limits
-    .list()
-    .find(({ registered_limit_id: id, project_id: project }) => id === registered?.id && project === projectId);
+  const [own] = registered ? store.limits.findBy({ registered_limit_id: registered.id, project_id: projectId }) : [];
   return own?.resource_limit ?? registered?.default_limit;
 }

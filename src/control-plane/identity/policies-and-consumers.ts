@@ -1,24 +1,15 @@
-import { Type } from "typebox";
 import { badRequest } from "../http/http-error.js";
-import { bodies, orNull, resourceRoutes, TEXT } from "./api/resource-routes.js";
+import { resourceRoutes } from "./api/resource-routes.js";
+import { CONSUMERS, POLICIES } from "./store/records.js";
 
 /** Routes of policies: stored blobs without effect. */
-export const POLICY_ROUTES = resourceRoutes({
-  plural: "policies",
-  singular: "policy",
-  filters: ["type"],
-  body: bodies({ blob: TEXT, type: Type.String({ maxLength: 255 }) }, {}),
+export const POLICY_ROUTES = resourceRoutes(POLICIES, {
   table: (store) => store.policies,
   create: (call, attributes) => call.store.policies.insert({ ...attributes, id: call.newId() }),
 });
 
 /** Routes of OAuth consumers, which are stored only: no tokens are issued for them. */
-export const CONSUMER_ROUTES = resourceRoutes({
-  plural: "consumers",
-  singular: "consumer",
-  path: "/v3/OS-OAUTH1/consumers",
-  filters: [],
-  body: bodies({}, { description: orNull(TEXT) }),
+export const CONSUMER_ROUTES = resourceRoutes(CONSUMERS, {
   table: (store) => store.consumers,
   create: (call, attributes) => {
     const secret = call.newId();

@@ -1,8 +1,6 @@
-import { Type } from "typebox";
 import { badRequest, forbidden } from "../http/http-error.js";
 import type { IdentityCall } from "./api/identity-call.js";
 import { conflict } from "./api/identity-error.js";
-import { BOOLEAN, bodies, ID, OPTIONS, orNull, SHORT_NAME, TEXT } from "./api/resource-routes.js";
 import { endTokens, type IdentityStore, removeDomain } from "./store/identity-store.js";
 import { newProject, type Project } from "./store/records.js";
 
@@ -56,7 +54,7 @@ export function parentsOf(store: IdentityStore, { parent_id: parentId }: Project
 }
 
 export function childrenOf(store: IdentityStore, id: string): readonly Project[] {
-  return store.projects.where("parent_id", id);
+  return store.projects.findBy({ parent_id: id });
 }
 
 /** Stores a changed project or domain. Disabling it ends its tokens. @throws {HttpError} 403, 409 */
@@ -97,25 +95,3 @@ export function removeDomainRecord(store: IdentityStore, domain: Project): void 
   }
   removeDomain(store, domain.id);
 }
-
-export const TAG = Type.String({ minLength: 1, maxLength: 255, pattern: "^[^,/]*$" });
-
-export const TAGS = Type.Array(TAG, { maxItems: 80, uniqueItems: true });
-
-export const PROJECT_BODY = bodies(
-  { name: SHORT_NAME },
-  {
-    description: orNull(TEXT),
-    domain_id: orNull(ID),
-    enabled: BOOLEAN,
-    is_domain: BOOLEAN,
-    parent_id: orNull(ID),
-    tags: TAGS,
-    options: OPTIONS,
-  },
-);
-
-export const DOMAIN_BODY = bodies(
-  { name: SHORT_NAME },
-  { description: orNull(TEXT), enabled: BOOLEAN, tags: TAGS, options: OPTIONS },
-);

@@ -1,11 +1,11 @@
-import type { Static } from "typebox";
 import { badRequest, forbidden } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import type { RouteResponse } from "../http/responses.js";
 import { routes } from "../http/router.js";
+import { checkBody } from "./api/check-body.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { notFound } from "./api/identity-error.js";
-import { authorizedRecord, checkBody, resourceRoutes, withLinks } from "./api/resource-routes.js";
+import { authorizedRecord, resourceRoutes, withLinks } from "./api/resource-routes.js";
 import { effectiveRoles } from "./effective-roles.js";
 import {
   assertUniqueName,
@@ -13,14 +13,12 @@ import {
   changeProject,
   childrenOf,
   createDomain,
-  PROJECT_BODY,
   parentsOf,
   removeDomainRecord,
-  TAG,
-  TAGS,
 } from "./project-rules.js";
+import type { CreateOf } from "./store/identity-resource.js";
 import { type IdentityStore, removeProject } from "./store/identity-store.js";
-import { newProject, type Project } from "./store/records.js";
+import { newProject, PROJECTS, type Project, TAG, TAGS } from "./store/records.js";
 
 const inProject = ({ id }: Project) => ({ target: "project", targetId: id }) as const;
 
@@ -43,7 +41,7 @@ const TAG_ROUTES = routes<IdentityRoute>(
     },
     "PUT /:tag": (call) => {
       const project = authorizedRecord(call, "project", call.store.projects, "create_project_tag");
-      const tag = checkBody(TAG, call.param("tag"));
+      const tag = checkBody(TAG.schema, call.param("tag"));
       setTags(call, project, [...new Set([...project.tags, tag])]);
       return { status: 201, headers: { location: call.url } };
     },
@@ -59,18 +57,13 @@ const TAG_ROUTES = routes<IdentityRoute>(
 );
 
 export const PROJECT_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "projects",
-    singular: "project",
-    filters: ["domain_id", "enabled", "name", "parent_id", "is_domain"],
-    body: PROJECT_BODY,
+  ...resourceRoutes(PROJECTS, {
     table: (store) => store.projects,
-    list: (call) =>
-      call.store.projects
-        .list()
-        .filter(
-          (project) => (call.query.get("is_domain") !== undefined || !project.is_domain) && tagsPass(call, project),
-        ),
+    list: (call) => {
+      const { projects } = call.store;
+      const all = call.query.get("is_domain") === undefined ? projects.findBy({ is_domain: false }) : projects.list();
+      return all.filter((project) => tagsPass(call, project));
+    },
     create,
     update: ({ store }, project, changes) => {
       for (const member of ["parent_id", "is_domain"] as const) {
@@ -86,7 +79,7 @@ export const PROJECT_ROUTES: readonly IdentityRoute[] = [
   ...TAG_ROUTES,
 ];
 
-function create(call: IdentityCall, attributes: Static<typeof PROJECT_BODY.create>): Project {
+function create(call: IdentityCall, attributes: CreateOf<typeof PROJECTS.attributes>): Project {
   const { store } = call;
   if (attributes.is_domain === true) {
     if (attributes.domain_id != null || attributes.parent_id != null) {
@@ -143,7 +136,7 @@ function requireTag(call: IdentityCall, { tags }: Project): void {
 }
 
 function setTags(call: IdentityCall, project: Project, tags: unknown): Project {
-  return call.store.projects.update({ ...project, tags: checkBody(TAGS, tags) });
+  return call.store.projects.update({ ...project, tags: checkBody(TAGS.schema, tags) });
 }
 
 function tagsResponse(call: IdentityCall, tags: readonly string[]): RouteResponse {

@@ -128,8 +128,8 @@ function sameTarget(one: GrantOf, other: GrantOf): boolean {
 function endApplicationCredentials({ store }: IdentityCall, { actor, actorId, targetId, roleId }: Grant): void {
   const users = actor === "user" ? [actorId] : store.members.rightOf(actorId);
   for (const user of users) {
-    for (const credential of store.applicationCredentials.where("user_id", user)) {
-      if (credential.project_id === targetId && credential.roles.includes(roleId)) {
+    for (const credential of store.applicationCredentials.findBy({ user_id: user, project_id: targetId })) {
+      if (credential.roles.includes(roleId)) {
         removeApplicationCredential(store, credential.id);
       }
     }
@@ -188,8 +188,8 @@ function effective({ store }: IdentityCall, sourceGrant: Grant): readonly Assign
   const users = sourceGrant.actor === "user" ? [sourceGrant.actorId] : store.members.rightOf(sourceGrant.actorId);
   const projects = sourceGrant.inherited
     ? store.projects
-        .list()
-        .filter(({ id, is_domain }) => !is_domain && ancestors(store, id).includes(sourceGrant.targetId))
+        .findBy({ is_domain: false })
+        .filter(({ id }) => ancestors(store, id).includes(sourceGrant.targetId))
     : [];
   const places = sourceGrant.inherited
     ? projects.map(({ id }) => ({ target: "project", targetId: id }) as const)

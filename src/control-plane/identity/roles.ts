@@ -2,20 +2,10 @@ import { forbidden, notFound } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
 import { routes } from "../http/router.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
-import {
-  assertUniqueName,
-  bodies,
-  ID,
-  NAME,
-  OPTIONS,
-  orNull,
-  requireRecord,
-  resourceRoutes,
-  TEXT,
-} from "./api/resource-routes.js";
+import { assertUniqueName, requireRecord, resourceRoutes } from "./api/resource-routes.js";
 import { withImplied } from "./effective-roles.js";
 import { removeRole } from "./store/identity-store.js";
-import type { Role } from "./store/records.js";
+import { ROLES, type Role } from "./store/records.js";
 
 interface Rule {
   readonly prior: Role;
@@ -60,14 +50,10 @@ const IMPLIED_ROLE_ROUTES = routes<IdentityRoute>({
 });
 
 export const ROLE_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "roles",
-    singular: "role",
-    filters: ["name", "domain_id"],
-    body: bodies({ name: NAME }, { description: orNull(TEXT), options: OPTIONS }, { domain_id: orNull(ID) }),
+  ...resourceRoutes(ROLES, {
     table: (store) => store.roles,
     list: ({ store, query }) =>
-      store.roles.list().filter((role) => query.get("domain_id") !== undefined || role.domain_id === null),
+      query.get("domain_id") === undefined ? store.roles.findBy({ domain_id: null }) : store.roles.list(),
     create: (call, attributes) => {
       const { store } = call;
       const { domain_id: domainId = null } = attributes;

@@ -1,50 +1,32 @@
 import { Type } from "typebox";
 import { forbidden } from "../http/http-error.js";
 import { routes } from "../http/router.js";
+import { checkBody } from "./api/check-body.js";
 import type { IdentityCall, IdentityRoute } from "./api/identity-call.js";
 import { unauthorized } from "./api/identity-error.js";
 import {
   assertUniqueName,
   authorizedRecord,
-  BOOLEAN,
-  bodies,
-  checkBody,
-  ID,
   listBody,
-  NAME,
-  OPTIONS,
-  orNull,
   requireRecord,
   resourceRoutes,
-  TEXT,
   withLinks,
 } from "./api/resource-routes.js";
 import { projectsOf } from "./effective-roles.js";
+import type { CreateOf, UpdateOf } from "./store/identity-resource.js";
 import { endTokens, removeUser } from "./store/identity-store.js";
-import type { User } from "./store/records.js";
+import { GROUPS, PROJECTS, TEXT, USERS, type User } from "./store/records.js";
 
-const USER = {
-  default_project_id: orNull(ID),
-  description: orNull(TEXT),
-  domain_id: ID,
-  enabled: BOOLEAN,
-  password: orNull(TEXT),
-  options: OPTIONS,
-};
-
-const BODY = bodies({ name: NAME }, USER);
-
-const CHANGE_PASSWORD = Type.Object({ original_password: TEXT, password: TEXT }, { additionalProperties: false });
+const CHANGE_PASSWORD = Type.Object(
+  { original_password: TEXT.schema, password: TEXT.schema },
+  { additionalProperties: false },
+);
 
 /** Keystone's `[identity] max_password_length`. */
 const LONGEST_PASSWORD = 4096;
 
 export const USER_ROUTES: readonly IdentityRoute[] = [
-  ...resourceRoutes({
-    plural: "users",
-    singular: "user",
-    filters: ["domain_id", "enabled", "name"],
-    body: BODY,
+  ...resourceRoutes(USERS, {
     table: (store) => store.users,
     create,
     update,
@@ -55,8 +37,9 @@ export const USER_ROUTES: readonly IdentityRoute[] = [
     "POST /v3/users/:id/password": changePassword,
     "GET /v3/users/:id/projects": (call) => {
       const user = authorizedRecord(call, "user", call.store.users, "list_user_projects");
+      const { domain_id, enabled, name } = PROJECTS.attributes;
       const projects = projectsOf(call.store, user.id).map((project) => withLinks(call, "projects", project));
-      return { body: listBody(call, "projects", projects, ["domain_id", "enabled", "name"]) };
+      return { body: listBody(call, "projects", projects, { domain_id, enabled, name }) };
     },
     "GET /v3/users/:id/groups": (call) => {
       const user = authorizedRecord(call, "user", call.store.users, "list_groups_for_user");
@@ -66,12 +49,15 @@ export const USER_ROUTES: readonly IdentityRoute[] = [
         .flatMap((id) => call.store.groups.get(id) ?? [])
         .filter((group) => domainId === null || group.domain_id === domainId)
         .map((group) => withLinks(call, "groups", group));
-      return { body: listBody(call, "groups", groups, ["name"]) };
+      return { body: listBody(call, "groups", groups, { name: GROUPS.attributes.name }) };
     },
   }),
 ];
 
-async function create(call: IdentityCall, { password, ...attributes }: Type.Static<typeof BODY.create>): Promise<User> {
+async function create(
+  call: IdentityCall,
+  { password, ...attributes }: CreateOf<typeof USERS.attributes>,
+): Promise<User> {
   const { store, services } = call;
   const domainId = attributes.domain_id ?? call.ownDomain;
   const id = call.newId();
@@ -91,7 +77,7 @@ async function create(call: IdentityCall, { password, ...attributes }: Type.Stat
 async function update(
   call: IdentityCall,
   { id }: User,
-  { password, ...changes }: Type.Static<typeof BODY.update>,
+  { password, ...changes }: UpdateOf<typeof USERS.attributes>,
 ): Promise<User> {
   const { store, services } = call;
   const setPassword = await preparePassword(call, password);

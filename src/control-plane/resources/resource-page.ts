@@ -1,7 +1,7 @@
 import type { Sql } from "../database/sql.js";
 import { Conditions, orderBy, type SortColumn } from "../store/conditions.js";
 import { type Condition, EVERY } from "./condition.js";
-import { columnOf, type StoredResource } from "./resource.js";
+import { expressionOf, type StoredResource } from "./resource.js";
 
 export interface SortKey {
   readonly attribute: string;
@@ -37,7 +37,7 @@ export function findPage(
   const order = keys.map(({ attribute, direction }): SortColumn => {
     const reversed = direction === "ASC" ? "DESC" : "ASC";
     return {
-      column: `${unindexed}${table}.${columnOf(attribute)}`,
+      column: `${unindexed}${expressionOf(resource, attribute)}`,
       direction: isReverse ? reversed : direction,
       nullable: attribute !== "id",
     };

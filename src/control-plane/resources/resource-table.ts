@@ -1,7 +1,7 @@
 import type { SqlValue } from "../database/database-file.js";
 import type { Sql, SqlRow } from "../database/sql.js";
-import type { Condition } from "./condition.js";
 import { type AttributeMap, type ColumnType, columnOf, type RecordOf, type StoredResource } from "./resource.js";
+import { StoredRecords } from "./stored-records.js";
 
 interface Column {
   readonly attribute: string;
@@ -9,59 +9,21 @@ interface Column {
   readonly type: ColumnType;
 }
 
-/** The records of a resource: rows whose columns follow from its attributes. Every resource has an `id`. */
-export class ResourceTable<M extends AttributeMap, R extends RecordOf<M> = RecordOf<M>> {
-  readonly name: string;
+/** The records of a resource: rows whose columns follow from its attributes. */
+export class ResourceTable<M extends AttributeMap, R extends RecordOf<M> = RecordOf<M>> extends StoredRecords<R> {
   readonly #sql: Sql;
   readonly #columns: readonly Column[];
   readonly #byAttribute: ReadonlyMap<string, Column>;
-  readonly #select: string;
   readonly #insert: string;
 
   constructor(sql: Sql, resource: StoredResource<M>) {
+    const columns = columnsOf(resource);
+    const names = columns.map(({ name }) => name);
+    super(sql, resource, names, (row) => toRecord<R>(columns, row));
     this.#sql = sql;
-    this.name = resource.table;
-    this.#columns = columnsOf(resource);
-    this.#byAttribute = new Map(this.#columns.map((column) => [column.attribute, column]));
-    const names = this.#columns.map(({ name }) => name);
-    this.#select = `SELECT ${names.map((name) => `${this.name}.${name}`).join(", ")} FROM ${this.name}`;
+    this.#columns = columns;
+    this.#byAttribute = new Map(columns.map((column) => [column.attribute, column]));
     this.#insert = `INSERT INTO ${this.name} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
-  }
-
-  get(id: string): R | undefined {
-    const row = this.#sql.get(`${this.#select} WHERE id = ?`, id);
-    return row && this.#decode(row);
-  }
-
-  /** Returns the first record that matches, in the order of creation. */
-  first({ sql, values }: Condition): R | undefined {
-    const row = this.#sql.get(`${this.#select} WHERE ${sql} ORDER BY ${this.name}.rowid LIMIT 1`, ...values);
-    return row && this.#decode(row);
-  }
-
-  /** @param rest fixed SQL: `ORDER BY` and `LIMIT`. Default: the order of creation */
-  find({ sql, values }: Condition, rest = `ORDER BY ${this.name}.rowid`): readonly R[] {
-    return this.#sql.all(`${this.#select} WHERE ${sql} ${rest}`, ...values).map((row) => this.#decode(row));
-  }
-
-  /** Returns the ids of the records that match, which is cheap even for 100,000. */
-  ids({ sql, values }: Condition, rest = `ORDER BY ${this.name}.rowid`): readonly string[] {
-    return this.#sql.strings(`SELECT ${this.name}.id FROM ${this.name} WHERE ${sql} ${rest}`, ...values);
-  }
-
-  /** Returns the records with these ids in their order; missing ones are left out. */
-  withIds(ids: readonly string[]): readonly R[] {
-    const rows = this.#sql.all(`${this.#select} WHERE id IN (SELECT value FROM json_each(?))`, JSON.stringify(ids));
-    const byId = new Map(rows.map((row) => this.#decode(row)).map((record) => [idOf(record), record]));
-    return ids.flatMap((id) => byId.get(id) ?? []);
-  }
-
-  count({ sql, values }: Condition): number {
-    return this.#sql.number(`SELECT count(*) FROM ${this.name} WHERE ${sql}`, ...values);
-  }
-
-  has({ sql, values }: Condition): boolean {
-    return this.#sql.get(`SELECT 1 FROM ${this.name} WHERE ${sql} LIMIT 1`, ...values) !== undefined;
   }
 
   /** @throws {DuplicateRecord} `data.index` names the columns of the violated unique index */
@@ -80,10 +42,6 @@ export class ResourceTable<M extends AttributeMap, R extends RecordOf<M> = Recor
     this.#sql.execute(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...values, id);
   }
 
-  delete(id: string): void {
-    this.#sql.execute(`DELETE FROM ${this.name} WHERE id = ?`, id);
-  }
-
   #column(attribute: string): Column {
     const column = this.#byAttribute.get(attribute);
     if (column === undefined) {
@@ -91,14 +49,14 @@ export class ResourceTable<M extends AttributeMap, R extends RecordOf<M> = Recor
     }
     return column;
   }
+}
 
-  #decode(row: SqlRow): R {
-    const record: Record<string, unknown> = {};
-    for (const [index, { attribute, type }] of this.#columns.entries()) {
-      record[attribute] = decode(row[index] ?? null, type);
-    }
-    return record as R;
+function toRecord<R>(columns: readonly Column[], row: SqlRow): R {
+  const record: Record<string, unknown> = {};
+  for (const [index, { attribute, type }] of columns.entries()) {
+    record[attribute] = decode(row[index] ?? null, type);
   }
+  return record as R;
 }
 
 /**
@@ -177,10 +135,6 @@ function columnsOf({ attributes }: StoredResource): readonly Column[] {
   return Object.entries(attributes).flatMap(([attribute, { type, stored }]) =>
     stored === false ? [] : [{ attribute, name: columnOf(attribute), type: type.column }],
   );
-}
-
-function idOf(record: object): string {
-  return String(Reflect.get(record, "id"));
 }
 
 /** Converts a value for its column. @throws {TypeError} for a value of another type */

@@ -17,6 +17,8 @@ export interface Attribute<T = unknown> {
   readonly type: AttributeType<T>;
   /** Whether it has a column. Otherwise the resource's behaviour computes it from other records. */
   readonly stored?: false;
+  /** Whether records may lack it. Only documents may; columns are NULL. */
+  readonly optional?: true;
   /** Whether lists can be filtered, and sorted, by it. */
   readonly filter?: boolean;
   readonly sort?: boolean;
@@ -26,19 +28,30 @@ export type AttributeMap = Readonly<Record<string, Attribute>>;
 
 /** The values of all attributes that have a column. */
 export type RecordOf<M extends AttributeMap> = {
-  readonly [K in keyof M as M[K] extends { readonly stored: false } ? never : K]: ValueOf<M[K]>;
+  readonly [K in keyof M as M[K] extends { readonly stored: false } | { readonly optional: true } ? never : K]: ValueOf<
+    M[K]
+  >;
+} & {
+  readonly [K in keyof M as M[K] extends { readonly optional: true } ? K : never]?: ValueOf<M[K]>;
 };
 
 /** The values of a request, of stored and of computed attributes. Absent: not specified. */
 export type InputOf<M extends AttributeMap> = { readonly [K in keyof M]?: ValueOf<M[K]> };
 
-type ValueOf<A> = A extends { readonly type: AttributeType<infer T> } ? T : never;
+export type ValueOf<A> = A extends { readonly type: AttributeType<infer T> } ? T : never;
 
 /** The table of a resource. Columns follow from its attributes. */
 export interface StoredResource<M extends AttributeMap = AttributeMap> {
   /** `network_ports` */
   readonly table: string;
   readonly attributes: M;
+  /**
+   * The column of a JSON document that has all attributes, and members that clients add. Default: a column for each
+   * attribute.
+   */
+  readonly document?: string;
+  /** Further columns of a document's row, each computed from an attribute: a key by which the database compares it. */
+  readonly keys?: Readonly<Record<string, Key>>;
   /**
    * The SELECT of a view with a column for each attribute, `id` and `rowid`, for a resource whose records follow from
    * those of others. Its behaviour changes and deletes them.
@@ -49,6 +62,11 @@ export interface StoredResource<M extends AttributeMap = AttributeMap> {
   /** Sets of attributes that identify a record. */
   readonly unique?: readonly (readonly string[])[];
   readonly indexes?: readonly (readonly string[])[];
+}
+
+interface Key {
+  readonly attribute: string;
+  readonly toKey: (value: string) => string;
 }
 
 interface Reference {
@@ -62,4 +80,11 @@ const RESERVED = ["default", "from", "group", "index", "order", "to"];
 /** Returns the column of an attribute: `router:external` is stored in `router_external`, and `default` in `default_`. */
 export function columnOf(attribute: string): string {
   return RESERVED.includes(attribute) ? `${attribute}_` : attribute.replace(/[^a-z0-9]/g, "_");
+}
+
+/** Returns the SQL of an attribute's value. */
+export function expressionOf({ table, document }: StoredResource, attribute: string): string {
+  return document === undefined || attribute === "id"
+    ? `${table}.${columnOf(attribute)}`
+    : `json_extract(${table}.${document}, '$.${attribute}')`;
 }

@@ -1,12 +1,19 @@
-import type { ErrorObject } from "ajv";
-import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { badRequest, forbidden, type HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { routes } from "../../http/router.js";
-import { schemaWords } from "../../http/schema-errors.js";
-import { createCompiler } from "../../http/schemas.js";
+import {
+  type CreateOf,
+  createSchema,
+  type IdentityAttributeMap,
+  type IdentityRecord,
+  type IdentityResource,
+  type StoredRecord,
+  type UpdateOf,
+  updateSchema,
+} from "../store/identity-resource.js";
 import type { IdentityStore } from "../store/identity-store.js";
-import { isSameName, type NamedTable, type RecordTable, type StoredRecord } from "../store/record-tables.js";
+import { type IdentityTable, type NamedTable, nameKey } from "../store/record-tables.js";
+import { checkBody } from "./check-body.js";
 import type { IdentityCall, IdentityRoute } from "./identity-call.js";
 import { conflict, notFound } from "./identity-error.js";
 import type { PolicyTarget } from "./policy.js";
@@ -23,75 +30,71 @@ const COMPARISONS: Readonly<Record<string, (found: string, value: string) => boo
   iendswith: (found, value) => found.toLowerCase().endsWith(value.toLowerCase()),
 };
 
-/** A kind of records with the usual routes: list, get, create, update and delete. */
-export interface Resource<T extends StoredRecord, C extends TSchema, U extends TSchema> {
-  /** Name in paths and bodies, such as `users`. */
-  readonly plural: string;
-  readonly singular: string;
-  /** Default: `/v3/<plural>`. */
-  readonly path?: string;
-  /** Names for policy rules and "not found" errors. Default: the singular or plural. */
-  readonly names?: { readonly rule?: string; readonly rules?: string; readonly found?: string };
-  /** Members that the query of a list can filter by. */
-  readonly filters: readonly string[];
-  /** Schemas of the bodies of POST and PATCH. */
-  readonly body: { readonly create?: C; readonly update: U };
-  readonly table: (store: IdentityStore) => RecordTable<T>;
+/** The functions of a resource that differ from those of most resources. */
+export interface Behaviour<M extends IdentityAttributeMap> {
+  readonly table: (store: IdentityStore) => IdentityTable<IdentityRecord<M>>;
   /** Default: the table's record with the id. */
-  readonly find?: (store: IdentityStore, id: string) => T | undefined;
+  readonly find?: (store: IdentityStore, id: string) => IdentityRecord<M> | undefined;
   /** Built-in records, listed before those that are stored. */
-  readonly own?: (call: IdentityCall) => readonly T[];
+  readonly own?: (call: IdentityCall) => readonly IdentityRecord<M>[];
   /** Returns the records of a list, before filters. Default: all of the table. */
-  readonly list?: (call: IdentityCall) => readonly T[];
+  readonly list?: (call: IdentityCall) => readonly IdentityRecord<M>[];
   /** Returns the policy target of the list's rule. Default: the token's domain. */
   readonly listedBy?: (call: IdentityCall) => PolicyTarget;
-  /** Stores a new record. Left out if the kind has its own POST route. */
-  readonly create?: (call: IdentityCall, attributes: Static<C>) => T | Promise<T>;
+  /** Stores a new record. Left out if the resource has its own POST route. */
+  readonly create?: (call: IdentityCall, attributes: CreateOf<M>) => IdentityRecord<M> | Promise<IdentityRecord<M>>;
   /** Default: the changes replace the record's members. */
-  readonly update?: (call: IdentityCall, record: T, changes: Static<U>) => T | Promise<T>;
+  readonly update?: (
+    call: IdentityCall,
+    record: IdentityRecord<M>,
+    changes: UpdateOf<M>,
+  ) => IdentityRecord<M> | Promise<IdentityRecord<M>>;
   /** Default: only the record itself is deleted. */
-  readonly remove?: (call: IdentityCall, record: T) => void;
-  /** Creates the "not found" error. Default: the message of most kinds. */
+  readonly remove?: (call: IdentityCall, record: IdentityRecord<M>) => void;
+  /** Creates the "not found" error. Default: the message of most resources. */
   readonly missing?: (id: string) => HttpError;
   /** Renders a record. Default: the record itself. */
-  readonly view?: (call: IdentityCall, record: T) => object;
+  readonly view?: (call: IdentityCall, record: IdentityRecord<M>) => object;
 }
 
-/** Creates the five routes of a kind. */
-export function resourceRoutes<T extends StoredRecord, C extends TSchema, U extends TSchema>(
-  resource: Resource<T, C, U>,
+/** Creates the five routes of a resource. */
+export function resourceRoutes<M extends IdentityAttributeMap>(
+  resource: IdentityResource<M>,
+  behaviour: Behaviour<M>,
 ): readonly IdentityRoute[] {
-  const { plural, singular, path = `/v3/${plural}`, names = {}, filters, body: schemas, table, create } = resource;
-  const rule = names.rule ?? singular;
-  const update = resource.update ?? (({ store }, record, changes) => table(store).update({ ...record, ...changes }));
-  const remove = resource.remove ?? (({ store }, { id }) => table(store).delete(id));
+  type R = IdentityRecord<M>;
+  const { collection, singular, path = `/v3/${collection}` } = resource;
+  const { table, own = () => [], create } = behaviour;
+  const [createBody, updateBody] = [createSchema(resource), updateSchema(resource)];
+  const update = behaviour.update ?? (({ store }, record, changes) => table(store).update({ ...record, ...changes }));
+  const remove = behaviour.remove ?? (({ store }, { id }) => table(store).delete(id));
 
-  function render(call: IdentityCall, record: T): Members {
-    const rendered = resource.view?.(call, record) ?? record;
+  function render(call: IdentityCall, record: R): Members {
+    const rendered = behaviour.view?.(call, record) ?? record;
     return { ...rendered, links: { self: `${call.request.baseUrl}${path}/${record.id}` } };
   }
 
-  function show(call: IdentityCall, record: T): Json {
+  function show(call: IdentityCall, record: R): Json {
     return { [singular]: render(call, record) as Json };
   }
 
   /** Returns the record that the path names. @throws {HttpError} 401, 403, 404 */
-  function find(call: IdentityCall, verb: string): T {
+  function find(call: IdentityCall, verb: string): R {
     const id = call.param("id");
     const record =
-      resource.own?.(call).find((one) => one.id === id) ??
-      (resource.find ? resource.find(call.store, id) : table(call.store).get(id));
-    call.enforce(`identity:${verb}_${rule}`, targetOf(singular, record));
+      own(call).find((one) => one.id === id) ??
+      (behaviour.find ? behaviour.find(call.store, id) : table(call.store).get(id));
+    call.enforce(`identity:${verb}_${singular}`, targetOf(singular, record));
     if (!record) {
-      throw resource.missing?.(id) ?? notFound(names.found ?? singular, id);
+      throw behaviour.missing?.(id) ?? notFound(singular, id);
     }
     return record;
   }
 
   /** Returns the record that the path names, for a change. @throws {HttpError} 401, 403, 404 */
-  function findOther(call: IdentityCall, verb: string): T {
+  function findOther(call: IdentityCall, verb: string): R {
     const record = find(call, verb);
-    if (resource.own?.(call).some(({ id }) => id === record.id)) {
+    if (own(call).some(({ id }) => id === record.id)) {
       throw forbidden(`The ${singular} ${record.id} comes with the cluster and is neither changed nor deleted.`);
     }
     return record;
@@ -100,18 +103,16 @@ export function resourceRoutes<T extends StoredRecord, C extends TSchema, U exte
   return routes<IdentityRoute>(
     {
       "GET /": (call) => {
-        call.enforce(`identity:list_${names.rules ?? plural}`, (resource.listedBy ?? ownDomain)(call, singular));
-        const stored = resource.list?.(call) ?? table(call.store).list();
-        const records = inOwnDomain(call, [...(resource.own?.(call) ?? []), ...stored]);
-        const views = records.map((record) => render(call, record));
-        return { body: listBody(call, plural, views, filters) };
+        call.enforce(`identity:list_${collection}`, (behaviour.listedBy ?? ownDomain)(call, singular));
+        const stored = behaviour.list?.(call) ?? table(call.store).list();
+        const views = inOwnDomain(call, [...own(call), ...stored]).map((record) => render(call, record));
+        return { body: listBody(call, collection, views, resource.attributes) };
       },
       ...(create && {
         "POST /": async (call) => {
           const body = call.body(singular);
-          call.enforce(`identity:create_${rule}`, targetOf(singular, body));
-          const attributes = schemas.create && checkBody(schemas.create, body);
-          return { status: 201, body: show(call, await create(call, attributes as Static<C>)) };
+          call.enforce(`identity:create_${singular}`, targetOf(singular, body));
+          return { status: 201, body: show(call, await create(call, checkBody(createBody, body))) };
         },
       }),
       "GET /:id": (call) => ({ body: show(call, find(call, "get")) }),
@@ -119,7 +120,7 @@ export function resourceRoutes<T extends StoredRecord, C extends TSchema, U exte
         const record = findOther(call, "update");
         const body = call.body(singular);
         assertAllowedChanges(singular, record, body);
-        return { body: show(call, await update(call, record, checkBody(schemas.update, body))) };
+        return { body: show(call, await update(call, record, checkBody(updateBody, body))) };
       },
       "DELETE /:id": (call) => {
         const record = findOther(call, "delete");
@@ -157,7 +158,7 @@ export function withLinks(call: IdentityCall, plural: string, record: StoredReco
 export function authorizedRecord<T extends StoredRecord>(
   call: IdentityCall,
   kind: string,
-  table: RecordTable<T>,
+  table: IdentityTable<T>,
   action: string,
 ): T {
   const id = call.param("id");
@@ -226,42 +227,52 @@ function immutable(what: string, kind: string, id: string): HttpError {
   );
 }
 
-/** Returns the body of a list: records that pass the query's filters, after its `marker`, at most `limit` of them. */
+/**
+ * Returns the body of a list: records that pass the query's filters, after its `marker`, at most `limit` of them.
+ * @param attributes filters are those with `filter`
+ */
 export function listBody(
   call: IdentityCall,
-  plural: string,
+  collection: string,
   records: readonly Members[],
-  filters: readonly string[] = [],
+  attributes: IdentityAttributeMap = {},
 ): Json {
-  const found = records.filter((record) => passes(call, record, filters));
+  const filters = call.query.entries.flatMap(([parameter, value]) => filterBy(attributes, parameter, value) ?? []);
+  const found = records.filter((record) => filters.every((passes) => passes(record)));
   const marker = call.query.get("marker");
   const from = marker === undefined ? 0 : found.findIndex(({ id }) => id === marker) + 1;
   const limit = limitOf(call);
   const page = found.slice(from, limit === undefined ? undefined : from + limit);
   const truncated = from + page.length < found.length;
   const links = { next: truncated ? nextPage(call, String(page.at(-1)?.id)) : null, self: call.url, previous: null };
-  return { [plural]: page as unknown as Json, links, ...(truncated ? { truncated: true } : {}) };
+  return { [collection]: page as unknown as Json, links, ...(truncated ? { truncated: true } : {}) };
 }
 
-function passes(call: IdentityCall, record: Members, filters: readonly string[]): boolean {
-  return call.query.entries.every(([parameter, filterValue]) => {
-    const [name = "", comparison] = parameter.split("__");
-    if (!filters.includes(name)) {
-      return true;
-    }
-    const found = record[name];
-    if (comparison !== undefined) {
-      return COMPARISONS[comparison]?.(String(found ?? ""), filterValue) ?? true;
-    }
-    if (typeof found === "boolean") {
-      return found === !["0", "false", "no", "off", "f", "n"].includes(filterValue.toLowerCase());
-    }
-    if (found === undefined || found === null) {
-      return filterValue === "";
-    }
-    // Keystone does not store a service's name in a column, so its database does not compare it.
-    return "type" in record && name === "name" ? found === filterValue : isSameName(String(found), filterValue);
-  });
+/**
+ * Returns the filter of a query parameter; undefined if it is none. SQL cannot compare as Keystone's database does, and
+ * built-in and computed attributes have no rows.
+ */
+function filterBy(
+  attributes: IdentityAttributeMap,
+  parameter: string,
+  value: string,
+): ((record: Members) => boolean) | undefined {
+  const [name = "", comparison] = parameter.split("__");
+  const attribute = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+  if (!attribute?.filter) {
+    return undefined;
+  }
+  if (comparison !== undefined) {
+    const compare = COMPARISONS[comparison];
+    return compare && ((record) => compare(String(record[name] ?? ""), value));
+  }
+  if (attribute.type.column === "boolean") {
+    const isTrue = !["0", "false", "no", "off", "f", "n"].includes(value.toLowerCase());
+    return (record) => record[name] === isTrue;
+  }
+  const toKey = attribute.isCaseSensitive ? String : nameKey;
+  const key = toKey(value);
+  return (record) => (record[name] == null ? value === "" : toKey(String(record[name])) === key);
 }
 
 function limitOf({ query }: IdentityCall): number | undefined {
@@ -276,73 +287,4 @@ function nextPage({ request, query }: IdentityCall, marker: string): string {
   }
   parameters.set("marker", marker);
   return `${request.baseUrl}${request.path}?${parameters}`;
-}
-
-const compile = createCompiler({ allErrors: false });
-
-/**
- * Validates a body. The message has only the first lines of Keystone's: the remaining ones print the schema.
- * @throws {HttpError} 400
- */
-export function checkBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
-  const validate = compile(schema);
-  if (!validate(value)) {
-    const errors = validate.errors ?? [];
-    const error = errors.at(-1);
-    throw badRequest(error ? wording(error, errors) : "The request body is not valid.");
-  }
-  return value as Static<S>;
-}
-
-function wording(error: ErrorObject, errors: readonly ErrorObject[]): string {
-  const text = schemaWords(error, errors);
-  const field = error.instancePath.split("/").at(-1);
-  return field === "" ? text : `Invalid input for field '${field}': ${text}`;
-}
-
-export const BOOLEAN = Type.Boolean();
-
-export const TEXT = Type.String();
-
-export const NAME = Type.String({ minLength: 1, maxLength: 255, pattern: "[\\S]+" });
-
-export const SHORT_NAME = Type.String({ minLength: 1, maxLength: 64, pattern: "[\\S]+" });
-
-export const ID = Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-zA-Z0-9-]+$" });
-
-export const URL_TEXT = Type.String({ maxLength: 225, pattern: "^[a-zA-Z0-9+.-]+:.+" });
-
-/** Resource options. All kinds with options support `immutable`. */
-export const OPTIONS = Type.Object({ immutable: Type.Optional(orNull(Type.Boolean())) });
-
-/** Makes a type nullable. Both types are listed, since messages of Python's jsonschema name both. */
-export function orNull<S extends TSchema>(schema: S) {
-  const { type } = schema as unknown as { readonly type: string };
-  return Type.Unsafe<Type.Static<S> | null>({ ...schema, type: [type, "null"] });
-}
-
-/** Schema of a POST body. Unknown members are stored with the record, as in Keystone. */
-export function createSchema<R extends TProperties, P extends TProperties>(required: R, optional: P) {
-  const { properties } = Type.Partial(Type.Object(optional));
-  return Type.Object({ ...required, ...properties });
-}
-
-/** Schema of a PATCH body: at least one member. */
-export function updateSchema<P extends TProperties>(properties: P) {
-  return Type.Partial(Type.Object(properties), { minProperties: 1 });
-}
-
-/**
- * Schemas of the bodies of POST and PATCH.
- * @param fixed optional members of POST that cannot change later
- */
-export function bodies<R extends TProperties, P extends TProperties, F extends TProperties = Record<never, never>>(
-  needed: R,
-  optional: P,
-  fixed?: F,
-) {
-  return {
-    create: createSchema(needed, { ...optional, ...fixed } as P & F),
-    update: updateSchema({ ...needed, ...optional }),
-  };
 }

@@ -1,9 +1,10 @@
 import type { Digests } from "../../../runtime/cryptography.js";
 import { applySchema } from "../../database/schema-steps.js";
 import type { Sql } from "../../database/sql.js";
+import type { StoredRecord } from "./identity-resource.js";
 import { IDENTITY_SCHEMA } from "./identity-schema.js";
 import { IdentityStore } from "./identity-store.js";
-import type { NamedTable, StoredRecord } from "./record-tables.js";
+import { type NamedTable, nameKey } from "./record-tables.js";
 import { DEFAULT_DOMAIN, newProject, stableId } from "./records.js";
 import { SeededIdentityStore } from "./seeded-identities.js";
 
@@ -36,12 +37,23 @@ export function openIdentityStore(sql: Sql, digests: Pick<Digests, "sha256">, no
   const store = new IdentityStore(sql);
   sql.transaction(() => {
     for (const table of [store.projects, store.users, store.groups, store.roles]) {
-      table.fillNameKeys();
+      fillNameKeys(sql, table.name);
     }
     ensureOwn(store, digests);
     migrateSeededIdentities(store, digests);
   });
   return store;
+}
+
+/**
+ * Adds keys to records of an earlier release, whose names were case-sensitive. If several records have the same key,
+ * the oldest one gets it. The others remain without a key and are found by their exact names.
+ */
+function fillNameKeys(sql: Sql, table: string): void {
+  const rows = sql.all(`SELECT id, json_extract(body, '$.name') FROM ${table} WHERE name_key IS NULL ORDER BY rowid`);
+  for (const [id = null, name] of rows) {
+    sql.run(`UPDATE OR IGNORE ${table} SET name_key = ? WHERE id = ?`, nameKey(String(name)), id);
+  }
 }
 
 /** Restores missing built-in accounts; the services and `clouds.yaml` need them. */

@@ -1,21 +1,24 @@
 import type { Sql, SqlRow } from "../../database/sql.js";
-import { NamedTable, PairTable, RecordTable } from "./record-tables.js";
-import type {
-  AccessRule,
-  ApplicationCredential,
-  Credential,
-  DomainConfig,
-  Endpoint,
-  EndpointGroup,
-  Group,
-  Limit,
-  PlainRecord,
-  Project,
-  Region,
-  RegisteredLimit,
-  Role,
-  Service,
-  User,
+import type { RecordIn } from "./identity-resource.js";
+import { IdentityTable, NamedTable, PairTable } from "./record-tables.js";
+import {
+  ACCESS_RULES,
+  APPLICATION_CREDENTIALS,
+  CONSUMERS,
+  CREDENTIALS,
+  DOMAIN_CONFIGS,
+  ENDPOINT_GROUPS,
+  ENDPOINTS,
+  GROUPS,
+  LIMITS,
+  POLICIES,
+  PROJECTS,
+  type Project,
+  REGIONS,
+  REGISTERED_LIMITS,
+  ROLES,
+  SERVICES,
+  USERS,
 } from "./records.js";
 
 export interface Grant {
@@ -88,21 +91,21 @@ class GrantTable {
 export class IdentityStore {
   readonly sql: Sql;
   readonly projects: NamedTable<Project>;
-  readonly users: NamedTable<User>;
-  readonly groups: NamedTable<Group>;
-  readonly roles: NamedTable<Role>;
-  readonly services: RecordTable<Service>;
-  readonly endpoints: RecordTable<Endpoint>;
-  readonly regions: RecordTable<Region>;
-  readonly endpointGroups: RecordTable<EndpointGroup>;
-  readonly credentials: RecordTable<Credential>;
-  readonly policies: RecordTable<PlainRecord>;
-  readonly consumers: RecordTable<PlainRecord>;
-  readonly applicationCredentials: RecordTable<ApplicationCredential>;
-  readonly accessRules: RecordTable<AccessRule>;
-  readonly domainConfigs: RecordTable<DomainConfig>;
-  readonly registeredLimits: RecordTable<RegisteredLimit>;
-  readonly limits: RecordTable<Limit>;
+  readonly users: NamedTable<RecordIn<typeof USERS>>;
+  readonly groups: NamedTable<RecordIn<typeof GROUPS>>;
+  readonly roles: NamedTable<RecordIn<typeof ROLES>>;
+  readonly services: IdentityTable<RecordIn<typeof SERVICES>>;
+  readonly endpoints: IdentityTable<RecordIn<typeof ENDPOINTS>>;
+  readonly regions: IdentityTable<RecordIn<typeof REGIONS>>;
+  readonly endpointGroups: IdentityTable<RecordIn<typeof ENDPOINT_GROUPS>>;
+  readonly credentials: IdentityTable<RecordIn<typeof CREDENTIALS>>;
+  readonly policies: IdentityTable<RecordIn<typeof POLICIES>>;
+  readonly consumers: IdentityTable<RecordIn<typeof CONSUMERS>>;
+  readonly applicationCredentials: IdentityTable<RecordIn<typeof APPLICATION_CREDENTIALS>>;
+  readonly accessRules: IdentityTable<RecordIn<typeof ACCESS_RULES>>;
+  readonly domainConfigs: IdentityTable<RecordIn<typeof DOMAIN_CONFIGS>>;
+  readonly registeredLimits: IdentityTable<RecordIn<typeof REGISTERED_LIMITS>>;
+  readonly limits: IdentityTable<RecordIn<typeof LIMITS>>;
   readonly grants: GrantTable;
   /** Users by group. */
   readonly members: PairTable;
@@ -116,22 +119,22 @@ export class IdentityStore {
     const changed = () => {
       this.#changes += 1;
     };
-    this.projects = new NamedTable(sql, "identity_projects", changed);
-    this.users = new NamedTable(sql, "identity_users", changed);
-    this.groups = new NamedTable(sql, "identity_groups", changed);
-    this.roles = new NamedTable(sql, "identity_roles", changed);
-    this.services = new RecordTable(sql, "identity_services", changed);
-    this.endpoints = new RecordTable(sql, "identity_endpoints", changed);
-    this.regions = new RecordTable(sql, "identity_regions", changed);
-    this.endpointGroups = new RecordTable(sql, "identity_endpoint_groups", changed);
-    this.credentials = new RecordTable(sql, "identity_credentials", changed);
-    this.policies = new RecordTable(sql, "identity_policies", changed);
-    this.consumers = new RecordTable(sql, "identity_consumers", changed);
-    this.applicationCredentials = new RecordTable(sql, "identity_application_credentials", changed);
-    this.accessRules = new RecordTable(sql, "identity_access_rules", changed);
-    this.domainConfigs = new RecordTable(sql, "identity_domain_configs", changed);
-    this.registeredLimits = new RecordTable(sql, "identity_registered_limits", changed);
-    this.limits = new RecordTable(sql, "identity_limits", changed);
+    this.projects = new NamedTable(sql, PROJECTS, changed);
+    this.users = new NamedTable(sql, USERS, changed);
+    this.groups = new NamedTable(sql, GROUPS, changed);
+    this.roles = new NamedTable(sql, ROLES, changed);
+    this.services = new IdentityTable(sql, SERVICES, changed);
+    this.endpoints = new IdentityTable(sql, ENDPOINTS, changed);
+    this.regions = new IdentityTable(sql, REGIONS, changed);
+    this.endpointGroups = new IdentityTable(sql, ENDPOINT_GROUPS, changed);
+    this.credentials = new IdentityTable(sql, CREDENTIALS, changed);
+    this.policies = new IdentityTable(sql, POLICIES, changed);
+    this.consumers = new IdentityTable(sql, CONSUMERS, changed);
+    this.applicationCredentials = new IdentityTable(sql, APPLICATION_CREDENTIALS, changed);
+    this.accessRules = new IdentityTable(sql, ACCESS_RULES, changed);
+    this.domainConfigs = new IdentityTable(sql, DOMAIN_CONFIGS, changed);
+    this.registeredLimits = new IdentityTable(sql, REGISTERED_LIMITS, changed);
+    this.limits = new IdentityTable(sql, LIMITS, changed);
     this.grants = new GrantTable(sql, changed);
     this.members = new PairTable(sql, "identity_members", ["group_id", "user_id"], changed);
     this.impliedRoles = new PairTable(sql, "identity_implied_roles", ["prior_id", "implied_id"], changed);
@@ -169,7 +172,7 @@ export function removeUser(store: IdentityStore, id: string): void {
   store.grants.removeOf("user", id);
   store.members.removeAll(id);
   for (const table of [store.credentials, store.accessRules, store.applicationCredentials] as const) {
-    for (const record of table.where("user_id", id)) {
+    for (const record of table.findBy({ user_id: id })) {
       table.delete(record.id);
     }
   }
@@ -189,26 +192,17 @@ export function removeGroup(store: IdentityStore, id: string): void {
 /** Removes a project. Data of other services that refers to its id remains. */
 export function removeProject(store: IdentityStore, id: string): void {
   store.grants.removeAt(id);
-  for (const credential of store.applicationCredentials.list()) {
-    if (credential.project_id === id) {
-      removeApplicationCredential(store, credential.id);
-    }
+  for (const credential of store.applicationCredentials.findBy({ project_id: id })) {
+    removeApplicationCredential(store, credential.id);
   }
-  for (const credential of store.credentials.list()) {
-    if (credential.project_id === id) {
-      store.credentials.delete(credential.id);
-    }
+  for (const credential of store.credentials.findBy({ project_id: id })) {
+    store.credentials.delete(credential.id);
   }
-  for (const limit of store.limits.list()) {
-    if (limit.project_id === id || limit.domain_id === id) {
-      store.limits.delete(limit.id);
-    }
+  for (const limit of [...store.limits.findBy({ project_id: id }), ...store.limits.findBy({ domain_id: id })]) {
+    store.limits.delete(limit.id);
   }
-  for (const user of store.users.list()) {
-    if (user.default_project_id === id) {
-      const { default_project_id: _, ...rest } = user;
-      store.users.update(rest);
-    }
+  for (const { default_project_id: _, ...user } of store.users.findBy({ default_project_id: id })) {
+    store.users.update(user);
   }
   store.projects.delete(id);
   store.sql.run("DELETE FROM identity_tokens WHERE project_id = ?", id);
@@ -217,19 +211,17 @@ export function removeProject(store: IdentityStore, id: string): void {
 
 /** Removes a domain and all its records. */
 export function removeDomain(store: IdentityStore, id: string): void {
-  for (const project of store.projects.where("domain_id", id)) {
+  for (const project of store.projects.findBy({ domain_id: id })) {
     removeProject(store, project.id);
   }
-  for (const user of store.users.where("domain_id", id)) {
+  for (const user of store.users.findBy({ domain_id: id })) {
     removeUser(store, user.id);
   }
-  for (const group of store.groups.where("domain_id", id)) {
+  for (const group of store.groups.findBy({ domain_id: id })) {
     removeGroup(store, group.id);
   }
-  for (const role of store.roles.list()) {
-    if (role.domain_id === id) {
-      removeRole(store, role.id);
-    }
+  for (const role of store.roles.findBy({ domain_id: id })) {
+    removeRole(store, role.id);
   }
   store.domainConfigs.delete(id);
   removeProject(store, id);
@@ -257,10 +249,10 @@ export function removeApplicationCredential(store: IdentityStore, id: string): v
 export function endTokens(store: IdentityStore, of: "user" | "project" | "domain", id: string): void {
   store.sql.run(`DELETE FROM identity_tokens WHERE ${of}_id = ?`, id);
   if (of === "domain") {
-    for (const user of store.users.where("domain_id", id)) {
+    for (const user of store.users.findBy({ domain_id: id })) {
       endTokens(store, "user", user.id);
     }
-    for (const project of store.projects.where("domain_id", id)) {
+    for (const project of store.projects.findBy({ domain_id: id })) {
       endTokens(store, "project", project.id);
     }
   }

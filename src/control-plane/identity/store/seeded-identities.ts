@@ -31,7 +31,7 @@ export class SeededIdentityStore {
 
   /** Returns the ids of all projects of the default domain by name. */
   projectIds(): ReadonlyMap<string, string> {
-    const inDomain = this.#store.projects.where("domain_id", DEFAULT_DOMAIN);
+    const inDomain = this.#store.projects.findBy({ domain_id: DEFAULT_DOMAIN });
     return new Map(inDomain.map(({ id, name }) => [name, id]));
   }
 

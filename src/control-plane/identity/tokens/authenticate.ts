@@ -138,7 +138,7 @@ function findApplicationCredential(store: IdentityStore, ref: ApplicationCredent
     return store.applicationCredentials.get(ref.id);
   }
   const user = ref.user && findUser(store, ref.user);
-  const theirs = user ? store.applicationCredentials.where("user_id", user.id) : [];
+  const theirs = user ? store.applicationCredentials.findBy({ user_id: user.id }) : [];
   return theirs.find(({ name }) => isSameName(name, ref.name));
 }
 

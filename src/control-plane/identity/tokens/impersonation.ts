@@ -136,7 +136,7 @@ export class Impersonations {
     made: string[],
   ): ApplicationCredential {
     const { applicationCredentials, accessRules: rules } = this.#store;
-    const found = applicationCredentials.where("user_id", user.id).find((each) => isSameName(each.name, name));
+    const found = applicationCredentials.findBy({ user_id: user.id }).find((each) => isSameName(each.name, name));
     if (found) {
       return found;
     }
