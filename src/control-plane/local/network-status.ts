@@ -75,8 +75,16 @@ export async function networkStatus(session: CloudSession): Promise<NetworkStatu
   return { networks: networks.length, ports: ports.length, floatingIps: floatingips.length, portsOfServers };
 }
 
+/** A row of the status whose servers have their ports. */
+interface HostStatusWithPorts extends HostStatus {
+  readonly servers: readonly (ServerStatus & { readonly ports: readonly PortStatus[] })[];
+}
+
 /** Returns the rows with the ports of their servers. */
-export function withPorts(rows: readonly HostStatus[], { portsOfServers }: NetworkStatus) {
+export function withPorts(
+  rows: readonly HostStatus[],
+  { portsOfServers }: NetworkStatus,
+): readonly HostStatusWithPorts[] {
   return rows.map((row) => ({
     ...row,
     servers: row.servers.map((server) => ({ ...server, ports: portsOfServers.get(server.id) ?? [] })),
