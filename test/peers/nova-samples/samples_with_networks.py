@@ -100,14 +100,14 @@ def create_before_actions(test_class):
     """Creates the floating IP of addFloatingIp and removeFloatingIp, for which upstream stubs the network."""
     test_action = test_class._test_server_action
 
-    def with_floating_ip(self, uuid, action, *more):
+    def with_floating_ip(self, uuid, action, template, subs=None, **options):
         if action == "addFloatingIp":
             # Upstream's 10.10.10.10 is in the range of `private`, which a router's gateway must not overlap.
-            more[-1]["address"] = "172.16.10.7"
-            create_floating_ip(more[-1]["address"])
+            subs["address"] = "172.16.10.7"
+            create_floating_ip(subs["address"])
         elif action == "removeFloatingIp":
-            create_floating_ip(more[-1]["address"], request("GET", f"ports?device_id={uuid}")[0]["id"])
-        return test_action(self, uuid, action, *more)
+            create_floating_ip(subs["address"], request("GET", f"ports?device_id={uuid}")[0]["id"])
+        return test_action(self, uuid, action, template, subs, **options)
 
     test_class._test_server_action = with_floating_ip
 
