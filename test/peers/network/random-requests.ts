@@ -99,6 +99,10 @@ export class RandomRequests {
           ...this.#ifMatch(id),
         };
       case "delete":
+        if (record?.attributes["router:external"] === true) {
+          // Neutron deletes its floating IPs even if the network is in use.
+          return { ...one, method: "GET" };
+        }
         return { ...one, method: "DELETE", ...this.#ifMatch(id) };
       case "show":
         return { ...one, method: "GET", path: one.path + this.#fields(record) };
@@ -113,7 +117,7 @@ export class RandomRequests {
     }
   }
 
-  #body({ singular, collection }: Subject, attributes: Members): unknown {
+  #body({ singular, collection, parent }: Subject, attributes: Members): unknown {
     const random = this.#random;
     let sent: Members = attributes;
     if (random.chance(0.1)) {
@@ -138,7 +142,8 @@ export class RandomRequests {
         sent,
       ]);
     }
-    return random.chance(0.02) ? { [collection]: [sent, sent] } : { [singular]: sent };
+    // Neutron creates records of sub-resources one after the other.
+    return parent === undefined && random.chance(0.02) ? { [collection]: [sent, sent] } : { [singular]: sent };
   }
 
   #ifMatch(id: string): Partial<RandomRequest> {

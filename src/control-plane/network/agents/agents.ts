@@ -1,5 +1,5 @@
 import { type Condition, where } from "../../resources/condition.js";
-import { isTrue } from "../engine/list.js";
+import { CONVERTERS } from "../engine/converters.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import type { NetworkRecord } from "../engine/network-resource.js";
 import { AGENTS } from "../resources/agents.js";
@@ -12,7 +12,9 @@ export const AGENT_BEHAVIOUR: Behaviour<typeof AGENTS.attributes> = {
   filters: {
     alive: (context, [value = ""]) => {
       const alive = isAliveNow(context);
-      return isTrue(value) ? alive : { sql: `NOT (${alive.sql})`, values: alive.values };
+      return CONVERTERS.convert_to_boolean?.(value) === true
+        ? alive
+        : { sql: `NOT (${alive.sql})`, values: alive.values };
     },
   },
   prepareUpdate(context, { id, admin_state_up, description }, changes) {

@@ -185,8 +185,8 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
     if (item === undefined) {
       throw missingItem(resource);
     }
-    assertRevision(record, revision);
     const updated = updateRecord(context, resource, record.id, changes as never);
+    assertRevision(record, revision);
     const [view] = viewsOf(context, resource, [updated]);
     const requested = context.services.registry.behaviourOf(resource).computeRequested?.(changes as never);
     return { body: { [singular]: renderView(context, resource, { ...view, ...requested }) } };
@@ -213,8 +213,8 @@ function remove(call: NetworkCall, resource: NetworkResource): RouteResponse {
       }),
     );
     assertNoBody();
-    assertRevision(record, revision);
     deleteRecord(context, resource, record.id);
+    assertRevision(record, revision);
     return { status: 204 };
   });
 }
@@ -286,7 +286,7 @@ function readRevision({ request }: NetworkCall): number | undefined {
 
 const REVISION = "revision_number=";
 
-/** @throws {HttpError} 412 */
+/** Neutron compares revisions when it writes, after all other checks. @throws {HttpError} 412 */
 function assertRevision({ revision_number: current }: Attributes, expected: number | undefined): void {
   if (expected !== undefined && typeof current === "number" && expected !== current) {
     throw networkError(

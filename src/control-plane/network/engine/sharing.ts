@@ -6,7 +6,7 @@ import type { NetworkResource, RbacKind } from "./network-resource.js";
 const GLOBAL_ROLES = ["service", "advsvc"];
 
 /** Whether the caller's queries are restricted to its project. */
-function seesAll({ caller }: NetworkContext): boolean {
+export function seesAll({ caller }: NetworkContext): boolean {
   return caller.isAdmin || caller.isInternal || GLOBAL_ROLES.some((role) => caller.roles.includes(role));
 }
 

@@ -1,8 +1,9 @@
 import { HttpError } from "../../http/http-error.js";
-import { EVERY, where } from "../../resources/condition.js";
+import { and, EVERY, where } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { badResource, invalidOperation, networkError } from "../engine/network-errors.js";
 import { createRecord, deleteRecord, findRecord, updateRecord } from "../engine/records.js";
+import { ownedBy, seesAll } from "../engine/sharing.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
 import { LOCAL_IPS, PORT_ASSOCIATIONS } from "../resources/local-ips.js";
 import { NETWORKS } from "../resources/networks.js";
@@ -14,7 +15,9 @@ export const LOCAL_IP_BEHAVIOUR: Behaviour<typeof LOCAL_IPS.attributes> = {
   prepareCreate(context, input) {
     const { local_port_id: portId, network_id: networkId, local_ip_address: address = null } = input;
     if (portId !== undefined) {
-      const port = context.table(PORTS).get(portId);
+      const port = context
+        .table(PORTS)
+        .first(and(where`id = ${portId}`, seesAll(context) ? EVERY : ownedBy(context, PORTS)));
       if (port === undefined) {
         throw badResource("local_ip", `Port ${portId} not found.`);
       }

@@ -198,7 +198,7 @@ function findRouterOf(context: NetworkContext, floatingIp: FloatingIpRecord, por
   const port = findRecord(context, PORTS, portId);
   const fixedIps = (fixedIpsOf(context, [portId]).get(portId) ?? []).filter(({ ip_address: own }) => isIpv4(own));
   if (fixedIps.length === 0) {
-    throw bad(`Requested internal port ${portId} must allocate an IPv4 address at least.`);
+    throw bad(`Requested internal port ${portId} must allocate an IPv4 address at least..`);
   }
   const fixedIp = fixedIps.find(({ ip_address: own }) => own === address);
   if (fixedIp === undefined) {

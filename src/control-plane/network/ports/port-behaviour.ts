@@ -144,9 +144,6 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
     ...(changes.extra_dhcp_opts === undefined
       ? {}
       : { extra_dhcp_opts: mergeOptions(port.extra_dhcp_opts ?? [], changes.extra_dhcp_opts) }),
-    ...(changes.fixed_ips === undefined
-      ? {}
-      : { ip_allocation: changes.fixed_ips.length === 0 ? "none" : "immediate" }),
   };
 }
 

@@ -207,7 +207,7 @@ describe("an update of a port", () => {
     expect(changed.revision_number).toBeGreaterThan(Number(port.revision_number));
     expect(await updatePort(harness, port.id, { fixed_ips: [] })).toMatchObject({
       fixed_ips: [],
-      ip_allocation: "none",
+      ip_allocation: "immediate",
     });
   });
 

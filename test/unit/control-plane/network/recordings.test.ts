@@ -74,7 +74,7 @@ async function startAsDevstack(harness: NetworkHarness): Promise<void> {
 function replay(harness: NetworkHarness, recording: Recording, identifiers: Identifiers): Promise<Reply> {
   const { caller, method, path, headers, body, text } = recording;
   const payload = text ?? identifiers.translate(body);
-  const url = `/${identifiers.translateText(path)}`;
+  const url = `/${identifiers.translatePath(path)}`;
   return harness.send(method, url, payload, caller === "nobody" ? "" : caller, lowerCase(headers));
 }
 

@@ -98,7 +98,7 @@ describe("a create", () => {
 });
 
 describe("an update", () => {
-  test("is checked for validity, existence, policy, revision, then the resource's own rules", async () => {
+  test("is checked for validity, existence, policy, the resource's own rules, then the revision", async () => {
     const { id } = await create();
     expect(await update("nope", { x: 1 })).toBe(`${BAD} Unrecognized attribute(s) 'x'`);
     expect(await update(id, { color: "red" })).toBe(`${BAD} Cannot update read-only attribute color`);
@@ -106,11 +106,14 @@ describe("an update", () => {
     expect(await update(id, { name: "taken" }, "reader")).toBe(
       "403 PolicyNotAuthorized: rule:update_address_scope is disallowed by policy",
     );
-    const body = { big_widget: { name: "taken" } };
     const outdated = { "if-match": "revision_number=7" };
-    const reply = await network.send("PUT", `${WIDGETS}/${id}`, body, "demo", outdated);
-    expect(reply.status).toBe(412);
+    const statusOf = async (name: string) => {
+      const body = { big_widget: { name } };
+      return (await network.send("PUT", `${WIDGETS}/${id}`, body, "demo", outdated)).status;
+    };
     expect(await update(id, { name: "taken" })).toBe("409 WidgetNameTaken: The name is taken.");
+    expect(await statusOf("taken")).toBe(409);
+    expect(await statusOf("free")).toBe(412);
   });
 
   test("raises the revision and the time of the update, unless it changes nothing", async () => {
