@@ -9,6 +9,7 @@ import { CODES, type Finding, keyOf } from "./checks/finding.js";
 import { type MoveTimeouts, SnapshotIndex } from "./checks/inputs.js";
 import { overcommittedInventories, staleInventories } from "./checks/inventory-checks.js";
 import { leftGuests, unfinishedEvacuations, unfinishedMigrations } from "./checks/migration-checks.js";
+import { wrongPorts } from "./checks/port-checks.js";
 import { identityClashes, nodesWithoutProvider, providersWithoutNode } from "./checks/provider-checks.js";
 import { whereabouts } from "./checks/server-allocations.js";
 import { unknownConsumers } from "./checks/unknown-consumers.js";
@@ -41,6 +42,8 @@ interface AuditScope {
   readonly unchecked: number;
   readonly providers: number;
   readonly consumers: number;
+  /** The ports of servers; null if the cloud has no Network service, so that none was checked. */
+  readonly ports: number | null;
 }
 
 /**
@@ -50,23 +53,27 @@ interface AuditScope {
 export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit> {
   const first = await readSnapshot(cloud, options);
   const suspected = checkSnapshot(first, options);
-  const second = suspected.length === 0 ? first : await lookAgain(cloud, first, suspectsOf(suspected), options);
+  const second = suspected.length === 0 ? first : await lookAgain(cloud, first, suspectsOf(suspected, first), options);
   const before = new Set(suspected.map(keyOf));
   const confirmed = checkSnapshot(second, options).filter((finding) => before.has(keyOf(finding)));
   const details = await detailsFor(cloud, confirmed);
   return { ...makePlan(cloud.name, confirmed, second, details), scope: sizes(first, options) };
 }
 
-function suspectsOf(findings: readonly Finding[]) {
+function suspectsOf(findings: readonly Finding[], { ports }: Snapshot) {
+  const portUuids = findings.flatMap(({ subject: { kind, uuid } }) => (kind === "port" ? [uuid] : []));
   return {
-    consumers: new Set(
-      findings.flatMap(({ subject: { kind, uuid } }) => (kind === "provider" || kind === "node" ? [] : [uuid])),
-    ),
+    consumers: new Set(findings.flatMap(({ subject: { kind, uuid } }) => (NO_CONSUMERS.includes(kind) ? [] : [uuid]))),
+    ports: portUuids,
+    serversOfPorts: [...new Set(portUuids.flatMap((uuid) => ports?.get(uuid)?.device_id ?? []))],
     providers: new Set(
       findings.flatMap(({ subject, provider }) => [subject.uuid, ...(provider ? [provider.uuid] : [])]),
     ),
   };
 }
+
+/** Kinds of subjects without allocations of their own. */
+const NO_CONSUMERS: readonly Finding["subject"]["kind"][] = ["provider", "node", "port"];
 
 async function detailsFor(
   { placement }: Cloud,
@@ -82,7 +89,7 @@ async function detailsFor(
 }
 
 function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
-  const { servers, providers, consumers } = snapshot;
+  const { servers, providers, consumers, ports } = snapshot;
   const index = new SnapshotIndex(snapshot, moveTimeouts);
   const unchecked = [...servers.values()].filter(
     (server) => !index.isAtRest(server) || (server.host !== null && !index.nodeOf(server)),
@@ -92,6 +99,7 @@ function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
     unchecked: unchecked.length,
     providers: providers.size,
     consumers: consumers.size,
+    ports: ports === null ? null : ports.size,
   };
 }
 
@@ -114,6 +122,7 @@ export function checkSnapshot(snapshot: Snapshot, { maxShare, moveTimeouts }: Ch
     ...unfinishedMigrations(index, placed),
     ...unfinishedEvacuations(index, placed),
     ...leftGuests(index),
+    ...wrongPorts(index, maxShare),
   ].toSorted(
     (one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code) || keyOf(one).localeCompare(keyOf(other)),
   );

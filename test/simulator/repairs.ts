@@ -33,7 +33,7 @@ export async function auditAndApply(stage: Stage): Promise<void> {
 }
 
 async function apply({ journal }: Stage, cloud: Cloud, plan: Plan, undo: boolean): Promise<void> {
-  const outcomes = await applyPlan(cloud.placement, plan, { undo });
+  const outcomes = await applyPlan(cloud, plan, { undo });
   const states = outcomes.map(({ outcome }) => outcome.state);
   journal.note("operator", `${undo ? "apply --undo" : "apply"}: ${states.join(" ")}`);
 }

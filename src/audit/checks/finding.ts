@@ -1,4 +1,4 @@
-import type { Amounts, Inventory, Migration, Server } from "../read/records.js";
+import type { Amounts, Inventory, Migration, PortBinding, Server } from "../read/records.js";
 import type { SnapshotIndex } from "./inputs.js";
 
 /** Stable, since scripts may depend on them. docs/reference/audit-codes.md explains each. */
@@ -20,6 +20,9 @@ export const CODES = [
   "unfinished-evacuation",
   "stale-guest",
   "guest-without-server",
+  "dangling-port",
+  "misbound-port",
+  "leftover-binding",
 ] as const;
 
 export type Code = (typeof CODES)[number];
@@ -27,7 +30,7 @@ export type Code = (typeof CODES)[number];
 export interface Finding {
   readonly code: Code;
   readonly subject: Subject;
-  /** The provider that the finding concerns, if the subject is not a provider. */
+  /** The provider that the finding concerns, if the subject is not a provider; the host of a port's binding. */
   readonly provider: Reference | null;
   /** One or two sentences for an operator. */
   readonly explanation: string;
@@ -43,11 +46,11 @@ interface Reference {
 }
 
 export interface Subject extends Reference {
-  readonly kind: "server" | "migration" | "consumer" | "provider" | "node" | "guest";
+  readonly kind: "server" | "migration" | "consumer" | "provider" | "node" | "guest" | "port";
 }
 
 /** A change of one object. Changes of the same consumer are combined into one edit. */
-export type Remedy = ConsumerRemedy | ProviderRemedy;
+export type Remedy = ConsumerRemedy | ProviderRemedy | PortRemedy;
 
 export type ConsumerRemedy =
   /** `consumer` gets the allocations of `from`, and `from` has none afterwards. */
@@ -68,6 +71,17 @@ export type ProviderRemedy =
       readonly uuid: string;
       readonly inventories: Readonly<Record<string, Inventory>>;
     };
+
+export type PortRemedy =
+  | {
+      readonly kind: "set-port";
+      readonly port: string;
+      readonly device_id: string;
+      readonly device_owner: string;
+      /** Empty: unbound. */
+      readonly host: string;
+    }
+  | { readonly kind: "delete-binding"; readonly port: string; readonly binding: PortBinding };
 
 /** Returns a key by which the same finding is recognised in a second snapshot. */
 export function keyOf({ code, subject, provider }: Finding): string {

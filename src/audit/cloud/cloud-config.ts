@@ -34,7 +34,7 @@ interface CloudTls {
   readonly key?: string;
 }
 
-export type ServiceType = "compute" | "placement";
+export type ServiceType = "compute" | "placement" | "network";
 
 /** Settings by their names in clouds.yaml, whatever their source. */
 export interface Settings {
@@ -74,7 +74,11 @@ export function readCloudConfig(settings: Settings): CloudConfig {
     interface: (settings.get("interface") ?? settings.get("endpoint_type") ?? "public").replace(/URL$/, ""),
     ...(region === undefined ? {} : { region }),
     ...readTls(settings),
-    endpoints: { ...override(settings, "compute"), ...override(settings, "placement") },
+    endpoints: {
+      ...override(settings, "compute"),
+      ...override(settings, "placement"),
+      ...override(settings, "network"),
+    },
   };
 }
 

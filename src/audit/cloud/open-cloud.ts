@@ -31,7 +31,7 @@ interface Knows {
 /** A token with the endpoints for which it is valid. */
 interface Login {
   readonly token: string;
-  /** Without a trailing slash. */
+  /** Without a trailing slash; empty: a Network service that the catalog lacks. */
   readonly endpoints: Readonly<Record<ServiceType, string>>;
 }
 
@@ -49,7 +49,12 @@ export interface Cloud {
   readonly name: string;
   readonly compute: ServiceClient;
   readonly placement: ServiceClient;
+  /** Null if the catalog has no Network service. */
+  readonly network: ServiceClient | null;
 }
+
+/** The Network API has no microversions. */
+const NO_MICROVERSION = 0;
 
 /** 2.88 removed the totals of hypervisors, which the checks of inventories need. */
 const COMPUTE: Knows = { least: 53, most: 87, because: "uuids of compute nodes" };
@@ -68,6 +73,7 @@ export async function openCloud(http: HttpClient, config: CloudConfig): Promise<
     name: config.name,
     compute: new ServiceClient("compute", compute, session.send),
     placement: new ServiceClient("placement", placement, session.send),
+    network: (await session.has("network")) ? new ServiceClient("network", NO_MICROVERSION, session.send) : null,
   };
 }
 
@@ -103,6 +109,11 @@ class Session {
   constructor(http: HttpClient, config: CloudConfig) {
     this.#http = http;
     this.#config = config;
+  }
+
+  /** Returns whether the cloud has the service. */
+  async has(service: ServiceType): Promise<boolean> {
+    return (await this.#current()).endpoints[service] !== "";
   }
 
   readonly send: Send = async (service, request) => {
@@ -144,7 +155,9 @@ class Session {
           "x-auth-token": token,
           accept: "application/json",
           "user-agent": "compute-agent audit",
-          ...(version === undefined ? {} : { "openstack-api-version": `${service} ${major}.${version}` }),
+          ...(version === undefined || service === "network"
+            ? {}
+            : { "openstack-api-version": `${service} ${major}.${version}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -180,13 +193,19 @@ function endpointsIn(body: string, config: CloudConfig, url: string): Login["end
   try {
     const { catalog } = asRecord(asRecord(parseJson(body)).token);
     const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
-    return { compute: compute ?? "", placement: placement ?? "" };
+    return { compute: compute ?? "", placement: placement ?? "", network: networkEndpointOf(catalog, config) };
   } catch (error) {
     if (isAuditError(error, "EndpointNotFound")) {
       throw error;
     }
     throw new AuditError("UnexpectedAnswer", `Identity at ${url} responded without a readable token`, { cause: error });
   }
+}
+
+/** Returns the endpoint of the Network service without the version, or an empty string if there is none. */
+function networkEndpointOf(catalog: unknown, config: CloudConfig): string {
+  const isKnown = config.endpoints.network !== undefined || catalogEndpoints(catalog, "network").length > 0;
+  return isKnown ? endpointOf(catalog, "network", config).replace(/\/v2\.0$/, "") : "";
 }
 
 function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig): string {

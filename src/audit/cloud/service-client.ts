@@ -70,7 +70,8 @@ export function detail(body: string): string {
   try {
     const record = asRecord(JSON.parse(body));
     const error = asRecord(record.errors === undefined ? Object.values(record)[0] : asArray(record.errors)[0]);
-    return `: ${String(error.detail ?? error.message)
+    // Neutron's errors have an empty detail.
+    return `: ${String(error.detail || error.message)
       .replace(/\s+/g, " ")
       .trim()}`;
   } catch {

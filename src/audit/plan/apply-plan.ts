@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import type { HttpMethod, HttpResponse } from "../../runtime/http.js";
-import { detail, type ServiceClient } from "../cloud/service-client.js";
+import type { HttpMethod } from "../../runtime/http.js";
+import type { Cloud } from "../cloud/open-cloud.js";
+import type { ServiceClient } from "../cloud/service-client.js";
 import { inventoriesIn, readConsumer } from "../read/read-placement.js";
 import type { ConsumerRecord } from "../read/records.js";
 import { asArray, asNumber, asString, asStringOrNull } from "../read/response-fields.js";
+import { changePort } from "./change-port.js";
 import type { ProviderDetails } from "./make-plan.js";
+import { ALREADY, DONE, type Outcome, outcomeOf, rejectedOutcome } from "./outcome.js";
 import type {
   Action,
   AllocationsAction,
@@ -16,20 +19,6 @@ import type {
   ProviderAction,
   ProviderState,
 } from "./plan.js";
-
-/** The result of one line of a plan. */
-type Outcome =
-  | { readonly state: "done" }
-  /** The objects already had the planned state. */
-  | { readonly state: "already" }
-  /** Another client changed an object since the audit, or Placement rejected the change. Nothing was changed. */
-  | { readonly state: "refused"; readonly why: string };
-
-const DONE: Outcome = { state: "done" };
-
-const ALREADY: Outcome = { state: "already" };
-
-const rejectedOutcome = (why: string): Outcome => ({ state: "refused", why });
 
 /** The first microversion with consumer types. */
 const CONSUMER_TYPES = 38;
@@ -52,25 +41,35 @@ export interface Line {
 /**
  * Applies a plan line by line. With `undo`, reverts it from the last line to the first. A rejected line does not stop
  * the others. Each line is atomic, so a plan can be applied again after a crash.
- * @throws {AuditError} Placement no longer responds, or rejects the token
+ * @throws {AuditError} a service no longer responds, or rejects the token
  */
 export async function applyPlan(
-  placement: ServiceClient,
+  cloud: Pick<Cloud, "placement" | "network">,
   { edits }: Plan,
   { undo, onLine = () => undefined }: { readonly undo: boolean; readonly onLine?: (line: Line) => void },
 ): Promise<Line[]> {
   const lines: Line[] = [];
   for (const edit of undo ? edits.toReversed() : edits) {
     const action = undo ? edit.inverse : edit.action;
-    const outcome =
-      action.kind === "allocations"
-        ? await changeAllocations(placement, action)
-        : await changeProvider(placement, action);
+    const outcome = await applyAction(cloud, action);
     const line = { edit, action, outcome };
     lines.push(line);
     onLine(line);
   }
   return lines;
+}
+
+function applyAction({ placement, network }: Pick<Cloud, "placement" | "network">, action: Action): Promise<Outcome> {
+  switch (action.kind) {
+    case "allocations":
+      return changeAllocations(placement, action);
+    case "set-port":
+    case "create-binding":
+    case "delete-binding":
+      return changePort(network, action);
+    default:
+      return changeProvider(placement, action);
+  }
 }
 
 /** Changes a provider if its state is still the one that the plan assumes. @throws {AuditError} */
@@ -117,11 +116,7 @@ function newerThan(uuid: string, assumed: number | null, is: number): Outcome | 
 }
 
 async function write(placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> {
-  return outcomeOf(await placement.request(method, path, body === undefined ? {} : { body }));
-}
-
-function outcomeOf({ status, body }: HttpResponse): Outcome {
-  return status < 300 ? DONE : rejectedOutcome(`Placement responded ${status}${detail(body)}`);
+  return outcomeOf("Placement", await placement.request(method, path, body === undefined ? {} : { body }));
 }
 
 /**
@@ -145,6 +140,7 @@ async function changeAllocations(placement: ServiceClient, { consumers }: Alloca
   const bodies = consumers.map((change, index) => [change.uuid, bodyOf(change, found[index], version)] as const);
   const [only, more] = bodies;
   return outcomeOf(
+    "Placement",
     only && more === undefined
       ? await placement.request("PUT", `/allocations/${only[0]}`, { version, body: only[1] })
       : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) }),

@@ -1,4 +1,4 @@
-import type { ConsumerRemedy, Finding, ProviderRemedy } from "../checks/finding.js";
+import type { ConsumerRemedy, Finding, PortRemedy, ProviderRemedy, Remedy } from "../checks/finding.js";
 import type { Amounts, ConsumerRecord, Held, Provider, Snapshot } from "../read/records.js";
 import type { Action, ConsumerChange, ConsumerState, Edit, Plan, ProviderState } from "./plan.js";
 
@@ -52,7 +52,8 @@ export function makePlan(
     });
   // A provider can be deleted only when it has no allocations. One that conflicts with another must be deleted first.
   const isLast = ({ action, findings: [code] }: Edit) => action.kind === "delete-provider" && code !== "identity-clash";
-  const ordered = [...edits.filter((edit) => !isLast(edit)), ...allocations, ...edits.filter(isLast)];
+  const ports = editPorts(findings, snapshot);
+  const ordered = [...edits.filter((edit) => !isLast(edit)), ...allocations, ...edits.filter(isLast), ...ports];
   const done = new Set(allocations.flatMap(({ action }) => consumersIn(action)));
   return {
     findings: findings.map((finding) => settle(finding, retained, done)),
@@ -68,13 +69,48 @@ function settle(finding: Finding, retained: ReadonlySet<Finding>, done: Readonly
       left: "it has allocations that cannot be removed; see the other findings",
     };
   }
-  const undone = finding.remedies.some((remedy) => !isProviderRemedy(remedy) && !done.has(remedy.consumer));
+  const undone = finding.remedies.some((remedy) => "consumer" in remedy && !done.has(remedy.consumer));
   return undone
     ? { ...finding, remedies: [], left: "its allocations could not be read; run the audit again" }
     : finding;
 }
 
-const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is ProviderRemedy => !("consumer" in remedy);
+const isProviderRemedy = (remedy: Remedy): remedy is ProviderRemedy => !("consumer" in remedy || "port" in remedy);
+
+/**
+ * Returns the edits of ports. Leftover bindings are deleted first: a port cannot be bound to a host where it has an
+ * inactive binding.
+ */
+function editPorts(findings: readonly Finding[], snapshot: Snapshot): Edit[] {
+  const edits = findings.flatMap((finding) =>
+    finding.remedies
+      .filter((remedy) => "port" in remedy)
+      .flatMap((remedy) => {
+        const edit = editPort(remedy, snapshot);
+        return edit ? [{ findings: [finding.code], reason: finding.explanation, ...edit }] : [];
+      }),
+  );
+  const isBinding = ({ action }: Edit) => action.kind === "delete-binding";
+  return [...edits.filter(isBinding), ...edits.filter((edit) => !isBinding(edit))];
+}
+
+/** Returns undefined if the port no longer exists. */
+function editPort(remedy: PortRemedy, { ports }: Snapshot): Pick<Edit, "action" | "inverse"> | undefined {
+  if (remedy.kind === "delete-binding") {
+    const { port, binding } = remedy;
+    return { action: remedy, inverse: { kind: "create-binding", port, binding } };
+  }
+  const port = ports?.get(remedy.port);
+  if (port === undefined) {
+    return undefined;
+  }
+  const before = { device_id: port.device_id, device_owner: port.device_owner, host: port.host };
+  const after = { device_id: remedy.device_id, device_owner: remedy.device_owner, host: remedy.host };
+  return {
+    action: { kind: "set-port", uuid: remedy.port, before, after },
+    inverse: { kind: "set-port", uuid: remedy.port, before: after, after: before },
+  };
+}
 
 /** Returns whether a provider to delete would still have allocations after all other edits. */
 function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly Edit[]): boolean {

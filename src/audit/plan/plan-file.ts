@@ -41,6 +41,12 @@ const PROVIDER = object({
   aggregates: { type: "array", items: UUID },
 });
 
+const TEXT = { type: "string" } as const;
+
+const PORT_STATE = object({ device_id: TEXT, device_owner: TEXT, host: TEXT });
+
+const BINDING = object({ host: NAME, vnic_type: NAME, profile: { type: "object" } });
+
 const CHANGE = object({ uuid: UUID, generation: GENERATION, before: CONSUMER_STATE, after: CONSUMER_STATE });
 
 const ACTION = {
@@ -59,6 +65,9 @@ const ACTION = {
       before: INVENTORIES,
       after: INVENTORIES,
     }),
+    object({ kind: { const: "set-port" }, uuid: UUID, before: PORT_STATE, after: PORT_STATE }),
+    object({ kind: { const: "create-binding" }, port: UUID, binding: BINDING }),
+    object({ kind: { const: "delete-binding" }, port: UUID, binding: BINDING }),
   ],
 };
 

@@ -1,5 +1,5 @@
 import { AuditError } from "../errors.js";
-import type { Held, Inventory } from "../read/records.js";
+import type { Held, Inventory, PortBinding } from "../read/records.js";
 
 /** The plan that `audit --plan` writes and `apply` applies. */
 export interface Plan {
@@ -19,7 +19,7 @@ export interface Edit {
   readonly inverse: Action;
 }
 
-export type Action = AllocationsAction | ProviderAction;
+export type Action = AllocationsAction | ProviderAction | PortAction;
 
 /** Replaces the allocations of some consumers atomically. */
 export interface AllocationsAction {
@@ -69,6 +69,18 @@ export type ProviderAction =
       readonly after: Inventories;
     };
 
+export type PortAction =
+  | { readonly kind: "set-port"; readonly uuid: string; readonly before: PortState; readonly after: PortState }
+  | { readonly kind: "create-binding"; readonly port: string; readonly binding: PortBinding }
+  | { readonly kind: "delete-binding"; readonly port: string; readonly binding: PortBinding };
+
+/** The device and the host of a port; empty: none. */
+export interface PortState {
+  readonly device_id: string;
+  readonly device_owner: string;
+  readonly host: string;
+}
+
 export type Inventories = Readonly<Record<string, Inventory>>;
 
 export interface ProviderState {
@@ -80,7 +92,7 @@ export interface ProviderState {
   readonly aggregates: readonly string[];
 }
 
-/** Returns the uuids of the consumers or the provider that the action changes. */
+/** Returns the uuids of the consumers, the provider or the port that the action changes. */
 export function subjectsOf(action: Action): readonly string[] {
   switch (action.kind) {
     case "allocations":
@@ -90,12 +102,16 @@ export function subjectsOf(action: Action): readonly string[] {
       return [action.provider.uuid];
     case "rename-provider":
     case "set-inventories":
+    case "set-port":
       return [action.uuid];
+    case "create-binding":
+    case "delete-binding":
+      return [action.port];
   }
 }
 
 /**
- * Returns the plan reduced to the edits of these consumers and providers. @throws {AuditError} no edit changes one of
+ * Returns the plan reduced to the edits of these consumers, providers and ports. @throws {AuditError} no edit changes one of
  * them
  */
 export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
@@ -105,7 +121,7 @@ export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   if (strange.length > 0) {
     throw new AuditError(
       "NotInPlan",
-      `the plan changes no consumer and no provider ${strange.join(", ")}; write a current plan with audit --plan`,
+      `the plan changes no consumer, provider or port ${strange.join(", ")}; write a current plan with audit --plan`,
     );
   }
   return { ...plan, edits };
@@ -124,7 +140,21 @@ export function describeAction(action: Action): string {
       return `rename provider ${action.uuid} from ${action.before} to ${action.after}`;
     case "set-inventories":
       return `set inventories of provider ${action.uuid}`;
+    case "set-port":
+      return describePort(action);
+    case "create-binding":
+    case "delete-binding":
+      return `${action.kind === "create-binding" ? "create" : "delete"} the inactive binding of port ${action.port} on ${action.binding.host}`;
   }
+}
+
+function describePort({ uuid, before, after }: Extract<PortAction, { readonly kind: "set-port" }>): string {
+  if (before.device_id !== after.device_id) {
+    return after.device_id === ""
+      ? `remove port ${uuid} from server ${before.device_id}`
+      : `give port ${uuid} to server ${after.device_id}`;
+  }
+  return after.host === "" ? `unbind port ${uuid}` : `bind port ${uuid} to host ${after.host}`;
 }
 
 function describeChange({ uuid, before, after }: ConsumerChange): string {

@@ -10,6 +10,7 @@ import {
   readServers,
   readServices,
 } from "./read-compute.js";
+import { readPorts, readPortsAgain } from "./read-network.js";
 import {
   CONCURRENCY,
   listProviders,
@@ -24,6 +25,7 @@ import type {
   ConsumerRecord,
   Hypervisor,
   OnProgress,
+  Port,
   Provider,
   Server,
   Snapshot,
@@ -64,8 +66,10 @@ async function readGuests(
 /**
  * Reads everything that is checked: two requests per provider, and one per page of everything else. @throws * {AuditError}
  */
-export async function readSnapshot({ compute, placement }: Cloud, options: ReadOptions): Promise<Snapshot> {
-  const { onProgress } = options;
+export async function readSnapshot({ compute, placement, network }: Cloud, options: ReadOptions): Promise<Snapshot> {
+  const { onProgress, thorough } = options;
+  // Read before the servers: a server's ports are created after it.
+  const ports = network && (await readPorts(network, { onProgress, withBindings: thorough }));
   const [servers, migrations, hypervisors, services, held] = await Promise.all([
     readServers(compute, onProgress),
     readMigrations(compute, onProgress),
@@ -82,6 +86,7 @@ export async function readSnapshot({ compute, placement }: Cloud, options: ReadO
     hypervisors,
     services,
     guests,
+    ports,
     ...held,
   };
   return { ...read, records: await readOwners(placement, read, options) };
@@ -177,6 +182,8 @@ interface Suspects {
   /** Consumers with findings, including servers and migrations. */
   readonly consumers: ReadonlySet<string>;
   readonly providers: ReadonlySet<string>;
+  readonly ports: readonly string[];
+  readonly serversOfPorts: readonly string[];
 }
 
 /**
@@ -184,7 +191,7 @@ interface Suspects {
  * Rereads the lists of moves and hosts completely. @throws {AuditError}
  */
 export async function lookAgain(
-  { compute, placement }: Cloud,
+  { compute, placement, network }: Cloud,
   first: Snapshot,
   suspects: Suspects,
   options: ReadOptions,
@@ -201,9 +208,10 @@ export async function lookAgain(
   const records: readonly ConsumerRecord[] = await mapConcurrently(uuids, CONCURRENCY, (uuid) =>
     readConsumer(placement, uuid),
   );
-  // Read after the allocations: if the allocations belong to a server, that server exists by now.
+  const ports = network && (await readPortsAgain(network, suspects.ports));
+  // Read after the allocations and ports: if they belong to a server, that server exists by now.
   const servers = await mapWithProgress(
-    uuids,
+    [...new Set([...uuids, ...suspects.serversOfPorts])],
     "suspects, a second time",
     onProgress,
     async (uuid) => [uuid, await findServer(compute, uuid)] as const,
@@ -224,6 +232,12 @@ export async function lookAgain(
       first.records,
       records.map((record) => [record.uuid, record]),
     ),
+    ports:
+      ports &&
+      replaced<Port>(
+        first.ports ?? new Map(),
+        suspects.ports.map((uuid) => [uuid, ports.get(uuid)]),
+      ),
     providers: await providersAgain(placement, first, bare, suspects.providers),
   };
 }

@@ -96,6 +96,27 @@ export interface ConsumerRecord extends Consumer {
   readonly type: string | null;
 }
 
+/** A port of a server, with the names of the Network API. */
+export interface Port {
+  readonly id: string;
+  readonly name: string;
+  /** The server. */
+  readonly device_id: string;
+  /** Begins with `compute:`. */
+  readonly device_owner: string;
+  /** The host of the active binding; empty: none. */
+  readonly host: string;
+  /** Bindings that are not active; empty if they were not read. */
+  readonly inactive: readonly PortBinding[];
+}
+
+/** A binding of a port, as a request creates it. */
+export interface PortBinding {
+  readonly host: string;
+  readonly vnic_type: string;
+  readonly profile: Readonly<Record<string, unknown>>;
+}
+
 /** Data read from the cloud, before any checks. */
 export interface Snapshot {
   /** Time of the read in milliseconds since the epoch. */
@@ -110,6 +131,8 @@ export interface Snapshot {
   readonly consumers: ReadonlyMap<string, Consumer>;
   /** The allocations of consumers that were read one by one. */
   readonly records: ReadonlyMap<string, ConsumerRecord>;
+  /** The ports of servers by uuid; null if the cloud has no Network service. */
+  readonly ports: ReadonlyMap<string, Port> | null;
   /** By host; excludes hosts whose guests were not read. */
   readonly guests: ReadonlyMap<string, readonly HypervisorGuest[]>;
 }

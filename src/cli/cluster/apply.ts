@@ -23,7 +23,7 @@ export function applyCommand(): Command {
         "edit does not stop the others. You can run the command again, also after it was killed.",
     )
     .argument("<plan>", "plan file of `compute-agent audit --plan`")
-    .option("--only <uuid>", "uuid of a consumer or provider, to apply only its edits; repeatable", collect, [])
+    .option("--only <uuid>", "uuid of a consumer, provider or port, to apply only its edits; repeatable", collect, [])
     .option("--undo", "undo the edits: restore each allocation")
     .option("--json", "print the result of each edit as JSON");
   return withCloudOptions(command)
@@ -44,7 +44,7 @@ async function apply({ cloud, runtime, terminal }: CloudContext, file: string, o
   const fullPlan = await readPlan(runtime.files, resolve(file), cloud.name);
   const plan = options.only.length === 0 ? fullPlan : onlyOf(fullPlan, options.only);
   let done = 0;
-  const lines = await applyPlan(cloud.placement, plan, {
+  const lines = await applyPlan(cloud, plan, {
     undo: options.undo === true,
     onLine: () => bar.update("edits", ++done, plan.edits.length),
   }).finally(() => bar.clear());

@@ -22,9 +22,9 @@ interface AuditCommandOptions extends CloudOptions {
 
 export function auditCommand(): Command {
   const command = new Command("audit")
-    .summary("Find wrong allocations, providers and inventories")
+    .summary("Find wrong allocations, providers, inventories and ports")
     .description(
-      "Compares Placement with the servers, migrations and compute nodes of the Compute API, of this cluster or of any " +
+      "Compares Placement and the ports of servers with the servers, migrations and compute nodes of the Compute API, of this cluster or of any " +
         "OpenStack cloud, and changes nothing. Each finding is checked twice, and servers that are being built or moved are " +
         "skipped.",
     )
@@ -52,7 +52,8 @@ export function auditCommand(): Command {
     )
     .option(
       "--thorough",
-      "check the owner of each consumer instead of totals, and in a local cluster the guests of each hypervisor",
+      "check the owner of each consumer instead of totals, the bindings of each port, and in a local cluster the guests of " +
+        "each hypervisor",
     );
   return withCloudOptions(command)
     .addHelpText(
@@ -126,7 +127,9 @@ function asJson({ findings, plan, scope }: Audit): string {
 
 function asText({ findings, plan, scope }: Audit, width: number, file: string | undefined): string {
   const left = scope.unchecked === 0 ? "" : ` (${scope.unchecked} not checked: ${UNCHECKED_REASONS})`;
-  const looked = `${counted(scope.servers, "server")}${left}, ${counted(scope.providers, "provider")} and ${counted(scope.consumers, "consumer")} checked`;
+  const { servers, providers, consumers, ports } = scope;
+  const counts = [counted(servers, "server") + left, counted(providers, "provider"), counted(consumers, "consumer")];
+  const looked = `${enumerate(ports === null ? counts : [...counts, counted(ports, "port")])} checked${ports === null ? NO_NETWORK : ""}`;
   if (findings.length === 0) {
     return `nothing wrong; ${looked}`;
   }
@@ -143,6 +146,10 @@ function nextStep(edits: number, file: string | undefined): string {
   const summary = `${counted(edits, "edit")} can repair this`;
   return file === undefined ? `${summary}; --plan FILE writes a plan` : `${summary}: compute-agent apply ${file}`;
 }
+
+const NO_NETWORK = "; ports were skipped, since the catalog has no network endpoint";
+
+const enumerate = (parts: readonly string[]): string => `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
@@ -174,4 +181,6 @@ const REMEDY_ACTIONS: Readonly<Record<Remedy["kind"], string>> = {
   "rename-provider": "rename the provider",
   "delete-provider": "delete the provider",
   "set-inventories": "set the totals",
+  "set-port": "correct the port's server and host",
+  "delete-binding": "delete the binding",
 };

@@ -20,7 +20,7 @@ describe("applying a plan", () => {
     ({ plan } = await at.world.audit());
   });
 
-  const run = async (undo = false) => applyPlan((await at.world.cloud()).placement, plan, { undo });
+  const run = async (undo = false) => applyPlan(await at.world.cloud(), plan, { undo });
 
   it("rejects a line whose consumer has changed since the audit, and applies the others", async () => {
     const orphan = plan.edits.findIndex(({ findings }) => findings.includes("orphaned-consumer"));
@@ -36,18 +36,18 @@ describe("applying a plan", () => {
   });
 
   it("applies and undoes only the chosen objects, and rejects objects that the plan does not change", async () => {
-    const { placement } = await at.world.cloud();
+    const cloud = await at.world.cloud();
     const chosen = plan.edits.filter(({ findings }) => findings.includes("orphaned-consumer"));
     const uuids = chosen.flatMap(({ action }) => subjectsOf(action));
     const part = onlyOf(plan, uuids);
     expect([part.edits, part.edits.length < plan.edits.length]).toEqual([chosen, true]);
-    const done = await applyPlan(placement, part, { undo: false });
+    const done = await applyPlan(cloud, part, { undo: false });
     expect(done.map(({ outcome }) => outcome.state)).toEqual(chosen.map(() => "done"));
     expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length - chosen.length);
-    await applyPlan(placement, part, { undo: true });
+    await applyPlan(cloud, part, { undo: true });
     expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length);
     expect(() => onlyOf(plan, [...uuids, "nobody"])).toThrow(expect.objectContaining({ code: "NotInPlan" }));
-    expect(() => onlyOf(plan, ["nobody"])).toThrow(/changes no consumer and no provider nobody;/);
+    expect(() => onlyOf(plan, ["nobody"])).toThrow(/changes no consumer, provider or port nobody;/);
   });
 
   it("selects an edit by the object that it changes", () => {

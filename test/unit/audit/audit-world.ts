@@ -45,6 +45,8 @@ export class AuditWorld {
   readonly placement: SomePlacement;
   /** Requests that the audit has sent, as `METHOD path`. */
   readonly sent: string[] = [];
+  /** The token for requests to the Network service; default: that of the audit. */
+  networkToken: string | undefined;
   /** Called before each request of the audit. If it returns `lose`, the response is lost. */
   meddle: (method: string, path: string) => undefined | "lose" | Promise<undefined | "lose"> = () => undefined;
 
@@ -81,11 +83,13 @@ export class AuditWorld {
       );
     }
     const headers = request.headers ?? {};
+    const ownToken = headers["x-auth-token"] ?? "";
+    const token = path.startsWith("/network") ? (this.networkToken ?? ownToken) : ownToken;
     return this.api.ask({
       method: request.method,
       url: path,
-      headers: { ...headers },
-      token: headers["x-auth-token"] ?? "",
+      headers: { ...headers, "x-auth-token": token },
+      token,
       ...(request.body === undefined ? {} : { body: request.body }),
     });
   }
@@ -113,8 +117,12 @@ export class AuditWorld {
   }
 
   async audit(options: Partial<AuditOptions> = {}): Promise<Audit> {
+    return this.auditOf(await this.cloud(), options);
+  }
+
+  auditOf(cloud: Cloud, options: Partial<AuditOptions> = {}): Promise<Audit> {
     const clock = { now: () => this.api.world.now };
-    return audit(await this.cloud(), {
+    return audit(cloud, {
       clock,
       maxShare: 1,
       thorough: false,

@@ -37,19 +37,19 @@ export async function holds({ faults, healthy }: Planting, placement?: SomePlace
   expect(touched(plan).filter((uuid) => !faulty.has(uuid))).toEqual([]);
   expect(await world.everything()).toEqual(before);
 
-  const { placement: client } = await world.cloud();
-  const done = await applyPlan(client, plan, { undo: false });
+  const cloud = await world.cloud();
+  const done = await applyPlan(cloud, plan, { undo: false });
   expect(done.filter(({ outcome }) => outcome.state !== "done")).toEqual([]);
   expect(await world.found()).toEqual([]);
   const repaired = await world.everything();
-  const again = await applyPlan(client, plan, { undo: false });
+  const again = await applyPlan(cloud, plan, { undo: false });
   expect(again.filter(({ outcome }) => outcome.state !== "already")).toEqual([]);
   expect(await world.everything()).toEqual(repaired);
 
-  const undone = await applyPlan(client, plan, { undo: true });
+  const undone = await applyPlan(cloud, plan, { undo: true });
   expect(undone.filter(({ outcome }) => outcome.state !== "done")).toEqual([]);
   expect(await world.everything()).toEqual(before);
-  const undoneAgain = await applyPlan(client, plan, { undo: true });
+  const undoneAgain = await applyPlan(cloud, plan, { undo: true });
   expect(undoneAgain.filter(({ outcome }) => outcome.state !== "already")).toEqual([]);
 }
 

@@ -57,9 +57,9 @@ describe("CloudReader", () => {
       onProgress: (what, done, total) => progress.push(`${what} ${done}/${total}`),
     });
     expect(findings).toEqual([]);
-    expect(counts).toEqual({ servers: 20, unchecked: 0, providers: 3, consumers: 20 });
-    // Servers, migrations, nodes, services, providers, three traits, two requests per provider, the sums of one owner.
-    expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1);
+    expect(counts).toEqual({ servers: 20, unchecked: 0, providers: 3, consumers: 20, ports: 0 });
+    // Servers, migrations, nodes, services, providers, three traits, two requests per provider, the sums of one owner, ports.
+    expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1 + 1);
     expect(world.sent.every((line) => line.startsWith("GET "))).toBe(true);
     expect(progress).toContain("resource providers 3/3");
   });

@@ -6,6 +6,7 @@ import type {
   Hypervisor,
   Inventory,
   Migration,
+  Port,
   Provider,
   Server,
   Snapshot,
@@ -106,6 +107,8 @@ export interface Parts {
   readonly knowsMigrationConsumers?: boolean;
   /** By host. */
   readonly guests?: Readonly<Record<string, readonly HypervisorGuest[]>>;
+  /** Default: the cloud has no Network service. */
+  readonly ports?: readonly Port[];
 }
 
 /** Returns a snapshot, by default with two healthy hosts. */
@@ -123,6 +126,7 @@ export function snapshotOf(parts: Parts = {}): Snapshot {
     providers: new Map(providers.map((each) => [each.uuid, each])),
     consumers: new Map(Object.entries(held).map(([uuid, each]) => [uuid, { uuid, generation: 1, held: each }])),
     guests: new Map(Object.entries(parts.guests ?? {})),
+    ports: parts.ports === undefined ? null : new Map(parts.ports.map((each) => [each.id, each])),
     records: new Map(records.map((each) => [each.uuid ?? "", { uuid: "", ...owner, ...each }])),
   };
 }
