@@ -24,9 +24,8 @@ export function auditCommand(): Command {
   const command = new Command("audit")
     .summary("Find wrong allocations, providers, inventories and ports")
     .description(
-      "Compares Placement and the ports of servers with the servers, migrations and compute nodes of the Compute API, of this cluster or of any " +
-        "OpenStack cloud, and changes nothing. Each finding is checked twice, and servers that are being built or moved are " +
-        "skipped.",
+      "Compares Placement and the ports of servers with the records of the Compute API, of this cluster or of any OpenStack " +
+        "cloud. Changes nothing. Each finding is checked twice, and servers that are being built or moved are skipped.",
     )
     .option("--plan <file>", "file for the edits that correct the findings, for `compute-agent apply`")
     .option("--json", "print the findings as JSON")
