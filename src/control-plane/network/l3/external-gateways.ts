@@ -31,6 +31,7 @@ export const addExternalGateways = action("add_external_gateways", (context, rou
 export const updateExternalGateways = action("update_external_gateways", (context, { id }, gateways) => {
   const [first, ...others] = gateways;
   if (first === undefined) {
+    validateGateway(context, readRouter(context, id), null);
     removeGateways(context, id);
     return;
   }

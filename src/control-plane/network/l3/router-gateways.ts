@@ -82,8 +82,11 @@ export function validateGateway(
     throw badResource("router", `External IP ${taken.ip_address} is the same as the gateway IP.`);
   }
   if (router.routes.length > 0) {
-    const ports = portsOfRouters(context, [router.id]).filter(({ id }) => id !== router.gw_port_id);
-    validateRoutes(context, router.id, router.routes, ports, subnets);
+    const ports = portsOfRouters(context, [router.id]);
+    const others = ports.filter(({ id, fixedIps }) => id !== router.gw_port_id && fixedIps.length > 0);
+    // Neutron takes the ports as they are if the router would be left without a subnet.
+    const isLast = others.length === 0 && subnets.length === 0;
+    validateRoutes(context, router.id, router.routes, isLast ? ports : others, subnets);
   }
   return subnets;
 }
@@ -175,15 +178,18 @@ function setQosPolicy(context: NetworkContext, routerId: string, info: GatewayIn
   context.table(ROUTERS).update(routerId, { gateway_qos_policy_id: policy });
 }
 
-/** Removes all gateways of a router. */
+/** Removes all gateways of a router, whatever its routes are. */
 export function removeGateways(context: NetworkContext, routerId: string): void {
   const router = readRouter(context, routerId);
-  for (const port of gatewaysOf(context, router)) {
-    if (port.id !== router.gw_port_id) {
+  for (const port of [...gatewaysOf(context, router)].reverse()) {
+    if (port.id === router.gw_port_id) {
+      removeFirstGateway(context, router, port, {});
+    } else {
       removeFurtherGateway(context, routerId, port);
     }
   }
-  setGateway(context, routerId, null);
+  context.table(ROUTERS).update(routerId, { enable_snat: true });
+  setQosPolicy(context, routerId, null);
 }
 
 /** Removes a gateway other than the first, unless it is the last one to a network that floating IPs use. */

@@ -107,6 +107,22 @@ test("a route through the gateway keeps the gateway", async () => {
   );
 });
 
+test("a router with nothing but a gateway is deleted, or loses the gateway, despite its routes", async () => {
+  const harness = await RouterHarness.create();
+  const router = {
+    name: "r",
+    external_gateway_info: { network_id: harness.external },
+  };
+  const { id } = await harness.get("POST", "/routers", { router });
+  const routes = [{ destination: "10.88.0.0/16", nexthop: "172.24.4.254" }];
+  await harness.get("PUT", `/routers/${id}`, { router: { routes } });
+  expect(await harness.get("PUT", `/routers/${id}`, { router: { external_gateway_info: {} } })).toMatchObject({
+    external_gateway_info: null,
+    routes,
+  });
+  expect((await harness.send("DELETE", `/routers/${id}`)).status).toBe(204);
+});
+
 test("a QoS policy of a gateway is shown with it", async () => {
   const harness = await RouterHarness.create();
   const policy = await harness.get("POST", "/qos/policies", { policy: { name: "q", project_id: "demo" } }, "admin");
