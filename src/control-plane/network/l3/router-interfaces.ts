@@ -59,6 +59,7 @@ function render({ id }: RouterRecord, { portId, projectId, networkId, subnets }:
   return {
     id,
     tenant_id: projectId,
+    project_id: projectId,
     port_id: portId,
     network_id: networkId,
     subnet_id: subnetId,

@@ -52,6 +52,7 @@ test("an interface by a subnet takes the gateway address of the subnet", async (
   expect(added).toEqual({
     id: harness.router,
     tenant_id: "demo",
+    project_id: "demo",
     port_id: expect.any(String),
     network_id: network,
     subnet_id: subnet,
