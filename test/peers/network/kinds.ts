@@ -2,7 +2,7 @@ import type { Difference } from "../../fixtures/neutron/comparison.js";
 import type { RandomRequest } from "./random-requests.js";
 import type { NeutronResponse } from "./real-neutron.js";
 
-/** What one request showed: the responses of the real Neutron, with ids translated, and of the service. */
+/** The responses to one request: of the real Neutron, with ids translated, and of the service. */
 export interface Comparison {
   readonly request: RandomRequest;
   readonly theirs: NeutronResponse;

@@ -18,8 +18,8 @@ import {
   tags,
 } from "./subject.js";
 
-const gateway = (source: BodySource) =>
-  source.random.pick<unknown>([
+function gateway(source: BodySource) {
+  return source.random.pick<unknown>([
     null,
     {},
     { network_id: external(source) },
@@ -27,21 +27,25 @@ const gateway = (source: BodySource) =>
     { network_id: external(source), enable_snat: false },
     { network_id: idOf("networks")(source) },
   ]);
-const external = ({ records }: BodySource): string =>
-  records.of("networks").find(({ attributes }) => attributes["router:external"] === true)?.id ?? "none";
-const routes = (source: BodySource) =>
-  source.random.pick<unknown>([
+}
+function external({ records }: BodySource): string {
+  return records.of("networks").find(({ attributes }) => attributes["router:external"] === true)?.id ?? "none";
+}
+function routes(source: BodySource) {
+  return source.random.pick<unknown>([
     [],
     [{ destination: "10.240.0.0/16", nexthop: freeAddress(source, idOf("subnets")(source)) }],
     [{ destination: "x", nexthop: "10.0.0.1" }],
   ]);
-const routerTarget = (source: BodySource): Members =>
-  source.random.pick<Members>([
+}
+function routerTarget(source: BodySource): Members {
+  return source.random.pick<Members>([
     { subnet_id: idOf("subnets")(source) },
     { subnet_id: idOf("subnets")(source) },
     { port_id: idOf("ports")(source) },
     {},
   ]);
+}
 const forwarding: Choices = {
   protocol: [0.97, oneOf("tcp", "udp", "icmp", "bogus")],
   external_port: [0.9, between(2000, 2005)],

@@ -80,7 +80,7 @@ export async function startRealNeutron(): Promise<RealNeutron> {
   };
 }
 
-/** What responses have as the base of their links. */
+/** The base of the links in responses. */
 export const BASE = "http://network.example";
 
 export function parseJson(text: string): unknown {

@@ -2,7 +2,7 @@ import { NEUTRON_CALLERS, type NeutronCaller } from "../../fixtures/neutron/neut
 import type { KnownRecords, Members } from "./known-records.js";
 import type { Random } from "./random.js";
 
-/** What bodies are made from. */
+/** The sources of bodies. */
 export interface BodySource {
   readonly random: Random;
   readonly records: KnownRecords;
@@ -34,25 +34,23 @@ export function some(source: BodySource, choices: Choices): Members {
   return Object.fromEntries(chosen.map(([name, [, value]]) => [name, value(source)]));
 }
 
-export const idOf =
-  (collection: string) =>
-  ({ random, records, caller }: BodySource): string =>
-    records.pickId(random, collection, caller);
-export const oneOf =
-  <T>(...values: readonly T[]) =>
-  ({ random }: BodySource): T =>
-    random.pick(values);
-export const between =
-  (min: number, max: number) =>
-  ({ random }: BodySource): number =>
-    random.integer(min, max);
+export function idOf(collection: string) {
+  return ({ random, records, caller }: BodySource): string => records.pickId(random, collection, caller);
+}
+export function oneOf<T>(...values: readonly T[]) {
+  return ({ random }: BodySource): T => random.pick(values);
+}
+export function between(min: number, max: number) {
+  return ({ random }: BodySource): number => random.integer(min, max);
+}
 export const bool = oneOf(true, false);
 export const name = ({ count }: BodySource) => `n${count()}`;
 export const description = oneOf("", "one", "two");
 export const PROJECTS = [...new Set(Object.values(NEUTRON_CALLERS).map(({ projectId }) => projectId))];
 export const project = oneOf(...Object.values(NEUTRON_CALLERS).map(({ projectId }) => projectId));
-export const projectOfOthers = ({ caller, random }: BodySource) =>
-  caller === "admin" || random.chance(0.2) ? random.pick(PROJECTS) : NEUTRON_CALLERS[caller].projectId;
+export function projectOfOthers({ caller, random }: BodySource) {
+  return caller === "admin" || random.chance(0.2) ? random.pick(PROJECTS) : NEUTRON_CALLERS[caller].projectId;
+}
 export const tags = oneOf<readonly string[]>([], ["red"], ["red", "blue"], ["blue", "green"]);
 
 export const common: Choices = {
@@ -72,11 +70,11 @@ export function addressOfPort({ random, records, caller }: BodySource): string {
   return String(first?.ip_address ?? "10.99.99.8");
 }
 
-export const prefixes = ({ count, random }: BodySource): readonly string[] => {
+export function prefixes({ count, random }: BodySource): readonly string[] {
   const number = count();
   return random.pick([
     [`10.${200 + (number % 40)}.0.0/16`],
     [`192.168.${number % 250}.0/24`],
     [`fd10:${number.toString(16)}::/48`],
   ]);
-};
+}
