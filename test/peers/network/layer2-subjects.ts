@@ -18,8 +18,9 @@ import {
 
 /** A subnet's own block: no two subnets overlap, so that addresses identify their subnet. */
 function subnet(source: BodySource): Members {
-  const { random, count } = source;
+  const { random, count, records } = source;
   const network_id = idOf("networks")(source);
+  const others = records.of("subnets").filter(({ attributes }) => attributes.network_id === network_id);
   // A port's addresses come from the subnets that its owner sees.
   const owner = source.records.get(network_id)?.attributes.project_id;
   const more = some(source, {
@@ -32,6 +33,11 @@ function subnet(source: BodySource): Members {
     tags: [0.03, tags],
   });
   const number = count();
+  if (others.length > 0) {
+    // Of several subnets Neutron chooses any, except that a port has an address of each SLAAC subnet.
+    const slaac = { ip_version: 6, ipv6_address_mode: "slaac", ipv6_ra_mode: "slaac" };
+    return { network_id, ...slaac, cidr: `fd00:${number.toString(16)}::/64`, ...more };
+  }
   if (random.chance(0.15)) {
     const ip_version = random.pick([4, 4, 6]);
     return {

@@ -72,9 +72,15 @@ export function tagRoutes(resource: NetworkResource, path: string): readonly Net
       return work(call, id, tags);
     };
   const write =
-    (operation: "update" | "delete", work: (call: NetworkCall, id: string, tags: readonly string[]) => RouteResponse) =>
+    (
+      operation: "update" | "delete",
+      work: (call: NetworkCall, id: string, tags: readonly string[]) => RouteResponse,
+      check?: (call: NetworkCall) => void,
+    ) =>
     (call: NetworkCall) =>
       call.context.sql.transaction(() => {
+        // Neutron validates the tags before it looks for their record.
+        check?.(call);
         const { id, tags } = findTagged(call.context, resource, call.param("id"), operation);
         const response = work(call, id, tags);
         call.context.touch(resource, id);
@@ -87,16 +93,24 @@ export function tagRoutes(resource: NetworkResource, path: string): readonly Net
         requireTag(tags, call.param("tag"));
         return { status: 204 };
       }),
-      "PUT /": write("update", (call, id) => {
-        const tags = readTags(call);
-        replaceTags(call.context.sql, id, tags);
-        return { body: { tags: [...tags] } };
-      }),
-      "POST /": write("update", (call, id, existing) => {
-        const tags = readTags(call);
-        replaceTags(call.context.sql, id, checkTags([...new Set([...existing, ...tags])]));
-        return { status: 201, body: { tags: [...tags] } };
-      }),
+      "PUT /": write(
+        "update",
+        (call, id) => {
+          const tags = readTags(call);
+          replaceTags(call.context.sql, id, tags);
+          return { body: { tags: [...tags] } };
+        },
+        readTags,
+      ),
+      "POST /": write(
+        "update",
+        (call, id, existing) => {
+          const tags = readTags(call);
+          replaceTags(call.context.sql, id, checkTags([...new Set([...existing, ...tags])]));
+          return { status: 201, body: { tags: [...tags] } };
+        },
+        readTags,
+      ),
       "DELETE /": write("delete", (call, id) => {
         removeTags(call.context.sql, id);
         return { status: 204 };

@@ -1,12 +1,13 @@
 import { groupBy } from "../../../runtime/collections.js";
 import type { Json } from "../../http/json.js";
 import { pythonStr } from "../../python/repr.js";
-import { where } from "../../resources/condition.js";
+import { and, isOneOf, where } from "../../resources/condition.js";
 import type { Behaviour, Computed, NetworkContext } from "../engine/network-context.js";
 import { badResource, invalidOperation, networkError } from "../engine/network-errors.js";
 import { findRecord } from "../engine/records.js";
 import { whyForbidden } from "../flavors.js";
 import { FLAVORS } from "../resources/flavors.js";
+import { NETWORKS } from "../resources/networks.js";
 import { PORTS } from "../resources/ports.js";
 import { CONNTRACK_HELPERS, ROUTERS, type RouterInput, type RouterRecord } from "../resources/routers.js";
 import { addExternalGateways, removeExternalGateways, updateExternalGateways } from "./external-gateways.js";
@@ -156,11 +157,12 @@ function computeRouters(context: NetworkContext, routers: readonly RouterRecord[
     }),
     ({ router_id: id }) => id,
   );
+  const policies = networksWithPolicy(context, [...gateways.values()].flat());
   return routers.map((router) => {
     const own = firstGatewayFirst(gateways.get(router.id) ?? [], router.gw_port_id);
     const first = own.find(({ id }) => id === router.gw_port_id);
     return {
-      external_gateway_info: first ? renderFirstGateway(router, first) : null,
+      external_gateway_info: first ? renderFirstGateway(router, first, policies.has(first.networkId)) : null,
       external_gateways: own.map(renderGateway),
       availability_zones: isScheduled(router, own) ? [context.services.options.availabilityZone] : [],
       conntrack_helpers: (helpers.get(router.id) ?? []).map(({ protocol, port, helper }) => ({
@@ -173,6 +175,11 @@ function computeRouters(context: NetworkContext, routers: readonly RouterRecord[
   });
 }
 
+function networksWithPolicy(context: NetworkContext, ports: readonly RouterPort[]): ReadonlySet<string> {
+  const ids = [...new Set(ports.map(({ networkId }) => networkId))];
+  return new Set(context.table(NETWORKS).ids(and(isOneOf("id", ids), where`qos_policy_id IS NOT NULL`)));
+}
+
 /** Neutron schedules a router to an agent when it gets a gateway, an interface, or any other change. */
 function isScheduled({ revision_number: revision }: RouterRecord, gateways: readonly RouterPort[]): boolean {
   return gateways.length > 0 || revision > 1;
@@ -182,11 +189,12 @@ function renderGateway({ networkId, fixedIps }: RouterPort) {
   return { network_id: networkId, external_fixed_ips: fixedIps };
 }
 
-function renderFirstGateway(router: RouterRecord, port: RouterPort): Json {
+/** A gateway without a QoS policy of its own shows null if its network has one. */
+function renderFirstGateway(router: RouterRecord, port: RouterPort, hasNetworkPolicy: boolean): Json {
   const { gateway_qos_policy_id: policy } = router;
   return {
     ...renderGateway(port),
     enable_snat: router.enable_snat,
-    ...(policy !== null && { qos_policy_id: policy }),
+    ...((policy !== null || hasNetworkPolicy) && { qos_policy_id: policy }),
   };
 }
