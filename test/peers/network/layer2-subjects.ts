@@ -25,7 +25,7 @@ function subnet(source: BodySource): Members {
   const owner = source.records.get(network_id)?.attributes.project_id;
   const more = some(source, {
     ...common,
-    project_id: [owner === undefined ? 0 : 0.95, () => owner],
+    project_id: [owner === undefined ? 0 : 1, () => owner],
     enable_dhcp: [0.2, bool],
     dns_nameservers: [0.2, oneOf(["9.9.9.9"], ["8.8.8.8", "1.1.1.1"], ["8.8.8.8", "8.8.8.8"], [])],
     host_routes: [0.15, oneOf([{ destination: "10.250.0.0/16", nexthop: "10.9.9.9" }], [])],

@@ -67,7 +67,7 @@ export const LAYER3_SUBJECTS: readonly Subject[] = [
         admin_state_up: [0.2, bool],
         external_gateway_info: [0.35, gateway],
         distributed: [0.04, bool],
-        ha: [0.04, bool],
+        ha: [0.04, oneOf(false)],
         availability_zone_hints: [0.04, oneOf(["nova"], ["mars"])],
         flavor_id: [0.02, idOf("flavors")],
       }),
@@ -79,7 +79,7 @@ export const LAYER3_SUBJECTS: readonly Subject[] = [
         external_gateway_info: [0.25, gateway],
         routes: [0.25, routes],
         distributed: [0.03, bool],
-        ha: [0.03, bool],
+        ha: [0.03, oneOf(false)],
       }),
     actions: {
       add_router_interface: routerTarget,

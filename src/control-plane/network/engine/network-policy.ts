@@ -145,21 +145,25 @@ function isExplicit(attribute: NetworkAttribute, value: unknown): boolean {
 
 /** Members of an attribute may have rules of their own: `create_port:fixed_ips:ip_address`. */
 function attributeRules(rule: string, attribute: NetworkAttribute, value: unknown): RequiredRules {
-  const names = membersOf(attribute, value).map((key) => `${rule}:${key}`);
+  const names = membersOf(attribute, value)?.map((key) => `${rule}:${key}`);
   const own: RequiredRules = { rules: [rule].filter(isRule), text: `rule:${rule}` };
-  return names.length === 0
+  return names === undefined
     ? own
     : bothOf(own, { rules: names.filter(isRule), text: `(${names.map((name) => `rule:${name}`).join(" and ")})` });
 }
 
-/** Returns the keys of a list's members, or those of a dictionary's keys that the attribute describes. */
-function membersOf({ type }: NetworkAttribute, value: unknown): readonly string[] {
+/**
+ * Returns the keys of a list's members, or those of a dictionary's keys that the attribute describes; undefined if the
+ * value has no members with rules.
+ */
+function membersOf({ type }: NetworkAttribute, value: unknown): readonly string[] | undefined {
   if (Array.isArray(value)) {
-    return value.filter(isObject).flatMap((member) => Object.keys(member));
+    const keys = value.filter(isObject).flatMap((member) => Object.keys(member));
+    return keys.length === 0 ? undefined : keys;
   }
   const { validator = "", parameter } = type;
   const isDescribed = validator.startsWith("type:dict") && isObject(parameter) && isObject(value);
-  return isDescribed ? Object.keys(parameter).filter((key) => Object.hasOwn(value, key)) : [];
+  return isDescribed ? Object.keys(parameter).filter((key) => Object.hasOwn(value, key)) : undefined;
 }
 
 /** Returns Neutron's error for a record that the caller may not read: the same as for an unknown path. */

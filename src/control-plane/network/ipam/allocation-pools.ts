@@ -1,3 +1,4 @@
+import { pythonRepr } from "../../python/repr.js";
 import { networkError } from "../engine/network-errors.js";
 import { ADDRESS_BITS, formatAddress, type IpAddress, parseAddress } from "../ip/addresses.js";
 import { formatNetwork, type IpNetwork, last } from "../ip/networks.js";
@@ -35,6 +36,10 @@ export function validatePools(pools: readonly AllocationPool[], network: IpNetwo
   const usable = usableRange(network);
   for (const pool of pools) {
     const [start, end] = [parseAddress(pool.start), parseAddress(pool.end)];
+    if (start?.version === end?.version && start !== undefined && end !== undefined && start.value > end.value) {
+      const text = pythonRepr({ start: pool.start, end: pool.end });
+      throw networkError(400, "InvalidAllocationPool", `The allocation pool ${text} is not valid.`);
+    }
     if (start?.version !== network.version || end?.version !== network.version) {
       throw networkError(400, "InvalidAllocationPool", `The allocation pool ${formatPool(pool)} is not valid.`);
     }
