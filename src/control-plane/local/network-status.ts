@@ -2,7 +2,7 @@ import type { CloudSession } from "./cloud-session.js";
 import type { HostStatus, ServerStatus } from "./cluster-status.js";
 
 /** A port of a server, as an operator checks it. */
-export interface PortStatus {
+interface PortStatus {
   readonly id: string;
   /** Name of its network, or the id if it has none. */
   readonly network: string;
