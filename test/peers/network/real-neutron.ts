@@ -69,7 +69,7 @@ export async function startRealNeutron(): Promise<RealNeutron> {
     send: async (method, path, body, caller, headers = {}) => {
       const { projectId, roles } = NEUTRON_CALLERS[caller];
       const identity = { "x-user-id": caller, "x-project-id": projectId, "x-roles": roles.join(",") };
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      const response = await fetchAgain(`http://127.0.0.1:${port}${path}`, {
         method,
         headers: { "content-type": "application/json", ...identity, ...headers },
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
@@ -82,6 +82,19 @@ export async function startRealNeutron(): Promise<RealNeutron> {
 
 /** The base of the links in responses. */
 export const BASE = "http://network.example";
+
+/** Sends a request again if the server has closed the idle connection that it used. */
+async function fetchAgain(url: string, options: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, options);
+  } catch (error) {
+    const { cause } = error as Error;
+    if (cause instanceof Error && "code" in cause && cause.code === "UND_ERR_SOCKET") {
+      return await fetch(url, options);
+    }
+    throw error;
+  }
+}
 
 export function parseJson(text: string): unknown {
   if (text === "") {

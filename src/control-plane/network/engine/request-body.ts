@@ -19,8 +19,17 @@ export interface RequestItems {
 /** Collections that the first API of Neutron serves. Extensions serve the others, and check bodies in another way. */
 const CORE: readonly string[] = ["networks", "ports", "subnets"];
 
-/** Collections of which a request creates one record only. */
-const WITHOUT_BULK: readonly string[] = ["bindings", "floatingips", "routers", "segments", "subnetpools", "trunks"];
+/** Paths of collections of which a request creates one record only. */
+const WITHOUT_BULK: readonly string[] = [
+  "/v2.0/flavors",
+  "/v2.0/floatingips",
+  "/v2.0/ports/:port_id/bindings",
+  "/v2.0/routers",
+  "/v2.0/segments",
+  "/v2.0/service_profiles",
+  "/v2.0/subnetpools",
+  "/v2.0/trunks",
+];
 
 export const isCore = ({ collection }: NetworkResource): boolean => CORE.includes(collection);
 
@@ -34,7 +43,7 @@ export function readItems(
   resource: NetworkResource,
   operation: "create" | "update",
 ): RequestItems | undefined {
-  const { singular, collection } = resource;
+  const { singular } = resource;
   const body = isCore(resource) ? readCoreBody(call) : readExtensionBody(call, operation);
   const plural = `${singular}s`;
   if (isCore(resource) && (body === undefined || !(Object.hasOwn(body, singular) || Object.hasOwn(body, plural)))) {
@@ -43,7 +52,7 @@ export function readItems(
   if (body === undefined || !Object.hasOwn(body, plural)) {
     return { items: [readItem(singular, body ?? {})], isBulk: false };
   }
-  if ((operation === "update" && isCore(resource)) || WITHOUT_BULK.includes(collection)) {
+  if ((operation === "update" && isCore(resource)) || WITHOUT_BULK.includes(resource.path)) {
     throw badRequest("Bulk operation not supported");
   }
   const items = toList(body[plural]).map((item) => readItem(singular, wrapped(singular, item)));
