@@ -265,7 +265,6 @@ export const LAYER2_SUBJECTS: readonly Subject[] = [
       "id",
       "admin_state_up",
       "tags",
-      "ip_allocation",
       "description",
     ],
   },

@@ -8,7 +8,7 @@ interface MeantDifference {
 /** All intended differences between the embedded Network service and Debian's Neutron 21. */
 export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
   {
-    pattern: /: 500 HTTPInternalServerError .* is (?:[1-4]\d\d)/,
+    pattern: /: 500 \w+ .* is (?:[1-4]\d\d)/s,
     reason: "internal errors of Neutron are not copied",
   },
   {
@@ -130,5 +130,21 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
   {
     pattern: /400 HTTPBadRequest "Unable to find '\w+' in request body" is 400 HTTPBadRequest "Resource body required"/,
     reason: "Neutron serves paths with underscores in another way, which allows an empty body",
+  },
+  {
+    pattern: /vif_details\.bound_drivers: .* is absent/,
+    reason: "the service has one mechanism driver, and does not show its name",
+  },
+  {
+    pattern: /trunk_details\.sub_ports\[\]\.mac_address: absent is /,
+    reason: "lists show MAC addresses of subports as single ports do",
+  },
+  {
+    pattern: /"Invalid input for project_id\. .* is 400 HTTPBadRequest "Invalid input for tenant_id\. /,
+    reason: "the owner of sub-resources has its newer name in Neutron's texts",
+  },
+  {
+    pattern: /^GET \/v2\.0\/(?:flavors\/\{id\}\/service_profiles|network-segment-ranges)\/\{id\}: 404 .* is 404 /,
+    reason: "a record that the caller cannot see does not exist; the texts differ",
   },
 ];
