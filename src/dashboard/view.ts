@@ -3,6 +3,7 @@ import type { Runtime } from "../runtime/runtime.js";
 import { Findings } from "./rows/findings.js";
 import { Guests, type HostFolders } from "./rows/guests.js";
 import { Hosts } from "./rows/hosts.js";
+import { Networks } from "./rows/networks.js";
 import { Consumers, Providers } from "./rows/placement.js";
 import { type ReadSavedItems, SAVED_ITEM_KINDS, SavedItems } from "./rows/saved-items.js";
 import { Flavors, Moves, serverRow } from "./rows/servers.js";
@@ -34,6 +35,7 @@ export class DashboardView {
   readonly providers: Providers | undefined;
   readonly hosts: Hosts;
   readonly guests: Guests;
+  readonly networks: Networks;
   readonly savedItems: SavedItems;
   /** Last known host of each server: when a server leaves a host, that host's guests are read again. */
   readonly homes = new Map<string, string>();
@@ -47,6 +49,7 @@ export class DashboardView {
     const { clock, timers, random } = runtime;
     this.#deps = deps;
     this.flavors = new Flavors(store);
+    this.networks = new Networks(store);
     this.savedItems = new SavedItems(deps.savedItems, onChange);
     this.#moves = new Moves(store, this.flavors);
     this.observed = new ObservedStates(clock);
@@ -114,6 +117,7 @@ export class DashboardView {
       }
       after = last.id;
     }
+    yield* this.#networkRows();
     for (const row of this.#moves.all()) {
       yield { kind: "migration", key: row.uuid, value: row };
     }
@@ -137,6 +141,18 @@ export class DashboardView {
     }
     for (const [key, value] of this.#findings.all) {
       yield { kind: "finding", key, value };
+    }
+  }
+
+  *#networkRows(): Generator<DashboardRow> {
+    for (const row of this.networks.networks()) {
+      yield { kind: "network", key: row.uuid, value: row };
+    }
+    for (const row of this.networks.routers()) {
+      yield { kind: "router", key: row.uuid, value: row };
+    }
+    for (const row of this.networks.ports()) {
+      yield { kind: "port", key: row.uuid, value: row };
     }
   }
 
@@ -165,6 +181,12 @@ export class DashboardView {
         return this.providers?.traits(key);
       case "consumer":
         return this.consumers?.read(key);
+      case "network":
+        return this.networks.network(key);
+      case "router":
+        return this.networks.router(key);
+      case "port":
+        return this.networks.port(key);
       case "guests":
         return this.guests.read(key);
       case "finding":

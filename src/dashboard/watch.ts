@@ -13,6 +13,8 @@ const HOST_POLL_INTERVAL_MS = 1_000;
  */
 const AGENT_POLL_INTERVAL_MS = 5_000;
 const SOON = 200;
+/** Milliseconds between two checks for changed networks, routers and ports. */
+const NETWORK_POLL_INTERVAL_MS = 200;
 
 type WatchDeps = Omit<DashboardViewDeps, "onChange">;
 
@@ -25,6 +27,7 @@ export class Watch {
   #ends: (() => void)[] = [];
   #cancelHostPoll: CancelTimer | undefined;
   #cancelAsk: CancelTimer | undefined;
+  #cancelNetworkPoll: CancelTimer | undefined;
   #isAgentPollSoon = false;
 
   constructor({ inside, runtime, ...deps }: WatchDeps) {
@@ -38,12 +41,14 @@ export class Watch {
     const { store, placement, onGuests } = this.#inside;
     this.view.hosts.noteAggregates();
     this.view.observed.begin();
+    this.view.networks.begin();
     this.#ends = [
       store.onChange((change) => this.#changed(change)),
       placement?.onChange((touched) => this.#touched(touched)) ?? (() => undefined),
       onGuests((host) => this.view.guests.look(host)),
     ];
     this.#turn();
+    this.#pollNetworks();
     this.#askAgents(0);
     this.noteSavedItems();
   }
@@ -54,6 +59,8 @@ export class Watch {
     }
     this.#ends = [];
     this.#cancelHostPoll?.();
+    this.#cancelNetworkPoll?.();
+    this.view.networks.end();
     this.#cancelAsk?.();
     this.#cancelAsk = undefined;
     this.#isAgentPollSoon = false;
@@ -206,6 +213,13 @@ export class Watch {
     this.#cancelHostPoll = this.#runtime.timers.after(HOST_POLL_INTERVAL_MS, () => this.#turn());
     for (const host of this.view.hosts.turned()) {
       this.feed.changed("host", host);
+    }
+  }
+
+  #pollNetworks(): void {
+    this.#cancelNetworkPoll = this.#runtime.timers.after(NETWORK_POLL_INTERVAL_MS, () => this.#pollNetworks());
+    for (const { kind, key } of this.view.networks.takeChanges()) {
+      this.feed.changed(kind, key);
     }
   }
 

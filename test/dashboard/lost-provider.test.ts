@@ -24,7 +24,7 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
     await person.enter(await cluster.link());
     await person.boot("bm1", { Flavor: "baremetal" });
     await person.openServer("bm1");
-    await page.getByText("ACTIVE", { exact: true }).waitFor(PASSES);
+    await page.getByTitle(/^vm_state active/).waitFor(PASSES);
     await page.getByRole("row", { name: /^server \w+ .*CUSTOM_BAREMETAL/ }).waitFor();
     await person.keep("deployed");
 
@@ -40,7 +40,7 @@ describe("a bare-metal provider that is lost while Ironic is away", () => {
     await page.getByText("There are no providers").waitFor({ ...PASSES, state: "detached" });
     await person.keep("back");
     await person.openServer("bm1");
-    await page.getByText("ACTIVE", { exact: true }).waitFor();
+    await page.getByTitle(/^vm_state active/).waitFor();
     await page.getByText("No allocations in Placement.").waitFor();
     await page.getByText("has no allocations in Placement: others may claim its resources").waitFor();
     // Ironic is back, so its agent reports the guest again.

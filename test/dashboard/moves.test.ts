@@ -23,7 +23,7 @@ describe("a move on the page", () => {
       await person.enter(await cluster.link());
       await person.boot("vm1");
       await person.openServer("vm1");
-      await page.getByText("ACTIVE", { exact: true }).waitFor();
+      await page.getByTitle(/^vm_state active/).waitFor();
       await person.open(page, "Resize");
       expect(await person.send("Resize", { Flavor: "m1.tiny" })).toMatch(
         /When resizing, instances must change flavor!.* badRequest \(400\)/,
@@ -33,6 +33,8 @@ describe("a move on the page", () => {
 
       await person.openServer("vm1");
       await page.getByText("VERIFY_RESIZE", { exact: true }).waitFor();
+      // The port follows the server without a reload.
+      await page.getByRole("group", { name: "Ports" }).getByRole("link", { name: "devstack2" }).waitFor();
       const old = page.getByRole("row", { name: new RegExp(`^${holder} \\w+ devstack1 .*512 MiB`) });
       await old.waitFor();
       await page.getByRole("row", { name: /^server \w+ devstack2 .*2 GiB/ }).waitFor();
@@ -48,7 +50,7 @@ describe("a move on the page", () => {
       await person.open(page, "Confirm resize");
       expect(await person.send("Confirm resize")).toContain("Done");
       await person.openServer("vm1");
-      await page.getByText("ACTIVE", { exact: true }).waitFor();
+      await page.getByTitle(/^vm_state active/).waitFor();
       await old.waitFor({ state: "detached" });
       await person.keep("confirmed");
     },
@@ -83,7 +85,7 @@ describe("a move on the page", () => {
       await person.choose("devstack1", "Clear faults");
       expect(await person.send("Clear faults")).toContain("Done");
       await person.openServer("vm1");
-      await page.getByText("ACTIVE", { exact: true }).waitFor();
+      await page.getByTitle(/^vm_state active/).waitFor();
       await page.getByRole("row", { name: /^live-migration completed/ }).waitFor();
       await old.waitFor({ state: "detached" });
       await person.keep("arrived");

@@ -27,6 +27,21 @@ describe("the dashboard with five thousand hosts and twenty thousand servers", (
     await page.getByRole("article", { name: hostName(4_321) }).waitFor();
   });
 
+  it("draws only the visible ones of 20,000 ports, and finds one by the name of its server", async () => {
+    const page = await visits.page();
+    await page.goto(`${fake.url}#/ports`);
+    await page.getByRole("heading", { name: "Ports 20,000" }).waitFor();
+    const lines = page.getByRole("table", { name: "Ports" }).getByRole("row");
+    await page.getByRole("link", { name: "vm1", exact: true }).waitFor();
+    expect(await lines.count()).toBeLessThan(60);
+    await page.getByRole("columnheader", { name: "Status" }).getByRole("button").click();
+    await page.getByRole("columnheader", { name: "Status" }).getByRole("button").click();
+    await page.getByText("binding_failed").waitFor();
+    await page.getByRole("searchbox", { name: /Filter ports/ }).fill("vm19999");
+    await page.getByRole("link", { name: "vm19999" }).waitFor();
+    expect(await lines.count()).toBe(2);
+  });
+
   it("sorts 20,000 servers without a noticeable pause", async () => {
     const page = await visits.page();
     await page.goto(`${fake.url}#/servers`);

@@ -6,8 +6,11 @@ import type {
   HostRow,
   LatestAction,
   MigrationRow,
+  NetworkRow,
+  PortRow,
   ProviderRow,
   RequestRow,
+  RouterRow,
   ServerRow,
 } from "./rows.js";
 
@@ -199,6 +202,10 @@ export interface Rows {
   readonly traits: readonly string[];
   /** By uuid: consumers with allocations. */
   readonly consumer: ConsumerRow;
+  /** By uuid, as the two below: records of the embedded Network service. */
+  readonly network: NetworkRow;
+  readonly router: RouterRow;
+  readonly port: PortRow;
   /** By the host's name. */
   readonly guests: GuestsRow;
   /** By a key of its own: a problem and its cause. The page displays it in red at `host`, `server` and `consumer`. */

@@ -179,6 +179,72 @@ export interface HostRow {
   readonly release: string | null;
 }
 
+export interface NetworkRow {
+  readonly uuid: string;
+  readonly name: string;
+  readonly projectId: string;
+  readonly status: string;
+  readonly adminUp: boolean;
+  readonly mtu: number;
+  readonly external: boolean;
+  /** All projects may use it. */
+  readonly shared: boolean;
+  /** `vxlan 3`, `vlan physnet1 107` */
+  readonly segments: readonly string[];
+  readonly subnets: readonly SubnetRow[];
+}
+
+export interface SubnetRow {
+  readonly uuid: string;
+  readonly name: string;
+  readonly cidr: string;
+  readonly gateway: string | null;
+  readonly dhcp: boolean;
+}
+
+export interface RouterRow {
+  readonly uuid: string;
+  readonly name: string;
+  readonly projectId: string;
+  readonly status: string;
+  readonly adminUp: boolean;
+  readonly gateways: readonly RouterEnd[];
+  readonly interfaces: readonly RouterEnd[];
+}
+
+/** An address of a router on a network. */
+export interface RouterEnd {
+  readonly network: string;
+  readonly address: string;
+}
+
+export interface PortRow {
+  readonly uuid: string;
+  readonly name: string;
+  readonly network: string;
+  readonly mac: string;
+  readonly adminUp: boolean;
+  /** `ACTIVE`, `DOWN`, `BUILD`, `ERROR` or `N/A`. */
+  readonly status: string;
+  /** The server of the port; null for a free port, and for those of routers and other devices. */
+  readonly server: string | null;
+  /** `compute:nova`, `network:router_interface` … */
+  readonly owner: string;
+  /** Id of the device. */
+  readonly device: string;
+  readonly addresses: readonly string[];
+  readonly floatingIps: readonly string[];
+  /** A port in a live migration has an inactive one on the destination. Empty for an unbound port. */
+  readonly bindings: readonly BindingRow[];
+}
+
+export interface BindingRow {
+  readonly host: string;
+  /** `ovs`, or `binding_failed` if no L2 agent was alive on the host. */
+  readonly vifType: string;
+  readonly active: boolean;
+}
+
 export interface GuestsRow {
   /** When the guests were read. */
   readonly at: number;

@@ -3,6 +3,7 @@ import type {
   ConsumerType,
   HostRow,
   InventoryRow,
+  PortRow,
   ProviderRow,
   ServerLife,
   ServerRow,
@@ -16,6 +17,8 @@ function hex(kind: number, index: number): string {
 }
 
 export const serverUuid = (index: number): string => hex(0x5e, index);
+export const portUuid = (server: number): string => hex(0x90, server);
+export const networkUuid = (index: number): string => hex(0x2e, index);
 export const providerUuid = (host: number): string => hex(0xa0, host);
 export function hostName(index: number): string {
   return `rack${String(Math.floor(index / 50) + 1).padStart(2, "0")}-node${String((index % 50) + 1).padStart(3, "0")}`;
@@ -38,6 +41,7 @@ export function* rowsOf({ hosts, servers }: ClusterSize, now: number): Generator
   };
   yield { kind: "flavor", key: "1", value: { name: "m1.tiny", vcpus: 1, memoryMb: 512, diskGb: 1 } };
   yield { kind: "flavor", key: "2", value: { name: "m1.small", vcpus: 1, memoryMb: 2048, diskGb: 20 } };
+  yield* networkRows();
   const each = Math.ceil(servers / hosts);
   for (let index = 0; index < hosts; index++) {
     const from = Math.min(index * each, servers);
@@ -45,6 +49,7 @@ export function* rowsOf({ hosts, servers }: ClusterSize, now: number): Generator
     yield* hostRows(index, to - from, now);
     for (let server = from; server < to; server++) {
       yield { kind: "server", key: serverUuid(server), value: serverRow(server, index) };
+      yield { kind: "port", key: portUuid(server), value: portRow(server, index) };
       yield {
         kind: "consumer",
         key: serverUuid(server),
@@ -104,6 +109,59 @@ export function hostRow(index: number): HostRow {
     faults: index % 61 === 2 ? ["driver.spawn=fail:once"] : [],
     version: 68,
     release: "epoxy",
+  };
+}
+
+function* networkRows(): Generator<DashboardRow> {
+  const network = { projectId: "demo", status: "ACTIVE", adminUp: true, mtu: 1450, external: false, shared: false };
+  const subnet = (index: number, cidr: string, gateway: string) => ({
+    uuid: hex(0x2f, index),
+    name: `subnet${index}`,
+    cidr,
+    gateway,
+    dhcp: index > 0,
+  });
+  const networks = [
+    { name: "public", external: true, segments: ["flat public"], subnets: [subnet(0, "172.24.4.0/24", "172.24.4.1")] },
+    {
+      name: "private",
+      segments: ["vxlan 2"],
+      subnets: [subnet(1, "10.0.0.0/8", "10.0.0.1"), subnet(2, "fd12:3456:789a::/64", "fd12:3456:789a::1")],
+    },
+    { name: "racks", shared: true, segments: ["vlan physnet1 107"], subnets: [] },
+  ];
+  for (const [index, one] of networks.entries()) {
+    const uuid = networkUuid(index);
+    yield { kind: "network", key: uuid, value: { ...network, uuid, ...one } };
+  }
+  const uuid = hex(0x2d, 0);
+  const router = { name: "router1", projectId: "demo", status: "ACTIVE", adminUp: true };
+  const gateways = [{ network: networkUuid(0), address: "172.24.4.17" }];
+  const interfaces = [
+    { network: networkUuid(1), address: "10.0.0.1" },
+    { network: networkUuid(1), address: "fd12:3456:789a::1" },
+  ];
+  yield { kind: "router", key: uuid, value: { uuid, ...router, gateways, interfaces } };
+}
+
+/** Returns the port of a server. The fourth's binding failed, and the sixth is in a live migration. */
+export function portRow(server: number, host: number): PortRow {
+  const isFailed = server === 3;
+  const binding = { host: hostName(host), vifType: isFailed ? "binding_failed" : "ovs", active: true };
+  const inactive = { host: hostName(host + 1), vifType: "ovs", active: false };
+  return {
+    uuid: portUuid(server),
+    name: "",
+    network: networkUuid(1),
+    mac: `fa:16:3e:00:${(server >> 8).toString(16).padStart(2, "0")}:${(server & 255).toString(16).padStart(2, "0")}`,
+    adminUp: true,
+    status: isFailed ? "DOWN" : "ACTIVE",
+    server: serverUuid(server),
+    owner: "compute:nova",
+    device: serverUuid(server),
+    addresses: [`10.${server >> 16}.${(server >> 8) & 255}.${server & 255}`],
+    floatingIps: server === 12 ? ["172.24.4.80"] : [],
+    bindings: server === 5 ? [binding, inactive] : [binding],
   };
 }
 

@@ -2,7 +2,16 @@ import type { LogRow } from "../../../src/dashboard/wire/logs.js";
 import type { DashboardRow } from "../../../src/dashboard/wire/messages.js";
 import type { RequestRow } from "../../../src/dashboard/wire/rows.js";
 import { type FakeDashboardParts, FakeDashboardServer } from "./fake-server.js";
-import { hello, hostName, lifeOf, providerUuid, rowsOf, serverRow, serverUuid } from "./generated-cluster.js";
+import {
+  hello,
+  hostName,
+  lifeOf,
+  networkUuid,
+  providerUuid,
+  rowsOf,
+  serverRow,
+  serverUuid,
+} from "./generated-cluster.js";
 
 /** A cluster of a few hosts; the fourth is dead and has stale allocations. */
 export async function smallCluster(parts: Partial<FakeDashboardParts> = {}): Promise<FakeDashboardServer> {
@@ -81,6 +90,10 @@ export const VIEWS: readonly { readonly route: string; readonly shows: string }[
   { route: `hosts/${hostName(3)}`, shows: "Provider tree" },
   { route: "servers", shows: "vm24" },
   { route: `servers/${serverUuid(12)}`, shows: "Actions and events" },
+  { route: "networks", shows: "172.24.4.0/24" },
+  { route: `networks/${networkUuid(1)}`, shows: "10.0.0.5" },
+  { route: "ports", shows: "binding_failed" },
+  { route: "ports?q=no-such-port", shows: "No ports match." },
   { route: "placement", shows: hostName(5) },
   { route: `placement/${providerUuid(3)}`, shows: "COMPUTE_VOLUME_ATTACH" },
   { route: `consumers/${serverUuid(12)}`, shows: "INSTANCE" },

@@ -153,6 +153,9 @@ export class Cluster {
     provider: new Table(),
     traits: new Table(),
     consumer: new Table(),
+    network: new Table(),
+    router: new Table(),
+    port: new Table(),
     guests: new Table(),
     finding: new Table(),
     action: new Table(),
@@ -170,6 +173,8 @@ export class Cluster {
   readonly migrationsOfServer = this.tables.migration.groupBy(({ server }) => [server]);
   readonly consumersOfServer = this.tables.consumer.groupBy(({ server }) => listed(server));
   readonly consumersOfProvider = this.tables.consumer.groupBy(({ held }) => Object.keys(held));
+  readonly portsOfServer = this.tables.port.groupBy(({ server }) => listed(server));
+  readonly portsOfNetwork = this.tables.port.groupBy(({ network }) => [network]);
   readonly providersOfRoot = this.tables.provider.groupBy(({ root }) => [root]);
   readonly providersOfHost = this.tables.provider.groupBy(({ host }) => listed(host));
   readonly findingsOfHost = this.tables.finding.groupBy(({ host }) => listed(host));

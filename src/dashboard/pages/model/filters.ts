@@ -1,4 +1,4 @@
-import type { HostRow, RequestRow, ServerRow } from "../../wire/rows.js";
+import type { HostRow, PortRow, RequestRow, ServerRow } from "../../wire/rows.js";
 
 export const HOST_STATES = ["up", "down", "disabled", "differs", "faults"] as const;
 export type HostState = (typeof HOST_STATES)[number];
@@ -48,6 +48,22 @@ export function isServerMatch(server: ServerRow, text: string, status: string): 
   return (
     (status === "" || server.status === status) &&
     hasWords(text, server.name, server.uuid, server.host, server.taskState, server.flavor)
+  );
+}
+
+/** Returns whether a port is displayed as a problem: its binding failed, or it carries no traffic of an ACTIVE server. */
+export function isPortWrong({ status, bindings }: PortRow, server: ServerRow | undefined): boolean {
+  const isDown = status === "DOWN" && server?.status === "ACTIVE" && server.taskState === null;
+  return isDown || status === "ERROR" || bindings.some(({ vifType }) => vifType === "binding_failed");
+}
+
+/** @param names names of the port's network and server */
+export function isPortMatch(port: PortRow, names: readonly string[], text: string, status: string): boolean {
+  const { uuid, name, mac, device, owner, addresses, floatingIps, bindings } = port;
+  const hosts = bindings.map(({ host }) => host);
+  return (
+    (status === "" || port.status === status) &&
+    hasWords(text, uuid, name, mac, device, owner, ...addresses, ...floatingIps, ...hosts, ...names)
   );
 }
 

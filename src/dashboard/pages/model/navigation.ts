@@ -5,6 +5,8 @@ import { shortId } from "./format.js";
 const VIEWS = [
   "hosts",
   "servers",
+  "networks",
+  "ports",
   "placement",
   "consumers",
   "requests",
@@ -17,11 +19,13 @@ const VIEWS = [
 export type View = (typeof VIEWS)[number];
 
 /** Views of lists alone, without a view of one object. */
-const LISTS: readonly View[] = ["requests", "logs", "snapshots"];
+const LISTS: readonly View[] = ["ports", "requests", "logs", "snapshots"];
 
 export const VIEW_NAMES: Readonly<Record<Route["view"], string>> = {
   hosts: "Hosts",
   servers: "Servers",
+  networks: "Networks",
+  ports: "Networks",
   placement: "Placement",
   consumers: "Placement",
   requests: "Requests",
@@ -78,9 +82,9 @@ export interface Found {
   readonly filter: Readonly<Record<string, string>>;
 }
 
-/** Returns hosts first, then servers, providers and consumers; for a request id, the requests with that id. */
+/** Returns hosts first, then servers, networks, ports, providers and consumers; for a request id, the requests with that id. */
 export function search(cluster: Cluster, text: string, most: number): readonly Found[] {
-  const { host, server, provider, consumer } = cluster.tables;
+  const { host, server, network, port, provider, consumer } = cluster.tables;
   const found: Found[] = [];
   const add = (kind: string, view: View, of: string | null, name: string, more: string, filter = {}): boolean =>
     found.push({ kind, view, of, name, more, filter }) >= most;
@@ -94,6 +98,18 @@ export function search(cluster: Cluster, text: string, most: number): readonly F
   }
   for (const [uuid, row] of server.rows) {
     if (hasWords(text, row.name, uuid) && add("server", "servers", uuid, row.name, `${row.status} ${shortId(uuid)}`)) {
+      return found;
+    }
+  }
+  for (const [uuid, row] of network.rows) {
+    if (hasWords(text, row.name, uuid) && add("network", "networks", uuid, row.name || uuid, shortId(uuid))) {
+      return found;
+    }
+  }
+  for (const [uuid, row] of port.rows) {
+    const names = [row.name, uuid, row.mac, ...row.addresses, ...row.floatingIps];
+    const name = row.addresses[0] ?? shortId(uuid);
+    if (hasWords(text, ...names) && add("port", "ports", null, name, `${row.status} ${shortId(uuid)}`, { q: uuid })) {
       return found;
     }
   }

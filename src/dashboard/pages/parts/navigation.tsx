@@ -68,6 +68,15 @@ export function ServerLink({ uuid, name }: { readonly uuid: string; readonly nam
   );
 }
 
+export function NetworkLink({ uuid }: { readonly uuid: string }) {
+  const network = useDashboard().cluster.tables.network.get(uuid);
+  return (
+    <a href={hashOf("networks", uuid)} title={uuid}>
+      {network?.name || shortId(uuid)}
+    </a>
+  );
+}
+
 export function ProviderLink({ uuid }: { readonly uuid: string }) {
   const provider = useDashboard().cluster.tables.provider.get(uuid);
   return (
@@ -161,7 +170,7 @@ export function CheckField({ label, name }: { readonly label: string; readonly n
 
 const MAX_RESULTS = 12;
 
-/** Finds hosts, servers, providers and consumers by name or id. The key `/` opens it from anywhere. */
+/** Finds hosts, servers, networks, ports, providers and consumers by name, address or id. The key `/` opens it from anywhere. */
 export function Search() {
   const { cluster } = useDashboard();
   const input = useRef<HTMLInputElement>(null);

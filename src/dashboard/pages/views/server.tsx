@@ -11,6 +11,7 @@ import { Grid, Scroll } from "../parts/lists.js";
 import { ConsumerLink, HostLink, Panel, RequestLink, ViewHead } from "../parts/navigation.js";
 import { ActionButtons } from "./action-dialog.js";
 import { CurrentAllocations } from "./allocations.js";
+import { ServerPorts } from "./port-parts.js";
 import { ServerActions } from "./server-actions.js";
 
 /** Milliseconds for which changes are collected before the history is requested again. */
@@ -105,6 +106,7 @@ export function ServerView({ uuid }: { readonly uuid: string }) {
               <Moves migrations={life.migrations} />
             </Panel>
           </div>
+          <ServerPorts server={uuid} />
           <Panel title="Actions and events">
             <ServerActions actions={life.actions} />
           </Panel>

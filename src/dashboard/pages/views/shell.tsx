@@ -10,8 +10,11 @@ import { FindingsBadge, FindingsView } from "./findings.js";
 import { HostView } from "./host.js";
 import { Hosts } from "./hosts.js";
 import { Logs } from "./logs.js";
+import { NetworkView } from "./network.js";
+import { Networks } from "./networks.js";
 import { NotFound } from "./not-found.js";
 import { ConsumerView, Placement } from "./placement.js";
+import { Ports } from "./ports.js";
 import { ProviderView } from "./provider.js";
 import { Requests } from "./requests.js";
 import { ServerView } from "./server.js";
@@ -76,7 +79,7 @@ function Nav() {
   const { cluster, route } = useDashboard();
   const hello = cluster.hello.value;
   const hasSavedItems = cluster.tables.snapshot.rows.size + cluster.tables.scenario.rows.size > 0;
-  const views: View[] = ["hosts", "servers"];
+  const views: View[] = ["hosts", "servers", "networks"];
   if (hello?.placementElsewhere !== true) {
     views.push("placement");
   }
@@ -134,6 +137,10 @@ function Content() {
       return of === null ? <Hosts /> : <HostView host={of} />;
     case "servers":
       return of === null ? <Servers /> : <ServerView uuid={of} />;
+    case "networks":
+      return of === null ? <Networks /> : <NetworkView uuid={of} />;
+    case "ports":
+      return <Ports />;
     case "placement":
       return of === null ? <Placement /> : <ProviderView uuid={of} />;
     case "consumers":
