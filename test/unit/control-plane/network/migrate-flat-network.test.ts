@@ -13,7 +13,7 @@ import { NETWORK_ID, SUBNET_ID } from "../../../fixtures/test-network.js";
 
 const FLAT_VERSION = 18;
 const SERVER = "00000000-0000-4000-8000-000000000001";
-const [GROUP, RULE, MADE, GIVEN] = [2, 3, 4, 5].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [
+const [GROUP, RULE, SERVER_PORT, USER_PORT] = [2, 3, 4, 5].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [
   string,
   string,
   string,
@@ -63,16 +63,16 @@ function addFlatRecords(): void {
   sql.run(
     `INSERT INTO ports VALUES (1, ?, 'demo', '', '', 167772167, 'fa:16:3e:00:00:07', ?, 'compute:nova', 1, ?,
       '["devstack1"]', 1, 'nic', 4, 1000, 2000)`,
-    MADE,
+    SERVER_PORT,
     SERVER,
     groups,
   );
   sql.run(
     "INSERT INTO ports VALUES (2, ?, 'demo', 'mine', '', 167772168, 'fa:16:3e:00:00:08', '', '', 1, ?, '[]', 0, NULL, 1, 1000, 2000)",
-    GIVEN,
+    USER_PORT,
     groups,
   );
-  sql.run("INSERT INTO network_tags VALUES (?, 'blue')", GIVEN);
+  sql.run("INSERT INTO network_tags VALUES (?, 'blue')", USER_PORT);
 }
 
 async function list(network: ComputeNetwork, path: string) {
@@ -94,7 +94,7 @@ test("ports and security groups of an older state file keep ids, addresses and b
   expect((await list(network, "networks")).map(({ id, name }) => [id, name])).toEqual([[NETWORK_ID, "private"]]);
   expect(network.ports.ofServer(SERVER)).toMatchObject([
     {
-      id: MADE,
+      id: SERVER_PORT,
       macAddress: "fa:16:3e:00:00:07",
       fixedIps: [{ subnetId: SUBNET_ID, address: "10.0.0.7", version: 4 }],
       securityGroupIds: [GROUP],
@@ -107,8 +107,15 @@ test("ports and security groups of an older state file keep ids, addresses and b
     },
   ]);
   expect(await list(network, "ports")).toMatchObject([
-    { id: MADE, revision_number: 4 },
-    { id: GIVEN, name: "mine", tags: ["blue"], "binding:host_id": "", "binding:vif_type": "unbound", status: "DOWN" },
+    { id: SERVER_PORT, revision_number: 4 },
+    {
+      id: USER_PORT,
+      name: "mine",
+      tags: ["blue"],
+      "binding:host_id": "",
+      "binding:vif_type": "unbound",
+      status: "DOWN",
+    },
   ]);
   // The list creates the default group of its caller.
   expect((await list(network, "security-groups")).slice(0, 1)).toMatchObject([

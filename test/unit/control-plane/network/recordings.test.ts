@@ -30,9 +30,6 @@ const RECORDINGS = JSON.parse(readFileSync(GOLDEN, "utf8")) as readonly Recordin
 /** Recordings whose responses differ on purpose, with the reason. */
 const MEANT: Readonly<Record<string, string>> = {
   "003-no-credentials-401": "all services here have the same response for a request without a token",
-  "013-ports-admin": "a port of a router is ACTIVE at once: no agent reports it",
-  "014-ports-member": "a port of a router is ACTIVE at once: no agent reports it",
-  "223-router-interface-port-delete-409": "a port of a router is ACTIVE at once: no agent reports it",
   "212-topology-dry-run": "members may run it dry, as newer releases let them",
   "017-agents": "agents also support Geneve, which the recorded Neutron did not have",
   "104-router-create": "a router with a gateway is scheduled to an agent at once",
