@@ -86,14 +86,15 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { isBulk } = body;
   const inputs = body.items.map((item) => readInput(call, resource, item));
   const views = context.sql.transaction(() => {
-    for (const input of inputs) {
-      assertVisibleNetwork(context, resource, input);
+    for (const input of mayUseAnyNetwork(context) ? [] : inputs) {
+      assertUsableNetwork(context, resource, input);
     }
     if (isCore(resource)) {
       assertQuotas(context, resource, inputs);
     }
     for (const input of inputs) {
       enforceRequest(context, ruleOf("create", resource), resource, { body: input, target: input });
+      networkOf(context, resource, input);
     }
     if (!isCore(resource)) {
       assertQuotas(context, resource, inputs);
@@ -124,20 +125,36 @@ function readInput(call: NetworkCall, resource: NetworkResource, item: Body): At
   };
 }
 
-/** Rejects ports and subnets on a network that the caller can't see, or that neither it owns nor is shared with it. */
-function assertVisibleNetwork(context: NetworkContext, { collection, singular }: NetworkResource, input: Attributes) {
-  const { caller, services } = context;
-  const networks = services.registry.find("networks");
-  const { network_id: id, project_id: project } = input;
-  if (networks === undefined || typeof id !== "string" || !["ports", "subnets"].includes(collection)) {
+/**
+ * Returns the network of a new port or subnet; undefined for other resources.
+ * @throws {HttpError} 404 if the caller cannot see it
+ */
+function networkOf(
+  context: NetworkContext,
+  { collection }: NetworkResource,
+  input: Attributes,
+): Attributes | undefined {
+  const networks = context.services.registry.find("networks");
+  const { network_id: id } = input;
+  const isOnNetwork = networks !== undefined && typeof id === "string" && ["ports", "subnets"].includes(collection);
+  return isOnNetwork ? findRecord(context, networks, id) : undefined;
+}
+
+/** Whether the caller's ports and subnets may be on networks that are neither its own nor shared with it. */
+const mayUseAnyNetwork = ({ caller }: NetworkContext): boolean =>
+  caller.isInternal || caller.isAdmin || caller.roles.includes("advsvc");
+
+/** Rejects ports and subnets on a network that neither the caller owns nor is shared with it. @throws {HttpError} 403 */
+function assertUsableNetwork(context: NetworkContext, resource: NetworkResource, input: Attributes): void {
+  const network = networkOf(context, resource, input);
+  const networks = context.services.registry.find("networks");
+  const { project_id: project } = input;
+  if (network === undefined || networks === undefined || network.project_id === project) {
     return;
   }
-  const network: Attributes = findRecord(context, networks, id);
-  if (caller.isInternal || caller.isAdmin || caller.roles.includes("advsvc")) {
-    return;
-  }
-  if (network.project_id !== project && !sharedIds(context, networks, [id]).has(id)) {
-    throw new HttpError(403, `Tenant ${project} not allowed to create ${singular} on this network`);
+  const id = String(network.id);
+  if (!sharedIds(context, networks, [id]).has(id)) {
+    throw new HttpError(403, `Tenant ${project} not allowed to create ${resource.singular} on this network`);
   }
 }
 
@@ -168,6 +185,7 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const item = readItems(call, resource, "update")?.items[0];
   const changes = item === undefined ? {} : readUpdate(resource, withProject(context.caller, item));
   const revision = readRevision(call);
+  const isEmpty = item !== undefined && Object.keys(changes).length === 0 && !isCore(resource);
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
     enforceOrHide(
@@ -176,9 +194,10 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
       record,
       () =>
         enforceRequest(context, ruleOf("update", resource), resource, {
-          body: changes,
+          // Neutron takes all attributes of the record for those of an empty request.
+          body: isEmpty ? (viewsOf(context, resource, [record])[0] ?? {}) : changes,
           target: { ...record, ...changes },
-          isUpdate: true,
+          isUpdate: !isEmpty,
         }),
       (name) => isReadByUpdates(resource, name),
     );
