@@ -12,7 +12,7 @@ import { badResource, networkError } from "./network-errors.js";
 import { isAllowed, ruleOf } from "./network-policy.js";
 import type { NetworkAttribute, NetworkResource, NetworkType } from "./network-resource.js";
 import { parseInteger } from "./python-values.js";
-import { viewsOf } from "./records.js";
+import { findRecord, viewsOf } from "./records.js";
 import { isCore } from "./request-body.js";
 import { sharedRows, visibleTo } from "./sharing.js";
 import { TAG_FILTERS } from "./tags.js";
@@ -21,6 +21,9 @@ import { renderView } from "./views.js";
 
 /** Query parameters that are not filters. */
 const OTHERS = ["fields", "limit", "marker", "page_reverse", "sort_key", "sort_dir", "verbose"];
+
+/** Collections whose marker Neutron looks up as any record, so that the caller must see it. */
+const LOOKED_UP: readonly string[] = ["floatingips", "networks", "ports", "routers", "subnets"];
 
 /** The max number of records that are read at once. */
 const SLICE = 500;
@@ -39,7 +42,12 @@ export async function listRecords(call: NetworkCall, resource: NetworkResource):
     context.sql.transaction(() => beforeList(context, query.lists()));
   }
   const condition = and(visibleTo(context, resource), inParent(call, resource), ...filters);
-  const ids = findPage(context.sql, resource, condition, { sort, limit, marker, isReverse });
+  if (marker !== undefined && LOOKED_UP.includes(collection)) {
+    findRecord(context, resource, marker);
+  }
+  const page = findPage(context.sql, resource, condition, { sort, limit, marker, isReverse });
+  // Neutron turns a reversed page round, but not a reversed list.
+  const ids = isReverse && limit === undefined ? page?.toReversed() : page;
   if (ids === undefined) {
     throw networkError(404, "MarkerNotFound", `Marker ${marker} could not be found.`);
   }
