@@ -52,11 +52,6 @@ export function isLoopback({ version, value }: IpAddress): boolean {
   return version === 4 ? value >> 24n === 127n : value === 1n;
 }
 
-/** Whether the address is in 169.254.0.0/16 or fe80::/10. */
-export function isLinkLocal({ version, value }: IpAddress): boolean {
-  return version === 4 ? value >> 16n === 0xa9_fen : value >> 118n === 0x3_fan;
-}
-
 /** The forms of a MAC address that netaddr reads, each with the hex digits of one part. */
 const MAC_FORMS: readonly (readonly [form: RegExp, digits: number])[] = [
   [/^[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){5}$/i, 2],
@@ -74,19 +69,6 @@ export function normalizeMac(text: string): string | undefined {
   }
   const parts = text.toLowerCase().split(/[:.-]/);
   return joinOctets(parts.map((part) => part.padStart(digits, "0")).join(""));
-}
-
-/**
- * Derives a MAC address from a number. Different numbers below 2^24 have different addresses, because multiplying by an
- * odd factor only permutes them. As with Neutron's option `base_mac`, a fourth octet other than 00 is fixed; then the
- * numbers go up to 2^16.
- */
-export function macFromNumber(number: number, base = "fa:16:3e:00:00:00"): string {
-  const octets = base.split(":");
-  const fixed = octets.slice(0, (octets[3] ?? "00") === "00" ? 3 : 4);
-  const freeBits = 48 - fixed.length * 8;
-  const permuted = Math.imul(number, 0x9e3779) & (2 ** freeBits - 1);
-  return joinOctets(fixed.join("") + permuted.toString(16).padStart(freeBits / 4, "0"));
 }
 
 /** Returns the SLAAC address of an interface; `network` is a /64, `mac` any form that `normalizeMac` reads. */

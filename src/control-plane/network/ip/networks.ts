@@ -47,14 +47,8 @@ export function last(network: IpNetwork): bigint {
   return network.first + size(network) - 1n;
 }
 
-/** Returns for example 255.255.255.0. */
-export function netmask(network: IpNetwork): IpAddress {
-  const { version } = network;
-  return { version, value: (1n << BigInt(ADDRESS_BITS[version])) - size(network) };
-}
-
 /** Returns the broadcast address as netaddr does: also of IPv6, but not of a network of one or two addresses. */
-export function broadcast(network: IpNetwork): IpAddress | undefined {
+function broadcast(network: IpNetwork): IpAddress | undefined {
   return size(network) <= 2n ? undefined : { version: network.version, value: last(network) };
 }
 
@@ -62,7 +56,7 @@ export function isNetworkAddress(network: IpNetwork, { version, value }: IpAddre
   return network.version === version && network.first === value;
 }
 
-/** Whether the address is the one that `broadcast` returns. */
+/** Whether the address is the broadcast address. */
 export function isBroadcast(network: IpNetwork, { version, value }: IpAddress): boolean {
   return network.version === version && broadcast(network)?.value === value;
 }
@@ -78,19 +72,6 @@ export function spans(outer: IpNetwork, inner: IpNetwork): boolean {
 
 export function overlaps(a: IpNetwork, b: IpNetwork): boolean {
   return a.version === b.version && a.first <= last(b) && b.first <= last(a);
-}
-
-/** Yields the networks of a longer prefix in ascending order; none if the prefix is shorter than the network's. */
-export function* subnetsOf(network: IpNetwork, prefix: number): Generator<IpNetwork, void, undefined> {
-  const { version } = network;
-  if (prefix < network.prefix || prefix > ADDRESS_BITS[version]) {
-    return;
-  }
-  const step = size({ ...network, prefix });
-  const end = last(network);
-  for (let first = network.first; first <= end; first += step) {
-    yield { version, first, prefix };
-  }
 }
 
 function parsePrefix(text: string, version: 4 | 6): number | undefined {

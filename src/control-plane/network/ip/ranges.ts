@@ -55,23 +55,6 @@ export function intersect(a: IpRangeSet, b: IpRangeSet): IpRangeSet {
   return subtract(a, subtract(a, b));
 }
 
-/** Whether the set has the address. */
-export function contains(set: IpRangeSet, value: bigint): boolean {
-  let low = 0;
-  let high = set.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const range = set[middle];
-    if (range !== undefined && range.last < value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const found = set[low];
-  return found !== undefined && found.first <= value;
-}
-
 /** Returns the number of addresses. */
 export function size(set: IpRangeSet): bigint {
   return set.reduce((sum, range) => sum + range.last - range.first + 1n, 0n);

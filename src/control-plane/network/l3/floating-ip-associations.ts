@@ -1,4 +1,3 @@
-import { groupBy } from "../../../runtime/collections.js";
 import { where } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
@@ -9,31 +8,6 @@ import { PORTS, type PortRecord } from "../resources/ports.js";
 import { ROUTERS } from "../resources/routers.js";
 import type { SubnetRecord } from "../resources/subnets.js";
 import { FLOATING_IP, isIpv4, ROUTER_GATEWAY, ROUTER_INTERFACE } from "./router-ports.js";
-
-/** A floating IP of a port. */
-export interface FloatingAddress {
-  readonly address: string;
-  readonly fixedAddress: string;
-}
-
-/** Returns the floating IPs of ports by the ids of the ports. */
-export function floatingIpsOf(
-  { sql }: NetworkContext,
-  portIds: readonly string[],
-): ReadonlyMap<string, readonly FloatingAddress[]> {
-  const rows = sql.all(
-    `SELECT port_id, floating_ip_address, fixed_ip_address FROM ${FLOATINGIPS.table}
-      WHERE port_id IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
-    JSON.stringify(portIds),
-  );
-  const groups = groupBy(rows, ([portId]) => String(portId));
-  return new Map(
-    [...groups].map(([portId, own]) => [
-      portId,
-      own.map(([, address, fixedAddress]) => ({ address: String(address), fixedAddress: String(fixedAddress) })),
-    ]),
-  );
-}
 
 /** Rejects that a user deletes a port which belongs to a router, a floating IP or a local IP. @throws {HttpError} 409 */
 export function portGuard(

@@ -53,12 +53,11 @@ describe("IP addresses", () => {
   });
 
   it("know multicast, loopback and link-local addresses of both versions", () => {
-    const isAny = [ip.isMulticast, ip.isLoopback, ip.isLinkLocal];
+    const isAny = [ip.isMulticast, ip.isLoopback];
     const found = (text: string) => isAny.map((is) => is(address(text))).indexOf(true);
     expect(["224.0.0.1", "239.255.255.255", "ff02::1"].map(found)).toEqual([0, 0, 0]);
     expect(["127.9.9.9", "::1"].map(found)).toEqual([1, 1]);
-    expect(["169.254.0.9", "fe80::1", "febf::1"].map(found)).toEqual([2, 2, 2]);
-    expect(["10.0.0.1", "240.0.0.0", "128.0.0.1", "::2", "fec0::1", "0.0.0.1"].map(found)).toEqual(Array(6).fill(-1));
+    expect(["10.0.0.1", "240.0.0.0", "128.0.0.1", "::2", "fe80::1", "0.0.0.1"].map(found)).toEqual(Array(6).fill(-1));
   });
 });
 
@@ -78,15 +77,6 @@ describe("MAC addresses", () => {
   it("have no other forms", () => {
     const invalid = ["", "fa:16:3e:00:01", "fa:16-3e:00:01:0f", "fa16.3e00-010f", "fa163e0001", " fa163e00010f"];
     expect(invalid.filter((text) => ip.normalizeMac(text) !== undefined)).toEqual([]);
-  });
-
-  it("derived from different numbers differ and keep the octets of the base", () => {
-    const macs = new Set(Array.from({ length: 20_000 }, (_, number) => ip.macFromNumber(number)));
-    expect(macs.size).toBe(20_000);
-    expect(ip.macFromNumber(0x0a_00_00_02)).toBe("fa:16:3e:3c:6e:f2");
-    const fourOctets = Array.from({ length: 2 ** 16 }, (_, number) => ip.macFromNumber(number, "fa:16:3e:4f:00:00"));
-    expect(new Set(fourOctets).size).toBe(2 ** 16);
-    expect(fourOctets.filter((mac) => !/^fa:16:3e:4f:..:..$/.test(mac))).toEqual([]);
   });
 
   it("make the SLAAC address of an interface", () => {

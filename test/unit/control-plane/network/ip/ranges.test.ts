@@ -29,7 +29,6 @@ describe("sets of address ranges", () => {
       const inB = new Set(membersOf(b));
       expect(membersOf(ranges.subtract(a, b))).toEqual(membersOf(a).filter((value) => !inB.has(value)));
       expect(membersOf(ranges.intersect(a, b))).toEqual(membersOf(a).filter((value) => inB.has(value)));
-      expect(UNIVERSE.filter((value) => ranges.contains(a, value))).toEqual(membersOf(a));
       expect(ranges.size(a)).toBe(BigInt(membersOf(a).length));
     }
   });
