@@ -141,8 +141,9 @@ function networkOf(
 }
 
 /** Whether the caller's ports and subnets may be on networks that are neither its own nor shared with it. */
-const mayUseAnyNetwork = ({ caller }: NetworkContext): boolean =>
-  caller.isInternal || caller.isAdmin || caller.roles.includes("advsvc");
+function mayUseAnyNetwork({ caller }: NetworkContext): boolean {
+  return caller.isInternal || caller.isAdmin || caller.roles.includes("advsvc");
+}
 
 /** Rejects ports and subnets on a network that neither the caller owns nor is shared with it. @throws {HttpError} 403 */
 function assertUsableNetwork(context: NetworkContext, resource: NetworkResource, input: Attributes): void {
