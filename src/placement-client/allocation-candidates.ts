@@ -63,9 +63,7 @@ export async function readCandidates(
     return response.records;
   }
   return response.read(({ allocation_requests, provider_summaries }) => ({
-    allocationRequests: asArray(allocation_requests).map((request) => ({
-      allocations: mapRecord(asRecord(request).allocations, readAllocation),
-    })),
+    allocationRequests: asArray(allocation_requests).map(readRequest),
     providerSummaries: new Map(
       Object.entries(asRecord(provider_summaries)).map(([uuid, summary]) => [uuid, readSummary(summary)]),
     ),
@@ -73,13 +71,23 @@ export async function readCandidates(
   }));
 }
 
-function queryString({ groups, groupPolicy, rootRequired, inTree, limit }: CandidatesQuery): string {
+function readRequest(value: unknown): AllocationRequest {
+  const { allocations, mappings } = asRecord(value);
+  const bySuffix = mapRecord(mappings, (uuids) => asArray(uuids).map(asString));
+  const hasSuffix = Object.keys(bySuffix).some((suffix) => suffix !== "");
+  return { allocations: mapRecord(allocations, readAllocation), ...(hasSuffix ? { mappings: bySuffix } : {}) };
+}
+
+function queryString({ groups, groupPolicy, sameSubtrees = [], rootRequired, inTree, limit }: CandidatesQuery): string {
   const parameters: (readonly [string, string])[] = groups.flatMap(groupParameters);
   if (groupPolicy !== undefined) {
     parameters.push(["group_policy", groupPolicy]);
   }
   if (inTree !== undefined) {
     parameters.push([`in_tree${groups[0]?.suffix ?? ""}`, inTree]);
+  }
+  for (const suffixes of sameSubtrees) {
+    parameters.push(["same_subtree", [...suffixes].sort().join(",")]);
   }
   parameters.push(["limit", String(limit)]);
   if (rootRequired.length > 0) {

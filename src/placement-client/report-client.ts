@@ -129,6 +129,12 @@ export class ReportClient extends AllocationClient {
     return listProviders(this.client.http, "", context);
   }
 
+  /** Returns the uuids of all providers in the trees of these roots. @throws ResourceProviderRetrievalFailed */
+  async providersOfTrees(roots: Iterable<string>, context: RequestContext = {}): Promise<ReadonlySet<string>> {
+    const trees = await Promise.all([...roots].map((root) => listTree(this.client.http, root, context)));
+    return new Set(trees.flat().map(({ uuid }) => uuid));
+  }
+
   /**
    * Lists at least the providers that have the uuid or the name of one of these nodes. Does not use the cache.
    * @param nodes uuid → name

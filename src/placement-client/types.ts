@@ -60,7 +60,12 @@ export interface AllocationRewrite extends Omit<AllocationWrite, "consumerGenera
 /** A set of allocations that satisfies a request. */
 export interface AllocationRequest {
   readonly allocations: Allocations;
+  /** Absent if the request has no group with a suffix. */
+  readonly mappings?: GroupMappings;
 }
+
+/** The providers that satisfy each request group: suffix → provider uuids. */
+export type GroupMappings = Readonly<Record<string, readonly string[]>>;
 
 /** The allocation candidates for a query (1.36). */
 export interface AllocationCandidates {
@@ -101,6 +106,8 @@ export interface CandidatesQuery {
   readonly groups: readonly CandidatesGroup[];
   /** Whether groups with suffixes may use the same provider. */
   readonly groupPolicy?: "none" | "isolate";
+  /** Lists of suffixes; of the providers of each list, one must be an ancestor of the others. */
+  readonly sameSubtrees?: readonly (readonly string[])[];
   /** `TRAIT` or `!TRAIT`, for the root of each candidate. */
   readonly rootRequired: readonly string[];
   /** The tree of this provider must satisfy the first group, and thus all groups. */

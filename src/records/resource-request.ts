@@ -25,6 +25,14 @@ export const STANDARD_RESOURCE_CLASSES: readonly string[] = [
   "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC",
 ];
 
+/** The classes that ports with QoS policies request; no flavor determines them. */
+const PORT_RESOURCE = /^NET_(BW|PACKET_RATE)_/;
+
+/** Returns resources without those of ports, to compare them with a flavor's. */
+export function withoutPortResources(resources: Resources): Resources {
+  return Object.fromEntries(Object.entries(resources).filter(([name]) => !PORT_RESOURCE.test(name)));
+}
+
 /** The effect of the CPU policies of a flavor and an image. */
 export interface CpuRequest {
   /** PCPU, and VCPU for mixed policies; empty if all CPUs are shared. */

@@ -84,9 +84,14 @@ export const SELECTION = {
   /** The body of the claim, amounts by provider. A retry on this host claims it. */
   allocationRequest: ALLOCATIONS_BY_PROVIDER as unknown as Field<AllocationsByProvider>,
   allocationRequestVersion: text(),
+  /** Providers by the suffix of the request group that they satisfy. Absent if the server has no such group. */
+  mappings: optional(mapOf(listOf(uuid))),
 };
 
-export type Selection = RecordOf<typeof SELECTION>;
+/** `RecordOf` has no optional fields. */
+export type Selection = Omit<RecordOf<typeof SELECTION>, "mappings"> & {
+  readonly mappings?: RecordOf<typeof SELECTION>["mappings"];
+};
 
 /** Sent with a build or resize, for a reschedule (spec 6.1). */
 export const RETRY_INFO = {

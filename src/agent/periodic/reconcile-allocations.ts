@@ -7,6 +7,7 @@ import {
   instanceResources,
   type Migration,
   type Resources,
+  withoutPortResources,
 } from "../../records/index.js";
 import { requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
@@ -243,10 +244,15 @@ async function hasGuest({ driver, logger }: AgentServices, instance: Instance): 
   });
 }
 
-/** Returns whether they equal the instance's flavor, on one provider, as a revert on the same host requires (6.4). */
+/**
+ * Returns whether they equal the instance's flavor, on one provider beside those of its ports, as a revert on the same host
+ * requires (6.4).
+ */
 function isNeed(instance: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
-  const [only, more] = held;
-  return more === undefined && isDeepStrictEqual(only?.[1].resources ?? {}, instanceResources(instance));
+  const [only, more] = held
+    .map(([, allocation]) => withoutPortResources(allocation?.resources ?? {}))
+    .filter((resources) => Object.keys(resources).length > 0);
+  return more === undefined && isDeepStrictEqual(only ?? {}, instanceResources(instance));
 }
 
 /** Returns whether the resources cover the need and exceed it. */

@@ -1,7 +1,7 @@
 import { consumerToWire, holdsNothing, readConsumer } from "../../placement-client/consumer-allocations.js";
 import { PlacementError } from "../../placement-client/errors.js";
 import type { AllocationRewrite, ConsumerAllocations } from "../../placement-client/types.js";
-import { type Instance, instanceResources } from "../../records/index.js";
+import { type Instance, instanceResources, type Resources, withoutPortResources } from "../../records/index.js";
 import { pythonJson } from "../python/repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts, putAllocations, updateFailed } from "./nova-manage.js";
 
@@ -262,12 +262,17 @@ async function healingOf(
   return { kind: "update", write: { read: held, allocations: held.allocations, projectId, userId } };
 }
 
-/** Computes the allocations of the instance's flavor on its node. */
+/** Computes the allocations of the instance's flavor on its node. Those of its ports remain. */
 async function freshOf(heal: HealContext, instance: Instance, read: ConsumerAllocations): Promise<AllocationRewrite> {
   const { projectId, userId } = instance;
   const resources = instanceResources(instance);
   const node = await nodeUuid(heal, instance);
-  return { read, allocations: { [node]: { resources } }, projectId, userId };
+  const ofPorts = Object.entries(read.allocations).filter(([, held]) => isOfPorts(held.resources));
+  return { read, allocations: { ...Object.fromEntries(ofPorts), [node]: { resources } }, projectId, userId };
+}
+
+function isOfPorts(resources: Resources): boolean {
+  return Object.keys(withoutPortResources(resources)).length === 0;
 }
 
 function wireOf({ read, ...write }: AllocationRewrite) {

@@ -4,6 +4,7 @@ import { CREATED_ONCE_TABLE } from "./engine/create-once.js";
 import { TAGS_SQL } from "./engine/tags.js";
 import { LOGS_SQL } from "./logs.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
+import { PORT_ALLOCATIONS_TABLE } from "./ports/port-allocations.js";
 import { AGENT_TABLES } from "./resources/agents.js";
 import { SUBPORTS_SQL } from "./trunk/subports.js";
 
@@ -29,6 +30,7 @@ const MORE_TABLES = [
   ) STRICT`,
   "CREATE INDEX IF NOT EXISTS network_port_security_groups_by_group ON network_port_security_groups (security_group_id)",
   "CREATE UNIQUE INDEX IF NOT EXISTS network_port_bindings_active ON network_port_bindings (port_id) WHERE status = 'ACTIVE'",
+  PORT_ALLOCATIONS_TABLE,
   CREATED_ONCE_TABLE,
   ...TAGS_SQL,
   // Ids of the records that the cluster file declares.

@@ -119,7 +119,7 @@ export interface RequestedServerPort {
 }
 
 /** The resources that a port needs of its host, in the form of Neutron's `port-resource-request-groups`. */
-interface PortResourceRequest {
+export interface PortResourceRequest {
   readonly request_groups: readonly {
     /** Key of the group in `binding:profile.allocation`. */
     readonly id: string;
@@ -129,11 +129,6 @@ interface PortResourceRequest {
     readonly resources: Readonly<Record<string, number>>;
   }[];
   readonly same_subtree: readonly string[];
-}
-
-export interface BindOptions {
-  /** `binding:profile` by port id. Default: unchanged. */
-  readonly profiles?: ReadonlyMap<string, Readonly<Record<string, Json>>>;
 }
 
 /**
@@ -165,8 +160,19 @@ export interface ServerPorts {
     caller: { readonly projectId: string; readonly isAdmin?: boolean },
   ): ServerNetwork | undefined;
 
-  /** Returns what the port's QoS policy, or that of its network, requests; null: nothing. */
-  resourceRequest(portId: string): PortResourceRequest | null;
+  /**
+   * Returns the resources that the QoS policies of ports, or of their networks, request, by the ports' ids. Ports that
+   * request nothing are absent.
+   * @param serverUuid the owner of the ports; null: none
+   * @param portIds further ports
+   */
+  resourceRequests(serverUuid: string | null, portIds?: readonly string[]): ReadonlyMap<string, PortResourceRequest>;
+  /**
+   * Stores the providers of a host from which a server's ports have resources: `binding:profile` has them as `allocation`
+   * while a port has a binding on that host. They remain when the server leaves the host, so that it can return.
+   * @param mappings providers by the id of the request group that they satisfy
+   */
+  saveAllocations(serverUuid: string, host: string, mappings: Readonly<Record<string, readonly string[]>>): void;
 
   /**
    * Creates ports for a server or takes existing ones, and binds them to the server's host. Returns their ids in the order
@@ -197,12 +203,12 @@ export interface ServerPorts {
    * Binds all ports of a server to a host: `binding:host_id` becomes the host. An inactive binding of the host is
    * activated, with its plugged state; other bindings are removed. Ports that are bound to the host already do not change.
    */
-  bind(serverUuid: string, host: string, options?: BindOptions): void;
+  bind(serverUuid: string, host: string): void;
   /**
    * Adds inactive bindings on the destination of a live migration. Ports that have a binding there keep it.
    * @throws {HttpError} 500 `PortBindingError` if the host has no live L2 agent
    */
-  addBinding(serverUuid: string, host: string, options?: BindOptions): void;
+  addBinding(serverUuid: string, host: string): void;
   /** Makes the host's bindings the active ones; those of the previous host become inactive, and are unplugged. */
   activateBinding(serverUuid: string, host: string): void;
   /** Removes the inactive bindings of a host, after a live migration or a failed one. An active binding remains. */

@@ -164,12 +164,14 @@ function countUnknown(hosts: readonly HostState[], candidates: AllocationCandida
 
 /** Returns the selection that a claim on the host needs. */
 export function selectionOf(host: HostState, version: string): Selection {
+  const { allocations, mappings } = host.allocationRequest;
   return {
     host: host.node.host,
     node: host.node.hypervisorHostname,
     computeNodeUuid: host.node.uuid,
-    allocationRequest: host.allocationRequest.allocations,
+    allocationRequest: allocations,
     allocationRequestVersion: version,
+    ...(mappings === undefined ? {} : { mappings }),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   resourceRequest,
   type Selection,
 } from "../../records/index.js";
+import type { PortResourceRequest } from "../network/server-ports.js";
 import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 import { NOT_ENOUGH_HOSTS, NoValidHost } from "./errors.js";
@@ -33,6 +34,8 @@ export interface ScheduleRequest {
   /** `force_hosts`: the requested host is not filtered; only Placement can reject it. */
   readonly forced?: boolean;
   readonly ignoreHosts?: readonly string[];
+  /** The resources that the server's ports need of the host. Default: none. */
+  readonly portRequests?: readonly PortResourceRequest[];
   /** How the claim treats the instance's existing allocations (spec 5.5, 6.0). */
   readonly held: Held;
   readonly requestId: string;
@@ -70,8 +73,21 @@ export function requestedResources(
   return resourceRequest(spec.flavor, { volumeBacked: spec.isBfv, imageProperties });
 }
 
+/** Returns the groups of ports, each with its id as the suffix. */
+export function portGroups(requests: readonly PortResourceRequest[]): readonly CandidatesGroup[] {
+  return requests.flatMap(({ request_groups: groups }) =>
+    groups.map(({ id, resources, required }) => ({ suffix: id, resources, required: [...required].sort() })),
+  );
+}
+
+/** Returns the groups of each port whose providers must belong to one subtree. */
+export function sameSubtreesOf(requests: readonly PortResourceRequest[]): readonly (readonly string[])[] {
+  return requests.map(({ same_subtree: suffixes }) => suffixes).filter((suffixes) => suffixes.length > 0);
+}
+
 /**
- * Returns the request groups, the unsuffixed one first, with the aggregates that the rules require or forbid.
+ * Returns the request groups, the unsuffixed one first and those of ports last, with the aggregates that the rules require
+ * or forbid.
  * @param aggregates returns all aggregates; only called if a rule needs them
  * @throws {NoValidHost} if Placement would reject the request, or the project has no aggregate
  */
@@ -80,13 +96,14 @@ export function candidatesGroups(
   projectId: string,
   aggregates: () => readonly Aggregate[],
   rules: AggregateRules,
+  ofPorts: readonly CandidatesGroup[] = [],
 ): readonly CandidatesGroup[] {
-  const suffixes = groups.map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
+  const suffixes = [...groups, ...ofPorts].map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
   if (suffixes.length > 1 && groupPolicy === null) {
     throw new NoValidHost(
       NOT_ENOUGH_HOSTS,
-      `The flavor requests the resource groups ${suffixes.join(", ")} without a group_policy for their providers: ` +
-        "set its extra spec group_policy to none or isolate.",
+      `The server requests the resource groups ${suffixes.join(", ")} without a group_policy for their ` +
+        "providers: set the flavor's extra spec group_policy to none or isolate.",
     );
   }
   const [first, ...others] = groups.map(
@@ -102,7 +119,8 @@ export function candidatesGroups(
   const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates(), rules) : [];
   const required = new Set(groups.flatMap(({ requiredTraits }) => [...requiredTraits]));
   const notMemberOf = rules.isolate ? isolatedAggregates(required, aggregates()) : [];
-  return [{ ...first, ...(memberOf.length > 0 ? { memberOf: [memberOf] } : {}), notMemberOf }, ...others];
+  const aggregateLimits = { ...(memberOf.length > 0 ? { memberOf: [memberOf] } : {}), notMemberOf };
+  return [{ ...first, ...aggregateLimits }, ...others, ...ofPorts];
 }
 
 function aggregatesOfProject(

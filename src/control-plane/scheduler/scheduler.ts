@@ -15,10 +15,12 @@ import {
   type AggregateRules,
   candidatesGroups,
   claimSelection,
+  portGroups,
   requestedImage,
   requestedResources,
   type ScheduleRequest,
   type SelectionClaim,
+  sameSubtreesOf,
 } from "./schedule-request.js";
 import { type WeightMultipliers, weighHosts } from "./weighers.js";
 
@@ -137,17 +139,21 @@ export function createScheduler(parts: {
     image: Readonly<Record<string, string>>,
   ): Promise<Offer> {
     const resourceRequest = requestedResources(request, image);
+    const { portRequests = [] } = request;
+    const sameSubtrees = sameSubtreesOf(portRequests);
     const groups = candidatesGroups(
       resourceRequest,
       request.spec.projectId,
       () => store.aggregates.list(),
       config.aggregates,
+      portGroups(portRequests),
     );
     const inTree = requestedProvider(request, group);
     const allocationCandidates = await placement.getAllocationCandidates(
       {
         groups,
         ...(resourceRequest.groupPolicy === null ? {} : { groupPolicy: resourceRequest.groupPolicy }),
+        ...(sameSubtrees.length > 0 ? { sameSubtrees } : {}),
         rootRequired: requiredTraits(),
         limit: config.maxPlacementResults,
         ...(inTree === undefined ? {} : { inTree }),

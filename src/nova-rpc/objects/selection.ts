@@ -20,7 +20,7 @@ const claim: FieldCodec<Claim> = {
   write: null,
 };
 
-const SELECTION_OBJECT: RecordObject<Omit<Selection, "host" | "node">> = {
+const SELECTION_OBJECT: RecordObject<Omit<Selection, "host" | "node" | "mappings">> = {
   name: "Selection",
   fields: {
     computeNodeUuid: text(),

@@ -8,6 +8,7 @@ import {
   instanceResources,
   type Migration,
   type Resources,
+  withoutPortResources,
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { type AgentContext, hasQuirk } from "../../context.js";
@@ -80,7 +81,7 @@ async function moveBack(
   const options = {
     ...context,
     ...(resurrects ? {} : { targetDeleted: () => isDeleted(services, instance.uuid) }),
-    leave: (held: Allocations) => residues(services, instance, held),
+    leave: (held: Allocations) => residues(services, instance, held, context),
   };
   try {
     return await services.placement.moveAllocations(migration.uuid, instance.uuid, options);
@@ -262,12 +263,12 @@ function knowsNewFlavor({ instance, migration }: Move): boolean {
   );
 }
 
-/** Returns the resources beyond the need; null: there are none, or the need is not covered. */
+/** Returns the resources beyond the need and those of ports; null: there are none, or the need is not covered. */
 export function surplus(held: Resources | undefined, need: Resources): Resources | null {
   if (Object.entries(need).some(([name, amount]) => (held?.[name] ?? 0) < amount)) {
     return null;
   }
-  const more = Object.entries(held ?? {})
+  const more = Object.entries(withoutPortResources(held ?? {}))
     .map(([name, amount]) => [name, amount - (need[name] ?? 0)] as const)
     .filter(([, amount]) => amount > 0);
   return more.length === 0 ? null : Object.fromEntries(more);

@@ -1,4 +1,4 @@
-import type { Allocations } from "../../../placement-client/types.js";
+import type { Allocations, RequestContext } from "../../../placement-client/types.js";
 import {
   DISK_INFO,
   FINAL_MIGRATION_STATUSES,
@@ -13,9 +13,10 @@ import type { AgentContext } from "../../context.js";
 
 /** Returns the providers of hosts from which the instance was evacuated, and which will clean up by themselves. */
 export async function residues(
-  { conductor }: Pick<AgentContext, "conductor">,
+  { conductor, placement }: Pick<AgentContext, "conductor" | "placement">,
   { uuid: instanceUuid, host }: Instance,
   held: Allocations,
+  context: RequestContext,
 ): Promise<ReadonlySet<string>> {
   // A single one is the destination, which the move has claimed.
   if (Object.keys(held).length < 2) {
@@ -32,7 +33,11 @@ export async function residues(
       }
     }
   }
-  return new Set(Object.keys(held).filter((provider) => found.has(provider)));
+  const trees = await placement.providersOfTrees(
+    [...found].filter((node) => node in held),
+    context,
+  );
+  return new Set(Object.keys(held).filter((provider) => trees.has(provider)));
 }
 
 /**

@@ -7,7 +7,15 @@ import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./delete-instance.js";
 import { addFault, endTask, isTaskError, retriesExceeded, TaskError } from "./faults.js";
-import { CONDUCTOR_HOST, finishEvent, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
+import {
+  CONDUCTOR_HOST,
+  finishEvent,
+  firstRetry,
+  portRequestsOf,
+  savePortAllocations,
+  serverGroupOf,
+  type TaskDeps,
+} from "./task-deps.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
@@ -73,7 +81,8 @@ async function handOver(
   }
 }
 
-async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask): Promise<Destination> {
+async function selectDestination(deps: TaskDeps, task: BuildTask): Promise<Destination> {
+  const { store, scheduler } = deps;
   const spec = store.requests.spec(task.instanceUuid);
   if (spec === null) {
     throw new TaskError(
@@ -87,6 +96,11 @@ async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask
     requestedHost: task.forcedHost ?? task.requestedHost,
     requestedNode: task.forcedNode ?? task.requestedNode,
     forced: task.forcedHost !== undefined || task.forcedNode !== undefined,
+    portRequests: portRequestsOf(
+      deps,
+      task.instanceUuid,
+      task.ports?.flatMap(({ port }) => port ?? []),
+    ),
     // A killed run may have left its claim. An instance that builds has allocations on at most one tree.
     held: "replace",
     requestId: task.requestId,
@@ -214,6 +228,7 @@ function castBuild(
     ...serverGroupOf(deps, instanceUuid),
     requestId,
   };
+  savePortAllocations(deps, instanceUuid, selection);
   deps.bus.cast(selection.host, "build_and_run_instance", params, requestId);
 }
 
@@ -282,13 +297,25 @@ function attachPorts(
   }
   const server = { uuid: instanceUuid, projectId, host: null, availabilityZone, hostname: instance.hostname };
   try {
-    ports.attach(
+    const ids = ports.attach(
       server,
       requested.map((request) => withNetwork(ports, projectId, request)),
       securityGroups,
     );
+    assertNoRequest(
+      ports,
+      instanceUuid,
+      ids.filter((_, index) => requested[index]?.port === undefined),
+    );
   } catch (error) {
     throw error instanceof HttpError ? networkNotAllocated(instanceUuid, error.message) : error;
+  }
+}
+
+/** New ports request nothing: the server was scheduled without them. @throws {TaskError} `NetworkNotAllocated` */
+function assertNoRequest(ports: ServerPorts, instanceUuid: string, portIds: readonly string[]): void {
+  if (portIds.length > 0 && ports.resourceRequests(null, portIds).size > 0) {
+    throw networkNotAllocated(instanceUuid, "Failed to allocate the network(s), not rescheduling.");
   }
 }
 

@@ -1,6 +1,7 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { LiveMigrateData } from "../../../conductor-client/methods/agent.js";
-import type { ComputeNode, Instance } from "../../../records/index.js";
+import type { ComputeNode, Instance, Selection } from "../../../records/index.js";
+import { defined } from "../../../runtime/collections.js";
 import { errorMessage } from "../../../runtime/error-messages.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/tasks.js";
@@ -13,7 +14,7 @@ import {
   TaskError,
 } from "./faults.js";
 import { claimSameAmounts, type Move, sourceNode } from "./source-allocations.js";
-import { isAlive, type TaskDeps } from "./task-deps.js";
+import { isAlive, portRequestsOf, type TaskDeps } from "./task-deps.js";
 
 export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 
@@ -21,6 +22,7 @@ export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 export interface LiveDestination {
   readonly node: ComputeNode;
   readonly data: LiveMigrateData;
+  readonly mappings?: Selection["mappings"];
 }
 
 /**
@@ -42,6 +44,7 @@ export async function findLiveDestination(
       spec: { ...requestSpecOf(store, task), flavor: instance.flavor },
       requestedHost: task.host ?? undefined,
       ignoreHosts: tried,
+      portRequests: portRequestsOf(deps, instance.uuid),
       held,
       requestId: task.requestId,
     });
@@ -52,7 +55,8 @@ export async function findLiveDestination(
         throw preCheckFailed(`node ${name} of host ${host} is gone`);
       }
       assertCompatible(deps, instance, node);
-      return { node, data: await askDestination(deps, task, move, node) };
+      const data = await askDestination(deps, task, move, node);
+      return { node, data, ...defined({ mappings: destination.selection.mappings }) };
     } catch (error) {
       if (!isPreCheckFailure(error)) {
         throw error;

@@ -1,10 +1,11 @@
 import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
+import { defined } from "../../../runtime/collections.js";
 import type { TaskContext } from "../task-runner.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { computeServiceUnavailable, endTask, InstanceInvalidState, isUnsuitableHost } from "./faults.js";
 import { claimForcedLive, findLiveDestination, type LiveDestination, type LiveTask } from "./live-destination.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations } from "./source-allocations.js";
-import { ActionEvents, isAlive, type TaskDeps } from "./task-deps.js";
+import { ActionEvents, isAlive, savePortAllocations, type TaskDeps } from "./task-deps.js";
 
 /** Live-migrates an instance (spec 6.5 rows 2 to 4f). */
 export async function liveMigrate(deps: TaskDeps, task: LiveTask, taskContext: TaskContext): Promise<void> {
@@ -71,17 +72,19 @@ function assertMigratable(deps: TaskDeps, instance: Instance): void {
 
 /** Returns false if the instance has been deleted, or is being deleted. */
 function handOver(
-  { store, bus }: TaskDeps,
+  deps: TaskDeps,
   task: LiveTask,
   { migration }: Move,
-  { node, data }: LiveDestination,
+  { node, data, mappings }: LiveDestination,
   context: TaskContext,
 ): boolean {
+  const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
     if (instance === null || instance.host === null || !holdsTask(instance, task.requestId, ["migrating"])) {
       return false;
     }
+    savePortAllocations(deps, instance.uuid, { host: node.host, ...defined({ mappings }) });
     // A move claim would write the address, but a live migration makes none.
     store.migrations.save(migration.id, {
       destCompute: node.host,

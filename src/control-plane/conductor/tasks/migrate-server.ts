@@ -15,7 +15,14 @@ import type { TaskContext } from "../task-runner.js";
 import { failMove, failReturnedMove, lastDestination, migrationOf, passOn, releaseDeleted } from "./end-move.js";
 import { endTask, requestSpecOf, retriesExceeded } from "./faults.js";
 import { type Move, restoreSourceAllocations, secureSourceAllocations, sourceNode } from "./source-allocations.js";
-import { ActionEvents, firstRetry, serverGroupOf, type TaskDeps } from "./task-deps.js";
+import {
+  ActionEvents,
+  firstRetry,
+  portRequestsOf,
+  savePortAllocations,
+  serverGroupOf,
+  type TaskDeps,
+} from "./task-deps.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 
@@ -131,6 +138,7 @@ async function schedule(
     spec: { ...requestSpecOf(store, task), flavor: task.flavor },
     requestedHost: task.host ?? undefined,
     ignoreHosts: await excludedHosts(deps, task, instance),
+    portRequests: portRequestsOf(deps, instance.uuid),
     held,
     requestId: task.requestId,
   });
@@ -208,6 +216,7 @@ function handOver(
     };
     // If the destination dies before it takes the message, its next start finds the move by this field (spec V31).
     store.migrations.save(migration.id, { destCompute: selection.host });
+    savePortAllocations(deps, instance.uuid, selection);
     bus.cast(selection.host, "prep_resize", params, task.requestId);
     if (task.failure) {
       passOn(store, instance, task.failure);

@@ -4,6 +4,7 @@ import {
   holdsTask,
   type Instance,
   type Migration,
+  type Selection,
   type VmState,
 } from "../../../records/index.js";
 import { NoValidHost, operatorReason } from "../../scheduler/errors.js";
@@ -13,7 +14,7 @@ import { carryOutDelete } from "./delete-instance.js";
 import { endSupersededMoves } from "./end-superseded-moves.js";
 import { endTask, isTaskError, requestSpecOf, TaskError } from "./faults.js";
 import { claimSameAmounts, complexAllocations, releaseUnfinishedClaims, sourceNode } from "./source-allocations.js";
-import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
+import { ActionEvents, portRequestsOf, savePortAllocations, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 
@@ -94,19 +95,18 @@ async function takeBack(
   await deps.placement.deleteAllocation(instance.uuid, { force: true, requestId });
 }
 
-interface Claimed {
-  readonly host: string;
-  readonly node: string;
-}
+type Claimed = Pick<Selection, "host" | "node" | "mappings">;
 
 /** Row 2a: the scheduler claims. The instance keeps its source allocations until the source returns. */
-async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
+async function claimScheduled(deps: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
+  const { store, scheduler } = deps;
   const { selection } = await scheduler.selectDestination({
     instanceUuid: instance.uuid,
     // The server may have been resized since its creation.
     spec: { ...requestSpecOf(store, task), flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
     ignoreHosts: instance.host === null ? [] : [instance.host],
+    portRequests: portRequestsOf(deps, instance.uuid),
     held: "double",
     requestId: task.requestId,
   });
@@ -161,6 +161,7 @@ function handOver(
       ...serverGroupOf(deps, instance.uuid),
       requestId: task.requestId,
     };
+    savePortAllocations(deps, instance.uuid, destination);
     // If the destination dies before it takes the message, its next start finds the evacuation by this field (spec V31).
     store.migrations.save(migration.id, { destCompute: destination.host });
     bus.cast(destination.host, "rebuild_instance", params, task.requestId);

@@ -53,7 +53,7 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
     const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-    if (residues(store, instance, allocations).size === 0) {
+    if ((await residues(deps, instance, allocations, requestId)).size === 0) {
       return "replace";
     }
     await releaseUnfinishedClaims(deps, instance, requestId, [migration]);
@@ -72,7 +72,7 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
   if (source === undefined || !holdsAnyOf(allocations, source)) {
     return "replace";
   }
-  const keep = residues(store, instance, allocations);
+  const keep = await residues(deps, instance, allocations, requestId);
   const moved = await placement.moveAllocations(instance.uuid, migration.uuid, { requestId, keep });
   if (moved !== true) {
     throw new NoValidHost(
@@ -83,8 +83,13 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
   return keep.size > 0 ? "double" : "replace";
 }
 
-/** Returns the nodes from which the instance was evacuated and whose hosts have not cleaned up since. */
-function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
+/** Returns the providers of hosts from which the instance was evacuated and which have not cleaned up since. */
+async function residues(
+  { store, placement }: TaskDeps,
+  { uuid, host }: Instance,
+  held: Allocations,
+  requestId: string,
+): Promise<ReadonlySet<string>> {
   const left = store.migrations
     .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
     .map(({ sourceCompute }) => sourceCompute)
@@ -93,7 +98,11 @@ function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allo
     return new Set();
   }
   const nodes = store.computeNodes.byUuids(Object.keys(held)).filter((node) => left.includes(node.host));
-  return new Set(nodes.map((node) => node.uuid));
+  const trees = await placement.providersOfTrees(
+    nodes.map((node) => node.uuid),
+    { requestId },
+  );
+  return new Set(Object.keys(held).filter((provider) => trees.has(provider)));
 }
 
 /**
@@ -129,13 +138,13 @@ export async function restoreSourceAllocations(deps: TaskDeps, move: Move): Prom
 
 /** Returns false if the instance's allocations were changed concurrently, possibly by its delete. */
 async function moveBack(
-  { placement, store }: TaskDeps,
+  deps: TaskDeps,
   { instance, migration, requestId }: Move,
   targetDeleted: () => Promise<boolean>,
 ): Promise<boolean | null> {
-  const leave = async (held: Allocations) => residues(store, instance, held);
+  const leave = (held: Allocations) => residues(deps, instance, held, requestId);
   try {
-    return await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted, leave });
+    return await deps.placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted, leave });
   } catch (error) {
     if (!isPlacementError(error, "AllocationMoveFailed")) {
       throw error;

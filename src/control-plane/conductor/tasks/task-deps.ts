@@ -5,7 +5,7 @@ import type { RetryInfo, Selection } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
-import type { ServerPorts } from "../../network/server-ports.js";
+import type { PortResourceRequest, ServerPorts } from "../../network/server-ports.js";
 import { faultDetails } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
@@ -55,6 +55,27 @@ export function isAlive({ store, clock, config }: TaskDeps, host: string): boole
 export function serverGroupOf({ store }: Pick<TaskDeps, "store">, instanceUuid: string): { serverGroup?: string } {
   const group = store.serverGroups.ofInstance(instanceUuid);
   return group === null ? {} : { serverGroup: group.uuid };
+}
+
+/**
+ * Returns what a server's ports request of its host.
+ * @param portIds existing ports that the server gets when it is placed
+ */
+export function portRequestsOf(
+  { ports }: Pick<TaskDeps, "ports">,
+  instanceUuid: string,
+  portIds?: readonly string[],
+): readonly PortResourceRequest[] {
+  return [...ports.resourceRequests(instanceUuid, portIds).values()];
+}
+
+/** Stores the providers of a selection that serve the ports. Callers have claimed it, and hand the instance over. */
+export function savePortAllocations(
+  { ports }: Pick<TaskDeps, "ports">,
+  instanceUuid: string,
+  { host, mappings = {} }: Pick<Selection, "host" | "mappings">,
+): void {
+  ports.saveAllocations(instanceUuid, host, mappings);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../../store/tasks.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation, requestSpecOf } from "./faults.js";
-import { ActionEvents, serverGroupOf, type TaskDeps } from "./task-deps.js";
+import { ActionEvents, portRequestsOf, savePortAllocations, serverGroupOf, type TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
 
@@ -59,11 +59,13 @@ function startInPlace({ store, bus }: TaskDeps, { instanceUuid, requestId }: Uns
   });
 }
 
-async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, instance: Instance): Promise<Destination> {
+async function schedule(deps: TaskDeps, task: UnshelveTask, instance: Instance): Promise<Destination> {
+  const { store, scheduler } = deps;
   return scheduler.selectDestination({
     instanceUuid: instance.uuid,
     spec: { ...requestSpecOf(store, task), flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
+    portRequests: portRequestsOf(deps, instance.uuid),
     // A killed run may have left its claim; an offloaded instance has no other allocations.
     held: "replace",
     requestId: task.requestId,
@@ -85,6 +87,7 @@ function handOver(
     }
     const service = store.services.getByHost(selection.host, "nova-compute");
     store.instances.save(instanceUuid, { availabilityZone: service?.availabilityZone ?? instance.availabilityZone });
+    savePortAllocations(deps, instanceUuid, selection);
     const { node, allocationRequest: allocations } = selection;
     const params = { instanceUuid, allocations, node, ...serverGroupOf(deps, instanceUuid), requestId };
     bus.cast(selection.host, "unshelve_instance", params, requestId);

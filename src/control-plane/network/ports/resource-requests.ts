@@ -95,6 +95,32 @@ export function policyOfNetwork({ sql }: NetworkContext, networkId: string): str
   return typeof policy === "string" ? policy : null;
 }
 
+/** Returns the ports with a QoS policy that a server has, and those with these ids. */
+export function requestingPorts(
+  { sql }: NetworkContext,
+  serverUuid: string | null,
+  portIds: readonly string[],
+): readonly RequestingPort[] {
+  return sql
+    .all(
+      `SELECT port.id, port.network_id, coalesce(port.qos_policy_id, network.qos_policy_id) AS policy,
+        coalesce(vnic_type, 'normal')
+        FROM network_ports AS port
+        JOIN network_networks AS network ON network.id = port.network_id
+        LEFT JOIN network_port_bindings AS binding ON binding.port_id = port.id AND binding.status = 'ACTIVE'
+        WHERE (port.device_id = ? OR port.id IN (SELECT value FROM json_each(?))) AND policy IS NOT NULL
+        ORDER BY port.rowid`,
+      serverUuid,
+      JSON.stringify(portIds),
+    )
+    .map(([id, networkId, policyId, vnicType]) => ({
+      id: String(id),
+      networkId: String(networkId),
+      policyId: String(policyId),
+      vnicType: String(vnicType),
+    }));
+}
+
 /** Returns the physical networks of the first segments of networks. */
 function physicalNetworksOf(
   context: NetworkContext,

@@ -1,13 +1,8 @@
 import { where } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
-import {
-  type BindingDetails,
-  PORT_BINDINGS,
-  PORTS,
-  type PortBindingRecord,
-  type PortRecord,
-} from "../resources/ports.js";
+import { PORT_BINDINGS, PORTS, type PortBindingRecord, type PortRecord } from "../resources/ports.js";
 import { activeBindingOf, bindingsOf, setStatus } from "./host-bindings.js";
+import { profileOn } from "./port-allocations.js";
 import { activateOne, addHostBinding, removeInactive } from "./port-bindings-behaviour.js";
 import { rebind } from "./rebinding.js";
 import { withoutComputeMembers } from "./server-attachments.js";
@@ -16,7 +11,7 @@ import { notifyPlugged } from "./server-notifications.js";
 /** Changes of the bindings of one port of a server. */
 
 /** Binds a port to a host and removes its other bindings. */
-export function bindPort(context: NetworkContext, port: PortRecord, host: string, profile?: BindingDetails): void {
+export function bindPort(context: NetworkContext, port: PortRecord, host: string): void {
   const bindings = bindingsOf(context, [port.id]).get(port.id) ?? [];
   const onHost = bindings.find((binding) => binding.host === host);
   let active = bindings.find(({ status }) => status === "ACTIVE");
@@ -25,7 +20,8 @@ export function bindPort(context: NetworkContext, port: PortRecord, host: string
   }
   // The status may have changed with the activation.
   const current = active === onHost || active?.id !== onHost?.id ? port : context.table(PORTS).get(port.id);
-  if (rebind(context, current ?? port, { host, ...(profile === undefined ? {} : { profile }) }, active)) {
+  const profile = profileOn(context, port.id, host, active?.profile);
+  if (rebind(context, current ?? port, { host, profile }, active)) {
     context.touch(PORTS, port.id);
   }
   if (bindings.length > 1) {
@@ -34,9 +30,10 @@ export function bindPort(context: NetworkContext, port: PortRecord, host: string
 }
 
 /** Adds an inactive binding on a host that has none. @throws {HttpError} 500 */
-export function addInactive(context: NetworkContext, port: PortRecord, host: string, profile?: BindingDetails): void {
+export function addInactive(context: NetworkContext, port: PortRecord, host: string): void {
   if (bindingOn(context, port.id, host) === undefined) {
-    addHostBinding(context, port.id, host, profile ?? activeBindingOf(context, port.id)?.profile ?? {});
+    const profile = profileOn(context, port.id, host, activeBindingOf(context, port.id)?.profile);
+    addHostBinding(context, port.id, host, profile);
   }
 }
 

@@ -4,9 +4,10 @@ import type { NetworkResource } from "../engine/network-resource.js";
 import { quotaLimit, quotaUsed } from "../engine/quota.js";
 import { updateRecord } from "../engine/records.js";
 import { PORTS, type PortRecord } from "../resources/ports.js";
-import type { BindOptions, ServerPort, ServerPorts } from "../server-ports.js";
+import type { ServerPort, ServerPorts } from "../server-ports.js";
 import { activeBindingOf } from "./host-bindings.js";
-import { policyOfNetwork, resourceRequestsOf } from "./resource-requests.js";
+import { forgetAllocations, saveAllocations } from "./port-allocations.js";
+import { requestingPorts, resourceRequestsOf } from "./resource-requests.js";
 import { addAddress, attachPorts, detachPort, removeAddress } from "./server-attachments.js";
 import { isAddressOfNetwork, networkOfServer, networksOfProject } from "./server-networks.js";
 import {
@@ -66,10 +67,8 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
       ),
     networksFor: (projectId) => networksOfProject(context, projectId),
     network: (networkId, caller) => networkOfServer(context, networkId, caller),
-    resourceRequest: (portId) => {
-      const port = context.table(PORTS).get(portId);
-      return port === undefined ? null : (resourceRequestsOf(context, [toRequestingPort(port)]).get(portId) ?? null);
-    },
+    resourceRequests: (uuid, portIds = []) => resourceRequestsOf(context, requestingPorts(context, uuid, portIds)),
+    saveAllocations: (uuid, host, mappings) => sql.transaction(() => saveAllocations(context, uuid, host, mappings)),
     attach: (server, requested, securityGroupIds) =>
       sql.transaction(() => attachPorts(context, server, requested, securityGroupIds)),
     detach: (portId) => {
@@ -99,9 +98,8 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
       sql.transaction(() => removeAddress(context, port, address));
       return readOne(port.id);
     },
-    bind: (uuid, host, options = {}) => change(uuid, (port) => bindPort(context, port, host, profileOf(options, port))),
-    addBinding: (uuid, host, options = {}) =>
-      change(uuid, (port) => addInactive(context, port, host, profileOf(options, port))),
+    bind: (uuid, host) => change(uuid, (port) => bindPort(context, port, host)),
+    addBinding: (uuid, host) => change(uuid, (port) => addInactive(context, port, host)),
     activateBinding: (uuid, host) => change(uuid, (port) => activateOn(context, port, host)),
     removeBinding: (uuid, host) => change(uuid, (port) => removeInactiveOn(context, port, host)),
     unbind: (uuid) => change(uuid, (port) => unbindPort(context, port)),
@@ -144,6 +142,7 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
   }
 
   function detach(port: PortRecord): void {
+    forgetAllocations(context, port.id);
     detachPort(context, port, activeBindingOf(context, port.id)?.profile ?? {});
   }
 
@@ -154,18 +153,5 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
         changePort(port);
       }
     });
-  }
-
-  function profileOf({ profiles }: BindOptions, { id }: PortRecord) {
-    return profiles?.get(id);
-  }
-
-  function toRequestingPort({ id, network_id: networkId, qos_policy_id: own }: PortRecord) {
-    return {
-      id,
-      networkId,
-      policyId: own ?? policyOfNetwork(context, networkId),
-      vnicType: activeBindingOf(context, id)?.vnic_type ?? "normal",
-    };
   }
 }

@@ -1,5 +1,5 @@
 import { CandidateRecords, RootRecords } from "../../../placement-client/allocation-candidates.js";
-import type { ProviderSummary, ResourceAmounts, RootOffer } from "../../../placement-client/types.js";
+import type { GroupMappings, ProviderSummary, ResourceAmounts, RootOffer } from "../../../placement-client/types.js";
 import { fragment, fragmentsOf } from "../handlers/provider-json.js";
 import { capacityOf, type Provider } from "../model.js";
 import { subtree } from "../store/state.js";
@@ -140,7 +140,10 @@ function summaryJson(provider: Provider, minor: number, isIncluded: (className: 
   return `${json}}`;
 }
 
-/** Returns candidates as records: the data of their JSON, without the mappings and traits, which no scheduler reads. */
+/**
+ * Returns candidates as records: the data of their JSON, without the traits, and the mappings of requests without
+ * suffixes, which no scheduler reads.
+ */
 export function candidateRecords(candidates: readonly Candidate[], version: string): CandidateRecords {
   // The candidates of a group that are satisfied by one provider share their amounts.
   const shared = new Map<Resources, Amounts>();
@@ -149,15 +152,17 @@ export function candidateRecords(candidates: readonly Candidate[], version: stri
     shared.set(resources, amounts);
     return amounts;
   };
-  const allocationRequests = candidates.map(({ parts }) => {
+  const allocationRequests = candidates.map(({ parts, served }) => {
     const [part, another] = parts;
-    if (part !== undefined && another === undefined) {
+    const hasSuffix = served.some(({ suffix }) => suffix !== "");
+    if (part !== undefined && another === undefined && !hasSuffix) {
       return offerOf(part.provider, amountsIn(part.resources)).request;
     }
     return {
       allocations: Object.fromEntries(
         parts.map(({ provider, resources }) => [provider.uuid, { resources: amountsIn(resources).record }]),
       ),
+      ...(hasSuffix ? { mappings: mappingsOf(served) } : {}),
     };
   });
   const providerSummaries = new Map<string, ProviderSummary>();
@@ -165,6 +170,10 @@ export function candidateRecords(candidates: readonly Candidate[], version: stri
     providerSummaries.set(provider.uuid, summaryOf(provider));
   }
   return new CandidateRecords({ allocationRequests, providerSummaries, version });
+}
+
+function mappingsOf(served: readonly GroupRequest[]): GroupMappings {
+  return Object.fromEntries(served.map(({ suffix, providers }) => [suffix, providers.map(({ uuid }) => uuid)]));
 }
 
 /** Returns the records of roots of which each satisfies the request alone. */

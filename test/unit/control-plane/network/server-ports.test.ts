@@ -281,7 +281,7 @@ describe("the resource request of a port", () => {
     const network = await harness.get("POST", "/networks", { network: { project_id: "demo", ...provider } }, "admin");
     await harness.get("POST", "/subnets", { subnet: { network_id: network.id, ip_version: 4, cidr: "10.9.0.0/24" } });
     const port = await createPort(harness, String(network.id), { qos_policy_id: policy.id }, "admin");
-    const request = ports.resourceRequest(String(port.id));
+    const request = ports.resourceRequests(null, [String(port.id)]).get(String(port.id));
     expect(request).toEqual({
       request_groups: [
         {
@@ -294,7 +294,7 @@ describe("the resource request of a port", () => {
     });
     expect(port.resource_request).toEqual(request);
     const plain = await createPort(harness, String(network.id));
-    expect(ports.resourceRequest(String(plain.id))).toBeNull();
+    expect(ports.resourceRequests(null, [String(plain.id)]).size).toBe(0);
     await harness.get("PUT", `/networks/${network.id}`, { network: { qos_policy_id: policy.id } }, "admin");
     expect(await harness.get("GET", `/ports/${plain.id}`, undefined, "admin")).toMatchObject({
       qos_network_policy_id: policy.id,

@@ -85,7 +85,7 @@ describe("extra specs at the scheduler", () => {
   it("of several groups without a policy are rejected before a request to Placement", async () => {
     await bench.host("devstack1");
     await expect(select({ "resources1:VGPU": "1", "resources2:VGPU": "1" })).rejects.toMatchObject({
-      explanation: expect.stringContaining("set its extra spec group_policy to none or isolate"),
+      explanation: expect.stringContaining("set the flavor's extra spec group_policy to none or isolate"),
     });
     expect(query()).toBe("");
   });

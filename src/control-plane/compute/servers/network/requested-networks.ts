@@ -36,7 +36,20 @@ export function resolveNetworks(
     const network = chooseNetwork(call.deps, projectId, networks === "auto");
     return { ports: network === undefined ? [] : [{ network }], securityGroups };
   }
-  return { ports: requests.map((request) => resolveRequest(call, request)), securityGroups };
+  const ports = requests.map((request) => resolveRequest(call, request));
+  assertRequestsSupported(call, ports);
+  return { ports, securityGroups };
+}
+
+/** @throws {HttpError} 400 below 2.72 for ports that request resources */
+function assertRequestsSupported({ version, deps }: Call, requested: readonly RequestedServerPort[]): void {
+  const ids = requested.flatMap(({ port }) => port ?? []);
+  if (version < 72 && deps.network.ports.resourceRequests(null, ids).size > 0) {
+    throw badRequest(
+      "Creating servers with ports having resource requests, like a port with a QoS minimum bandwidth policy, is not " +
+        "supported until microversion 2.72.",
+    );
+  }
 }
 
 /** Checks the requests by themselves. @throws {HttpError} 400 */

@@ -1,0 +1,87 @@
+import type { NetworkContext } from "../engine/network-context.js";
+import { type BindingDetails, PORT_BINDINGS, PORTS } from "../resources/ports.js";
+import { bindingsOf } from "./host-bindings.js";
+import { requestingPorts, resourceRequestsOf } from "./resource-requests.js";
+
+/**
+ * Providers of hosts from which ports have resources, as `{ [group]: provider }`. A server that moves has those of both
+ * hosts, and may return to the first.
+ */
+export const PORT_ALLOCATIONS_TABLE = `CREATE TABLE IF NOT EXISTS network_port_allocations (
+  port_id TEXT NOT NULL REFERENCES network_ports (id) ON DELETE CASCADE,
+  host TEXT NOT NULL,
+  allocation TEXT NOT NULL,
+  PRIMARY KEY (port_id, host)
+) STRICT`;
+
+/** Providers by the id of the request group that they satisfy. */
+type PortAllocation = Readonly<Record<string, string>>;
+
+/** Replaces the allocations of a server's ports on a host, in their bindings as well. */
+export function saveAllocations(
+  context: NetworkContext,
+  serverUuid: string,
+  host: string,
+  mappings: Readonly<Record<string, readonly string[]>>,
+): void {
+  const { sql } = context;
+  if (Object.keys(mappings).length === 0 && !hasAllocations(context, serverUuid)) {
+    return;
+  }
+  sql.run(
+    `DELETE FROM network_port_allocations
+      WHERE host = ? AND port_id IN (SELECT id FROM network_ports WHERE device_id = ?)`,
+    host,
+    serverUuid,
+  );
+  for (const [portId, { request_groups: groups }] of resourceRequestsOf(
+    context,
+    requestingPorts(context, serverUuid, []),
+  )) {
+    const allocation: PortAllocation = Object.fromEntries(
+      groups.flatMap(({ id }) => {
+        const provider = mappings[id]?.[0];
+        return provider === undefined ? [] : [[id, provider]];
+      }),
+    );
+    if (Object.keys(allocation).length > 0) {
+      sql.run("INSERT INTO network_port_allocations VALUES (?, ?, ?)", portId, host, JSON.stringify(allocation));
+    }
+  }
+  refreshProfiles(context, serverUuid, host);
+}
+
+function hasAllocations({ sql }: NetworkContext, serverUuid: string): boolean {
+  const text = `SELECT 1 FROM network_ports AS port JOIN network_port_allocations ON port_id = port.id
+    WHERE port.device_id = ? LIMIT 1`;
+  return sql.get(text, serverUuid) !== undefined;
+}
+
+/** Returns a binding's profile for a host: the other members, and the port's allocation there. */
+export function profileOn(
+  { sql }: NetworkContext,
+  portId: string,
+  host: string,
+  profile: BindingDetails | null | undefined,
+): BindingDetails {
+  const [stored] =
+    sql.get("SELECT allocation FROM network_port_allocations WHERE port_id = ? AND host = ?", portId, host) ?? [];
+  const { allocation: _previous, ...others } = profile ?? {};
+  return typeof stored === "string" ? { ...others, allocation: JSON.parse(stored) as PortAllocation } : others;
+}
+
+/** Forgets the allocations of a port that leaves its server. */
+export function forgetAllocations({ sql }: NetworkContext, portId: string): void {
+  sql.execute("DELETE FROM network_port_allocations WHERE port_id = ?", portId);
+}
+
+function refreshProfiles(context: NetworkContext, serverUuid: string, host: string): void {
+  const ids = context.sql.strings("SELECT id FROM network_ports WHERE device_id = ?", serverUuid);
+  for (const binding of [...bindingsOf(context, ids).values()].flat()) {
+    const profile = profileOn(context, binding.port_id, host, binding.profile);
+    if (binding.host === host && JSON.stringify(profile) !== JSON.stringify(binding.profile ?? {})) {
+      context.table(PORT_BINDINGS).update(binding.id, { profile });
+      context.touch(PORTS, binding.port_id);
+    }
+  }
+}

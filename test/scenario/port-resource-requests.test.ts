@@ -1,0 +1,349 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
+import type { FaultSet } from "../../src/faults/fault-set.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+import { VirtualCloud } from "../fixtures/virtual-cloud.js";
+
+const HOSTS = ["devstack1", "devstack2"] as const;
+
+let cloud: VirtualCloud;
+const faults = new Map<string, FaultSet>();
+const runtimes = new Map<string, VirtualRuntime>();
+/** Providers of each host: its compute node, L2 agent and bridge. */
+const providers = new Map<string, { readonly node: string; readonly agent: string; readonly bridge: string }>();
+let qosPort: string;
+
+beforeEach(async () => {
+  // Nova's agents attach no networks.
+  cloud = await VirtualCloud.open({ nova: undefined });
+  for (const host of HOSTS) {
+    await start(host);
+    await createAgentProviders(host);
+  }
+  qosPort = await createQosPort({ bandwidth: 1000, packetRate: 500 });
+});
+afterEach(() => cloud.close());
+
+async function start(host: string, process = `agent-${host}`): Promise<void> {
+  const agent = await cloud.agent(host, { process });
+  faults.set(host, agent.faults);
+  runtimes.set(host, agent.runtime);
+}
+
+async function network(method: "POST" | "PUT" | "DELETE" | "GET", path: string, body?: unknown) {
+  return (await cloud.request(method, `/network/v2.0${path}`, body)).json;
+}
+
+async function placement(method: "POST" | "PUT" | "GET", path: string, body?: unknown) {
+  return (await cloud.placement(method, path, body)).json;
+}
+
+/** Creates the providers that Neutron creates for the Open vSwitch agent of a host. */
+async function createAgentProviders(host: string): Promise<void> {
+  const listed = await placement("GET", `/resource_providers?name=${host}`);
+  const [{ uuid: node }] = listed.resource_providers as [{ uuid: string }];
+  const agent = await createProvider(`${host}:Open vSwitch agent`, node, ["CUSTOM_VNIC_TYPE_NORMAL"], {
+    NET_PACKET_RATE_KILOPACKET_PER_SEC: 1000,
+  });
+  const bridge = await createProvider(
+    `${host}:Open vSwitch agent:br-phys`,
+    agent,
+    ["CUSTOM_VNIC_TYPE_NORMAL", "CUSTOM_PHYSNET_PHYSNET1"],
+    { NET_BW_EGR_KILOBIT_PER_SEC: 1500 },
+  );
+  providers.set(host, { node, agent, bridge });
+}
+
+async function createProvider(
+  name: string,
+  parent: string,
+  traits: readonly string[],
+  totals: Readonly<Record<string, number>>,
+): Promise<string> {
+  const { uuid } = await placement("POST", "/resource_providers", { name, parent_provider_uuid: parent });
+  for (const trait of traits) {
+    await placement("PUT", `/traits/${trait}`);
+  }
+  const inventories = Object.fromEntries(Object.entries(totals).map(([name, total]) => [name, { total }]));
+  const path = `/resource_providers/${uuid}`;
+  await placement("PUT", `${path}/traits`, { resource_provider_generation: 0, traits });
+  await placement("PUT", `${path}/inventories`, { resource_provider_generation: 1, inventories });
+  return String(uuid);
+}
+
+/** Creates a port, on a network of physnet1, with a policy of its own; returns its id. */
+async function createQosPort(rates: { readonly bandwidth?: number; readonly packetRate?: number }): Promise<string> {
+  const policy = (await network("POST", "/qos/policies", { policy: { name: "guaranteed" } })).policy as { id: string };
+  if (rates.bandwidth !== undefined) {
+    const rule = { min_kbps: rates.bandwidth, direction: "egress" };
+    await network("POST", `/qos/policies/${policy.id}/minimum_bandwidth_rules`, { minimum_bandwidth_rule: rule });
+  }
+  if (rates.packetRate !== undefined) {
+    const rule = { min_kpps: rates.packetRate, direction: "any" };
+    await network("POST", `/qos/policies/${policy.id}/minimum_packet_rate_rules`, { minimum_packet_rate_rule: rule });
+  }
+  const port = { network_id: await vlanNetwork(), qos_policy_id: policy.id };
+  return ((await network("POST", "/ports", { port })).port as { id: string }).id;
+}
+
+async function vlanNetwork(): Promise<string> {
+  const { networks } = await network("GET", "/networks?name=vlan");
+  const [existing] = networks as { id: string }[];
+  if (existing) {
+    return existing.id;
+  }
+  const provider = { "provider:network_type": "vlan", "provider:physical_network": "physnet1" };
+  const created = (await network("POST", "/networks", { network: { name: "vlan", ...provider } })).network;
+  const { id } = created as { id: string };
+  await network("POST", "/subnets", { subnet: { network_id: id, ip_version: 4, cidr: "10.9.0.0/24" } });
+  return id;
+}
+
+const FLAVOR = { vcpus: 1, ram: 512, disk: 1 };
+
+/** Creates a flavor that permits several groups of resources; returns its id. */
+async function flavor(sizes: Readonly<Record<string, number>> = {}): Promise<string> {
+  const sized = { ...FLAVOR, ...sizes };
+  const name = `qos-${Object.values(sized).join("-")}`;
+  const { flavors } = (await cloud.compute("GET", "/flavors")).json as { flavors: { id: string; name: string }[] };
+  const existing = flavors.find((each) => each.name === name);
+  if (existing) {
+    return existing.id;
+  }
+  const body = { flavor: { ...sized, name } };
+  const { id } = (await cloud.compute("POST", "/flavors", body)).json.flavor as { id: string };
+  await cloud.compute("POST", `/flavors/${id}/os-extra_specs`, { extra_specs: { group_policy: "none" } });
+  return id;
+}
+
+/** Requests a server, by default on `devstack1` with the port that has requests. */
+async function create(server: Record<string, unknown> = {}): Promise<string> {
+  const networks = [{ port: qosPort }];
+  const defaults = {
+    name: "vm1",
+    flavorRef: await flavor(),
+    imageRef: await cloud.image(),
+    networks,
+    host: "devstack1",
+  };
+  const reply = await cloud.compute("POST", "/servers", { server: { ...defaults, ...server } });
+  return (reply.json as { server: { id: string } }).server.id;
+}
+
+async function active(id: string, host: string): Promise<void> {
+  await cloud.serverIs(id, (server) => server?.status === "ACTIVE" && server["OS-EXT-SRV-ATTR:host"] === host);
+}
+
+async function activeServer(server: Record<string, unknown> = {}): Promise<string> {
+  const id = await create(server);
+  await active(id, "devstack1");
+  return id;
+}
+
+const act = (id: string, body: unknown) => cloud.compute("POST", `/servers/${id}/action`, body);
+
+/** Returns the consumer's resources by host and kind of provider. */
+async function allocationsOf(consumer: string): Promise<Readonly<Record<string, unknown>>> {
+  const { allocations } = await placement("GET", `/allocations/${consumer}`);
+  const names = new Map(
+    [...providers].flatMap(([host, uuids]) => Object.entries(uuids).map(([kind, uuid]) => [uuid, `${host} ${kind}`])),
+  );
+  const entries = Object.entries(allocations as Record<string, { resources: unknown }>);
+  return Object.fromEntries(entries.map(([uuid, { resources }]) => [names.get(uuid) ?? uuid, resources]));
+}
+
+const onHost = (host: string) => ({
+  [`${host} node`]: { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 },
+  [`${host} agent`]: { NET_PACKET_RATE_KILOPACKET_PER_SEC: 500 },
+  [`${host} bridge`]: { NET_BW_EGR_KILOBIT_PER_SEC: 1000 },
+});
+
+/** Returns the providers of a host that the active binding of the port must name. */
+function profileOn(host: string) {
+  const [bandwidth, packetRate] = cloud.ports.resourceRequests(null, [qosPort]).get(qosPort)?.request_groups ?? [];
+  const { bridge, agent } = providers.get(host) ?? expect.fail(`${host} has no providers`);
+  return { allocation: { [bandwidth?.id ?? ""]: bridge, [packetRate?.id ?? ""]: agent } };
+}
+
+const profile = () => cloud.ports.get(qosPort)?.profile;
+
+describe("a server with a port that requests resources", () => {
+  test("has them allocated with its own, and frees them when it is deleted", async () => {
+    const id = await activeServer();
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(profile()).toEqual(profileOn("devstack1"));
+    await cloud.compute("DELETE", `/servers/${id}`);
+    await cloud.serverIs(id, (server) => server === null);
+    expect(await allocationsOf(id)).toEqual({});
+    expect(profile()).toEqual({});
+  });
+
+  test("keeps them when its allocations are healed by force", async () => {
+    const id = await activeServer();
+    const heal = { instance: id, force: true, dryRun: false, verbose: true };
+    expect(await cloud.manage((parts) => healAllocations(parts, heal))).toMatchObject({ rc: 0 });
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+  });
+
+  test("is only built on a host with enough of them", async () => {
+    await activeServer();
+    const port = await createQosPort({ bandwidth: 1000 });
+    const second = await create({ networks: [{ port }], host: undefined });
+    await active(second, "devstack2");
+    const third = await create({ networks: [{ port: await createQosPort({ bandwidth: 1000 }) }], host: undefined });
+    await cloud.serverIs(third, (server) => server?.status === "ERROR");
+    expect((await cloud.server(third))?.fault).toMatchObject({ message: expect.stringContaining("No valid host") });
+  });
+});
+
+describe("a request for a server with ports that request resources", () => {
+  test("is rejected below 2.72", async () => {
+    const server = { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: [{ port: qosPort }] };
+    await expect(cloud.compute("POST", "/servers", { server }, "2.71")).rejects.toThrow(
+      '400 {"badRequest":{"code":400,"message":"Creating servers with ports having resource requests, like a port ' +
+        "with a QoS minimum bandwidth policy, is not supported until microversion 2.72.",
+    );
+  });
+
+  test("fails if a network's policy gives them to a new port, which is not kept", async () => {
+    const policy = cloud.ports.get(qosPort)?.qosPolicyId;
+    const uuid = await vlanNetwork();
+    await network("PUT", `/networks/${uuid}`, { network: { qos_policy_id: policy } });
+    const id = await create({ networks: [{ uuid }] });
+    await cloud.serverIs(id, (server) => server?.status === "ERROR");
+    expect((await cloud.server(id))?.fault).toMatchObject({
+      code: 500,
+      message: `Build of instance ${id} aborted: Failed to allocate the network(s), not rescheduling.`,
+    });
+    expect(cloud.ports.ofServer(id)).toEqual([]);
+    expect(await allocationsOf(id)).toEqual({});
+  });
+
+  test("with several groups needs a group_policy in its flavor", async () => {
+    const id = await create({ flavorRef: "1" });
+    await cloud.serverIs(id, (server) => server?.status === "ERROR");
+    expect((await cloud.server(id))?.fault).toMatchObject({ message: expect.stringContaining("No valid host") });
+  });
+});
+
+describe("a move of a server whose port requests resources", () => {
+  test("takes them at the destination; a revert gives them back", async () => {
+    const id = await activeServer();
+    await act(id, { migrate: null });
+    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+    const [migration] = cloud.store.migrations.byFilters({ instanceUuid: id });
+    expect(await allocationsOf(id)).toEqual(onHost("devstack2"));
+    expect(await allocationsOf(migration?.uuid ?? "")).toEqual(onHost("devstack1"));
+    expect(profile()).toEqual(profileOn("devstack2"));
+    await act(id, { revertResize: null });
+    await active(id, "devstack1");
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(await allocationsOf(migration?.uuid ?? "")).toEqual({});
+    expect(profile()).toEqual(profileOn("devstack1"));
+  });
+
+  test("by a resize leaves nothing at the source when it is confirmed", async () => {
+    const id = await activeServer();
+    await act(id, { resize: { flavorRef: await flavor({ vcpus: 2 }) } });
+    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+    await act(id, { confirmResize: null });
+    await active(id, "devstack2");
+    const { VCPU: _, ...node } = onHost("devstack2")["devstack2 node"] ?? {};
+    expect(await allocationsOf(id)).toEqual({ ...onHost("devstack2"), "devstack2 node": { VCPU: 2, ...node } });
+    const [migration] = cloud.store.migrations.byFilters({ instanceUuid: id });
+    expect(await allocationsOf(migration?.uuid ?? "")).toEqual({});
+    expect(profile()).toEqual(profileOn("devstack2"));
+  });
+
+  test("by a resize needs a group_policy in the new flavor", async () => {
+    const id = await activeServer();
+    await act(id, { resize: { flavorRef: "1" } });
+    await cloud.serverIs(id, (server) => server?.["OS-EXT-STS:task_state"] === null);
+    expect(cloud.store.migrations.byFilters({ instanceUuid: id })).toMatchObject([{ status: "error" }]);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+  });
+
+  test("by a live migration takes them at the destination, in the second binding too", async () => {
+    const id = await activeServer();
+    const slow = { kind: "slow", milliseconds: 20_000 } as const;
+    faults.get("devstack1")?.set({ point: "driver.liveMigration", action: slow, times: 1 });
+    await act(id, { "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+    await cloud.world.advance(10_000);
+    const profiles = cloud.ports.get(qosPort)?.bindings.map((binding) => binding.profile);
+    expect(profiles).toEqual([profileOn("devstack1"), profileOn("devstack2")]);
+    await active(id, "devstack2");
+    await cloud.world.advance(5_000);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack2"));
+    expect(profile()).toEqual(profileOn("devstack2"));
+  });
+
+  test("by a live migration that fails leaves them at the source", async () => {
+    const id = await activeServer();
+    faults.get("devstack1")?.set({ point: "driver.liveMigration", action: { kind: "fail" }, times: null });
+    await act(id, { "os-migrateLive": { host: null, block_migration: "auto" } });
+    await cloud.serverIs(id, (server) => server?.status === "ERROR");
+    await cloud.world.advance(5_000);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(profile()).toEqual(profileOn("devstack1"));
+  });
+
+  test("by an evacuation has those of both hosts until the source is back", async () => {
+    const id = await activeServer();
+    runtimes.get("devstack1")?.kill();
+    const service = await cloud.serviceId("devstack1");
+    await cloud.compute("PUT", `/os-services/${service}`, { forced_down: true });
+    await act(id, { evacuate: { host: "devstack2" } });
+    await active(id, "devstack2");
+    expect(await allocationsOf(id)).toEqual({ ...onHost("devstack1"), ...onHost("devstack2") });
+    expect(profile()).toEqual(profileOn("devstack2"));
+    await start("devstack1", "agent-devstack1-again");
+    await cloud.world.advance(60_000);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack2"));
+    await cloud.compute("PUT", `/os-services/${service}`, { forced_down: false });
+    await cloud.world.advance(60_000);
+    expect(profile()).toEqual(profileOn("devstack2"));
+  });
+
+  test("back from an evacuation keeps what the dead host has not cleaned up", async () => {
+    const id = await activeServer();
+    runtimes.get("devstack1")?.kill();
+    const service = await cloud.serviceId("devstack1");
+    await cloud.compute("PUT", `/os-services/${service}`, { forced_down: true });
+    await act(id, { evacuate: { host: "devstack2" } });
+    await active(id, "devstack2");
+    await start("devstack3");
+    await createAgentProviders("devstack3");
+    await act(id, { migrate: { host: "devstack3" } });
+    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+    const [, migration] = cloud.store.migrations.byFilters({ instanceUuid: id });
+    expect(await allocationsOf(migration?.uuid ?? "")).toEqual(onHost("devstack2"));
+    expect(await allocationsOf(id)).toEqual({ ...onHost("devstack1"), ...onHost("devstack3") });
+    await act(id, { revertResize: null });
+    await active(id, "devstack2");
+    expect(await allocationsOf(id)).toEqual({ ...onHost("devstack1"), ...onHost("devstack2") });
+  });
+
+  test("through shelving has none while it has no host", async () => {
+    const id = await activeServer();
+    await act(id, { shelve: null });
+    await cloud.serverIs(id, (server) => server?.status === "SHELVED_OFFLOADED");
+    expect(await allocationsOf(id)).toEqual({});
+    expect(profile()).toEqual({});
+    await act(id, { unshelve: { host: "devstack2" } });
+    await active(id, "devstack2");
+    expect(await allocationsOf(id)).toEqual(onHost("devstack2"));
+    expect(profile()).toEqual(profileOn("devstack2"));
+  });
+});
+
+describe("a build with ports that request resources", () => {
+  test("takes them on the next host if the first gives it back", async () => {
+    // The scheduler prefers the host without servers.
+    await activeServer({ networks: "none" });
+    faults.get("devstack2")?.set({ point: "driver.spawn", action: { kind: "fail" }, times: null });
+    const id = await create({ host: undefined });
+    await active(id, "devstack1");
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(profile()).toEqual(profileOn("devstack1"));
+  });
+});
