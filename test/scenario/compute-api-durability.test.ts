@@ -9,6 +9,7 @@ import type { Store } from "../../src/control-plane/store/store.js";
 import { nodeDigests, nodeKeys } from "../../src/runtime/node/node-cryptography.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
+import { NO_PORT_RESOURCES } from "../fixtures/no-port-resources.js";
 import { NO_LIMITS } from "../fixtures/quota.js";
 import { testNetwork } from "../fixtures/test-network.js";
 import { CIRROS, passwordAuth, RESOURCES, TINY } from "../unit/control-plane/compute/api-world.js";
@@ -57,7 +58,11 @@ async function start(): Promise<Running> {
     quota: NO_LIMITS,
     serviceDownTime: 60,
   };
-  const placement = { aggregateAddHost: async () => undefined, aggregateRemoveHost: async () => undefined };
+  const placement = {
+    ...NO_PORT_RESOURCES,
+    aggregateAddHost: async () => undefined,
+    aggregateRemoveHost: async () => undefined,
+  };
   return { store, apis: createApis({ ...options, placement, deleteService: async () => undefined }) };
 }
 

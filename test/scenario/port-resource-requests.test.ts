@@ -336,6 +336,75 @@ describe("a move of a server whose port requests resources", () => {
   });
 });
 
+describe("an interface with a port that requests resources", () => {
+  const attach = (id: string, port: string) =>
+    cloud.compute("POST", `/servers/${id}/os-interface`, { interfaceAttachment: { port_id: port } });
+
+  test("adds them to the server's allocations, and takes them away when it is detached", async () => {
+    const id = await activeServer({ networks: "none" });
+    await attach(id, qosPort);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(profile()).toEqual(profileOn("devstack1"));
+    await act(id, { migrate: null });
+    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+    await act(id, { revertResize: null });
+    await active(id, "devstack1");
+    expect(profile()).toEqual(profileOn("devstack1"));
+    await cloud.compute("DELETE", `/servers/${id}/os-interface/${qosPort}`);
+    const { "devstack1 node": node } = onHost("devstack1");
+    expect(await allocationsOf(id)).toEqual({ "devstack1 node": node });
+    expect(profile()).toEqual({});
+  });
+
+  test("does not change the providers of the server's other ports", async () => {
+    const id = await activeServer();
+    const before = profile();
+    await attach(id, await createQosPort({ bandwidth: 200 }));
+    expect(await allocationsOf(id)).toMatchObject({ "devstack1 bridge": { NET_BW_EGR_KILOBIT_PER_SEC: 1200 } });
+    expect(profile()).toEqual(before);
+  });
+
+  test("is rejected if the host has not enough of them", async () => {
+    const id = await activeServer();
+    const port = await createQosPort({ bandwidth: 1000 });
+    await expect(attach(id, port)).rejects.toThrow(
+      `400 {"badRequest":{"code":400,"message":"Failed to allocate additional resources to ${id} during interface attach"}}`,
+    );
+    expect(cloud.ports.get(port)).toMatchObject({ deviceId: "", profile: {} });
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+  });
+
+  test("frees them if the server does not get the port", async () => {
+    const id = await activeServer({ networks: "none" });
+    const busy = attach(id, qosPort);
+    const second = attach(id, qosPort);
+    const results = await Promise.allSettled([busy, second]);
+    expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+  });
+
+  test("cannot be created on a network whose policy requests them", async () => {
+    const id = await activeServer();
+    const uuid = await vlanNetwork();
+    await network("PUT", `/networks/${uuid}`, { network: { qos_policy_id: cloud.ports.get(qosPort)?.qosPolicyId } });
+    const body = { interfaceAttachment: { net_id: uuid } };
+    await expect(cloud.compute("POST", `/servers/${id}/os-interface`, body)).rejects.toThrow(
+      `Using networks with QoS policy is not supported for instance ${id}. (Network ID is ${uuid})`,
+    );
+    expect(cloud.ports.ofServer(id)).toHaveLength(1);
+  });
+
+  test("leaves them to the server if a user deletes the port, until the server is deleted", async () => {
+    const id = await activeServer();
+    await cloud.request("DELETE", `/network/v2.0/ports/${qosPort}`);
+    await cloud.world.advance(5_000);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    await cloud.compute("DELETE", `/servers/${id}`);
+    await cloud.serverIs(id, (server) => server === null);
+    expect(await allocationsOf(id)).toEqual({});
+  });
+});
+
 describe("a build with ports that request resources", () => {
   test("takes them on the next host if the first gives it back", async () => {
     // The scheduler prefers the host without servers.

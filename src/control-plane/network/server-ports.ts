@@ -171,8 +171,14 @@ export interface ServerPorts {
    * Stores the providers of a host from which a server's ports have resources: `binding:profile` has them as `allocation`
    * while a port has a binding on that host. They remain when the server leaves the host, so that it can return.
    * @param mappings providers by the id of the request group that they satisfy
+   * @param portId the only port to change. Default: all of the server
    */
-  saveAllocations(serverUuid: string, host: string, mappings: Readonly<Record<string, readonly string[]>>): void;
+  saveAllocations(
+    serverUuid: string,
+    host: string,
+    mappings: Readonly<Record<string, readonly string[]>>,
+    portId?: string,
+  ): void;
 
   /**
    * Creates ports for a server or takes existing ones, and binds them to the server's host. Returns their ids in the order

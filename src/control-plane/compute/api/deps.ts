@@ -16,8 +16,11 @@ import type { QuotaConfig } from "../quotas/resources.js";
 export interface ComputeDeps {
   readonly store: Store;
   readonly bus: AgentBus;
-  /** Placement client that mirrors host aggregates. */
-  readonly placement: Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
+  /** Placement client that mirrors host aggregates, and allocates the resources of attached ports. */
+  readonly placement: Pick<
+    ReportClient,
+    "aggregateAddHost" | "aggregateRemoveHost" | "getAllocationCandidates" | "addResources" | "removeResources"
+  >;
   readonly validate: ValidateToken;
   readonly clock: Clock;
   /** `[DEFAULT] instance_usage_audit_period` */

@@ -17,38 +17,41 @@ export const PORT_ALLOCATIONS_TABLE = `CREATE TABLE IF NOT EXISTS network_port_a
 /** Providers by the id of the request group that they satisfy. */
 type PortAllocation = Readonly<Record<string, string>>;
 
-/** Replaces the allocations of a server's ports on a host, in their bindings as well. */
+/** The ports of a server, or one of them, on a host. */
+interface PortsOnHost {
+  readonly uuid: string;
+  readonly host: string;
+  readonly portId: string | undefined;
+}
+
+/** Replaces the allocations of ports on a host, in their bindings as well. */
 export function saveAllocations(
   context: NetworkContext,
-  serverUuid: string,
-  host: string,
+  { uuid, host, portId }: PortsOnHost,
   mappings: Readonly<Record<string, readonly string[]>>,
 ): void {
   const { sql } = context;
-  if (Object.keys(mappings).length === 0 && !hasAllocations(context, serverUuid)) {
+  if (Object.keys(mappings).length === 0 && !hasAllocations(context, uuid)) {
     return;
   }
+  const ids = portId === undefined ? sql.strings("SELECT id FROM network_ports WHERE device_id = ?", uuid) : [portId];
   sql.run(
-    `DELETE FROM network_port_allocations
-      WHERE host = ? AND port_id IN (SELECT id FROM network_ports WHERE device_id = ?)`,
+    "DELETE FROM network_port_allocations WHERE host = ? AND port_id IN (SELECT value FROM json_each(?))",
     host,
-    serverUuid,
+    JSON.stringify(ids),
   );
-  for (const [portId, { request_groups: groups }] of resourceRequestsOf(
-    context,
-    requestingPorts(context, serverUuid, []),
-  )) {
+  for (const [id, { request_groups: groups }] of resourceRequestsOf(context, requestingPorts(context, null, ids))) {
     const allocation: PortAllocation = Object.fromEntries(
-      groups.flatMap(({ id }) => {
-        const provider = mappings[id]?.[0];
-        return provider === undefined ? [] : [[id, provider]];
+      groups.flatMap(({ id: group }) => {
+        const provider = mappings[group]?.[0];
+        return provider === undefined ? [] : [[group, provider]];
       }),
     );
     if (Object.keys(allocation).length > 0) {
-      sql.run("INSERT INTO network_port_allocations VALUES (?, ?, ?)", portId, host, JSON.stringify(allocation));
+      sql.run("INSERT INTO network_port_allocations VALUES (?, ?, ?)", id, host, JSON.stringify(allocation));
     }
   }
-  refreshProfiles(context, serverUuid, host);
+  refreshProfiles(context, ids, host);
 }
 
 function hasAllocations({ sql }: NetworkContext, serverUuid: string): boolean {
@@ -75,9 +78,8 @@ export function forgetAllocations({ sql }: NetworkContext, portId: string): void
   sql.execute("DELETE FROM network_port_allocations WHERE port_id = ?", portId);
 }
 
-function refreshProfiles(context: NetworkContext, serverUuid: string, host: string): void {
-  const ids = context.sql.strings("SELECT id FROM network_ports WHERE device_id = ?", serverUuid);
-  for (const binding of [...bindingsOf(context, ids).values()].flat()) {
+function refreshProfiles(context: NetworkContext, portIds: readonly string[], host: string): void {
+  for (const binding of [...bindingsOf(context, portIds).values()].flat()) {
     const profile = profileOn(context, binding.port_id, host, binding.profile);
     if (binding.host === host && JSON.stringify(profile) !== JSON.stringify(binding.profile ?? {})) {
       context.table(PORT_BINDINGS).update(binding.id, { profile });

@@ -68,7 +68,8 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
     networksFor: (projectId) => networksOfProject(context, projectId),
     network: (networkId, caller) => networkOfServer(context, networkId, caller),
     resourceRequests: (uuid, portIds = []) => resourceRequestsOf(context, requestingPorts(context, uuid, portIds)),
-    saveAllocations: (uuid, host, mappings) => sql.transaction(() => saveAllocations(context, uuid, host, mappings)),
+    saveAllocations: (uuid, host, mappings, portId) =>
+      sql.transaction(() => saveAllocations(context, { uuid, host, portId }, mappings)),
     attach: (server, requested, securityGroupIds) =>
       sql.transaction(() => attachPorts(context, server, requested, securityGroupIds)),
     detach: (portId) => {

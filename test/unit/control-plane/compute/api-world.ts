@@ -23,6 +23,7 @@ import {
 import { nodeKeys } from "../../../../src/runtime/node/node-cryptography.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
+import { NO_PORT_RESOURCES } from "../../../fixtures/no-port-resources.js";
 import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { NO_LIMITS } from "../../../fixtures/quota.js";
 import { nodeResources } from "../../../fixtures/records.js";
@@ -124,6 +125,7 @@ export class ApiWorld {
       store,
       bus,
       placement: {
+        ...NO_PORT_RESOURCES,
         aggregateAddHost: async (uuid, name) => this.#mirror(`+ ${uuid} ${name}`),
         aggregateRemoveHost: async (uuid, name) => this.#mirror(`- ${uuid} ${name}`),
       },

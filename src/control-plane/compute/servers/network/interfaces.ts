@@ -1,14 +1,16 @@
+import type { GroupMappings } from "../../../../placement-client/types.js";
 import type { Instance } from "../../../../records/index.js";
 import { defined } from "../../../../runtime/collections.js";
 import { sendInstanceEvents } from "../../../conductor/agent-messages.js";
 import { badRequest, conflict, HttpError, notFound } from "../../../http/http-error.js";
 import { routes } from "../../../http/router.js";
 import { type Schema, schemas } from "../../../http/schemas.js";
-import type { RequestedServerPort, ServerPort } from "../../../network/server-ports.js";
+import type { PortResourceRequest, RequestedServerPort, ServerPort } from "../../../network/server-ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import { bodyOf, IP_ADDRESS, object, TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
+import { claimPortResources, portResources, releasePortResources } from "./port-resources.js";
 import {
   assertAttachable,
   defaultNetworks,
@@ -79,7 +81,7 @@ function view({ version }: Call, { networkId, id, macAddress, status, fixedIps, 
   };
 }
 
-function attach(call: Call): ComputeResponse {
+function attach(call: Call): ComputeResponse | Promise<ComputeResponse> {
   const { interfaceAttachment: requested = {} } = call.request.body === "" ? {} : call.body(ATTACH);
   const { net_id: network, port_id: port, fixed_ips: [fixed] = [] } = requested;
   if (network !== undefined && port !== undefined) {
@@ -89,13 +91,42 @@ function attach(call: Call): ComputeResponse {
     throw badRequest("Must input network_id when request IP address");
   }
   const { ports } = call.deps.network;
+  const id = port?.toLowerCase();
+  const request = id === undefined ? undefined : ports.resourceRequests(null, [id]).get(id);
+  return request === undefined ? attachPort(call, requested) : attachWithResources(call, requested, request);
+}
+
+type Attachment = NonNullable<AttachBody["interfaceAttachment"]>;
+
+/** Allocates the resources that the port requests before the server gets it, and frees them if it does not. */
+async function attachWithResources(
+  call: Call,
+  requested: Attachment,
+  request: PortResourceRequest,
+): Promise<ComputeResponse> {
+  const instance = attachable(call, "attach_interface", "create");
+  resolveAttachment(call, instance, requested);
+  const { allocations, mappings } = await claimPortResources(call, instance, request);
+  try {
+    return attachPort(call, requested, mappings);
+  } catch (error) {
+    await releasePortResources(call, instance, requested.port_id ?? "", allocations);
+    throw error;
+  }
+}
+
+function attachPort(call: Call, requested: Attachment, mappings: GroupMappings = {}): ComputeResponse {
+  const { ports } = call.deps.network;
   return call.store.transaction(() => {
     const instance = attachable(call, "attach_interface", "create");
+    recordAction(call, instance, "attach_interface");
     const request = resolveAttachment(call, instance, requested);
     const { uuid, projectId, host, availabilityZone, hostname } = instance;
     try {
       const server = { uuid, projectId, host, availabilityZone, hostname };
       const [id = ""] = ports.attach(server, [request], []);
+      assertNoRequest(call, instance, request, id);
+      ports.saveAllocations(uuid, host ?? "", mappings, id);
       const attached = ports.get(id);
       if (!attached) {
         throw new HttpError(500, `Failed to attach a network interface to ${uuid}`);
@@ -109,11 +140,25 @@ function attach(call: Call): ComputeResponse {
   });
 }
 
+/** New ports must not request resources. @throws {HttpError} 400 */
+function assertNoRequest(
+  { deps }: Call,
+  { uuid }: Instance,
+  { port, network }: RequestedServerPort,
+  created: string,
+): void {
+  if (port === undefined && deps.network.ports.resourceRequests(null, [created]).size > 0) {
+    throw badRequest(
+      `Using networks with QoS policy is not supported for instance ${uuid}. (Network ID is ${network})`,
+    );
+  }
+}
+
 /** Resolves a request as Nova's `allocate_for_instance` does for one interface. @throws {HttpError} 400, 403, 404, 409 */
 function resolveAttachment(
   call: Call,
   instance: Instance,
-  { net_id: id, port_id: port, fixed_ips: [fixed] = [], tag }: NonNullable<AttachBody["interfaceAttachment"]>,
+  { net_id: id, port_id: port, fixed_ips: [fixed] = [], tag }: Attachment,
 ): RequestedServerPort {
   if (port !== undefined) {
     return { port: existingPort(call, instance, port), ...defined({ tag }) };
@@ -183,18 +228,24 @@ function existingPort(call: Call, { uuid, projectId }: Instance, id: string): st
   return freePort(call, id).id;
 }
 
-function detach(call: Call): ComputeResponse {
+function detach(call: Call): ComputeResponse | Promise<ComputeResponse> {
   const { ports } = call.deps.network;
-  return call.store.transaction(() => {
+  const { instance, port, allocations } = call.store.transaction(() => {
     const instance = attachable(call, "detach_interface", "delete");
+    recordAction(call, instance, "detach_interface");
     const port = ports.get(call.param("port").toLowerCase());
     if (port?.deviceId !== instance.uuid) {
       throw notFound(`Port ${call.param("port")} not found`);
     }
+    const allocations = portResources(call, port.id);
     ports.detach(port.id);
     sendNetworkChanged(call, instance, port.id);
-    return { status: 202 };
+    return { instance, port, allocations };
   });
+  const response = { status: 202 };
+  return Object.keys(allocations).length === 0
+    ? response
+    : releasePortResources(call, instance, port.id, allocations).then(() => response);
 }
 
 function markNetworkAllocated(call: Call, { uuid, systemMetadata }: Instance): void {
@@ -217,6 +268,5 @@ function attachable(call: Call, verb: "attach_interface" | "detach_interface", r
   assertNotLocked(call, instance);
   requireState(instance, verb, { vm: ["active", "paused", "stopped"] });
   requireHost(instance);
-  recordAction(call, instance, verb);
   return instance;
 }
