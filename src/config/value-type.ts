@@ -105,6 +105,18 @@ export const list: ValueType<readonly string[]> = {
   format: (value) => value.join(","),
 };
 
+/** A list of which each item has a form. */
+export function listOf(item: RegExp, expected: string): ValueType<readonly string[]> {
+  return {
+    ...list,
+    expected: `a list of ${expected}, separated by commas`,
+    parse: (values) => {
+      const items = splitList(last(values));
+      return items.every((each) => item.test(each)) ? items : undefined;
+    },
+  };
+}
+
 /**
  * An option that may be repeated; every value counts.
  * @internal for tests

@@ -18,14 +18,18 @@ beforeEach(async () => {
   cloud = await VirtualCloud.open({ nova: undefined });
   for (const host of HOSTS) {
     await start(host);
-    await createAgentProviders(host);
+    await findProviders(host);
   }
   qosPort = await createQosPort({ bandwidth: 1000, packetRate: 500 });
 });
 afterEach(() => cloud.close());
 
 async function start(host: string, process = `agent-${host}`): Promise<void> {
-  const agent = await cloud.agent(host, { process });
+  const ovs = {
+    resource_provider_bandwidths: "br-phys:1500:",
+    resource_provider_packet_processing_without_direction: ":1000",
+  };
+  const agent = await cloud.agent(host, { process, ovs });
   faults.set(host, agent.faults);
   runtimes.set(host, agent.runtime);
 }
@@ -38,37 +42,17 @@ async function placement(method: "POST" | "PUT" | "GET", path: string, body?: un
   return (await cloud.placement(method, path, body)).json;
 }
 
-/** Creates the providers that Neutron creates for the Open vSwitch agent of a host. */
-async function createAgentProviders(host: string): Promise<void> {
-  const listed = await placement("GET", `/resource_providers?name=${host}`);
-  const [{ uuid: node }] = listed.resource_providers as [{ uuid: string }];
-  const agent = await createProvider(`${host}:Open vSwitch agent`, node, ["CUSTOM_VNIC_TYPE_NORMAL"], {
-    NET_PACKET_RATE_KILOPACKET_PER_SEC: 1000,
+/** Notes the providers of a host. */
+async function findProviders(host: string): Promise<void> {
+  const named = async (name: string): Promise<string> => {
+    const listed = await placement("GET", `/resource_providers?name=${encodeURIComponent(name)}`);
+    return (listed.resource_providers as { uuid: string }[])[0]?.uuid ?? expect.fail(`there is no provider ${name}`);
+  };
+  providers.set(host, {
+    node: await named(host),
+    agent: await named(`${host}:Open vSwitch agent`),
+    bridge: await named(`${host}:Open vSwitch agent:br-phys`),
   });
-  const bridge = await createProvider(
-    `${host}:Open vSwitch agent:br-phys`,
-    agent,
-    ["CUSTOM_VNIC_TYPE_NORMAL", "CUSTOM_PHYSNET_PHYSNET1"],
-    { NET_BW_EGR_KILOBIT_PER_SEC: 1500 },
-  );
-  providers.set(host, { node, agent, bridge });
-}
-
-async function createProvider(
-  name: string,
-  parent: string,
-  traits: readonly string[],
-  totals: Readonly<Record<string, number>>,
-): Promise<string> {
-  const { uuid } = await placement("POST", "/resource_providers", { name, parent_provider_uuid: parent });
-  for (const trait of traits) {
-    await placement("PUT", `/traits/${trait}`);
-  }
-  const inventories = Object.fromEntries(Object.entries(totals).map(([name, total]) => [name, { total }]));
-  const path = `/resource_providers/${uuid}`;
-  await placement("PUT", `${path}/traits`, { resource_provider_generation: 0, traits });
-  await placement("PUT", `${path}/inventories`, { resource_provider_generation: 1, inventories });
-  return String(uuid);
 }
 
 /** Creates a port, on a network of physnet1, with a policy of its own; returns its id. */
@@ -166,6 +150,45 @@ function profileOn(host: string) {
 }
 
 const profile = () => cloud.ports.get(qosPort)?.profile;
+
+describe("the Open vSwitch agent of a host", () => {
+  test("has a provider with its packet rate, and one with the bandwidth of each bridge", async () => {
+    const { node, agent, bridge } = providers.get("devstack1") ?? expect.fail("there are no providers");
+    const show = async (uuid: string) => ({
+      parent: (await placement("GET", `/resource_providers/${uuid}`)).parent_provider_uuid,
+      traits: (await placement("GET", `/resource_providers/${uuid}/traits`)).traits,
+      inventories: (await placement("GET", `/resource_providers/${uuid}/inventories`)).inventories,
+    });
+    const inventory = { reserved: 0, min_unit: 1, step_size: 1, allocation_ratio: 1 };
+    expect(await show(agent)).toEqual({
+      parent: node,
+      traits: ["CUSTOM_VNIC_TYPE_NORMAL"],
+      inventories: { NET_PACKET_RATE_KILOPACKET_PER_SEC: { ...inventory, total: 1000, max_unit: 1000 } },
+    });
+    expect(await show(bridge)).toEqual({
+      parent: agent,
+      traits: expect.arrayContaining(["CUSTOM_VNIC_TYPE_NORMAL", "CUSTOM_PHYSNET_PHYSNET1"]),
+      inventories: { NET_BW_EGR_KILOBIT_PER_SEC: { ...inventory, total: 1500, max_unit: 1500 } },
+    });
+  });
+
+  test("keeps its providers when the agent of the host starts without its options", async () => {
+    const before = providers.get("devstack1");
+    runtimes.get("devstack1")?.kill();
+    await cloud.agent("devstack1", { process: "agent-devstack1-again" });
+    await cloud.world.advance(600_000);
+    await findProviders("devstack1");
+    expect(providers.get("devstack1")).toEqual(before);
+  });
+
+  test("goes with its host", async () => {
+    runtimes.get("devstack1")?.kill();
+    await cloud.world.advance(120_000);
+    await cloud.compute("DELETE", `/os-services/${await cloud.serviceId("devstack1")}`);
+    const { resource_providers: left } = await placement("GET", "/resource_providers");
+    expect((left as { name: string }[]).filter(({ name }) => name.startsWith("devstack1"))).toEqual([]);
+  });
+});
 
 describe("a server with a port that requests resources", () => {
   test("has them allocated with its own, and frees them when it is deleted", async () => {
@@ -312,7 +335,7 @@ describe("a move of a server whose port requests resources", () => {
     await act(id, { evacuate: { host: "devstack2" } });
     await active(id, "devstack2");
     await start("devstack3");
-    await createAgentProviders("devstack3");
+    await findProviders("devstack3");
     await act(id, { migrate: { host: "devstack3" } });
     await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
     const [, migration] = cloud.store.migrations.byFilters({ instanceUuid: id });

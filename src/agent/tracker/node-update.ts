@@ -6,6 +6,7 @@ import { retry } from "../../runtime/retry.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { requestId as newRequestId } from "../context.js";
+import { addL2AgentProviders } from "./l2-agent-providers.js";
 import { renamedProvider } from "./provider-names.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
@@ -115,6 +116,10 @@ async function updateOnce(
   }
   syncRootTraits(tree, uuid, tracker.capabilityTraits, tracker.binding.disabled);
   tracker.merge.apply(tree);
+  addL2AgentProviders(tree, node.row, tracker.host, {
+    ...tracker.options.ovs,
+    newUuid: () => tracker.runtime.random.uuid(),
+  });
   await placement.updateFromProviderTree(tree, reshape ? { ...request, reshape } : request);
   node.tree = tree;
 }

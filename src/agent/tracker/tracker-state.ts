@@ -33,8 +33,9 @@ interface TrackerBinding {
   persistsComputeIds: boolean;
 }
 
-export function trackerOptions({ defaults, compute, workarounds }: NovaConfig) {
+export function trackerOptions({ defaults, compute, workarounds, ovs }: NovaConfig) {
   return {
+    ovs,
     imageTypeExcludeList: compute.imageTypeExcludeList,
     providerConfigLocation: compute.providerConfigLocation,
     consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,

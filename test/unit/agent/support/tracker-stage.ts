@@ -17,6 +17,12 @@ export interface TrackerStageOptions extends StageOptions {
 export const NODE = aComputeNode({ id: 5, uuid: "node-uuid", host: "here", hypervisorHostname: "node" });
 
 const OPTIONS: TrackerOptions = {
+  ovs: {
+    bridgeMappings: ["physnet1:br-phys"],
+    resourceProviderBandwidths: [],
+    resourceProviderPacketProcessingWithoutDirection: [],
+    resourceProviderPacketProcessingWithDirection: [],
+  },
   cpuAllocationRatio: null,
   ramAllocationRatio: null,
   diskAllocationRatio: null,

@@ -28,6 +28,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
       leanTracking: true,
       healMovedAllocations: true,
     };
+    const ovs = { ...config.ovs, resourceProviderBandwidths: ["br-phys:1:2"] };
     const quirks = [
       "adopt-foreign-hypervisor",
       "unguarded-node-delete",
@@ -40,6 +41,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
         ...config,
         defaults: { ...config.defaults, ...numbers },
         compute: { ...config.compute, ...compute },
+        ovs,
         workarounds: { ...config.workarounds, upstreamQuirks },
       } as never);
     const none = {
@@ -49,7 +51,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
       ignoreErroredEvacuations: false,
       keepLeftMoves: false,
     };
-    expect(optionsWith(new Set())).toEqual({ ...numbers, ...compute, ...none });
+    expect(optionsWith(new Set())).toEqual({ ...numbers, ...compute, ...none, ovs });
     const names = [
       "exclusiveNames",
       "unguardedNodeDelete",
@@ -59,7 +61,7 @@ describe("4.10 what the tracker reads of nova.conf", () => {
     ] as const;
     for (const [at, quirk] of quirks.entries()) {
       const name = names[at] ?? "exclusiveNames";
-      expect(optionsWith(new Set([quirk]))).toEqual({ ...numbers, ...compute, ...none, [name]: !none[name] });
+      expect(optionsWith(new Set([quirk]))).toEqual({ ...numbers, ...compute, ...none, ovs, [name]: !none[name] });
     }
   });
 
