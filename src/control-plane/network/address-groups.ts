@@ -5,7 +5,7 @@ import { where } from "../resources/condition.js";
 import type { Behaviour, NetworkContext } from "./engine/network-context.js";
 import { networkError } from "./engine/network-errors.js";
 import type { NetworkRecord } from "./engine/network-resource.js";
-import { internalServerError } from "./engine/python-values.js";
+import { unexpectedType } from "./engine/python-values.js";
 import { updateRecord, viewsOf } from "./engine/records.js";
 import { formatNetwork, parseNetwork } from "./ip/networks.js";
 import { ADDRESS_GROUPS } from "./resources/address-groups.js";
@@ -56,10 +56,10 @@ export const ADDRESS_GROUP_BEHAVIOUR: Behaviour<typeof ADDRESS_GROUPS.attributes
   },
 };
 
-/** Returns the networks as CIDRs, each once. Python iterates a text character by character. @throws {HttpError} 400, 500 */
+/** Returns the networks as CIDRs, each once. Python iterates a text character by character. @throws {HttpError} 400 */
 function normalize(addresses: unknown): readonly string[] {
   if (!Array.isArray(addresses) && typeof addresses !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const networks = [...addresses].map((address: unknown) => {
     const network = parseNetwork(String(address));

@@ -2,7 +2,7 @@ import { pythonRepr } from "../python/repr.js";
 import { where } from "../resources/condition.js";
 import type { Behaviour, NetworkContext } from "./engine/network-context.js";
 import { networkError } from "./engine/network-errors.js";
-import { internalServerError } from "./engine/python-values.js";
+import { unexpectedType } from "./engine/python-values.js";
 import { findRecord, storedAttributes } from "./engine/records.js";
 import {
   FLAVOR_SERVICE_PROFILES,
@@ -67,10 +67,10 @@ export const SERVICE_PROFILE_BEHAVIOUR: Behaviour<typeof SERVICE_PROFILES.attrib
   beforeDelete: assertUnused,
 };
 
-/** @throws {HttpError} 404 for an unknown driver, 500 as Neutron for parameters that are no text */
+/** @throws {HttpError} 404 for an unknown driver, 400 for parameters that are no text */
 function assertProfile({ driver, metainfo }: Partial<Record<"driver" | "metainfo", unknown>>): void {
   if (metainfo !== undefined && typeof metainfo !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   if (driver && !Object.hasOwn(PROVIDERS, String(driver))) {
     throw driverNotFound(String(driver));

@@ -3,7 +3,7 @@ import { where } from "../resources/condition.js";
 import type { Behaviour, NetworkContext } from "./engine/network-context.js";
 import { networkError, notImplemented } from "./engine/network-errors.js";
 import type { NetworkInput } from "./engine/network-resource.js";
-import { internalServerError } from "./engine/python-values.js";
+import { unexpectedType } from "./engine/python-values.js";
 import { findRecord } from "./engine/records.js";
 import { formatAddress } from "./ip/addresses.js";
 import { overlaps, parseNetwork } from "./ip/networks.js";
@@ -65,7 +65,7 @@ function readPrefix(name: string, value: unknown): string | null {
     return null;
   }
   if (typeof value !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const network = parseNetwork(value);
   if (network === undefined) {

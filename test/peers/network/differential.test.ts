@@ -1,10 +1,14 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { DifferentialRun } from "./differential-run.js";
+import type { Kind } from "./kinds.js";
 import { MEANT_DIFFERENCES } from "./meant-differences.js";
 import { HOW_TO_INSTALL, isInstalled, startRealNeutron } from "./real-neutron.js";
 
-/** NETWORK_SEED selects other requests, NETWORK_REQUESTS their number; NETWORK_LOG is a file for all of them. */
+/**
+ * NETWORK_SEED selects other requests, NETWORK_REQUESTS their number; NETWORK_LOG is a file for all of them.
+ * NETWORK_MEANT=1 prints the intended differences, too.
+ */
 const SEED = Number(process.env.NETWORK_SEED ?? 1);
 const REQUESTS = Number(process.env.NETWORK_REQUESTS ?? 2000);
 const LOG = process.env.NETWORK_LOG;
@@ -24,8 +28,8 @@ test("random requests have the same responses as those of Debian's Neutron", {
     SEED,
     LOG === undefined ? undefined : (line) => appendFileSync(LOG, `${line}\n`),
   );
-  const unexplained = () =>
-    run.kinds.filter(({ text }) => !MEANT_DIFFERENCES.some(({ pattern }) => pattern.test(text)));
+  const isMeant = ({ text }: Kind) => MEANT_DIFFERENCES.some(({ pattern }) => pattern.test(text));
+  const unexplained = () => run.kinds.filter((kind) => !isMeant(kind));
   try {
     await run.seedNetworks();
     for (let number = 0; number < REQUESTS; number += 1) {
@@ -33,10 +37,15 @@ test("random requests have the same responses as those of Debian's Neutron", {
     }
   } finally {
     await real.stop();
-    const table = unexplained().map(
-      ({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`,
-    );
-    process.stdout.write(`${table.join("\n")}\n${run.summary}; ${table.length} unexplained kinds\n`);
+    if (process.env.NETWORK_MEANT === "1") {
+      process.stdout.write(`meant:\n${tableOf(run.kinds.filter(isMeant))}\n`);
+    }
+    const kinds = unexplained();
+    process.stdout.write(`${tableOf(kinds)}\n${run.summary}; ${kinds.length} unexplained kinds\n`);
   }
   expect(unexplained().map(({ text }) => text)).toEqual([]);
 });
+
+function tableOf(kinds: readonly Kind[]): string {
+  return kinds.map(({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`).join("\n");
+}

@@ -15,7 +15,6 @@ import {
   projectOfOthers,
   type Subject,
   some,
-  tags,
 } from "./subject.js";
 
 function gateway(source: BodySource) {
@@ -103,7 +102,6 @@ export const LAYER3_SUBJECTS: readonly Subject[] = [
         project_id: [0.08, projectOfOthers],
         subnet_id: [0.05, idOf("subnets")],
         dns_name: [0.05, oneOf("a", "")],
-        tags: [0.03, tags],
       }),
     }),
     update: (source) =>

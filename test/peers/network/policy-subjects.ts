@@ -13,7 +13,6 @@ import {
   projectOfOthers,
   type Subject,
   some,
-  tags,
 } from "./subject.js";
 
 const bandwidth: Choices = {
@@ -72,7 +71,7 @@ export const POLICY_SUBJECTS: readonly Subject[] = [
     singular: "security_group",
     path: "/v2.0/security-groups",
     weight: 5,
-    create: (source) => some(source, { ...common, stateful: [0.2, bool], tags: [0.02, tags] }),
+    create: (source) => some(source, { ...common, stateful: [0.2, bool] }),
     update: (source) =>
       some(source, {
         name: [0.7, (from) => (from.random.chance(0.1) ? "default" : name(from))],

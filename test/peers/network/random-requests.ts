@@ -1,4 +1,4 @@
-import type { NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
+import { NEUTRON_CALLERS, type NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
 import type { KnownRecord, KnownRecords, Members } from "./known-records.js";
 import type { Random } from "./random.js";
 import type { BodySource, Subject } from "./subject.js";
@@ -123,7 +123,9 @@ export class RandomRequests {
     if (random.chance(0.1)) {
       const names = Object.keys(attributes);
       const name = names.length > 0 && random.chance(0.75) ? random.pick(names) : random.pick(FORBIDDEN_TO_CHOOSE);
-      sent = { ...attributes, [name]: random.pick(JUNK) };
+      const value = random.pick(JUNK);
+      // Neutron makes a network for the agents of routers with ha.
+      sent = { ...attributes, [name]: name === "ha" && value === true ? false : value };
     }
     if (random.chance(0.025)) {
       const [, ...rest] = Object.entries(sent);
@@ -261,6 +263,12 @@ export class RandomRequests {
       path: `${one.path}/tags/${random.pick(["red", "blue", "gone"])}`,
       template: `${one.template}/tags/{tag}`,
     };
+    if (!mayTag(one)) {
+      return random.pick<RandomRequest>([
+        { ...tags, method: "GET" },
+        { ...tag, method: "GET" },
+      ]);
+    }
     return random.pick<RandomRequest>([
       { ...tags, method: "GET" },
       {
@@ -302,6 +310,13 @@ export class RandomRequests {
       },
     ];
   }
+}
+
+/** Policies of tags are newer than Neutron 21, which lets everybody change those of the records that it shows. */
+function mayTag({ caller, record }: Pick<RandomRequest, "caller" | "record">): boolean {
+  const { projectId, roles } = NEUTRON_CALLERS[caller];
+  const names: readonly string[] = roles;
+  return names.includes("admin") || (names.includes("member") && record?.attributes.project_id === projectId);
 }
 
 const WITHOUT_RECORD: readonly (readonly [number, Operation])[] = [

@@ -2,7 +2,7 @@
 
 Without agents no port can be bound and no router or network scheduled. A thread registers, once, what real agents report:
 an Open vSwitch agent on devstack1, devstack2 and devstack3; DHCP, L3, metadata and metering agents on devstack1.
-They stay alive for ever (agent_down_time). Nothing listens to the messages that the server sends them (transport fake://).
+They stay alive for ever (agent_down_time), and ports of routers and floating IPs are ACTIVE at once. Nothing listens to the messages that the server sends them (transport fake://).
 """
 import eventlet
 eventlet.monkey_patch()
@@ -15,10 +15,13 @@ from oslo_db import api as db_api
 db_api.wrap_db_retry._get_inc_interval = lambda self, n, jitter: (0.001, n)
 
 from neutron.cmd.eventlet import server
+from neutron.db import models_v2
+from neutron.db.models import l3 as l3_models
 from neutron_lib import context
 from neutron_lib.plugins import directory
 from oslo_config import cfg
 from oslo_utils import timeutils
+from sqlalchemy import event
 
 
 def agent(binary, kind, host, topic, **configurations):
@@ -46,6 +49,24 @@ def register():
     for state in AGENTS:
         plugin.create_or_update_agent(context.get_admin_context(), {k: v for k, v in state.items() if k != 'uuid' and v is not None}, timeutils.utcnow())
     open(os.path.join(cfg.CONF.state_path, 'agents-registered'), 'w').close()
+
+
+def is_router_port(port):
+    return port.device_owner in ('network:router_interface', 'network:router_gateway')
+
+
+# The L2 agent reports that it has plugged the ports of routers, and the L3 agent that floating IPs work.
+@event.listens_for(models_v2.Port, 'before_insert')
+@event.listens_for(models_v2.Port, 'before_update')
+def plug(mapper, connection, port):
+    if is_router_port(port):
+        port.status = 'ACTIVE'
+
+
+@event.listens_for(l3_models.FloatingIP, 'before_insert')
+@event.listens_for(l3_models.FloatingIP, 'before_update')
+def connect(mapper, connection, floating_ip):
+    floating_ip.status = 'ACTIVE' if floating_ip.router_id else 'DOWN'
 
 
 eventlet.spawn(register)

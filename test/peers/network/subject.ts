@@ -51,7 +51,6 @@ export const project = oneOf(...Object.values(NEUTRON_CALLERS).map(({ projectId 
 export function projectOfOthers({ caller, random }: BodySource) {
   return caller === "admin" || random.chance(0.2) ? random.pick(PROJECTS) : NEUTRON_CALLERS[caller].projectId;
 }
-export const tags = oneOf<readonly string[]>([], ["red"], ["red", "blue"], ["blue", "green"]);
 
 export const common: Choices = {
   name: [0.9, name],

@@ -7,7 +7,7 @@ import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
 import { enforceRule } from "../engine/network-policy.js";
 import type { NetworkRecord, NetworkResource } from "../engine/network-resource.js";
-import { internalServerError } from "../engine/python-values.js";
+import { unexpectedType } from "../engine/python-values.js";
 import { findRecord, viewsOf } from "../engine/records.js";
 import { renderView } from "../engine/views.js";
 import { AGENTS } from "../resources/agents.js";
@@ -114,12 +114,12 @@ function removeRouter(call: NetworkCall): RouteResponse {
   return { status: 204 };
 }
 
-/** @throws {HttpError} 500, as Neutron's, if the body has no id */
+/** @throws {HttpError} 400 if the body has no id */
 function readId(call: NetworkCall, name: "network_id" | "router_id"): string {
   const body = call.body();
   const id = isObject(body) ? body[name] : undefined;
   if (typeof id !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   return id;
 }

@@ -1,12 +1,12 @@
 import { formatAddress, parseAddress } from "../ip/addresses.js";
 import { invalidOperation, networkError } from "./network-errors.js";
-import { internalServerError, isTruthy, parseInteger, str, strip } from "./python-values.js";
+import { isTruthy, parseInteger, str, strip, unexpectedType } from "./python-values.js";
 import { formatWithAddress, parseNetaddrNetwork } from "./validators-of-addresses.js";
 import { isPort, parseBoolean } from "./validators-of-values.js";
 
 /**
  * Converts a value as the attribute map says. Neutron converts before it validates, so `value` can be any JSON value.
- * @throws {HttpError} 400 with Neutron's message; 500 if Neutron's code does not expect the type of the value
+ * @throws {HttpError} 400 with Neutron's message, or for a value of a type that Neutron's code does not expect
  */
 export type Converter = (value: unknown) => unknown;
 
@@ -84,7 +84,7 @@ function orNull(convert: Converter): Converter {
 /** Converts `["key=value", ...]`, the form in which a filter has a dictionary. */
 function convertPairsToDict(value: unknown): Readonly<Record<string, readonly string[]>> {
   if (!Array.isArray(value)) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   if (value.length === 1 && value[0] === "True") {
     return {};
@@ -99,7 +99,7 @@ function convertPairsToDict(value: unknown): Readonly<Record<string, readonly st
 
 function parsePair(pair: unknown): readonly [name: string, value: string] {
   if (typeof pair !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const end = pair.indexOf("=");
   const name = strip(pair.slice(0, Math.max(end, 0)));
@@ -121,7 +121,7 @@ function convertToCanonicalIp(value: unknown): unknown {
 /** Keeps the bits behind the prefix. */
 function convertToCanonicalCidr(value: unknown): string {
   if (typeof value !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const network = parseNetaddrNetwork(value);
   if (network !== undefined) {
@@ -130,7 +130,7 @@ function convertToCanonicalCidr(value: unknown): string {
   // netaddr raises a ValueError, which Neutron does not handle, for a second slash behind a valid address.
   const [address = "", mask, ...rest] = value.split("/", 3);
   throw rest.length > 0 && mask !== undefined && parseNetaddrNetwork(address) !== undefined
-    ? internalServerError()
+    ? unexpectedType()
     : invalidOperation(`${value} is not in a CIDR format`);
 }
 
@@ -174,7 +174,7 @@ function convertRuleProtocol(value: unknown): string {
     return str(value);
   }
   if (number === undefined && typeof value !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const name = str(value).toLowerCase();
   if (number !== undefined || !RULE_PROTOCOLS.includes(name)) {
@@ -209,7 +209,7 @@ function convertRulePort(value: unknown): number {
 
 function convertSharedType(value: unknown): string {
   if (typeof value !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const type = strip(value).toLowerCase();
   if (!SHARED_TYPES.has(type)) {

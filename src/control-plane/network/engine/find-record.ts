@@ -17,7 +17,7 @@ export function parentIdOf(call: NetworkCall, { parent, path }: NetworkResource)
 /** Returns the parent that the path names, if the caller may see it. @throws {HttpError} 404 */
 export function requireParent(call: NetworkCall, resource: NetworkResource): Attributes | undefined {
   const id = parentIdOf(call, resource);
-  return id === undefined ? undefined : findParent(call, resource, id);
+  return id === undefined || resource.parent?.isRequired === false ? undefined : findParent(call, resource, id);
 }
 
 function findParent({ context }: NetworkCall, { parent }: NetworkResource, id: string): Attributes | undefined {
@@ -37,15 +37,20 @@ export function recordOf(call: NetworkCall, resource: NetworkResource): Attribut
   const { context } = call;
   const { parent, table, key = "id" } = resource;
   requireParent(call, resource);
+  const parentId = parentIdOf(call, resource);
+  const behaviour = context.services.registry.behaviourOf(resource);
+  if (parentId !== undefined) {
+    behaviour.assertParent?.(context, parentId);
+  }
   const name = call.param("id");
   const isNamed: Condition = { sql: `${table}.${columnOf(key)} = ?`, values: [name] };
   const record: Attributes | undefined = context
     .table(resource)
     .first(and(isNamed, inParent(call, resource), visibleTo(context, resource)));
-  const parentId = parentIdOf(call, resource);
   if (record === undefined) {
-    const { isForeignHidden = false } = context.services.registry.behaviourOf(resource);
-    throw isForeignHidden && context.table(resource).has(isNamed) ? hidden() : recordNotFound(resource, name, parentId);
+    const { isForeignHidden = false } = behaviour;
+    const foreign: Attributes | undefined = context.table(resource).first(isNamed);
+    throw isForeignHidden && foreign ? hidden() : recordNotFound(resource, name, parentId, foreign);
   }
   if (parent && parentId === undefined) {
     findParent(call, resource, String(record[parent.attribute]));

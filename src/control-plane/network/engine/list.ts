@@ -2,7 +2,7 @@ import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { pythonRepr } from "../../python/repr.js";
-import { and, type Condition, isOneOf } from "../../resources/condition.js";
+import { and, type Condition, isOneOf, where } from "../../resources/condition.js";
 import { columnOf } from "../../resources/resource.js";
 import { findPage, type SortKey } from "../../resources/resource-page.js";
 import { inParent, requireParent } from "./find-record.js";
@@ -22,8 +22,8 @@ import { renderView } from "./views.js";
 /** Query parameters that are not filters. */
 const OTHERS = ["fields", "limit", "marker", "page_reverse", "sort_key", "sort_dir", "verbose"];
 
-/** Collections whose marker Neutron looks up as any record, so that the caller must see it. */
-const LOOKED_UP: readonly string[] = ["floatingips", "networks", "ports", "routers", "subnets"];
+/** Collections whose lists need a marker that the caller sees. Others begin at the start without it. */
+const WITH_KNOWN_MARKER: readonly string[] = ["networks", "ports", "routers"];
 
 /** The max number of records that are read at once. */
 const SLICE = 500;
@@ -35,25 +35,32 @@ export async function listRecords(call: NetworkCall, resource: NetworkResource):
   const filters = readFilters(call, resource);
   const { limit, sort } = readPaging(call, resource);
   requireParent(call, resource);
-  const marker = limit === undefined ? undefined : query.get("marker");
+  const marker = limit === undefined ? undefined : findMarker(call, resource);
   const isReverse = query.get("page_reverse")?.toLowerCase() === "true";
   const { beforeList } = context.services.registry.behaviourOf(resource);
   if (beforeList) {
     context.sql.transaction(() => beforeList(context, query.lists()));
   }
   const condition = and(visibleTo(context, resource), inParent(call, resource), ...filters);
-  if (marker !== undefined && LOOKED_UP.includes(collection)) {
-    findRecord(context, resource, marker);
-  }
-  const page = findPage(context.sql, resource, condition, { sort, limit, marker, isReverse });
+  const page = findPage(context.sql, resource, condition, { sort, limit, marker, isReverse }) ?? [];
   // Neutron turns a reversed page round, but not a reversed list.
-  const ids = isReverse && limit === undefined ? page?.toReversed() : page;
-  if (ids === undefined) {
-    throw networkError(404, "MarkerNotFound", `Marker ${marker} could not be found.`);
-  }
+  const ids = isReverse && limit === undefined ? page.toReversed() : page;
   const views = await renderAll(call, resource, ids);
   const links = limit === undefined ? [] : pageLinks(call, ids, { limit, isReverse });
   return { body: { [collection]: views, ...(links.length > 0 ? { [`${collection}_links`]: links } : {}) } };
+}
+
+/** Returns the id of the record that the marker names; undefined if there is none. @throws {HttpError} 404 */
+function findMarker({ context, query }: NetworkCall, resource: NetworkResource): string | undefined {
+  const id = query.get("marker");
+  if (id === undefined) {
+    return undefined;
+  }
+  if (WITH_KNOWN_MARKER.includes(resource.collection)) {
+    findRecord(context, resource, id);
+    return id;
+  }
+  return context.table(resource).has(and(where`id = ${id}`, visibleTo(context, resource))) ? id : undefined;
 }
 
 async function renderAll(

@@ -102,6 +102,8 @@ export type Computed = Readonly<Record<string, Json | undefined>>;
  * quota and policy. Each may throw an `HttpError`.
  */
 export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, R extends RecordOf<M> = RecordOf<M>> {
+  /** Checks the parent before a record of it is looked up. */
+  assertParent?(context: NetworkContext, parentId: string): void;
   /** Checks the records of a request that creates several before it creates the first one. */
   beforeBulkCreate?(context: NetworkContext, inputs: readonly InputOf<M>[]): void;
   /** Runs when the service starts, in a transaction: creates the records that follow from its options. */
@@ -123,7 +125,7 @@ export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, 
   /** Computes attributes that only the response of a show contains. */
   computeForShow?(context: NetworkContext, record: R): Computed;
   /** Computes attributes that responses to requests with them have, but others only under a condition. */
-  computeRequested?(input: InputOf<M>): Computed;
+  computeRequested?(input: InputOf<M>, view: Computed): Computed;
   /** Runs before a list, in a transaction. */
   beforeList?(context: NetworkContext, filters: ListFilters): void;
   /** Conditions for filters of attributes without a column, or with other rules than equality. */

@@ -56,7 +56,10 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
   /** The name in policies if it is not `singular`: `floatingip_port_forwarding`. */
   readonly policyName?: string;
   /** Neutron's exception for an unknown id. Default message: `<Singular> <id> could not be found.` */
-  readonly notFound: { readonly type: string; readonly message?: (id: string, parentId?: string) => string };
+  readonly notFound: {
+    readonly type: string;
+    readonly message?: (id: string, parentId?: string, foreign?: Readonly<Record<string, unknown>>) => string;
+  };
   /** Default: all. */
   readonly operations?: readonly Operation[];
   readonly parent?: Parent;
@@ -65,6 +68,8 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
   readonly quota?: { readonly name: string; readonly default: number };
   /** Whether lists obey the parameters of sorting and pages. Default: true. */
   readonly isPaged?: false;
+  /** Attributes that responses contain even if `fields` names others. */
+  readonly unfiltered?: readonly string[];
   /** Whether `/{collection}/{id}/tags` exists. */
   readonly tagged?: boolean;
   /** Member actions by name: `PUT /routers/{id}/add_router_interface`. */
@@ -77,6 +82,8 @@ export interface Parent {
   readonly collection: string;
   /** The attribute with the parent's id: `floatingip_id`. It is a parameter of the path, unless the path has no parent. */
   readonly attribute: string;
+  /** Whether requests with its id in their path look it up first, and whether the caller must see it. Default: true. */
+  readonly isRequired?: false;
 }
 
 export interface RbacKind {

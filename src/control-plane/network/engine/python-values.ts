@@ -1,11 +1,10 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, type HttpError } from "../../http/http-error.js";
 import { pythonRepr, pythonStr, reprFloat } from "../../python/repr.js";
 
 /**
  * Returns Neutron's message for an invalid value; undefined if it is valid. `parameter` is what the attribute map has
  * beside the type: 255 for `type:string`. A validator whose type converts members does so in `value`.
- * @throws {HttpError} where Neutron raises an exception of its own: 400, 409, or 500 if its code does not expect the
- * type of the value
+ * @throws {HttpError} where Neutron raises an exception of its own: 400 or 409
  */
 export type Validator = (value: unknown, parameter: unknown) => string | undefined;
 
@@ -31,9 +30,9 @@ const MAX_INTEGER_DIGITS = 4300;
 /** Each digit can have two UTF-16 units and an underscore. */
 const MAX_INTEGER_LENGTH = 3 * MAX_INTEGER_DIGITS;
 
-/** Neutron's response where its code does not expect a value of that type. */
-export function internalServerError(): HttpError {
-  return new HttpError(500, "Request Failed: internal server error while processing your request.");
+/** Rejects a value of a type that Neutron's code does not expect: it fails, with 500. */
+export function unexpectedType(): HttpError {
+  return badRequest("The request has a value of an unexpected type.");
 }
 
 export function hasWhitespace(text: string): boolean {
@@ -80,12 +79,12 @@ export function strOfSet(names: readonly string[]): string {
 
 /**
  * `int(value)`; undefined for a `ValueError` or `TypeError`.
- * @throws {HttpError} 500 for an infinite number, because nothing in Neutron handles an `OverflowError`
+ * @throws {HttpError} 400 for an infinite number
  */
 export function parseInteger(value: unknown): bigint | undefined {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) {
-      throw internalServerError();
+      throw unexpectedType();
     }
     return BigInt(Math.trunc(value));
   }

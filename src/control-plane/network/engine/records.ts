@@ -190,7 +190,7 @@ export function viewsOf(
   context: NetworkContext,
   resource: NetworkResource,
   records: readonly Readonly<Record<string, unknown>>[],
-  filters: ListFilters = new Map(),
+  filters?: ListFilters,
 ): readonly View[] {
   const behaviour = context.services.registry.behaviourOf(resource);
   const computed: readonly Computed[] = behaviour.compute?.(context, records as never, filters) ?? [];

@@ -6,7 +6,7 @@ import type { NetworkCall } from "./network-call.js";
 import type { NetworkCaller } from "./network-context.js";
 import { badResource, networkError } from "./network-errors.js";
 import type { NetworkResource } from "./network-resource.js";
-import { internalServerError, isTruthy } from "./python-values.js";
+import { isTruthy, unexpectedType } from "./python-values.js";
 import type { Body } from "./validate-attributes.js";
 
 /** The records in the body of a create or update, before their attributes are validated. */
@@ -16,8 +16,17 @@ export interface RequestItems {
   readonly isBulk: boolean;
 }
 
-/** Collections that the first API of Neutron serves. Extensions serve the others, and check bodies in another way. */
-const CORE: readonly string[] = ["networks", "ports", "subnets"];
+/**
+ * Collections that the core of Neutron's API serves. Extensions serve the others, and check bodies in another way. The
+ * paths of two kinds of QoS rules have underscores where their extensions expect hyphens, so that the core serves them.
+ */
+const CORE: readonly string[] = [
+  "minimum_packet_rate_rules",
+  "networks",
+  "packet_rate_limit_rules",
+  "ports",
+  "subnets",
+];
 
 /** Paths of collections of which a request creates one record only. */
 const WITHOUT_BULK: readonly string[] = [
@@ -57,7 +66,7 @@ export function readItems(
   }
   const items = toList(body[plural]).map((item) => readItem(singular, wrapped(singular, item)));
   if (operation === "update") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   return { items, isBulk: true };
 }
@@ -79,7 +88,7 @@ function readCoreBody({ request }: NetworkCall): Body | undefined {
   return body.value;
 }
 
-/** @throws {HttpError} 400, or 500 as Neutron does for a list */
+/** @throws {HttpError} 400 */
 function readExtensionBody({ request }: NetworkCall, operation: "create" | "update"): Body {
   const body = readJson(request.body, MESSAGE_LIMITS.nova);
   if (body.kind !== "json" && body.kind !== "empty") {
@@ -87,7 +96,7 @@ function readExtensionBody({ request }: NetworkCall, operation: "create" | "upda
   }
   const value = body.kind === "json" ? body.value : null;
   if (operation === "update" && !isObject(value)) {
-    throw Array.isArray(value) ? internalServerError() : badResource("body", `Invalid format: b'${request.body}'.`);
+    throw Array.isArray(value) ? unexpectedType() : badResource("body", `Invalid format: b'${request.body}'.`);
   }
   if (!isTruthy(value)) {
     throw badRequest("Resource body required");

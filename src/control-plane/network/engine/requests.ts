@@ -37,7 +37,7 @@ export function routesOf(
     ...(has("delete") && { "DELETE /:id": (call: NetworkCall) => remove(call, resource) }),
     ...(has("show") && {
       "PUT /": (call: NetworkCall) => changeCollection(call, resource),
-      "DELETE /": () => changeCollection(undefined, resource),
+      "DELETE /": (call: NetworkCall) => changeCollection(call, resource),
     }),
   };
   return pathsOf(resource).flatMap((path) => [
@@ -67,13 +67,14 @@ function replaceInFixedSegments(path: string, from: string, to: string): string 
   return segments.map((segment) => (segment.startsWith(":") ? segment : segment.replaceAll(from, to))).join("/");
 }
 
-/** Rejects a change of a collection as Neutron does: it looks for a record without an id. */
-function changeCollection(call: NetworkCall | undefined, resource: NetworkResource): never {
-  const item = call && readItems(call, resource, "update")?.items[0];
-  if (call && item) {
+/** Rejects a change of a collection as Neutron does: it looks for a record without an id, or with that of the parent. */
+function changeCollection(call: NetworkCall, resource: NetworkResource): never {
+  const item = call.request.method === "PUT" ? readItems(call, resource, "update")?.items[0] : undefined;
+  if (item) {
     readUpdate(resource, withProject(call.context.caller, item));
   }
-  throw recordNotFound(resource, "None");
+  const parentId = parentIdOf(call, resource);
+  throw recordNotFound(resource, parentId ?? "None", parentId);
 }
 
 function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
@@ -106,8 +107,9 @@ function create(call: NetworkCall, resource: NetworkResource): RouteResponse {
     }
     return inputs.map((input) => {
       const record = createRecord(context, resource, input as never);
-      const view = { ...viewsOf(context, resource, [record])[0], ...behaviour.computeRequested?.(input as never) };
-      return renderView(context, resource, view);
+      const [view = {}] = viewsOf(context, resource, [record]);
+      const requested = behaviour.computeRequested?.(input as never, view);
+      return renderView(context, resource, { ...view, ...requested });
     });
   });
   return { status: 201, body: isBulk ? { [collection]: views } : { [singular]: views[0] ?? null } };
@@ -183,9 +185,10 @@ function show(call: NetworkCall, resource: NetworkResource): RouteResponse {
 function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
   const { singular } = resource;
+  const early = isCore(resource) ? undefined : readRevision(call);
   const item = readItems(call, resource, "update")?.items[0];
   const changes = item === undefined ? {} : readUpdate(resource, withProject(context.caller, item));
-  const revision = readRevision(call);
+  const revision = early ?? readRevision(call);
   const isEmpty = item !== undefined && Object.keys(changes).length === 0 && !isCore(resource);
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
@@ -195,8 +198,8 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
       record,
       () =>
         enforceRequest(context, ruleOf("update", resource), resource, {
-          // Neutron takes all attributes of the record for those of an empty request.
-          body: isEmpty ? (viewsOf(context, resource, [record])[0] ?? {}) : changes,
+          // Neutron takes all attributes that it has read for those of an empty request.
+          body: isEmpty ? readByUpdates(resource, viewsOf(context, resource, [record])[0] ?? {}) : changes,
           target: { ...record, ...changes },
           isUpdate: !isEmpty,
         }),
@@ -207,8 +210,8 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
     }
     const updated = updateRecord(context, resource, record.id, changes as never);
     assertRevision(record, revision);
-    const [view] = viewsOf(context, resource, [updated]);
-    const requested = context.services.registry.behaviourOf(resource).computeRequested?.(changes as never);
+    const [view = {}] = viewsOf(context, resource, [updated]);
+    const requested = context.services.registry.behaviourOf(resource).computeRequested?.(changes as never, view);
     return { body: { [singular]: renderView(context, resource, { ...view, ...requested }) } };
   });
 }
@@ -283,6 +286,10 @@ function enforceOrHide(
 function isReadByUpdates({ attributes, parent }: NetworkResource, name: string): boolean {
   const attribute = attributes[name];
   return attribute?.requiredByPolicy === true || attribute?.default === undefined || name === parent?.attribute;
+}
+
+function readByUpdates(resource: NetworkResource, view: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(view).filter(([name]) => isReadByUpdates(resource, name)));
 }
 
 /** Returns the revision that `If-Match` names. Etags of other forms are ignored. @throws {HttpError} 400 */

@@ -40,15 +40,16 @@ export function readUpdate(resource: NetworkResource, body: Body): Record<string
       continue;
     }
     if (!attribute.put) {
-      throw badRequest(`Cannot update read-only attribute ${neutronName(name)}`);
+      throw badRequest(`Cannot update read-only attribute ${neutronName(resource, name)}`);
     }
     input[name] = value;
   }
   return convertAll(resource, input);
 }
 
-/** Neutron copies the owner to both names, and checks the older one first. */
-const neutronName = (name: string): string => (name === "project_id" ? "tenant_id" : name);
+/** Neutron copies the owner to both names, and checks the older one first, but not that of sub-resources. */
+const neutronName = ({ path }: NetworkResource, name: string): string =>
+  name === "project_id" && !path.includes("/:") ? "tenant_id" : name;
 
 function rejectUnknown({ attributes }: NetworkResource, body: Body): void {
   const unknown = Object.keys(body).filter((name) => !isKnown(attributes[name]) && name !== "tenant_id");
@@ -62,9 +63,9 @@ function isKnown(attribute: NetworkAttribute | undefined): boolean {
   return attribute !== undefined && (attribute.visible !== false || attribute.post || attribute.filter) === true;
 }
 
-function convertAll({ attributes }: NetworkResource, input: Record<string, unknown>): Record<string, unknown> {
+function convertAll(resource: NetworkResource, input: Record<string, unknown>): Record<string, unknown> {
   for (const name of Object.keys(input)) {
-    input[name] = convert(name, attributes[name] as NetworkAttribute, input[name]);
+    input[name] = convert(resource, name, input[name]);
   }
   return input;
 }
@@ -75,11 +76,12 @@ export function convertFilter({ converter: name, listConverter }: NetworkType, v
 }
 
 /** Converts a value before it validates it, as Neutron does. */
-function convert(name: string, { type }: NetworkAttribute, value: unknown): unknown {
+function convert(resource: NetworkResource, name: string, value: unknown): unknown {
+  const { type } = resource.attributes[name] as NetworkAttribute;
   const converted = type.converter === undefined ? value : converter(type.converter)(value);
   const reason = failureOf(type, converted);
   if (reason !== undefined) {
-    throw badRequest(`Invalid input for ${neutronName(name)}. Reason: ${reason}.`);
+    throw badRequest(`Invalid input for ${neutronName(resource, name)}. Reason: ${reason}.`);
   }
   return converted;
 }

@@ -1,4 +1,4 @@
-import { codePointLength, internalServerError, isTruthy, str, type Validator } from "./python-values.js";
+import { codePointLength, isTruthy, str, unexpectedType, type Validator } from "./python-values.js";
 import { firstFailure, validateString } from "./validators-of-values.js";
 
 /** Validators of DNS names. An attribute map has the maximum length beside the type. */
@@ -13,7 +13,7 @@ const NUMERIC_LABEL = /^[0-9]+\n?$/;
 /** Checks a host name. With the domain `openstacklocal.`, Neutron does not compare it with the domain. */
 function validateDnsHostName(value: unknown, maxLength: unknown): string | undefined {
   if (typeof value !== "string" && isTruthy(value)) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   return isTruthy(value) ? validateDnsName(str(value), toMaxLength(maxLength)) : undefined;
 }

@@ -5,11 +5,11 @@ import { invalidOperation, networkError } from "./network-errors.js";
 import {
   type Dict,
   equalityKey,
-  internalServerError,
   isDict,
   isHashable,
   isTruthy,
   str,
+  unexpectedType,
   type Validator,
 } from "./python-values.js";
 import {
@@ -135,7 +135,7 @@ function validateAddressPair(pair: unknown, known: Set<string>): string | undefi
   const mac = hasMac ? pair.mac_address : null;
   const key = equalityKey([mac, address]);
   if (!isHashable(address)) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   if (known.has(key)) {
     throw networkError(
@@ -147,7 +147,7 @@ function validateAddressPair(pair: unknown, known: Set<string>): string | undefi
   known.add(key);
   rejectUnknownKeys(pair, ADDRESS_PAIR_KEYS);
   if (typeof address !== "string") {
-    throw internalServerError();
+    throw unexpectedType();
   }
   rejectIfInvalid(address.includes("/") ? validateSubnet(address) : validateIpAddress(address));
   return undefined;
@@ -173,13 +173,13 @@ function rejectUnknownKeys(dict: Dict, keys: readonly string[]): void {
 function validateNetworkSegments(value: unknown): undefined {
   if (!Array.isArray(value)) {
     if (value === null || typeof value === "number" || typeof value === "boolean" || isTruthy(value)) {
-      throw internalServerError();
+      throw unexpectedType();
     }
     return;
   }
   for (const segment of value) {
     if (!isDict(segment)) {
-      throw internalServerError();
+      throw unexpectedType();
     }
     const id = segment["provider:segmentation_id"];
     if (isTruthy(id)) {
@@ -255,7 +255,7 @@ function validateSegmentation(subport: Dict, segmentations: Set<string>): string
     return `Invalid subport details '${str(subport)}': missing segmentation information. Must specify both segmentation_id and segmentation_type`;
   }
   if (!isHashable(type) || !isHashable(id)) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const key = equalityKey([type, id]);
   if (segmentations.has(key)) {

@@ -4,12 +4,12 @@ import {
   codePointLength,
   equalityKey,
   hasMultipleLines,
-  internalServerError,
   isHashable,
   isTruthy,
   parseInteger,
   str,
   strip,
+  unexpectedType,
   type Validator,
 } from "./python-values.js";
 
@@ -270,7 +270,7 @@ function validateEthertype(value: unknown): string | undefined {
 /** @throws {HttpError} 400 */
 function validateServicePluginType(value: unknown): undefined {
   if (!isHashable(value)) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   if (!SERVICE_PLUGIN_TYPES.has(value)) {
     throw networkError(400, "InvalidServiceType", `Invalid service type: ${str(value)}.`);

@@ -13,8 +13,10 @@ export function renderView(
   fields: ReadonlySet<string> = new Set(),
 ): Json {
   const rendered: Record<string, Json> = {};
+  const isRequested = (name: string) =>
+    fields.size === 0 || fields.has(name) || resource.unfiltered?.includes(name) === true;
   for (const [name, value] of Object.entries(view)) {
-    if (value !== undefined && (fields.size === 0 || fields.has(name)) && isVisible(context, resource, name, view)) {
+    if (value !== undefined && isRequested(name) && isVisible(context, resource, name, view)) {
       rendered[name] = value;
     }
   }

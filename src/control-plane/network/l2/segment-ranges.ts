@@ -18,6 +18,8 @@ const MAX_IDS: Readonly<Record<Range["network_type"], number>> = {
 
 export const SEGMENT_RANGE_BEHAVIOUR: Behaviour<typeof NETWORK_SEGMENT_RANGES.attributes> = {
   start: createDefaultRanges,
+  /** Only administrators may read them, but others learn whether a shared one exists. */
+  visible: ({ caller }) => where`(network_segment_ranges.project_id = ${caller.projectId} OR shared = 1)`,
   prepareCreate(context, input) {
     const range = toRange(input);
     if (!range.default) {
@@ -150,6 +152,7 @@ function computeRange(context: NetworkContext, range: Range): Computed {
   return {
     available,
     used: Object.fromEntries(used),
+    physical_network: range.physical_network ?? undefined,
     project_id: range.project_id ?? undefined,
     tenant_id: undefined,
     ...(range.default && { description: null, updated_at: undefined }),

@@ -3,7 +3,8 @@ import { and, EVERY, where } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { badResource, networkError } from "../engine/network-errors.js";
 import type { NetworkRecord } from "../engine/network-resource.js";
-import { CONNTRACK_HELPERS } from "../resources/routers.js";
+import { findRecord } from "../engine/records.js";
+import { CONNTRACK_HELPERS, ROUTERS } from "../resources/routers.js";
 
 /** Neutron's `allowed_conntrack_helpers`: the protocols of each helper. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -26,18 +27,23 @@ export const CONNTRACK_HELPER_BEHAVIOUR: Behaviour<typeof CONNTRACK_HELPERS.attr
 
   prepareCreate(context, input) {
     // The description requires all of them.
-    validateHelper(context, input as Helper);
+    const helper = input as Helper;
+    assertAllowed(helper);
+    findRecord(context, ROUTERS, helper.router_id);
+    assertUnique(context, helper);
     return {};
   },
 
   prepareUpdate(context, record, changes) {
-    validateHelper(context, { ...record, ...changes }, record.id);
+    const helper = { ...record, ...changes };
+    assertAllowed(helper);
+    assertUnique(context, helper, record.id);
     return changes;
   },
 };
 
-/** @param id the id of a changed helper @throws {HttpError} 400 for one that is not allowed, or exists already */
-function validateHelper(context: NetworkContext, { router_id, protocol, port, helper }: Helper, id = ""): void {
+/** @throws {HttpError} 400 */
+function assertAllowed({ protocol, helper }: Helper): void {
   const protocols = ALLOWED[helper];
   if (protocols === undefined) {
     throw networkError(400, "ConntrackHelperNotAllowed", `Conntrack Helper ${helper} is not allowed.`);
@@ -49,6 +55,10 @@ function validateHelper(context: NetworkContext, { router_id, protocol, port, he
       `Conntrack Helper ${helper} does not support: ${protocol}. Supported protocols are: ${protocols.join(", ")}`,
     );
   }
+}
+
+/** @param id the id of a changed helper @throws {HttpError} 400 for one that exists already */
+function assertUnique(context: NetworkContext, { router_id, protocol, port, helper }: Helper, id = ""): void {
   const isSame = where`router_id = ${router_id} AND protocol = ${protocol} AND port = ${port} AND helper = ${helper}`;
   if (context.table(CONNTRACK_HELPERS).has(and(isSame, where`id != ${id}`))) {
     throw badResource(

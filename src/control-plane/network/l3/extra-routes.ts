@@ -1,9 +1,10 @@
 import { isObject } from "../../../runtime/collections.js";
-import { HttpError } from "../../http/http-error.js";
+import type { HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
 import { pythonRepr } from "../../python/repr.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
+import { unexpectedType } from "../engine/python-values.js";
 import { updateRecord, viewsOf } from "../engine/records.js";
 import type { Body } from "../engine/validate-attributes.js";
 import { parseNetwork } from "../ip/networks.js";
@@ -100,17 +101,17 @@ export function internalView(context: NetworkContext, router: RouterRecord): Jso
 
 /**
  * Reads the routes of an action. Neutron does not validate them before their use, and fails without them.
- * @throws {HttpError} 400, 500
+ * @throws {HttpError} 400
  */
 function routesOf(body: Body): readonly ExtraRoute[] {
   const routes = isObject(body.router) ? body.router.routes : undefined;
   if (!Array.isArray(routes)) {
-    throw new HttpError(500, "Request Failed: internal server error while processing your request.");
+    throw unexpectedType();
   }
   return routes.map((route: unknown) => {
     const { destination, nexthop } = isObject(route) ? route : {};
     if (typeof destination !== "string" || typeof nexthop !== "string") {
-      throw new HttpError(500, "Request Failed: internal server error while processing your request.");
+      throw unexpectedType();
     }
     return { destination, nexthop };
   });

@@ -1,7 +1,6 @@
-import { HttpError } from "../../http/http-error.js";
 import { and, EVERY, where } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
-import { badResource, invalidOperation, networkError } from "../engine/network-errors.js";
+import { badResource, invalidOperation, networkError, recordNotFound } from "../engine/network-errors.js";
 import { createRecord, deleteRecord, findRecord, updateRecord } from "../engine/records.js";
 import { ownedBy, seesAll } from "../engine/sharing.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
@@ -105,14 +104,12 @@ export const PORT_ASSOCIATION_BEHAVIOUR: Behaviour<typeof PORT_ASSOCIATIONS.attr
   visible: () => EVERY,
 
   prepareCreate(context, { local_ip_id: localIp = "", fixed_port_id: portId = "", fixed_ip: requested = null }) {
-    const isKnown = context.table(PORTS).has(where`id = ${portId}`);
-    const address = isKnown ? addressOf(context, portId, requested) : "";
-    // Neutron fails for an unknown port, and for an association that exists.
-    if (
-      !isKnown ||
-      context.table(PORT_ASSOCIATIONS).has(where`local_ip_id = ${localIp} AND fixed_port_id = ${portId}`)
-    ) {
-      throw new HttpError(500, "Request Failed: internal server error while processing your request.");
+    if (!context.table(PORTS).has(where`id = ${portId}`)) {
+      throw recordNotFound(PORTS as never, portId);
+    }
+    const address = addressOf(context, portId, requested);
+    if (context.table(PORT_ASSOCIATIONS).has(where`local_ip_id = ${localIp} AND fixed_port_id = ${portId}`)) {
+      throw badResource("local_ip_port_association", `Port ${portId} has an association with local IP ${localIp}.`);
     }
     return {
       fixed_ip: address,

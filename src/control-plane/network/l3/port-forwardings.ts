@@ -1,4 +1,3 @@
-import { HttpError } from "../../http/http-error.js";
 import { pythonRepr } from "../../python/repr.js";
 import { and, EVERY, where } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
@@ -20,10 +19,6 @@ import { isIpv4 } from "./router-ports.js";
 
 const bad = (message: string): Error => badResource("port_forwarding", message);
 
-function unexpectedError(): Error {
-  return new HttpError(500, "Request Failed: internal server error while processing your request.");
-}
-
 interface PortRange {
   readonly first: number;
   readonly last: number;
@@ -37,7 +32,7 @@ export const PORT_FORWARDING_BEHAVIOUR: Behaviour<typeof PORT_FORWARDINGS.attrib
     const internal = rangeOf(input.internal_port_range, input.internal_port);
     // Neutron fails if a request names neither a port nor a range.
     if (external === undefined || internal === undefined) {
-      throw unexpectedError();
+      throw bad("An external and an internal port, or ranges of them, must be specified.");
     }
     const { internal_port_id: portId = "", internal_ip_address: address = "" } = input;
     rejectUnequalRanges(internal, external);

@@ -22,7 +22,7 @@ import { changeMac, chooseMac } from "./mac-addresses.js";
 import { PORT_FILTERS } from "./port-filters.js";
 import { PORT_GUARDS, PORT_RELEASES } from "./port-guards.js";
 import { assertPairsAllowed, choosePortSecurity, completePairs, validateSecurity } from "./port-security.js";
-import { viewPorts } from "./port-views.js";
+import { detailsOf, viewPorts } from "./port-views.js";
 import { rebind } from "./rebinding.js";
 import { policyOfNetwork } from "./resource-requests.js";
 import {
@@ -41,6 +41,16 @@ export const PORT_BEHAVIOUR: Behaviour<typeof PORTS.attributes> = {
   afterUpdate,
   beforeDelete,
   compute: viewPorts,
+  computeForShow: (context, { id }) => {
+    const binding = activeBindingOf(context, id);
+    return binding ? { "binding:vif_details": detailsOf(binding) } : {};
+  },
+  computeRequested: (input, view) => {
+    const { "binding:vif_type": vif_type, "binding:vif_details": vif_details } = view;
+    const isBinding = Object.keys(input).some((name) => name.startsWith("binding:"));
+    const details = { vif_type, vif_details } as Parameters<typeof detailsOf>[0];
+    return isBinding ? {} : { "binding:vif_details": detailsOf(details) };
+  },
   filters: PORT_FILTERS,
   visible,
 };

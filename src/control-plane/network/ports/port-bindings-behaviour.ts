@@ -11,6 +11,7 @@ type BindingInput = NetworkInput<typeof PORT_BINDINGS>;
 /** `/ports/{id}/bindings`: only ports of servers have them. */
 export const PORT_BINDINGS_BEHAVIOUR: Behaviour<typeof PORT_BINDINGS.attributes> = {
   visible: () => EVERY,
+  assertParent: assertComputePort,
   compute: (context, bindings) => {
     for (const portId of new Set(bindings.map(({ port_id: id }) => id))) {
       assertComputePort(context, portId);

@@ -1,6 +1,6 @@
-import type { Computed, NetworkContext } from "../engine/network-context.js";
+import type { Computed, ListFilters, NetworkContext } from "../engine/network-context.js";
 import { fixedIpsOf } from "../ipam/allocate-addresses.js";
-import type { PortRecord } from "../resources/ports.js";
+import type { BindingDetails, PortBindingRecord, PortRecord } from "../resources/ports.js";
 import { trunkDetailsOf } from "../trunk/trunk-details.js";
 import { assignNames } from "./dns-names.js";
 import { bindingsOf } from "./host-bindings.js";
@@ -8,7 +8,11 @@ import { resourceRequestsOf } from "./resource-requests.js";
 import { groupsOfPorts } from "./security-groups-of-ports.js";
 
 /** Computes the attributes of ports that other tables store, with one query for each of them. */
-export function viewPorts(context: NetworkContext, ports: readonly PortRecord[]): readonly Computed[] {
+export function viewPorts(
+  context: NetworkContext,
+  ports: readonly PortRecord[],
+  filters?: ListFilters,
+): readonly Computed[] {
   const ids = ports.map(({ id }) => id);
   const addresses = fixedIpsOf(context, ids);
   const groups = groupsOfPorts(context, ids);
@@ -40,12 +44,19 @@ export function viewPorts(context: NetworkContext, ports: readonly PortRecord[])
       "binding:profile": binding?.profile ?? {},
       "binding:host_id": binding?.host ?? "",
       "binding:vif_type": binding?.vif_type ?? "unbound",
-      "binding:vif_details": binding?.vif_details ?? {},
+      "binding:vif_details": filters && binding ? detailsOf(binding) : (binding?.vif_details ?? {}),
       trunk_details: trunks.get(id),
       resource_request: requests.get(id) ?? null,
     };
   });
 }
+
+/** Returns the details of a binding with its mechanism driver, which responses to requests that bind a port lack. */
+export function detailsOf({ vif_type: type, vif_details: details }: BoundInterface): BindingDetails {
+  return type === "ovs" ? { ...details, bound_drivers: { "0": "openvswitch" } } : (details ?? {});
+}
+
+type BoundInterface = Pick<PortBindingRecord, "vif_type" | "vif_details">;
 
 function activeOf(bindings: ReturnType<typeof bindingsOf>, id: string) {
   return bindings.get(id)?.find(({ status }) => status === "ACTIVE");

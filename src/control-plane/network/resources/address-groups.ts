@@ -23,6 +23,7 @@ export const ADDRESS_GROUPS = defineResource({
     updated_at: { ...STANDARD.updated_at, visible: false },
     revision_number: { ...STANDARD.revision_number, filter: false, visible: false },
   },
+  unfiltered: ["tenant_id"],
   notFound: { type: "AddressGroupNotFound" },
   indexes: [["project_id"]],
   rbac: { objectType: "address_group", actions: ["access_as_shared"] },

@@ -200,6 +200,7 @@ export const AVAILABILITY_ZONES = defineResource({
     id: { type: string(), visible: false },
   },
   notFound: { type: "AvailabilityZoneNotFound" },
+  unfiltered: ["name", "resource", "state"],
   operations: ["list"],
   isPaged: false,
 });

@@ -190,6 +190,6 @@ export const CONNTRACK_HELPERS = defineResource({
     type: "ConntrackHelperNotFound",
     message: (id) => `Conntrack Helper ${id} could not be found.`,
   },
-  parent: { collection: "routers", attribute: "router_id" },
+  parent: { collection: "routers", attribute: "router_id", isRequired: false },
   policyName: "router_conntrack_helper",
 });

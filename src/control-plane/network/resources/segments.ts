@@ -73,6 +73,7 @@ export const NETWORK_SEGMENT_RANGES = defineResource({
     type: "NetworkSegmentRangeNotFound",
     message: (id) => `Network Segment Range ${id} could not be found.`,
   },
+  unfiltered: ["created_at", "description", "revision_number", "tags", "updated_at"],
   indexes: [["network_type", "physical_network"]],
   tagged: true,
 });

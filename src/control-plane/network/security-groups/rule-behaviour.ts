@@ -1,8 +1,9 @@
 import { where } from "../../resources/condition.js";
 import type { InputOf } from "../../resources/resource.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
-import { networkError } from "../engine/network-errors.js";
+import { networkError, recordNotFound } from "../engine/network-errors.js";
 import { findRecord } from "../engine/records.js";
+import { seesAll } from "../engine/sharing.js";
 import { ADDRESS_GROUPS } from "../resources/address-groups.js";
 import { SECURITY_GROUP_RULES, SECURITY_GROUPS } from "../resources/security-groups.js";
 import { ensureListedDefaultGroup } from "./default-group.js";
@@ -43,6 +44,12 @@ export const SECURITY_GROUP_RULE_BEHAVIOUR: Behaviour<typeof SECURITY_GROUP_RULE
       normalized_cidr: prefix === null ? null : normalizeCidr(prefix),
       belongs_to_default_sg: context.table(SECURITY_GROUPS).has(where`id = ${groupId} AND default_of IS NOT NULL`),
     };
+  },
+  /** The owner of the group cannot delete the rules that administrators made in it. */
+  beforeDelete(context, { id, project_id: project }) {
+    if (!seesAll(context) && project !== context.caller.projectId) {
+      throw recordNotFound(SECURITY_GROUP_RULES as never, id);
+    }
   },
   afterCreate: (context, { security_group_id: id }) => context.touch(SECURITY_GROUPS, id),
   afterDelete: (context, { security_group_id: id }) => context.touch(SECURITY_GROUPS, id),

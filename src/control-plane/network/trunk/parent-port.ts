@@ -1,7 +1,9 @@
-import { where } from "../../resources/condition.js";
+import { and, where } from "../../resources/condition.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { networkError } from "../engine/network-errors.js";
+import type { NetworkResource } from "../engine/network-resource.js";
 import { updateRecord } from "../engine/records.js";
+import { visibleTo } from "../engine/sharing.js";
 import { PORT_BINDINGS, PORTS } from "../resources/ports.js";
 import { TRUNKS } from "../resources/trunks.js";
 import { subPortsOf, trunkOfSubPort } from "./subports.js";
@@ -9,13 +11,18 @@ import { subPortsOf, trunkOfSubPort } from "./subports.js";
 /** Device owner of a subport while its trunk is on a host. */
 const SUBPORT_OWNER = "trunk:subport";
 
-/** Rejects the deletion of a port that a trunk has. @throws {HttpError} 409 */
+/**
+ * Rejects the deletion of a port that a trunk has as a subport, or that is the parent of a trunk which the caller sees.
+ * Another project's trunk goes with its parent port.
+ * @throws {HttpError} 409
+ */
 export function portGuard(context: NetworkContext, { id }: { readonly id: string }): void {
   const trunkId = trunkOfSubPort(context, id);
   if (trunkId !== undefined) {
     throw networkError(409, "PortInUseAsSubPort", `Port ${id} is currently a subport for trunk ${trunkId}.`);
   }
-  const trunk = context.table(TRUNKS).first(where`port_id = ${id}`);
+  const visible = visibleTo(context, TRUNKS as unknown as NetworkResource);
+  const trunk = context.table(TRUNKS).first(and(where`port_id = ${id}`, visible));
   if (trunk !== undefined) {
     const message = `Port ${id} is currently a parent port for trunk ${trunk.id}.`;
     throw networkError(409, "PortInUseAsTrunkParent", message);

@@ -20,7 +20,7 @@ const MAX_VLAN_ID = 4094n;
 export function assertCanBeParent(context: NetworkContext, portId: string): void {
   assertInNoTrunk(context, portId);
   findRecord(context, PORTS, portId);
-  if (isBound(context, portId)) {
+  if (isBound(context, portId) || context.table(TRUNKS).has(where`port_id = ${portId}`)) {
     throw parentInUse(portId);
   }
 }
@@ -32,12 +32,13 @@ export function isBound(context: NetworkContext, portId: string): boolean {
     .has(where`port_id = ${portId} AND status = 'ACTIVE' AND host IS NOT NULL AND host <> ''`);
 }
 
-/** Rejects a port that a trunk has. Users see only the trunks and ports of their projects. @throws {HttpError} 409 */
+/** Rejects a port that a trunk of the caller, or any trunk as a subport, has. @throws {HttpError} 409 */
 function assertInNoTrunk(context: NetworkContext, portId: string): void {
   if (trunkOfSubPort(context, portId) !== undefined) {
     throw networkError(409, "TrunkPortInUse", `Port ${portId} is in use by another trunk.`);
   }
-  if (context.table(TRUNKS).has(where`port_id = ${portId}`)) {
+  const visible = visibleTo(context, TRUNKS as unknown as NetworkResource);
+  if (context.table(TRUNKS).has(and(where`port_id = ${portId}`, visible))) {
     throw parentInUse(portId);
   }
 }

@@ -2,10 +2,11 @@ import type { Json } from "../../http/json.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { invalidOperation, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkResource } from "../engine/network-resource.js";
-import { internalServerError } from "../engine/python-values.js";
-import { viewsOf } from "../engine/records.js";
+import { unexpectedType } from "../engine/python-values.js";
+import { findRecord, viewsOf } from "../engine/records.js";
 import { VALIDATORS } from "../engine/validators.js";
 import { renderView } from "../engine/views.js";
+import { PORTS } from "../resources/ports.js";
 import { type SubPort, TRUNKS, type TrunkRecord } from "../resources/trunks.js";
 import { followParentPort, releaseSubPort } from "./parent-port.js";
 import { assertCanBeParent, completeSubPorts, isBound, type RequestedSubPort } from "./port-rules.js";
@@ -22,6 +23,8 @@ export const TRUNK_BEHAVIOUR: Behaviour<typeof TRUNKS.attributes> = {
   afterCreate: (context, trunk, input) => addRequested(context, trunk, requestedOf(input)),
   beforeDelete: (context, trunk) => {
     assertEnabled(trunk);
+    // The port may belong to a project whose ports the owner of the trunk does not see.
+    findRecord(context, PORTS, trunk.port_id);
     if (isBound(context, trunk.port_id)) {
       throw networkError(409, "TrunkInUse", `Trunk ${trunk.id} is currently in use.`);
     }
@@ -52,7 +55,7 @@ function addSubPorts(context: NetworkContext, trunk: TrunkRecord, body: Body): J
 
 function removeSubPorts(context: NetworkContext, trunk: TrunkRecord, body: Body): Json {
   if (body.sub_ports === undefined) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   assertEnabled(trunk);
   const existing = new Set(getSubPorts(context, trunk).sub_ports.map(({ port_id: id }) => id));
@@ -70,10 +73,10 @@ function getSubPorts(context: NetworkContext, { id }: TrunkRecord): { sub_ports:
   return { sub_ports: subPortsOf(context, [id]).get(id) ?? [] };
 }
 
-/** @throws {HttpError} 400; 500 as Neutron if the body has no list */
+/** @throws {HttpError} 400 */
 function readSubPorts({ sub_ports: subPorts }: Body): readonly RequestedSubPort[] {
   if (subPorts === undefined) {
-    throw internalServerError();
+    throw unexpectedType();
   }
   const failure = VALIDATORS["type:subports"]?.(subPorts, null);
   if (failure !== undefined) {

@@ -134,7 +134,9 @@ describe("a service profile", () => {
     expect(await rejectionOf({ driver: "x" })).toBe(
       "404 ServiceProfileDriverNotFound: Service Profile driver x could not be found.",
     );
-    expect(await rejectionOf({ metainfo: {} })).toContain("500 HTTPInternalServerError");
+    expect(await rejectionOf({ metainfo: {} })).toBe(
+      "400 HTTPBadRequest: The request has a value of an unexpected type.",
+    );
   });
 
   test("is hidden from members", async () => {

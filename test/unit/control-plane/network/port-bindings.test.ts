@@ -32,6 +32,31 @@ async function startBound() {
   return { harness, network, port, path, bind };
 }
 
+describe("a port that is bound", () => {
+  test("has its mechanism driver in responses to requests that do not bind it", async () => {
+    const { harness, port } = await startBound();
+    const details = { ...OVS, bound_drivers: { "0": "openvswitch" } };
+    const url = `/ports/${port.id}`;
+    expect((await harness.get("GET", url, undefined, "admin"))["binding:vif_details"]).toEqual(details);
+    const [listed] = await harness.list(`/ports?id=${port.id}`, "admin");
+    expect(listed?.["binding:vif_details"]).toEqual(details);
+    const renamed = await harness.get("PUT", url, { port: { name: "x" } }, "admin");
+    expect(renamed["binding:vif_details"]).toEqual(details);
+    const moved = await harness.get("PUT", url, { port: { "binding:host_id": "devstack2" } }, "admin");
+    expect(moved["binding:vif_details"]).toEqual(OVS);
+  });
+});
+
+describe("a port that no server owns", () => {
+  test.each(["GET", "DELETE"])("rejects %s of a binding that it lacks", async (method) => {
+    const { harness, network } = await startBound();
+    const { id } = await createPort(harness, network, {}, "admin");
+    expect(await harness.rejection(method, `/ports/${id}/bindings/nohost`, undefined, "service")).toBe(
+      `400 BadRequest: Bad port request: Invalid port ${id}. Operation only valid on compute ports.`,
+    );
+  });
+});
+
 describe("binding:host_id", () => {
   test("binds a port to a host with a live L2 agent", async () => {
     const { port } = await startBound();

@@ -119,7 +119,10 @@ test.each<[Body, string]>([
     "400 BadRequest: Bad port_forwarding request: There is a port collision with the internal_port_range. The following ranges collides: 200:203 and 201:201.",
   ],
   [{ external_port: 70000, internal_port: 1 }, "400 HTTPBadRequest: Invalid input for external_port."],
-  [{ external_port: 300 }, "500 HTTPInternalServerError"],
+  [
+    { external_port: 300 },
+    "400 BadRequest: Bad port_forwarding request: An external and an internal port, or ranges of them, must be specified.",
+  ],
   [{ external_port: 300, internal_port: 300, protocol: "foo" }, "400 InvalidInput"],
   [{ external_port: 300, internal_port: 300, internal_port_id: UNKNOWN }, "404 PortNotFound"],
   [

@@ -96,6 +96,25 @@ describe.each(TYPES)("a rule of type %s", (type) => {
   });
 });
 
+test.each(TYPES)(
+  "a request to the collection of a policy's %s rules looks for one with the policy's id",
+  async (type) => {
+    expect(await network.rejection("DELETE", rules(type), undefined, "admin")).toBe(
+      `404 QosRuleNotFound: QoS rule ${policy} for policy ${policy} could not be found.`,
+    );
+  },
+);
+
+test.each([
+  ["bandwidth_limit", "400 HTTPBadRequest: Resource body required"],
+  ["packet_rate_limit", "400 HTTPBadRequest: Unable to find 'packet_rate_limit_rule' in request body"],
+] as const)(
+  "a %s rule without a body is rejected by the part of Neutron that serves its path",
+  async (type, rejection) => {
+    expect(await network.rejection("POST", rules(type), {}, "admin")).toBe(rejection);
+  },
+);
+
 describe("rules of a shared policy", () => {
   test("are hidden from members of other projects", async () => {
     policy = await createPolicy({ shared: true });

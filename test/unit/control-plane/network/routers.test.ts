@@ -200,6 +200,27 @@ test("the revision of a router grows with its interfaces", async () => {
   expect(Number((await harness.showRouter()).revision_number)).toBeGreaterThan(Number(before));
 });
 
+test("an update without attributes needs no permission for those that only administrators change", async () => {
+  const harness = await RouterHarness.create();
+  expect((await harness.send("PUT", `/routers/${harness.router}`, { router: {} })).status).toBe(200);
+});
+
+test("conntrack helpers of another project's router are hidden, and unknown ones are so for everybody", async () => {
+  const harness = await RouterHarness.create();
+  const url = `/routers/${harness.router}/conntrack_helpers`;
+  const body = { conntrack_helper: { protocol: "udp", port: 69, helper: "tftp" } };
+  const { id } = await harness.get("POST", url, body);
+  expect(await harness.list(url, "alt")).toEqual([]);
+  for (const method of ["GET", "DELETE"]) {
+    expect(await harness.rejection(method, `${url}/${id}`, undefined, "alt")).toContain("404 HTTPNotFound");
+    expect(await harness.rejection(method, `${url}/x`, undefined, "alt")).toContain("404 ConntrackHelperNotFound");
+  }
+  expect(await harness.rejection("POST", url, body, "alt")).toContain("403 PolicyNotAuthorized");
+  expect(await harness.rejection("POST", "/routers/x/conntrack_helpers", body, "admin")).toContain(
+    "404 RouterNotFound",
+  );
+});
+
 test("conntrack helpers are shown with their router and exist once", async () => {
   const harness = await RouterHarness.create();
   const url = `/routers/${harness.router}/conntrack_helpers`;

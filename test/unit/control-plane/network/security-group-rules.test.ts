@@ -191,6 +191,15 @@ test("a member adds rules only to groups of its project, which are the only ones
   expect(await network.list(`/security-group-rules?security_group_id=${foreign}`, "alt")).toHaveLength(3);
 });
 
+test("an administrator's rule in a member's group is deleted by administrators only", async () => {
+  const group = await createGroup("web", "demo");
+  const { id } = await network.get("POST", "/security-group-rules", bodyOf({ security_group_id: group }), "admin");
+  const url = `/security-group-rules/${id}`;
+  expect((await network.send("GET", url)).status).toBe(200);
+  expect(await network.rejection("DELETE", url)).toContain("404 SecurityGroupRuleNotFound");
+  expect((await network.send("DELETE", url, undefined, "admin")).status).toBe(204);
+});
+
 test("a reader adds no rule", async () => {
   expect(await network.rejection("POST", "/security-group-rules", bodyOf({}), "reader")).toContain("403");
 });

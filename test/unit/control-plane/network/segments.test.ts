@@ -212,6 +212,34 @@ describe("a segment range", () => {
     );
   });
 
+  test("without a physical network does not show it, and always shows its standard attributes", async () => {
+    const network = new NetworkHarness();
+    const range = { name: "x", network_type: "gre", minimum: 2000, maximum: 2001 };
+    const { id } = await network.get("POST", "/network-segment-ranges", { network_segment_range: range }, "admin");
+    const url = `/network-segment-ranges/${id}`;
+    const shown = await network.get("GET", `${url}?fields=name&fields=physical_network`, undefined, "admin");
+    expect(Object.keys(shown).sort()).toEqual([
+      "created_at",
+      "description",
+      "name",
+      "revision_number",
+      "tags",
+      "updated_at",
+    ]);
+  });
+
+  test("of another project is unknown to members, and a shared one hidden from them", async () => {
+    const network = new NetworkHarness();
+    const rejectionFor = async (attributes: Body) => {
+      const body = { network_segment_range: { ...RANGE, ...attributes } };
+      const { id } = await network.get("POST", "/network-segment-ranges", body, "admin");
+      return network.rejection("GET", `/network-segment-ranges/${id}`);
+    };
+    expect(await rejectionFor({ shared: true })).toBe("404 HTTPNotFound: The resource could not be found.");
+    const foreign = { minimum: 400, maximum: 401, shared: false, project_id: "alt" };
+    expect(await rejectionFor(foreign)).toContain("404 NetworkSegmentRangeNotFound");
+  });
+
   test("does not overlap another", async () => {
     const network = new NetworkHarness();
     const body = { network_segment_range: RANGE };

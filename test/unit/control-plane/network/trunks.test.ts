@@ -77,6 +77,23 @@ describe("a trunk", () => {
     await createTrunk({ port_id: child, sub_ports: [vlan(parent, 10)] });
   });
 
+  test("stays if its owner does not see its port", async () => {
+    const port = await createPort();
+    const trunk = { project_id: "alt", port_id: port };
+    const { id } = await network.get("POST", "/trunks", { trunk }, "admin");
+    expect(await network.rejection("DELETE", `/trunks/${id}`, undefined, "alt")).toContain("404 PortNotFound");
+    expect(await network.rejection("POST", "/trunks", { trunk: { port_id: port } }, "alt")).toContain(
+      "409 ParentPortInUse",
+    );
+  });
+
+  test("of another project goes with its port", async () => {
+    const port = await createPort();
+    const { id } = await network.get("POST", "/trunks", { trunk: { project_id: "alt", port_id: port } }, "admin");
+    expect((await network.send("DELETE", `/ports/${port}`)).status).toBe(204);
+    expect(await network.rejection("GET", `/trunks/${id}`, undefined, "admin")).toContain("404 TrunkNotFound");
+  });
+
   test("is changed only by its project's members", async () => {
     const { id } = await createTrunk({ port_id: await createPort() });
     const body = { trunk: { name: "x" } };
@@ -118,6 +135,14 @@ describe("the parent of a trunk", () => {
   test("is not one of its subports", async () => {
     const parent = await createPort();
     expect(await rejectionOf({ port_id: parent, sub_ports: [vlan(parent, 1)] })).toBe(inUse(parent));
+  });
+
+  test("of another project is unknown, even if it has a trunk", async () => {
+    const port = await createPort();
+    await createTrunk({ port_id: port });
+    expect(await network.rejection("POST", "/trunks", { trunk: { port_id: port } }, "alt")).toBe(
+      `404 PortNotFound: Port ${port} could not be found.`,
+    );
   });
 
   test("is a port that the caller sees", async () => {
@@ -265,7 +290,7 @@ describe("a subport", () => {
   test.each([
     [{ sub_ports: "x" }, invalid("Invalid data format for subports: 'x' is not a list")],
     [{ sub_ports: [{}] }, invalid("A valid port UUID must be specified")],
-    [{}, "500 HTTPInternalServerError: Request Failed: internal server error while processing your request."],
+    [{}, "400 HTTPBadRequest: The request has a value of an unexpected type."],
   ])("is not added by the body %o", async (body, message) => {
     const { id } = await createTrunk({ port_id: parent });
     expect(await network.rejection("PUT", `/trunks/${id}/add_subports`, body)).toBe(message);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CONVERTERS } from "../../../../../src/control-plane/network/engine/converters.js";
-import { errorOf, INTERNAL_ERROR } from "./error-of.js";
+import { errorOf, UNEXPECTED_TYPE } from "./error-of.js";
 
 describe("a converter returns the value that Neutron stores", () => {
   test.each<readonly [name: string, value: unknown, converted: unknown]>([
@@ -46,16 +46,16 @@ describe("a converter rejects a value as Neutron does", () => {
     ["convert_kvp_list_to_dict", ["x"], `${INVALID} 'x' is not of the form <key>=[value].`],
     ["convert_string_to_case_insensitive", 5, `${INVALID} Input value 5 must be string type.`],
     ["convert_cidr_to_canonical_format", "10.20.0.0/40", `${INVALID} 10.20.0.0/40 is not in a CIDR format.`],
-    ["convert_cidr_to_canonical_format", 5, INTERNAL_ERROR],
-    ["convert_cidr_to_canonical_format", "10.0.0.0/8/9", INTERNAL_ERROR],
+    ["convert_cidr_to_canonical_format", 5, UNEXPECTED_TYPE],
+    ["convert_cidr_to_canonical_format", "10.0.0.0/8/9", UNEXPECTED_TYPE],
     ["convert_ip_prefix_to_cidr", "x", "InvalidCIDR Invalid CIDR x given as IP prefix."],
     ["convert_protocol", "bogus", `${BAD_PROTOCOL} ${RULE_PROTOCOLS}`],
-    ["convert_protocol", {}, INTERNAL_ERROR],
+    ["convert_protocol", {}, UNEXPECTED_TYPE],
     ["convert_to_protocol", "256", `${INVALID} IP protocol '256' is not supported. ${PROTOCOLS}.`],
     ["convert_ethertype_to_case_insensitive", null, BAD_ETHERTYPE],
     ["convert_validate_port_value", 65536, "SecurityGroupInvalidPortValue Invalid value for port 65536"],
     ["convert_valid_object_type", "router", `${INVALID} 'router' is not a valid RBAC object type.`],
-    ["convert_valid_object_type", null, INTERNAL_ERROR],
+    ["convert_valid_object_type", null, UNEXPECTED_TYPE],
   ])("%s: %j", (name, value, error) => {
     expect(errorOf(() => CONVERTERS[name]?.(value))).toBe(error);
   });

@@ -1,6 +1,7 @@
 import type { HttpError } from "../../../../../src/control-plane/http/http-error.js";
 
-export const INTERNAL_ERROR = "500 Request Failed: internal server error while processing your request.";
+/** Neutron itself fails, with 500. */
+export const UNEXPECTED_TYPE = "400 The request has a value of an unexpected type.";
 
 /** Runs a function that throws an `HttpError`. Returns its code, or else its status, and its message. */
 export function errorOf(run: () => unknown): string {

@@ -141,6 +141,18 @@ describe("If-Match", () => {
     expect((await send("revision_number=0")).status).toBeLessThan(300);
   });
 
+  test("of a malformed revision is rejected before the body, except that of core resources", async () => {
+    const headers = { "if-match": "revision_number=x" };
+    const send = async (url: string, key: string) => {
+      const reply = await network.send("PUT", url, { [key]: { bogus: 1 } }, "admin", headers);
+      return `${reply.status} ${reply.json("NeutronError", "message")}`;
+    };
+    expect(await send(`${WIDGETS}/x`, "big_widget")).toBe(
+      "400 Bad if-match request: Revision number etag must be in the format of revision_number=<int>.",
+    );
+    expect(await send("/networks/x", "network")).toBe("400 Unrecognized attribute(s) 'bogus'");
+  });
+
   test("without a revision number is ignored", async () => {
     const { id } = await create();
     const reply = await network.send("DELETE", `${WIDGETS}/${id}`, undefined, "demo", { "if-match": "*" });
@@ -228,8 +240,9 @@ describe("a list", () => {
     expect(await page("")).toMatchObject({ rels: [] });
   });
 
-  test("behind an unknown record is a 404", async () => {
-    expect(await network.rejection("GET", `${WIDGETS}?limit=1&marker=nope`)).toContain("404");
+  test("behind an unknown record begins at the start, except that of core resources", async () => {
+    expect(await network.list(`${WIDGETS}?limit=1&marker=nope`)).toHaveLength(1);
+    expect(await network.rejection("GET", "/networks?limit=1&marker=nope")).toContain("404 NetworkNotFound");
   });
 });
 

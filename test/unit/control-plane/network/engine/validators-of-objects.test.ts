@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { VALIDATORS } from "../../../../../src/control-plane/network/engine/validators.js";
-import { errorOf, INTERNAL_ERROR } from "./error-of.js";
+import { errorOf, UNEXPECTED_TYPE } from "./error-of.js";
 
 const ID = "5f5e3a9e-1f3f-4a3a-9c41-8c6f6b0b3f11";
 const OTHER = "5f5e3a9e-1f3f-4a3a-9c41-8c6f6b0b3f12";
@@ -80,9 +80,9 @@ describe("an object that Neutron rejects with an exception is an error", () => {
     ["allowed_address_pairs", null, [{ ip_address: "::1" }, { ip_address: "::1" }], DUPLICATE_PAIR],
     ["allowed_address_pairs", null, [{ ip_address: "::1", a: 1 }], "400 Unrecognized attribute(s) 'a'"],
     ["allowed_address_pairs", null, [{ ip_address: "1/2/3" }], "400 '1/2/3' is not a valid IP subnet"],
-    ["allowed_address_pairs", null, [{ ip_address: 5 }], INTERNAL_ERROR],
-    ["network_segments", null, ["x"], INTERNAL_ERROR],
-    ["subports", null, [subport(ID, [])], INTERNAL_ERROR],
+    ["allowed_address_pairs", null, [{ ip_address: 5 }], UNEXPECTED_TYPE],
+    ["network_segments", null, ["x"], UNEXPECTED_TYPE],
+    ["subports", null, [subport(ID, [])], UNEXPECTED_TYPE],
     ["availability_zone_hint_list", null, ["é".repeat(43)], `${INVALID} Too many availability_zone_hints specified.`],
   ])("%s %j: %j", (type, parameter, value, error) => {
     expect(errorOf(() => VALIDATORS[`type:${type}`]?.(value, parameter))).toBe(error);

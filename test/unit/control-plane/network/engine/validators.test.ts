@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { CONVERTERS } from "../../../../../src/control-plane/network/engine/converters.js";
 import { VALIDATORS } from "../../../../../src/control-plane/network/engine/validators.js";
-import { errorOf, INTERNAL_ERROR } from "./error-of.js";
+import { errorOf, UNEXPECTED_TYPE } from "./error-of.js";
 
 const ID = "5f5e3a9e-1f3f-4a3a-9c41-8c6f6b0b3f11";
 const LONG = `${`${"x".repeat(63)}.`.repeat(3)}${"x".repeat(61)}`;
@@ -110,8 +110,8 @@ describe("a value that Neutron rejects with an exception is an error", () => {
     ["list_of_subnet_service_types", null, "x", "400 Subnet service types must be a list."],
     ["list_of_subnet_service_types", null, [5], "InvalidInputSubnetServiceType Subnet service type 5 is not a string."],
     ["list_of_subnet_service_types", null, ["x:y"], SERVICE_TYPE],
-    ["dns_host_name", 255, 5, INTERNAL_ERROR],
-    ["range", [0, 1], Number.POSITIVE_INFINITY, INTERNAL_ERROR],
+    ["dns_host_name", 255, 5, UNEXPECTED_TYPE],
+    ["range", [0, 1], Number.POSITIVE_INFINITY, UNEXPECTED_TYPE],
   ])("%s %j: %j", (type, parameter, value, error) => {
     expect(errorOf(() => VALIDATORS[`type:${type}`]?.(value, parameter))).toBe(error);
   });
