@@ -6,7 +6,7 @@ import { unexpectedType } from "./engine/python-values.js";
 import { findRecord, storedAttributes } from "./engine/records.js";
 import {
   FLAVOR_SERVICE_PROFILES,
-  type FLAVORS,
+  FLAVORS,
   type NEXT_PROVIDERS,
   SERVICE_PROFILES,
   type ServiceProfile,
@@ -90,6 +90,7 @@ function assertUnused(context: NetworkContext, { id }: ServiceProfile): void {
 
 export const FLAVOR_SERVICE_PROFILE_BEHAVIOUR: Behaviour<typeof FLAVOR_SERVICE_PROFILES.attributes> = {
   prepareCreate: (context, { id: profileId = "", flavor_id: flavorId = "" }) => {
+    findRecord(context, FLAVORS, flavorId);
     findRecord(context, SERVICE_PROFILES, profileId);
     const existing = where`flavor_id = ${flavorId} AND service_profile_id = ${profileId}`;
     if (context.table(FLAVOR_SERVICE_PROFILES).has(existing)) {

@@ -85,6 +85,17 @@ export class DifferentialRun {
     const differences = found.filter((difference) => this.#isNew(difference));
     this.#report({ request, theirs, ours, differences });
     await this.#follow(request, theirs, ours);
+    if (theirs.status < 300 && /^(?:DELETE|PUT)$/.test(method) && HAS_ADDRESSES.test(path)) {
+      await this.#pairAddresses();
+    }
+  }
+
+  /** Pairs the addresses that ports have now: later ports can get released ones. */
+  async #pairAddresses(): Promise<void> {
+    this.#identifiers.forgetAddresses();
+    const theirs = await this.#real.send("GET", "/v2.0/ports", undefined, "admin");
+    const ours = await this.#sendHere("GET", "/v2.0/ports", undefined, "admin");
+    compareBodies(theirs.body, ours.body, this.#identifiers);
   }
 
   /** Which records are on a page depends on their ids where the values of its sort keys are equal. */
@@ -221,6 +232,9 @@ export class DifferentialRun {
     return { status: reply.status, body: parseJson(reply.body.replaceAll("http://127.0.0.1:8774/network", BASE)) };
   }
 }
+
+/** Paths of records whose deletes and changes can release addresses. */
+const HAS_ADDRESSES = /^\/v2\.0\/(?:floatingips|local-ips|networks|ports|routers|subnets)\b/;
 
 function ifMatch({ body }: NeutronResponse, plus: number): Record<string, string> {
   const [record] = Object.values((body ?? {}) as Record<string, Members>);

@@ -124,8 +124,6 @@ function port(source: BodySource): Members {
       ...common,
       ...ofPort,
       fixed_ips: [0.3, (from) => fixedIpsOf(from, network_id)],
-      // Newer releases also normalize those of updates.
-      mac_address: [0.06, oneOf("fa:16:3e:00:00:01", "00:00:00:00:00:00", "FA-16-3E-00-00-03")],
       numa_affinity_policy: [0.03, oneOf("required", "bogus", null)],
     }),
   };
@@ -293,16 +291,20 @@ export const LAYER2_SUBJECTS: readonly Subject[] = [
     singular: "segment",
     path: "/v2.0/segments",
     weight: 2,
-    create: (source) => ({
-      network_id: idOf("networks")(source),
-      network_type: oneOf("vlan", "vxlan", "flat", "bogus")(source),
-      ...some(source, {
-        physical_network: [0.6, oneOf("physnet1", "nophys")],
-        segmentation_id: [0.8, between(150, 199)],
-        name: [0.6, name],
-        description: [0.2, description],
-      }),
-    }),
+    create: (source) => {
+      const network_type = oneOf("vlan", "vxlan", "flat", "bogus")(source);
+      return {
+        network_id: idOf("networks")(source),
+        network_type,
+        ...some(source, {
+          // Neutron forgets the physical network that it chooses for a segment of the API.
+          physical_network: [network_type === "vlan" ? 1 : 0.6, oneOf("physnet1", "nophys")],
+          segmentation_id: [0.8, between(150, 199)],
+          name: [0.6, name],
+          description: [0.2, description],
+        }),
+      };
+    },
     update: (source) => some(source, { name: [0.8, name], description: [0.4, description] }),
     filters: ["network_id", "network_type", "physical_network", "name"],
   },

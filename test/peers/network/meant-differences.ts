@@ -16,9 +16,13 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
   },
   {
     pattern:
-      /^(?:POST|PUT|DELETE) \/v2\.0\/(?:agents|availability_zones|floatingip-pools|network-ip-availabilities|qos\/rule-types|security-group-rules|service-providers)(?:\/\{id\})?: 40[04] .* is 405 HTTPMethodNotAllowed "/,
+      /^(?:POST|PUT|DELETE) \/v2\.0\/(?:agents|availability_zones|floatingip-pools|log\/loggable-resources|network-ip-availabilities|qos\/rule-types|security-group-rules|service-providers|flavors\/\{id\}\/service_profiles)(?:\/\{id\})?: 40[034] .* is (?:404 HTTPNotFound|405 HTTPMethodNotAllowed) "/,
     reason:
       "Neutron validates the body of an operation that the resource lacks, and looks for its record, before it fails",
+  },
+  {
+    pattern: /^GET \/v2\.0\/flavors\/\{id\}\/service_profiles: 400 .* is 405 HTTPMethodNotAllowed "/,
+    reason: "Neutron validates the filters of a list that it does not have before it fails",
   },
   {
     pattern: /^GET \/v2\.0\/auto-allocated-topology\/\{id\}\?fields=dry-run: 404 HTTPNotFound .* is 200$/,
@@ -40,6 +44,11 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
     reason: "Neutron names its Python functions; the service has the reason alone",
   },
   {
+    pattern:
+      /: 404 RbacPolicyNotFound "RBAC policy of type \w+ with ID <id> not found" is 404 RbacPolicyNotFound "RBAC policy of type unknown with ID <id> not found"$/,
+    reason: "Neutron names the type of a hidden policy if it has found the policy for another caller",
+  },
+  {
     pattern: /: 409 NeutronDbObjectDuplicateEntry "Failed to create a duplicate Trunk.* is 409 ParentPortInUse "/,
     reason: "Neutron finds another project's trunk of a port in its database only",
   },
@@ -59,13 +68,26 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
   },
   {
     pattern:
-      /^PUT \/v2\.0\/routers\/\{id\}\/\w+: 403 PolicyNotAuthorized "(\(*)\(\((rule:.*) is disallowed by policy" is 403 PolicyNotAuthorized "(\(*)/,
+      /^PUT \/v2\.0\/routers\/\{id\}\/\w+: 403 PolicyNotAuthorized "\(+(rule:.*) is disallowed by policy" is 403 PolicyNotAuthorized "\(+\1 and rule:\w+:enable_default_route_bfd\) and rule:\w+:enable_default_route_ecmp\) is disallowed by policy"$/,
     reason: "attributes of newer releases are part of a router's actions",
   },
   {
     pattern:
       /: 412 RevisionNumberConstraintFailed "Constrained to \S+, but current revision is \S+" is 412 RevisionNumberConstraintFailed "Constrained to \S+, but current revision is \S+"$/,
     reason: "the revisions of the two grow by other steps",
+  },
+  {
+    pattern:
+      /^PUT \S+: 412 RevisionNumberConstraintFailed "Constrained to \S+, but current revision is \S+" is 4(?:00|09) \w+ "/,
+    reason: "of two reasons to reject a request either may be named: Neutron compares revisions at its first write",
+  },
+  {
+    pattern: /^GET \/v2\.0\/qos\/policies\/\{id\}\/\w+: 500 PolicyCheckError .* is 200$/,
+    reason: "Neutron fails to find the policy of a rule in a list",
+  },
+  {
+    pattern: /^GET \/v2\.0\/qos\/policies\/\{id\}\/packet_rate_limit_rules(?:\/\{id\})?: 500 <html>.* is 200$/s,
+    reason: "Neutron fails to find the policy of a rule in a list",
   },
   {
     pattern: /^GET \/v2\.0\/network-segment-ranges\S*: network_segment_ranges?(?:\[\])?\.(?:used\.\S+|available\[\]): /,

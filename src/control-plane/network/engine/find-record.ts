@@ -49,8 +49,7 @@ export function recordOf(call: NetworkCall, resource: NetworkResource): Attribut
     .first(and(isNamed, inParent(call, resource), visibleTo(context, resource)));
   if (record === undefined) {
     const { isForeignHidden = false } = behaviour;
-    const foreign: Attributes | undefined = context.table(resource).first(isNamed);
-    throw isForeignHidden && foreign ? hidden() : recordNotFound(resource, name, parentId, foreign);
+    throw isForeignHidden && context.table(resource).has(isNamed) ? hidden() : recordNotFound(resource, name, parentId);
   }
   if (parent && parentId === undefined) {
     findParent(call, resource, String(record[parent.attribute]));

@@ -9,7 +9,7 @@ import { inParent, requireParent } from "./find-record.js";
 import type { NetworkCall } from "./network-call.js";
 import type { NetworkContext } from "./network-context.js";
 import { badResource, networkError } from "./network-errors.js";
-import { isAllowed, ruleOf } from "./network-policy.js";
+import { isAllowed, readTarget, ruleOf } from "./network-policy.js";
 import type { NetworkAttribute, NetworkResource, NetworkType } from "./network-resource.js";
 import { parseInteger } from "./python-values.js";
 import { findRecord, viewsOf } from "./records.js";
@@ -74,7 +74,8 @@ async function renderAll(
   for (let from = 0; from < ids.length; from += SLICE) {
     const records = context.table(resource).withIds(ids.slice(from, from + SLICE));
     for (const [index, view] of viewsOf(context, resource, records, call.query.lists()).entries()) {
-      if (isAllowed(context, ruleOf("get", resource), resource, { ...records[index], ...view })) {
+      const target = readTarget(resource, { ...records[index], ...view }, fields);
+      if (isAllowed(context, ruleOf("get", resource), resource, target)) {
         views.push(renderView(context, resource, view, fields));
       }
       if (ticks.due) {

@@ -21,15 +21,9 @@ export function badResource(resource: string, message: string): HttpError {
   return networkError(400, "BadRequest", `Bad ${resource} request: ${message}`);
 }
 
-/** @param foreign the record, if it exists and the caller cannot see it */
-export function recordNotFound(
-  { notFound, singular }: NetworkResource,
-  id: string,
-  parentId?: string,
-  foreign?: Readonly<Record<string, unknown>>,
-): HttpError {
+export function recordNotFound({ notFound, singular }: NetworkResource, id: string, parentId?: string): HttpError {
   const name = singular.charAt(0).toUpperCase() + singular.slice(1).replaceAll("_", " ");
-  const message = notFound.message?.(id, parentId, foreign) ?? `${name} ${id} could not be found.`;
+  const message = notFound.message?.(id, parentId) ?? `${name} ${id} could not be found.`;
   return networkError(404, notFound.type, message);
 }
 

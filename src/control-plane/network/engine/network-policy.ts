@@ -38,6 +38,30 @@ export function isAllowed(context: NetworkContext, rule: string, resource: Netwo
   );
 }
 
+/**
+ * Returns the attributes that Neutron reads for a policy: the requested ones, and those that policies need. A shared QoS
+ * policy, for example, is hidden unless its `shared` is requested.
+ * @param fields names of the requested attributes; empty: all
+ */
+export function readTarget(
+  { attributes, parent }: NetworkResource,
+  target: Target,
+  fields: ReadonlySet<string>,
+): Target {
+  if (fields.size === 0) {
+    return target;
+  }
+  const isRead = (name: string) =>
+    fields.has(name) || attributes[name]?.requiredByPolicy === true || name === parent?.attribute || name === "id";
+  const owner = isRead("project_id") || fields.has("tenant_id");
+  return Object.fromEntries(
+    Object.entries(target).map(([name, value]) => [
+      name,
+      (name === "project_id" ? owner : isRead(name)) ? value : null,
+    ]),
+  );
+}
+
 /** Returns the caller's permission if no target can change it, as for administrators. A list asks for each record. */
 function decideForAll(context: NetworkContext, rule: string): boolean | undefined {
   const { decisions } = context;

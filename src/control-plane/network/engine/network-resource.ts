@@ -56,10 +56,7 @@ export interface NetworkResource<M extends NetworkAttributeMap = NetworkAttribut
   /** The name in policies if it is not `singular`: `floatingip_port_forwarding`. */
   readonly policyName?: string;
   /** Neutron's exception for an unknown id. Default message: `<Singular> <id> could not be found.` */
-  readonly notFound: {
-    readonly type: string;
-    readonly message?: (id: string, parentId?: string, foreign?: Readonly<Record<string, unknown>>) => string;
-  };
+  readonly notFound: { readonly type: string; readonly message?: (id: string, parentId?: string) => string };
   /** Default: all. */
   readonly operations?: readonly Operation[];
   readonly parent?: Parent;

@@ -64,11 +64,7 @@ export function readItems(
   if ((operation === "update" && isCore(resource)) || WITHOUT_BULK.includes(resource.path)) {
     throw badRequest("Bulk operation not supported");
   }
-  const items = toList(body[plural]).map((item) => readItem(singular, wrapped(singular, item)));
-  if (operation === "update") {
-    throw unexpectedType();
-  }
-  return { items, isBulk: true };
+  return { items: toList(body[plural]).map((item) => readItem(singular, wrapped(singular, item))), isBulk: true };
 }
 
 /** Neutron's error for a body without the key of the resource. */

@@ -8,9 +8,9 @@ import { listRecords } from "./list.js";
 import type { NetworkCall, NetworkRoute } from "./network-call.js";
 import type { NetworkContext, ResourceAction } from "./network-context.js";
 import { badResource, networkError, recordNotFound } from "./network-errors.js";
-import { enforceRequest, enforceRule, hidden, isAllowed, ruleOf } from "./network-policy.js";
+import { enforceRequest, enforceRule, hidden, isAllowed, readTarget, ruleOf } from "./network-policy.js";
 import type { NetworkResource, Operation } from "./network-resource.js";
-import { parseInteger } from "./python-values.js";
+import { parseInteger, unexpectedType } from "./python-values.js";
 import { assertWithinQuota } from "./quota.js";
 import { createRecord, deleteRecord, findRecord, updateRecord, viewsOf } from "./records.js";
 import { isCore, missingItem, readItems, withProject } from "./request-body.js";
@@ -175,7 +175,9 @@ function show(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
   const record = recordOf(call, resource);
   const [view = {}] = viewsOf(context, resource, [record]);
-  if (!isAllowed(context, ruleOf("get", resource), resource, { ...record, ...view })) {
+  if (
+    !isAllowed(context, ruleOf("get", resource), resource, readTarget(resource, { ...record, ...view }, call.fields))
+  ) {
     throw hidden();
   }
   const more = context.services.registry.behaviourOf(resource).computeForShow?.(context, record as never);
@@ -186,9 +188,14 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
   const { context } = call;
   const { singular } = resource;
   const early = isCore(resource) ? undefined : readRevision(call);
-  const item = readItems(call, resource, "update")?.items[0];
+  const body = readItems(call, resource, "update");
+  const item = body?.items[0];
   const changes = item === undefined ? {} : readUpdate(resource, withProject(context.caller, item));
   const revision = early ?? readRevision(call);
+  if (body?.isBulk) {
+    recordOf(call, resource);
+    throw unexpectedType();
+  }
   const isEmpty = item !== undefined && Object.keys(changes).length === 0 && !isCore(resource);
   return context.sql.transaction(() => {
     const record = recordOf(call, resource);
@@ -203,7 +210,7 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
           target: { ...record, ...changes },
           isUpdate: !isEmpty,
         }),
-      (name) => isReadByUpdates(resource, name),
+      { isRead: (name) => isReadByUpdates(resource, name), changes },
     );
     if (item === undefined) {
       throw missingItem(resource);
@@ -261,21 +268,23 @@ function runAction(resource: NetworkResource, name: string, action: ResourceActi
 
 /**
  * Runs a check of a policy. Its failure is a 404 for a caller who may not even read the record.
- * @param isRead selects the attributes that decide whether the caller may read it. Default: all
+ * @param read `isRead` selects the attributes that decide whether the caller may read it, `changes` replace its own
  */
 function enforceOrHide(
   context: NetworkContext,
   resource: NetworkResource,
   record: Attributes,
   check: () => void,
-  isRead: (name: string) => boolean = () => true,
+  read: { readonly isRead?: (name: string) => boolean; readonly changes?: Attributes } = {},
 ): void {
+  const { isRead = () => true, changes = {} } = read;
   try {
     check();
   } catch (error) {
     const [view = {}] = viewsOf(context, resource, [record]);
     const target = Object.entries({ ...record, ...view }).map(([name, value]) => [name, isRead(name) ? value : null]);
-    throw isAllowed(context, ruleOf("get", resource), resource, Object.fromEntries(target)) ? error : hidden();
+    const changed = { ...Object.fromEntries(target), ...changes };
+    throw isAllowed(context, ruleOf("get", resource), resource, changed) ? error : hidden();
   }
 }
 

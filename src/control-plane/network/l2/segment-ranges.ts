@@ -47,7 +47,10 @@ export const SEGMENT_RANGE_BEHAVIOUR: Behaviour<typeof NETWORK_SEGMENT_RANGES.at
       throw referenced(range.id);
     }
   },
-  computeRequested: ({ shared = false }) => (shared ? { project_id: null } : {}),
+  computeRequested: ({ shared = false, network_type: type }, { physical_network: physicalNetwork = null }) => ({
+    ...(shared && { project_id: null }),
+    ...(type !== undefined && { physical_network: physicalNetwork }),
+  }),
   compute: (context, ranges) => ranges.map((range) => computeRange(context, range)),
 };
 

@@ -54,6 +54,9 @@ export function assertPairsAllowed(isSecure: boolean, pairs: readonly AddressPai
 
 /** Rejects an update after which a port without port security has address pairs or groups. @throws {HttpError} 400, 409 */
 export function validateSecurity(context: NetworkContext, port: PortRecord, changes: PortInput): void {
+  if (isTrusted({ device_owner: changes.device_owner ?? port.device_owner }) && changes.security_groups?.length) {
+    throw portSecurityRequired();
+  }
   if (changes.port_security_enabled ?? port.port_security_enabled) {
     return;
   }

@@ -26,10 +26,7 @@ export function chooseGroups(
   port: GroupedPort,
   requested: readonly string[] | undefined,
 ): readonly string[] {
-  if (isTrusted(port)) {
-    return [];
-  }
-  if (port.port_security_enabled !== true) {
+  if (isTrusted(port) || port.port_security_enabled !== true) {
     if ((requested ?? []).length > 0) {
       throw portSecurityRequired();
     }

@@ -81,7 +81,7 @@ export const FLAVOR_SERVICE_PROFILES = defineResource({
     message: (id, flavorId) => `Service Profile ${id} is not associated with flavor ${flavorId}.`,
   },
   operations: ["show", "create", "delete"],
-  parent: { collection: "flavors", attribute: "flavor_id" },
+  parent: { collection: "flavors", attribute: "flavor_id", isRequired: false },
   key: "service_profile_id",
   policyName: "flavor_service_profile",
   references: {

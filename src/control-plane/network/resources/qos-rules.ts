@@ -1,4 +1,4 @@
-import { ID, OWNER, oneOf, range, uuid } from "../engine/attribute-types.js";
+import { ID, OWNER, oneOf, range, text, uuid } from "../engine/attribute-types.js";
 import { defineResource, type NetworkAttribute } from "../engine/network-resource.js";
 import { QOS_POLICIES } from "./qos-policies.js";
 
@@ -18,7 +18,7 @@ const anyDirection = oneOf(["any", "ingress", "egress"]);
 const RULE = {
   ...ID,
   policy_id: { type: uuid, visible: false },
-  project_id: { ...OWNER.project_id, stored: false, filter: false, sort: false, visible: false },
+  project_id: { ...OWNER.project_id, type: text, stored: false, filter: false, sort: false, visible: false },
 } as const satisfies Readonly<Record<string, NetworkAttribute>>;
 
 const NOT_FOUND = {

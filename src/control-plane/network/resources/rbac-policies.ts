@@ -24,8 +24,7 @@ export const RBAC_POLICIES = defineResource({
   },
   notFound: {
     type: "RbacPolicyNotFound",
-    message: (id, _parentId, foreign) =>
-      `RBAC policy of type ${foreign?.object_type ?? "unknown"} with ID ${id} not found`,
+    message: (id) => `RBAC policy of type unknown with ID ${id} not found`,
   },
   unique: [["object_id", "action", "target_tenant"]],
   indexes: [["project_id"], ["target_tenant"]],

@@ -168,6 +168,9 @@ describe("the profiles of a flavor", () => {
     expect(await network.rejection("DELETE", path, undefined, "admin")).toBe(
       `404 FlavorServiceProfileBindingNotFound: Service Profile ${profile.id} is not associated with flavor ${flavor.id}.`,
     );
+    expect(await network.rejection("GET", `${profilesOf("x")}/${profile.id}`, undefined, "admin")).toContain(
+      "404 FlavorServiceProfileBindingNotFound",
+    );
     await network.get("DELETE", `/service_profiles/${profile.id}`, undefined, "admin");
   });
 

@@ -74,7 +74,13 @@ describe("a new port", () => {
 
   test("of the network itself has neither port security nor groups", async () => {
     const harness = new NetworkHarness();
-    const port = await createPort(harness, await createNetwork(harness), { device_owner: "network:dhcp" });
+    const network = await createNetwork(harness);
+    const [group] = await harness.list("/security-groups");
+    const trusted = { network_id: network, device_owner: "network:dhcp", security_groups: [group?.id] };
+    expect(await harness.rejection("POST", "/ports", { port: trusted })).toContain(
+      "400 PortSecurityAndIPRequiredForSecurityGroups",
+    );
+    const port = await createPort(harness, network, { device_owner: "network:dhcp" });
     expect(port).toMatchObject({ port_security_enabled: false, security_groups: [] });
   });
 

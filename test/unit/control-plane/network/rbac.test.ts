@@ -101,18 +101,6 @@ describe("a request for an RBAC policy", () => {
     expect(await network.rejection("POST", "/rbac-policies", body)).toBe(rejection);
   });
 
-  test("of another project is rejected with its type alone", async () => {
-    const network = new NetworkHarness();
-    const { id } = await network.get("POST", "/networks", { network: {} }, "demo");
-    const policy = await share(network, { object_type: "network", object_id: id, target_tenant: "alt" });
-    expect(await network.rejection("GET", `/rbac-policies/${policy.id}`, undefined, "demo")).toBe(
-      `404 RbacPolicyNotFound: RBAC policy of type network with ID ${policy.id} not found`,
-    );
-    expect(await network.rejection("GET", "/rbac-policies/x", undefined, "demo")).toBe(
-      "404 RbacPolicyNotFound: RBAC policy of type unknown with ID x not found",
-    );
-  });
-
   test("for an object of another project is rejected", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: { shared: true } }, "admin");

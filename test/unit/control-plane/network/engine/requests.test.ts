@@ -127,6 +127,13 @@ describe("an update", () => {
   });
 });
 
+test("an update of several records is rejected, after the record of the path was found", async () => {
+  const { id } = await create();
+  const several = { big_widgets: [{ name: "a" }, { name: "b" }] };
+  expect(await network.rejection("PUT", `${WIDGETS}/x`, several)).toContain("404 WidgetNotFound");
+  expect(await network.rejection("PUT", `${WIDGETS}/${id}`, several)).toContain("400 HTTPBadRequest");
+});
+
 describe("If-Match", () => {
   test.each([
     ["PUT", { big_widget: { name: "a" } }],
