@@ -51,8 +51,9 @@ export function readUpdate(resource: NetworkResource, body: Body): Record<string
 const WITH_NEWER_OWNER: readonly string[] = ["bindings", "conntrack_helpers", "port_associations", "port_forwardings"];
 
 /** Neutron copies the owner to both names, and checks that of its description first. */
-const neutronName = ({ collection }: NetworkResource, name: string): string =>
-  name === "project_id" && !WITH_NEWER_OWNER.includes(collection) ? "tenant_id" : name;
+function neutronName({ collection }: NetworkResource, name: string): string {
+  return name === "project_id" && !WITH_NEWER_OWNER.includes(collection) ? "tenant_id" : name;
+}
 
 function rejectUnknown({ attributes }: NetworkResource, body: Body): void {
   const unknown = Object.keys(body).filter((name) => !isKnown(attributes[name]) && name !== "tenant_id");

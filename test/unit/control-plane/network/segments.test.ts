@@ -217,8 +217,8 @@ describe("a segment range", () => {
     const range = { name: "x", network_type: "gre", minimum: 2000, maximum: 2001 };
     const { id } = await network.get("POST", "/network-segment-ranges", { network_segment_range: range }, "admin");
     const url = `/network-segment-ranges/${id}`;
-    const shown = await network.get("GET", `${url}?fields=name&fields=physical_network`, undefined, "admin");
-    expect(Object.keys(shown).sort()).toEqual([
+    const view = await network.get("GET", `${url}?fields=name&fields=physical_network`, undefined, "admin");
+    expect(Object.keys(view).sort()).toEqual([
       "created_at",
       "description",
       "name",
