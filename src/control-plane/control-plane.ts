@@ -60,8 +60,9 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly quota: QuotaConfig;
-  /** `[network] start`, and quotas of projects without their own. */
-  readonly network: { readonly start: StartNetworks["start"] } & Pick<NetworkOptions, "quotas">;
+  /** The section `[network]`, and quotas of projects without their own. */
+  readonly network: { readonly start: StartNetworks["start"] } & Pick<NetworkOptions, "quotas"> &
+    Partial<Pick<NetworkOptions, "dnsDomain">>;
   /** `[DEFAULT] instance_usage_audit_period`. Default: a month. */
   readonly auditPeriod?: string;
   readonly upstreamQuirks: ReadonlySet<string>;
@@ -165,12 +166,13 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
   const [admin, demo] = [identity.projectNamed("admin"), identity.projectNamed("demo")];
+  const { start, ...networkOptions } = options.network;
   const network = openClusterNetwork({
     store,
     runtime,
     validate: identity.validate,
-    options: { quotas: options.network.quotas },
-    start: { start: options.network.start, projects: { ...(admin && { admin }), ...(demo && { demo }) } },
+    options: networkOptions,
+    start: { start, projects: { ...(admin && { admin }), ...(demo && { demo }) } },
   });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());

@@ -92,7 +92,7 @@ export function controlPlaneOptions({
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,
     serviceDeletePolicy: api.serviceDeletePolicy,
     quota: quotaConfig(quota),
-    network: { start: network.start, quotas: portQuota(quotaConfig(quota)) },
+    network: { ...network, quotas: portQuota(quotaConfig(quota)) },
     auditPeriod: defaults.instanceUsageAuditPeriod,
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),

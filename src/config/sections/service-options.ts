@@ -309,6 +309,11 @@ export const NETWORK_OPTIONS = forControlPlane({
       "router router1 of the project demo. It also creates a large network shared, for projects without a network of their own. " +
       "flat creates one shared network. Deleted ones are not created again.",
   ),
+  dns_domain: option(
+    text,
+    "openstacklocal",
+    "Domain of ports' names, as in neutron.conf. With openstacklocal, as in Neutron, ports have no dns_name of their own.",
+  ),
 });
 
 /** Nova's options are the limits of a project unless it or the class `default` has its own; -1 means no limit. */

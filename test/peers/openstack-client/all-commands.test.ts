@@ -6,9 +6,11 @@ let devstack: Devstack;
 const names = new Map<string, string>();
 
 /**
- * Deleted servers can be restored. A live migration takes 20 seconds, or a tenth of that if it is forced to complete.
+ * Deleted servers can be restored. A live migration takes 20 seconds, or a tenth of that if it is forced to complete. Ports
+ * have names, as with any domain but the default.
  */
-const CONFIG = "reclaim_instance_interval = 3600\n[fake_libvirt]\ndelay_live_migration = 20\n";
+const CONFIG =
+  "reclaim_instance_interval = 3600\n[fake_libvirt]\ndelay_live_migration = 20\n[network]\ndns_domain = example.test\n";
 
 beforeAll(async () => {
   devstack = await Devstack.start(CONFIG);
@@ -327,7 +329,11 @@ describe("a network of a project", () => {
     ["router add subnet edge front-subnet"],
     ["router set --external-gateway public edge"],
     ["router show edge -f value -c external_gateway_info", /172\.24\.4\./],
-    ["port create --network front --fixed-ip ip-address=192.0.2.20 given -f value -c id", remember("port")],
+    [
+      "port create --network front --fixed-ip ip-address=192.0.2.20 --dns-name www given -f value -c id",
+      remember("port"),
+    ],
+    ["port show given -f value -c dns_assignment", /www\.example\.test\./],
     [`server create ${SERVER} --nic port-id={port} --wait net2 -f value -c addresses`, /front.*192\.0\.2\.20/],
     ["floating ip create --port given public -f value -c floating_ip_address", remember("address")],
     ['floating ip list --fixed-ip-address 192.0.2.20 -f value -c "Floating IP Address"', /^{address}$/],

@@ -14,6 +14,9 @@ export interface TempestCloud {
 export const FILTERS =
   "ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter,SameHostFilter,DifferentHostFilter";
 
+/** Ports have names in any domain but Neutron's default. `up` gets the same domain. */
+export const DNS_DOMAIN = "openstackgate.local";
+
 type Section = Readonly<Record<string, string | number | boolean>>;
 
 /**
@@ -118,6 +121,7 @@ export function configuration({ work, authUrl, username, password, project, exte
       l3_agent_mode: "legacy",
       firewall_driver: "openvswitch",
       create_shared_resources: true,
+      dns_domain: DNS_DOMAIN,
     },
     placement: { region: "RegionOne", max_microversion: "1.39" },
     // Nothing is fetched from a network; tests only pass the address on.

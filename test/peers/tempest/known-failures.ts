@@ -17,10 +17,6 @@ export const KNOWN_FAILURES: readonly (readonly [test: RegExp, reason: string])[
     "the rules of a shared QoS policy are its owner's to read since Neutron's policies have roles",
   ],
   [
-    /^neutron_tempest_plugin\..*\.PortsTestJSON\.test_create_update_port_with_dns_(domain|name)$/,
-    "ports have no names in Neutron's default domain openstacklocal",
-  ],
-  [
     /^neutron_tempest_plugin\..*\.RoutersTestHA\.test_delete_ha_router_keeps_ha_network_segment_data$/,
     "no network is made for the agents of highly available routers",
   ],

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { PACKAGE_ROOT, Program } from "../../process/support/program.js";
-import { configuration, FILTERS, type TempestCloud } from "./configuration.js";
+import { configuration, DNS_DOMAIN, FILTERS, type TempestCloud } from "./configuration.js";
 import { inAnyGroup, tally } from "./tally.js";
 import { requireTempest, TempestWorker, type TestResult } from "./tempest-worker.js";
 
@@ -33,6 +33,7 @@ async function run({ pattern, workers, keep }: Options): Promise<number> {
   const file = join(PACKAGE_ROOT, "test/peers/tempest/cluster.yaml");
   const up = new Program("compute-cluster", ["up", "--file", file, "--yes", "--port", "0", "--state-dir", stateDir], {
     OS_FILTER_SCHEDULER__ENABLED_FILTERS: FILTERS,
+    OS_NETWORK__DNS_DOMAIN: DNS_DOMAIN,
   });
   try {
     await up.printed(/Ctrl-C stops all of it/);

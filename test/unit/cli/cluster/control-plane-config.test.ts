@@ -24,7 +24,7 @@ it("has Nova's defaults", async () => {
       multipliers: MULTIPLIERS,
     },
     quota: NOVA_QUOTA,
-    network: { start: "devstack", quotas: {} },
+    network: { start: "devstack", dnsDomain: "openstacklocal", quotas: {} },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: 0,
@@ -43,6 +43,8 @@ it("reads nova.conf, which flags override; options of agents are ignored", async
     "max_attempts = 5",
     "[api]",
     "service_delete_policy = cascade",
+    "[network]",
+    "dns_domain = example.org",
     "[workarounds]",
     "upstream_quirks = all",
     "[fake_libvirt]",
@@ -56,6 +58,7 @@ it("reads nova.conf, which flags override; options of agents are ignored", async
     allowResizeToSameHost: true,
     reclaimInstanceInterval: 7,
     serviceDeletePolicy: "cascade",
+    network: { start: "devstack", dnsDomain: "example.org" },
   });
   expect(config.upstreamQuirks.size).toBeGreaterThan(3);
 });
