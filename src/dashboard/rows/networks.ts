@@ -50,15 +50,16 @@ export class Networks {
         `CREATE TEMP TRIGGER ${CHANGES}_${index}_${event} AFTER ${event} ON main.${table} BEGIN ${body} END`;
       return [on("INSERT", note("NEW")), on("DELETE", note("OLD")), on("UPDATE", `${note("OLD")} ${note("NEW")}`)];
     });
-    this.#sql.file.exec([`CREATE TEMP TABLE ${CHANGES} (kind TEXT, id TEXT)`, ...triggers].join("; "));
+    this.#sql.file.exec(triggers.join("; "));
   }
 
-  /** Ends it. */
+  /** Ends it. The table remains, because SQLite drops no table while any statement has rows to read. */
   end(): void {
     const triggers = WATCHED.flatMap((_table, index) =>
       ["INSERT", "DELETE", "UPDATE"].map((event) => `DROP TRIGGER IF EXISTS temp.${CHANGES}_${index}_${event}`),
     );
-    this.#sql.file.exec([...triggers, `DROP TABLE IF EXISTS temp.${CHANGES}`].join("; "));
+    const table = `CREATE TEMP TABLE IF NOT EXISTS ${CHANGES} (kind TEXT, id TEXT)`;
+    this.#sql.file.exec([...triggers, table, `DELETE FROM temp.${CHANGES}`].join("; "));
   }
 
   /** Returns the rows that may have changed since the last call. */
