@@ -168,7 +168,7 @@ export class DifferentialRun {
         await this.#real.send("DELETE", `${path}/${id}`, undefined, "admin");
       }
       for (const id of idsOf(ours)) {
-        await this.#harness.send("DELETE", `/${this.#identifiers.translatePath(path)}/${id}`, undefined, "admin");
+        await this.#harness.send("DELETE", `/${this.#identifiers.translateUrl(path)}/${id}`, undefined, "admin");
       }
     } else if (record) {
       const trunks = this.#records.of("trunks").filter(({ attributes }) => attributes.port_id === record.id);
@@ -228,7 +228,7 @@ export class DifferentialRun {
     headers?: Readonly<Record<string, string>>,
   ): Promise<NeutronResponse> {
     const sent = typeof body === "string" ? body : this.#identifiers.translate(body);
-    const reply = await this.#harness.send(method, `/${this.#identifiers.translatePath(path)}`, sent, caller, headers);
+    const reply = await this.#harness.send(method, `/${this.#identifiers.translateUrl(path)}`, sent, caller, headers);
     return { status: reply.status, body: parseJson(reply.body.replaceAll("http://127.0.0.1:8774/network", BASE)) };
   }
 }

@@ -5,6 +5,11 @@ interface MeantDifference {
   readonly reason: string;
 }
 
+/** A Python function that rejects a request, with its number in this process. Its reason follows in quotes. */
+const CALLBACK = "Callback neutron\\.[\\w.]+-<n> failed with ";
+const MORE_CALLBACKS = `(?:,${CALLBACK}"[^"]+")*`;
+const IN_USE = "RBAC policy on object <id> cannot be removed because other objects depend on it\\.\\nDetails: ";
+
 /**
  * All intended differences between the embedded Network service and Debian's Neutron 21. Each pattern names the requests and
  * both responses, so that it hides nothing else.
@@ -39,9 +44,28 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
     reason: "Neutron's response to an update has prefix lengths as numbers, and lacks what is null",
   },
   {
-    pattern:
-      /^(?:POST|PUT) \/v2\.0\/rbac-policies\S*: 400 InvalidInput "Invalid input for operation: Callback neutron\.[\w.]+-<n> failed with "(.*?)".*\." is 400 InvalidInput "\1"$/s,
-    reason: "Neutron names its Python functions; the service has the reason alone",
+    pattern: new RegExp(
+      `^POST /v2\\.0/(?:rbac-policies|subnetpools): 400 InvalidInput "Invalid input for operation: ${CALLBACK}"(.+?)\\.?"${MORE_CALLBACKS}\\." is 400 InvalidInput "(?:Invalid input for operation: )?\\1\\.?"$`,
+    ),
+    reason: "Neutron names its Python functions, and numbers of its process; the service has the reason alone",
+  },
+  {
+    pattern: new RegExp(
+      `^(?:PUT|DELETE) /v2\\.0/rbac-policies/{id}: 409 RbacPolicyInUse "(${IN_USE})${CALLBACK}"(?:${IN_USE})?(.+?)"${MORE_CALLBACKS}" is 409 RbacPolicyInUse "\\1\\2"$`,
+    ),
+    reason: "Neutron names its Python functions, and numbers of its process; the service has the reason alone",
+  },
+  {
+    pattern: new RegExp(
+      `^POST /v2\\.0/rbac-policies: 400 InvalidInput "Invalid input for operation: ${CALLBACK}"'NoneType' object is not subscriptable"${MORE_CALLBACKS}\\." is 400 InvalidInput "Invalid input for operation: [\\w ]+ <id> could not be found\\."$`,
+    ),
+    reason: "Neutron fails to look for the owner of an object that does not exist; the service names the object",
+  },
+  {
+    pattern: new RegExp(
+      `^PUT /v2\\.0/rbac-policies/{id}: 409 RbacPolicyInUse "${IN_USE}${CALLBACK}"'target_project'"${MORE_CALLBACKS}" is 200$`,
+    ),
+    reason: "Neutron fails to read the target of a change that names none",
   },
   {
     pattern:

@@ -150,8 +150,8 @@ export class RandomRequests {
   }
 
   /**
-   * Neutron fails if a request creates several address groups, or ports with addresses of a SLAAC subnet. Which of several
-   * errors it names for two ports with the same addresses is open.
+   * Neutron fails if a request creates several address scopes or address groups, or ports with addresses of a SLAAC subnet.
+   * Which of several errors it names for two ports with the same addresses is open.
    */
   #canRepeat(collection: string, { network_id: network, mac_address: mac, fixed_ips: addresses }: Members): boolean {
     const isSlaac = this.#records
@@ -159,6 +159,7 @@ export class RandomRequests {
       .some(({ attributes }) => attributes.network_id === network && attributes.ipv6_address_mode === "slaac");
     return (
       collection !== "address_groups" &&
+      collection !== "address_scopes" &&
       (collection !== "ports" || !(isSlaac || mac !== undefined || addresses !== undefined))
     );
   }

@@ -1,6 +1,6 @@
 import { badRequest } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
-import { and, where } from "../../resources/condition.js";
+import { and, type Condition, isOneOf, where } from "../../resources/condition.js";
 import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { invalidOperation, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
@@ -12,7 +12,7 @@ import { type IpRangeSet, intersect, rangeOf, subtract, summarize, union } from 
 import { NETWORKS } from "../resources/networks.js";
 import { ADDRESS_SCOPES, SUBNETPOOLS } from "../resources/subnet-pools.js";
 import { SUBNETS } from "../resources/subnets.js";
-import { allocatedNetworks, prefixesOf } from "./subnet-prefixes.js";
+import { cidrsOf, prefixesOf } from "./subnet-prefixes.js";
 
 type SubnetPool = NetworkRecord<typeof SUBNETPOOLS>;
 type Input = NetworkInput<typeof SUBNETPOOLS>;
@@ -184,7 +184,9 @@ function validateScope(context: NetworkContext, pool: SubnetPool): void {
   }
   assertNetworksWithinPool(context, pool);
   const own = setOf(prefixesOf(pool));
-  const others = context.table(SUBNETPOOLS).find(where`address_scope_id = ${scopeId} AND id IS NOT ${id}`);
+  const others = context
+    .table(SUBNETPOOLS)
+    .find(and(where`address_scope_id = ${scopeId} AND id IS NOT ${id}`, visibleTo(context, SUBNETPOOLS)));
   if (others.some((other) => intersect(own, setOf(prefixesOf(other))).length > 0)) {
     throw networkError(
       409,
@@ -195,15 +197,13 @@ function validateScope(context: NetworkContext, pool: SubnetPool): void {
 }
 
 /** A network whose subnets come from several pools cannot change the scope of one of them. @throws {HttpError} 400 */
-function assertNetworksWithinPool({ sql }: NetworkContext, { id, ip_version: version }: SubnetPool): void {
-  const foreign = sql.get(
-    `SELECT 1 FROM ${SUBNETS.table} AS subnet WHERE ip_version = ? AND subnetpool_id IS NOT ? AND network_id IN (
-      SELECT network_id FROM ${SUBNETS.table} WHERE subnetpool_id = ?) LIMIT 1`,
-    version,
-    id,
-    id,
+function assertNetworksWithinPool(context: NetworkContext, { id, ip_version: version }: SubnetPool): void {
+  const networks = new Set(visibleSubnets(context, where`subnetpool_id = ${id}`).map((subnet) => subnet.network_id));
+  const foreign = and(
+    where`ip_version = ${version} AND subnetpool_id IS NOT ${id}`,
+    isOneOf("network_id", [...networks]),
   );
-  if (foreign !== undefined) {
+  if (visibleSubnets(context, foreign).length > 0) {
     throw networkError(
       400,
       "NetworkAddressScopeAffinityError",
@@ -212,8 +212,17 @@ function assertNetworksWithinPool({ sql }: NetworkContext, { id, ip_version: ver
   }
 }
 
+/** Neutron checks changes of a pool against the subnets that the caller sees: those of other projects do not count. */
+function visibleSubnets(context: NetworkContext, condition: Condition): readonly NetworkRecord<typeof SUBNETS>[] {
+  return context.table(SUBNETS).find(and(condition, visibleTo(context, SUBNETS)));
+}
+
+function visiblePrefixes(context: NetworkContext, poolId: string): IpRangeSet {
+  return setOf(cidrsOf(visibleSubnets(context, where`subnetpool_id = ${poolId}`)));
+}
+
 function beforeDelete(context: NetworkContext, { id }: SubnetPool): void {
-  if (context.table(SUBNETS).has(where`subnetpool_id = ${id}`)) {
+  if (visibleSubnets(context, where`subnetpool_id = ${id}`).length > 0) {
     throw networkError(
       400,
       "SubnetPoolDeleteError",
@@ -247,7 +256,7 @@ function removePrefixes(context: NetworkContext, pool: SubnetPool, body: Readonl
   if (intersect(current, removed).length === 0) {
     return { prefixes: [...pool.prefixes] };
   }
-  if (intersect(setOf(allocatedNetworks(context, pool.id)), removed).length > 0) {
+  if (intersect(visiblePrefixes(context, pool.id), removed).length > 0) {
     throw networkError(
       400,
       "IllegalSubnetPoolPrefixUpdate",
@@ -271,8 +280,8 @@ function onboardSubnets(context: NetworkContext, pool: SubnetPool, body: Readonl
   if (!caller.isAdmin && network.project_id !== caller.projectId) {
     throw networkError(403, "NotAuthorized", "Not authorized.");
   }
-  const allocated = setOf(allocatedNetworks(context, pool.id));
-  const subnets = context.table(SUBNETS).find(where`network_id = ${networkId} AND ip_version = ${pool.ip_version}`);
+  const allocated = visiblePrefixes(context, pool.id);
+  const subnets = visibleSubnets(context, where`network_id = ${networkId} AND ip_version = ${pool.ip_version}`);
   for (const { id, cidr } of subnets) {
     const range = parseNetwork(cidr ?? "");
     if (range !== undefined && intersect(setOf([range]), allocated).length > 0) {

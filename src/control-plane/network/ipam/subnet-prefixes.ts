@@ -65,11 +65,12 @@ export function allocateFromPool(
 }
 
 /** Returns the networks of the subnets that were allocated from a pool. */
-export function allocatedNetworks(context: NetworkContext, poolId: string): readonly IpNetwork[] {
-  return context
-    .table(SUBNETS)
-    .find(where`subnetpool_id = ${poolId}`)
-    .flatMap(({ cidr }) => parseNetwork(cidr ?? "") ?? []);
+function allocatedNetworks(context: NetworkContext, poolId: string): readonly IpNetwork[] {
+  return cidrsOf(context.table(SUBNETS).find(where`subnetpool_id = ${poolId}`));
+}
+
+export function cidrsOf(subnets: readonly Pick<NetworkRecord<typeof SUBNETS>, "cidr">[]): readonly IpNetwork[] {
+  return subnets.flatMap(({ cidr }) => parseNetwork(cidr ?? "") ?? []);
 }
 
 export function prefixesOf({ prefixes }: Pick<SubnetPool, "prefixes">): readonly IpNetwork[] {
@@ -115,11 +116,8 @@ function assertWithinPoolQuota(context: NetworkContext, pool: SubnetPool, prefix
     return;
   }
   const unit = pool.ip_version === 4 ? 32 : 64;
-  const used = context
-    .table(SUBNETS)
-    .find(where`subnetpool_id = ${pool.id} AND project_id = ${pool.project_id}`)
-    .flatMap(({ cidr }) => parseNetwork(cidr ?? "") ?? [])
-    .reduce((sum, network) => sum + 2 ** (unit - network.prefix), 0);
+  const own = context.table(SUBNETS).find(where`subnetpool_id = ${pool.id} AND project_id = ${pool.project_id}`);
+  const used = cidrsOf(own).reduce((sum, network) => sum + 2 ** (unit - network.prefix), 0);
   if (used + 2 ** (unit - prefix) > quota) {
     throw networkError(409, "SubnetPoolQuotaExceeded", "Per-tenant subnet pool prefix quota exceeded.");
   }

@@ -47,9 +47,10 @@ export const SEGMENT_RANGE_BEHAVIOUR: Behaviour<typeof NETWORK_SEGMENT_RANGES.at
       throw referenced(range.id);
     }
   },
-  computeRequested: ({ shared = false, network_type: type }, { physical_network: physicalNetwork = null }) => ({
+  /** Responses to changes have a physical network that is null, as Neutron's; others lack it. */
+  computeRequested: ({ shared = false }, { physical_network: physicalNetwork = null }) => ({
     ...(shared && { project_id: null }),
-    ...(type !== undefined && { physical_network: physicalNetwork }),
+    physical_network: physicalNetwork,
   }),
   compute: (context, ranges) => ranges.map((range) => computeRange(context, range)),
 };

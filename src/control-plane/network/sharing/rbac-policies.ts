@@ -30,10 +30,10 @@ export const RBAC_BEHAVIOUR: Behaviour<typeof RBAC_POLICIES.attributes> = {
   },
   prepareUpdate(context, policy, changes) {
     const { target_tenant: target } = changes;
+    assertChangeable(context, policy);
     if (target === undefined || target === policy.target_tenant) {
       return changes;
     }
-    assertOwned(context, policy);
     if (policy.action === EXTERNAL) {
       assertExternalAccessUnused(context, policy, target);
     } else if (policy.object_type === "network" || target !== "*") {
@@ -88,9 +88,22 @@ function assertOwned(context: NetworkContext, { object_type: type, object_id: id
     throw invalidOperation(reason.replace(/\.$/, ""));
   }
   if (!caller.isAdmin && object.projectId !== caller.projectId) {
-    throw invalidOperation("Only admins can manipulate policies on objects they do not own");
+    throw notOwned();
   }
   return object;
+}
+
+/** Neutron rejects a change of a policy on another project's object as that of a policy in use. @throws {HttpError} 409 */
+function assertChangeable(context: NetworkContext, { object_type: type, object_id: id }: Policy): void {
+  const { caller } = context;
+  const object = isShareable(type) ? findShared(context, type, id) : undefined;
+  if (!caller.isAdmin && object?.projectId !== caller.projectId) {
+    throw policyInUse(id, notOwned().message);
+  }
+}
+
+function notOwned(): Error {
+  return invalidOperation("Only admins can manipulate policies on objects they do not own");
 }
 
 /** A subnet pool can be shared only with projects that see its address scope. @throws {HttpError} 400 */

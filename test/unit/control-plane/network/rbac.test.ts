@@ -110,6 +110,19 @@ describe("a request for an RBAC policy", () => {
     );
   });
 
+  test.each([{ target_tenant: "else" }, { target_tenant: "alt" }, {}])(
+    "changing one of another project's object to %j is rejected",
+    async (changes) => {
+      const network = new NetworkHarness();
+      const { id } = await network.get("POST", "/networks", { network: {} }, "admin");
+      const attributes = { object_type: "network", object_id: id, target_tenant: "alt", project_id: "demo" };
+      const policy = await share(network, attributes);
+      expect(await network.rejection("PUT", `/rbac-policies/${policy.id}`, { rbac_policy: changes })).toBe(
+        `409 RbacPolicyInUse: RBAC policy on object ${id} cannot be removed because other objects depend on it.\nDetails: Invalid input for operation: Only admins can manipulate policies on objects they do not own.`,
+      );
+    },
+  );
+
   test("that exists already is rejected", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: {} });

@@ -71,7 +71,7 @@ async function startAsDevstack(harness: NetworkHarness): Promise<void> {
 function replay(harness: NetworkHarness, recording: Recording, identifiers: Identifiers): Promise<Reply> {
   const { caller, method, path, headers, body, text } = recording;
   const payload = text ?? identifiers.translate(body);
-  const url = `/${identifiers.translatePath(path)}`;
+  const url = `/${identifiers.translateUrl(path)}`;
   return harness.send(method, url, payload, caller === "nobody" ? "" : caller, lowerCase(headers));
 }
 

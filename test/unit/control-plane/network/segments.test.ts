@@ -212,11 +212,14 @@ describe("a segment range", () => {
     );
   });
 
-  test("without a physical network does not show it, and always shows its standard attributes", async () => {
+  test("without a physical network shows it in responses to changes, and always shows its standard attributes", async () => {
     const network = new NetworkHarness();
     const range = { name: "x", network_type: "gre", minimum: 2000, maximum: 2001 };
     const { id } = await network.get("POST", "/network-segment-ranges", { network_segment_range: range }, "admin");
     const url = `/network-segment-ranges/${id}`;
+    const change = { network_segment_range: { name: "y" } };
+    expect(await network.get("PUT", url, change, "admin")).toMatchObject({ physical_network: null });
+    expect(await network.get("GET", url, undefined, "admin")).not.toHaveProperty("physical_network");
     const view = await network.get("GET", `${url}?fields=name&fields=physical_network`, undefined, "admin");
     expect(Object.keys(view).sort()).toEqual([
       "created_at",

@@ -234,6 +234,38 @@ test("subnets of a network move into a pool", async () => {
   );
 });
 
+describe("subnets of other projects", () => {
+  async function createForeignSubnet(pool: Body): Promise<Body> {
+    const policy = { object_type: "subnetpool", object_id: pool.id, action: "access_as_shared", target_tenant: "alt" };
+    await network.get("POST", "/rbac-policies", { rbac_policy: policy }, "admin");
+    const subnet = { network_id: await createNetwork("alt"), ip_version: 4, subnetpool_id: pool.id };
+    return network.get("POST", "/subnets", { subnet }, "alt");
+  }
+
+  test("do not prevent that the pool's project removes their prefixes", async () => {
+    const pool = await createPool({ prefixes: ["10.30.0.0/16"], default_prefixlen: 24 });
+    const subnet = await createForeignSubnet(pool);
+    const all = { prefixes: ["10.30.0.0/16"] };
+    expect(await rejectAction(pool, "remove_prefixes", all, "admin")).toContain("400 IllegalSubnetPoolPrefixUpdate");
+    expect(await runAction(pool, "remove_prefixes", all)).toEqual([]);
+    expect(await network.get("GET", `/subnets/${subnet.id}`, undefined, "alt")).toMatchObject({ cidr: "10.30.0.0/24" });
+  });
+
+  test("do not prevent that the pool's project deletes the pool", async () => {
+    const pool = await createPool({ prefixes: ["10.30.0.0/16"], default_prefixlen: 24 });
+    const { id, network_id } = await createForeignSubnet(pool);
+    expect(await network.rejection("DELETE", `/subnetpools/${pool.id}`, undefined, "admin")).toContain(
+      "400 SubnetPoolDeleteError",
+    );
+    await network.get("DELETE", `/subnetpools/${pool.id}`);
+    const change = { subnet: { name: "x" } };
+    expect(await network.get("PUT", `/subnets/${id}`, change, "alt")).toMatchObject({ subnetpool_id: pool.id });
+    expect(await network.get("GET", `/networks/${network_id}`, undefined, "alt")).toMatchObject({
+      ipv4_address_scope: null,
+    });
+  });
+});
+
 test("a pool with subnets cannot be deleted", async () => {
   const pool = await createPool({ prefixes: ["10.30.0.0/16"], default_prefixlen: 24 });
   const subnet = await subnetOf(pool);
