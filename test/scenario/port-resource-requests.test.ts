@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
 import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
 import type { FaultSet } from "../../src/faults/fault-set.js";
+import { parseFaultRule } from "../../src/faults/faults.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
@@ -242,10 +244,10 @@ describe("a request for a server with ports that request resources", () => {
     expect(await allocationsOf(id)).toEqual({});
   });
 
-  test("with several groups needs a group_policy in its flavor", async () => {
+  test("needs no group_policy in its flavor for several groups", async () => {
     const id = await create({ flavorRef: "1" });
-    await cloud.serverIs(id, (server) => server?.status === "ERROR");
-    expect((await cloud.server(id))?.fault).toMatchObject({ message: expect.stringContaining("No valid host") });
+    await active(id, "devstack1");
+    expect(profile()).toEqual(profileOn("devstack1"));
   });
 });
 
@@ -278,12 +280,26 @@ describe("a move of a server whose port requests resources", () => {
     expect(profile()).toEqual(profileOn("devstack2"));
   });
 
-  test("by a resize needs a group_policy in the new flavor", async () => {
+  test("by a resize needs no group_policy in the new flavor", async () => {
     const id = await activeServer();
-    await act(id, { resize: { flavorRef: "1" } });
+    await act(id, { resize: { flavorRef: "2" } });
+    await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+    expect(profile()).toEqual(profileOn("devstack2"));
+  });
+
+  test("by an evacuation that finds no room leaves the server and its resources as they were", async () => {
+    const id = await activeServer();
+    runtimes.get("devstack1")?.kill();
+    await cloud.compute("PUT", `/os-services/${await cloud.serviceId("devstack1")}`, { forced_down: true });
+    faults
+      .get("devstack2")
+      ?.set(parseFaultRule("agent.evacuate_instance.claim=fail:ComputeResourcesUnavailable", AGENT_FAULTS));
+    await act(id, { evacuate: {} });
     await cloud.serverIs(id, (server) => server?.["OS-EXT-STS:task_state"] === null);
-    expect(cloud.store.migrations.byFilters({ instanceUuid: id })).toMatchObject([{ status: "error" }]);
+    expect(cloud.store.migrations.byFilters({ instanceUuid: id })).toMatchObject([{ status: "failed" }]);
+    expect(await cloud.server(id)).toMatchObject({ status: "ACTIVE", "OS-EXT-SRV-ATTR:host": "devstack1" });
     expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(profile()).toEqual(profileOn("devstack1"));
   });
 
   test("by a live migration takes them at the destination, in the second binding too", async () => {

@@ -6,9 +6,16 @@ import { DRIVER_POINTS, RUNTIME_FAULT_POINTS } from "../../faults/fault-injectio
 import { type FaultPoint, faultTable } from "../../faults/faults.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
+/** Errors of steps, by their names, that operations handle in a way of their own. */
+const STEP_ERRORS: Readonly<Record<string, readonly string[]>> = { claim: ["ComputeResourcesUnavailable"] };
+
 /** Fault points before the steps of operations, such as `agent.terminate_instance.destroy`. */
 const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([operation, names]) =>
-  names.map((step) => ({ point: faultPoint(operation, step), kinds: ["fail", "hang", "slow"] })),
+  names.map((step) => {
+    const errors = STEP_ERRORS[step];
+    const point: FaultPoint = { point: faultPoint(operation, step), kinds: ["fail", "hang", "slow"] };
+    return errors === undefined ? point : { ...point, errors };
+  }),
 );
 
 /** All fault points of an agent. */

@@ -86,6 +86,18 @@ export function sameSubtreesOf(requests: readonly PortResourceRequest[]): readon
 }
 
 /**
+ * Returns the flavor's policy for the providers of several groups. Groups of ports need none in the flavor: as in Nova, they
+ * may have providers in common by default.
+ */
+export function groupPolicyOf(
+  { groups, groupPolicy }: ResourceRequest,
+  ofPorts: readonly CandidatesGroup[],
+): ResourceRequest["groupPolicy"] {
+  const suffixed = [...groups, ...ofPorts].filter(({ suffix }) => suffix !== "");
+  return groupPolicy ?? (suffixed.length > 1 ? "none" : null);
+}
+
+/**
  * Returns the request groups, the unsuffixed one first and those of ports last, with the aggregates that the rules require
  * or forbid.
  * @param aggregates returns all aggregates; only called if a rule needs them
@@ -98,7 +110,7 @@ export function candidatesGroups(
   rules: AggregateRules,
   ofPorts: readonly CandidatesGroup[] = [],
 ): readonly CandidatesGroup[] {
-  const suffixes = [...groups, ...ofPorts].map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
+  const suffixes = groups.map(({ suffix }) => suffix).filter((suffix) => suffix !== "");
   if (suffixes.length > 1 && groupPolicy === null) {
     throw new NoValidHost(
       NOT_ENOUGH_HOSTS,

@@ -15,6 +15,7 @@ import {
   type AggregateRules,
   candidatesGroups,
   claimSelection,
+  groupPolicyOf,
   portGroups,
   requestedImage,
   requestedResources,
@@ -140,19 +141,21 @@ export function createScheduler(parts: {
   ): Promise<Offer> {
     const resourceRequest = requestedResources(request, image);
     const { portRequests = [] } = request;
+    const ofPorts = portGroups(portRequests);
     const sameSubtrees = sameSubtreesOf(portRequests);
+    const groupPolicy = groupPolicyOf(resourceRequest, ofPorts);
     const groups = candidatesGroups(
       resourceRequest,
       request.spec.projectId,
       () => store.aggregates.list(),
       config.aggregates,
-      portGroups(portRequests),
+      ofPorts,
     );
     const inTree = requestedProvider(request, group);
     const allocationCandidates = await placement.getAllocationCandidates(
       {
         groups,
-        ...(resourceRequest.groupPolicy === null ? {} : { groupPolicy: resourceRequest.groupPolicy }),
+        ...(groupPolicy === null ? {} : { groupPolicy }),
         ...(sameSubtrees.length > 0 ? { sameSubtrees } : {}),
         rootRequired: requiredTraits(),
         limit: config.maxPlacementResults,
