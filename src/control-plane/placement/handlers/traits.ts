@@ -1,8 +1,8 @@
 import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import { schemas } from "../../http/schemas.js";
+import { pythonPattern } from "../../python/json-schema.js";
 import { type Call, type HandlerResponse, latest, NO_CONTENT, type PlacementRoute, route } from "../http/call.js";
 import { ErrorCode } from "../http/errors.js";
-import { pythonPattern } from "../http/json-schema-errors.js";
 import { type Trait, translateErrors } from "../model.js";
 import { createTrait, deleteTrait, setTraits } from "../store/trait-and-class-changes.js";
 import { CUSTOM_PATTERN } from "./shared-schemas.js";
