@@ -46,7 +46,9 @@ describe("an agent process with many hosts", () => {
   });
 
   it("logs one line for the first start of all its hosts", () => {
-    expect(pool.stderr).toMatch(/^\S+ \S+ \d+ INFO 50 of 50 hosts serve\n$/);
+    // A slow machine also logs how far the start is.
+    const lines = pool.stderr.split("\n").filter((line) => !line.endsWith(" starting"));
+    expect(lines.join("\n")).toMatch(/^\S+ \S+ \d+ INFO 50 of 50 hosts serve\n$/);
   });
 
   it("loses ten of them during their work, starts them again, and has no inconsistency", async () => {
