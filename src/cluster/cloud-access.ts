@@ -18,6 +18,8 @@ const SERVICE_ALIASES: ReadonlyMap<string, string> = new Map([
   ["keystone", "identity"],
   ["glance", "image"],
   ["neutron", "network"],
+  ["cinder", "block-storage"],
+  ["volume", "block-storage"],
   ["ironic", "baremetal"],
   ["bare-metal", "baremetal"],
 ]);

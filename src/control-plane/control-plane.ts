@@ -5,6 +5,7 @@ import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
 import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import { CleanupStack } from "../runtime/lifetime.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { openClusterBlockStorage } from "./cluster-block-storage.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { openClusterNetwork } from "./cluster-network.js";
 import { type ClusterPlacement, createExternalPlacement, embeddedPlacement } from "./cluster-placement.js";
@@ -94,7 +95,7 @@ const REPORT_INTERVAL = 10;
 const CONCURRENT_TASKS = 32;
 
 /**
- * Starts Placement, Compute API, Identity, Image, Network, Ironic, scheduler and conductor over one store, on one port of
+ * Starts Placement, Compute API, Identity, Image, Network, Block Storage, Ironic, scheduler and conductor over one store, on one port of
  * the loopback interface. If the start fails, everything is closed again.
  * @throws {StateDirUnusable}
  * @throws {DatabaseUnusable} if another control plane uses the state directory
@@ -174,6 +175,8 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
     options: networkOptions,
     start: { start, projects: { ...(admin && { admin }), ...(demo && { demo }) } },
   });
+  const blockStorage = await openClusterBlockStorage({ store, runtime, validate: identity.validate, directory });
+  cleanup.add(() => blockStorage.stop());
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());
   const watch = new RequestWatch(clock, identity.find, [
@@ -187,6 +190,7 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
     services,
     identity,
     network,
+    blockStorage,
     ironic,
     joinToken,
     watch,
@@ -216,7 +220,7 @@ type Work = ReturnType<typeof openConductor>;
 
 /** Creates the conductor with its tasks and the scheduler. */
 function openConductor(core: Core, placement: ClusterPlacement) {
-  const { options, cleanup, store, identity, network, joinToken, watch, agentToken, downTime } = core;
+  const { options, cleanup, store, identity, network, blockStorage, joinToken, watch, agentToken, downTime } = core;
   const { runtime } = options;
   const { clock, random, timers } = runtime;
   const logger = runtime.logger.child({ service: "conductor" });
@@ -258,6 +262,7 @@ function openConductor(core: Core, placement: ClusterPlacement) {
       placement: reports,
       scheduler,
       ports: network.ports,
+      blockStorage: blockStorage.worker,
       clock,
       logger,
       config: {
@@ -314,12 +319,12 @@ interface Parts {
 
 /** Serves the services on loopback and on the external listener, and writes the files with their address. */
 async function listen(core: Core, { placement, work, apis }: Parts) {
-  const { options, cleanup, store, identity, ironic, watch, downTime, location } = core;
+  const { options, cleanup, store, identity, blockStorage, ironic, watch, downTime, location } = core;
   const { runtime } = options;
   const { clock, files, modules, random } = runtime;
   const { conductor, tasks } = work;
   const guarded = withAccessRules(
-    { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
+    { ...apis.services, "/volume": blockStorage.handle, "/baremetal": ironic.handle, ...placement.services },
     identity.accessRules,
   );
   const listenOptions = {

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { driverRecordPath, readDriverRecord } from "../../agent/identity-file.js";
 import { IRONIC_FAULTS } from "../../control-plane/bare-metal/provision-states.js";
+import { BLOCK_STORAGE_FAULTS } from "../../control-plane/block-storage/work/run-work.js";
 import { hostsWithState } from "../../control-plane/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import { isLive } from "../../faults/fault-set.js";
@@ -32,11 +33,19 @@ import { CONTROL_PLANE, HostSettingsStore, unknownHost } from "./host-settings.j
 
 /** Fault points whose names begin with the same word. */
 interface PointGroup {
-  /** `agent` or `embedded Ironic`. */
+  /** `agent` or `embedded Ironic` … */
   readonly program: string;
   /** `driver` */
   readonly name: string;
   readonly points: readonly FaultPoint[];
+}
+
+interface EmbeddedService {
+  readonly host: string;
+  readonly program: string;
+  /** Its folder of the state directory. */
+  readonly folder: "ironic" | "blockStorage";
+  readonly table: FaultTable;
 }
 
 /** The driver whose agents send requests to Ironic. */
@@ -45,9 +54,9 @@ const IRONIC_DRIVER = "ironic";
 interface FaultContext {
   readonly runtime: Runtime;
   readonly terminal: Terminal;
-  /** @param host of an agent, or {@link IRONIC} */
+  /** @param host of an agent, or the name of an embedded service */
   readonly target: (host: string) => Target;
-  /** Returns the hosts of the state directory, and the embedded Ironic. */
+  /** Returns the hosts of the state directory, and the embedded services. */
   readonly hosts: () => Promise<readonly string[]>;
   /**
    * Expands a name or range to hosts.
@@ -63,10 +72,15 @@ interface Target {
   readonly table: FaultTable;
 }
 
-/** Selects the embedded Ironic instead of a host. */
+/** Selects the embedded Ironic, or Block Storage, instead of a host. */
 const IRONIC = "ironic";
+const BLOCK_STORAGE = "block-storage";
 
-const EMBEDDED_IRONIC = "embedded Ironic";
+/** Embedded services with faults, by what names them instead of a host. */
+const EMBEDDED: readonly EmbeddedService[] = [
+  { host: IRONIC, program: "embedded Ironic", folder: "ironic", table: IRONIC_FAULTS },
+  { host: BLOCK_STORAGE, program: "embedded Block Storage", folder: "blockStorage", table: BLOCK_STORAGE_FAULTS },
+];
 
 interface JsonFlag {
   readonly json?: true;
@@ -79,10 +93,10 @@ const NOTICE_STEP = 25;
 
 export function faultCommand(): Command {
   const command = clusterCommand("fault")
-    .summary("Inject faults into agents or the embedded Ironic")
+    .summary("Inject faults into agents or embedded services")
     .description(
-      "Makes an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or respond slowly; HOST is " +
-        `${IRONIC} for the embedded Ironic. Faults also apply to agents that start later, and stay across restarts until they have occurred ` +
+      "Makes an agent's driver, Placement or conductor, or an embedded service, fail, hang or respond slowly; HOST is " +
+        `${IRONIC} for the embedded Ironic and ${BLOCK_STORAGE} for Block Storage. Faults also apply to agents that start later, and stay across restarts until they have occurred ` +
         "as often as specified or are cleared.",
     )
     .option("--state-path <dir>", "state_path of the agent, if nova.conf changes its default");
@@ -109,7 +123,7 @@ export function faultCommand(): Command {
     .command("points [host]")
     .summary("List the points where faults can be injected")
     .description(
-      `Lists all fault points, those of a host's agent, or those of the embedded Ironic (${IRONIC}). Works without a cluster.`,
+      `Lists all fault points, those of a host's agent, or those of ${IRONIC} or ${BLOCK_STORAGE}. Works without a cluster.`,
     )
     .option("--json", "print JSON")
     .action(inFaults(faultPoints));
@@ -125,19 +139,21 @@ function inFaults<Arguments extends readonly unknown[]>(
     const hosts = async (): Promise<readonly string[]> => {
       const { [CONTROL_PLANE]: _, ...savedSettings } = await new HostSettingsStore(runtime.files, directory).read();
       const known = new Set([...(await hostsWithState(runtime.files, directory)), ...Object.keys(savedSettings)]);
-      return [...[...known].toSorted(), IRONIC];
+      return [...[...known].toSorted(), ...EMBEDDED.map(({ host }) => host)];
     };
-    const target = (host: string): Target =>
-      host === IRONIC && statePath === undefined
-        ? { folder: directory.ironic, table: IRONIC_FAULTS }
+    const target = (host: string): Target => {
+      const embedded = statePath === undefined ? EMBEDDED.find((one) => one.host === host) : undefined;
+      return embedded
+        ? { folder: directory[embedded.folder], table: embedded.table }
         : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS };
+    };
     const hostsIn = async (text: string, beforeStart = false): Promise<readonly string[]> => {
       const named = expandNames(text);
       const known = await hosts();
       const unknown = named.find((host) => !known.includes(host));
       if (statePath === undefined && unknown !== undefined && !beforeStart) {
-        // The embedded Ironic alone is a directory without a cluster.
-        throw new InvalidFault(unknownHost(unknown, directory.root, known.length === 1 ? [] : known));
+        // Embedded services alone are a directory without a cluster.
+        throw new InvalidFault(unknownHost(unknown, directory.root, known.length === EMBEDDED.length ? [] : known));
       }
       return named;
     };
@@ -271,14 +287,16 @@ async function pointGroups({ runtime, target, hostsIn }: FaultContext, requested
     throw new InvalidFault(`expected one host, found ${others.length + 1} in "${requestedHost}"`);
   }
   const { folder, table } = target(host);
-  return table === IRONIC_FAULTS
-    ? groupPoints(EMBEDDED_IRONIC, IRONIC_FAULTS)
-    : pointGroupsOfHost(runtime.files, folder, host);
+  const embedded = EMBEDDED.find((one) => one.table === table);
+  return embedded ? groupPoints(embedded.program, table) : pointGroupsOfHost(runtime.files, folder, host);
 }
 
-/** Returns the points of agents and of the embedded Ironic, by program and first word. */
+/** Returns the points of agents and of embedded services, by program and first word. */
 export function allPointGroups(): readonly PointGroup[] {
-  return [...groupPoints("agent", AGENT_FAULTS), ...groupPoints(EMBEDDED_IRONIC, IRONIC_FAULTS)];
+  return [
+    ...groupPoints("agent", AGENT_FAULTS),
+    ...EMBEDDED.flatMap(({ program, table }) => groupPoints(program, table)),
+  ];
 }
 
 /**

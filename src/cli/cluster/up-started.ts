@@ -238,6 +238,7 @@ export function welcome(
     `${bold("Placement")}  ${url}/placement`,
     `${bold("Image")}      ${url}/image`,
     `${bold("Network")}    ${url}/network`,
+    `${bold("Volume")}     ${url}/volume`,
     `${bold("Ironic")}     ${url}/baremetal`,
     "",
     ...(here

@@ -248,6 +248,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "/compute": "compute",
   "/image": "image",
   "/network": "network",
+  "/volume": "block-storage",
   "/placement": "placement",
   "/baremetal": "baremetal",
 };

@@ -35,6 +35,8 @@ const OWN = [
   { type: "placement", name: "placement", path: "/placement" },
   { type: "image", name: "glance", path: "/image" },
   { type: "network", name: "neutron", path: "/network" },
+  { type: "block-storage", name: "cinder", path: "/volume/v3/$(project_id)s" },
+  { type: "volumev3", name: "cinderv3", path: "/volume/v3/$(project_id)s" },
   { type: "baremetal", name: "ironic", path: "/baremetal" },
 ] as const;
 
@@ -108,9 +110,13 @@ export function catalogOf(call: IdentityCall, live: LiveToken): readonly Catalog
   return services;
 }
 
+const OF_PROJECT = /[$%]\((?:project_id|tenant_id)\)s/;
+
 function workedOut(call: IdentityCall, { record }: LiveToken): readonly CatalogService[] {
   const { store, services } = call;
-  const endpoints = [...ownEndpoints(call), ...store.endpoints.findBy({ enabled: true })];
+  const known = [...ownEndpoints(call), ...store.endpoints.findBy({ enabled: true })];
+  // Keystone leaves out the endpoints that a token without a project cannot fill in.
+  const endpoints = record.projectId === null ? known.filter(({ url }) => !OF_PROJECT.test(url)) : known;
   const fill = (url: string) =>
     url
       .replace(/[$%]\((?:project_id|tenant_id)\)s/g, record.projectId ?? "")

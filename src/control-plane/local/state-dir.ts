@@ -37,6 +37,7 @@ export function stateDir(path: string, cwd: string) {
     joinConfig: join(root, "join.conf"),
     logs,
     /** Folder of the embedded Ironic, with its fault rules. */
+    blockStorage: join(root, "block-storage"),
     ironic: join(root, "ironic"),
     /** nova.conf of an agent that manages the embedded Ironic's nodes; mode 0600. */
     ironicConfig: join(root, "ironic", "agent.conf"),

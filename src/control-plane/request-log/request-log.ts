@@ -13,6 +13,7 @@ const SERVICE_NAMES = {
   "/compute": "compute-api",
   "/image": "image",
   "/network": "network",
+  "/volume": "block-storage",
   "/placement": "placement",
   "/baremetal": "ironic",
 } as const;

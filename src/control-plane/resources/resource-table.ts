@@ -1,5 +1,6 @@
 import type { SqlValue } from "../database/database-file.js";
 import type { Sql, SqlRow } from "../database/sql.js";
+import type { Condition } from "./condition.js";
 import { type AttributeMap, type ColumnType, columnOf, type RecordOf, type StoredResource } from "./resource.js";
 import { StoredRecords } from "./stored-records.js";
 
@@ -33,13 +34,25 @@ export class ResourceTable<M extends AttributeMap, R extends RecordOf<M> = Recor
   }
 
   update(id: string, changes: Partial<R>): void {
-    const columns = Object.keys(changes).map((attribute) => this.#column(attribute));
-    if (columns.length === 0) {
-      return;
+    const { assignments, values } = this.#assignments(changes);
+    if (assignments !== "") {
+      this.#sql.execute(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...values, id);
     }
-    const assignments = columns.map(({ name }) => `${name} = ?`).join(", ");
-    const values = columns.map((column) => encode(Reflect.get(changes, column.attribute), column));
-    this.#sql.execute(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...values, id);
+  }
+
+  /** Changes the records that match. Returns whether there is one: the database compares and changes it in one step. */
+  updateIf(condition: Condition, changes: Partial<R>): boolean {
+    const { assignments, values } = this.#assignments(changes);
+    const statement = `UPDATE ${this.name} SET ${assignments} WHERE ${condition.sql}`;
+    return assignments !== "" && this.#sql.run(statement, ...values, ...condition.values).changes > 0;
+  }
+
+  #assignments(changes: Partial<R>): { readonly assignments: string; readonly values: readonly SqlValue[] } {
+    const columns = Object.keys(changes).map((attribute) => this.#column(attribute));
+    return {
+      assignments: columns.map(({ name }) => `${name} = ?`).join(", "),
+      values: columns.map((column) => encode(Reflect.get(changes, column.attribute), column)),
+    };
   }
 
   #column(attribute: string): Column {

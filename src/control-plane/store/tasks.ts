@@ -1,5 +1,6 @@
 import { anyObject, type Field, id, oneOf, type RecordOf, text, time, uuid } from "../../records/field.js";
 import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../records/index.js";
+import type { BlockStorageWork } from "../block-storage/engine/block-storage-context.js";
 import type { RequestedServerPort } from "../network/server-ports.js";
 import { checkOf } from "./record-fields.js";
 import type { StoreContext } from "./store-context.js";
@@ -93,7 +94,16 @@ export type Task =
       readonly requestId: string;
     }
   /** Spec 6.2, rows "local delete" and "no host". */
-  | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
+  | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string }
+  /** Work of the Block Storage service. */
+  | {
+      readonly kind: "block_storage";
+      /** The id of the record: work on one record runs in order. */
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      readonly work: string;
+      readonly input: BlockStorageWork["input"];
+    };
 
 export const TASK_KINDS: readonly Task["kind"][] = [
   "build_instances",
@@ -104,6 +114,7 @@ export const TASK_KINDS: readonly Task["kind"][] = [
   "unshelve_instance",
   "delete_resized",
   "delete_local",
+  "block_storage",
 ];
 
 /** The fields that all tasks have. */

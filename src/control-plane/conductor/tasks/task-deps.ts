@@ -5,6 +5,7 @@ import type { RetryInfo, Selection } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
+import type { BlockStorageWorker } from "../../block-storage/work/run-work.js";
 import type { PortResourceRequest, ServerPorts } from "../../network/server-ports.js";
 import { faultDetails } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
@@ -30,6 +31,8 @@ export interface TaskDeps {
   readonly placement: ReportClient;
   readonly scheduler: Scheduler;
   readonly ports: ServerPorts;
+  /** Runs the work of the Block Storage service. */
+  readonly blockStorage: BlockStorageWorker;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: TaskOptions & {

@@ -41,5 +41,9 @@ export function createTaskTable(deps: TaskDeps): TaskTable {
     },
     delete_resized: { run: (task, context) => deleteResized(deps, task, context), fail: setToError },
     delete_local: { run: (task, context) => deleteLocal(deps, task, context), fail: setToError },
+    block_storage: {
+      run: ({ instanceUuid: id, ...work }, context) => deps.blockStorage.run({ ...work, id }, () => context.finish()),
+      fail: ({ instanceUuid: id, ...work }) => deps.blockStorage.fail({ ...work, id }),
+    },
   };
 }

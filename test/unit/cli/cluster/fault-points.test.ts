@@ -9,9 +9,10 @@ import {
   pointsText,
 } from "../../../../src/cli/cluster/fault.js";
 import { IRONIC_FAULTS } from "../../../../src/control-plane/bare-metal/provision-states.js";
+import { BLOCK_STORAGE_FAULTS } from "../../../../src/control-plane/block-storage/work/run-work.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 
-const EVERY_POINT = [...AGENT_FAULTS.keys(), ...IRONIC_FAULTS.keys()];
+const EVERY_POINT = [...AGENT_FAULTS.keys(), ...IRONIC_FAULTS.keys(), ...BLOCK_STORAGE_FAULTS.keys()];
 
 function namesOf(groups: ReturnType<typeof allPointGroups>): readonly string[] {
   return groups.map(({ program, name }) => `${name} (${program})`);
@@ -23,7 +24,7 @@ describe("compute-agent fault points", () => {
     process.exitCode = undefined;
   });
 
-  test("lists every point of agents and of the embedded Ironic without a host and without a cluster", async () => {
+  test("lists every point of agents and of embedded services without a host and without a cluster", async () => {
     let printed = "";
     vi.spyOn(process.stdout, "write").mockImplementation((text) => {
       printed += String(text);
@@ -46,6 +47,11 @@ describe("compute-agent fault points", () => {
       "agent (agent)",
       "hardware (embedded Ironic)",
       "api (embedded Ironic)",
+      "volume (embedded Block Storage)",
+      "snapshot (embedded Block Storage)",
+      "backup (embedded Block Storage)",
+      "group (embedded Block Storage)",
+      "group_snapshot (embedded Block Storage)",
     ]);
     const text = pointsText(groups);
     for (const name of namesOf(groups)) {

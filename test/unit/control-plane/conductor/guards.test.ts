@@ -61,6 +61,7 @@ it("tasks that could not be read are read again with the next one", async () => 
     unshelve_instance: flow,
     delete_resized: flow,
     delete_local: flow,
+    block_storage: flow,
   };
   const runner = new TaskRunner({ store, table, concurrency: 2, clock: runtime.clock, logger: runtime.logger });
   runner.start();

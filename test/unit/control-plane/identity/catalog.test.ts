@@ -10,16 +10,16 @@ beforeEach(async () => {
 const PROJECT = { project: { name: "admin", domain: { id: "default" } } };
 
 test("a service with an endpoint is in the catalog of new tokens, with the project's id in its address", async () => {
-  const service = await world.make("service", { type: "volumev3", name: "cinder" });
+  const service = await world.make("service", { type: "object-store", name: "swift" });
   const url = "http://c/v3/$(project_id)s";
   await world.make("endpoint", { service_id: service, interface: "public", url, region: "elsewhere" });
   expect((await world.ask("GET", "regions/elsewhere")).status).toBe(200);
   const catalog = async () => {
     const reply = await world.ask("GET", "auth/catalog", undefined, await world.adminToken(PROJECT));
-    return (reply.json("catalog") as { type: string }[]).filter(({ type }) => type === "volumev3");
+    return (reply.json("catalog") as { type: string }[]).filter(({ type }) => type === "object-store");
   };
   expect(await catalog()).toMatchObject([
-    { name: "cinder", endpoints: [{ url: `http://c/v3/${world.api.projectId("admin")}`, region: "elsewhere" }] },
+    { name: "swift", endpoints: [{ url: `http://c/v3/${world.api.projectId("admin")}`, region: "elsewhere" }] },
   ]);
   await world.ask("PATCH", `services/${service}`, { service: { enabled: false } });
   expect(await catalog()).toEqual([]);
@@ -40,11 +40,11 @@ test("the catalog of a token reflects changes since the last request", async () 
   const adas = await world.token(ada);
   const projects = async () => await world.names("auth/projects", adas);
   expect(await projects()).toEqual(["before"]);
-  expect(await types()).not.toContain("volumev3");
-  const service = await world.make("service", { type: "volumev3", name: "cinder" });
-  expect(await types()).toContain("volumev3");
+  expect(await types()).not.toContain("object-store");
+  const service = await world.make("service", { type: "object-store", name: "swift" });
+  expect(await types()).toContain("object-store");
   await world.ask("DELETE", `services/${service}`);
-  expect(await types()).not.toContain("volumev3");
+  expect(await types()).not.toContain("object-store");
   await world.ask("PATCH", `projects/${project}`, { project: { name: "after" } });
   expect(await projects()).toEqual(["after"]);
   await world.grant(`projects/${project}`, `users/${ada}`, "member", "DELETE");

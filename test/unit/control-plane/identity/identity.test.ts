@@ -68,11 +68,13 @@ describe("scopes", () => {
     ]);
     expect((reply.json("token", "catalog") as { type: string }[]).map(({ type }) => type).sort()).toEqual([
       "baremetal",
+      "block-storage",
       "compute",
       "identity",
       "image",
       "network",
       "placement",
+      "volumev3",
     ]);
     expect(world.apis.identity.validate(reply.headers["x-subject-token"] ?? "")).toMatchObject({
       userName: "admin",
@@ -255,7 +257,7 @@ describe("lists", () => {
     ["projects", ["admin", "demo", "service"]],
     ["domains", ["Default"]],
     ["roles", ["reader", "member", "manager", "admin", "service"]],
-    ["services", ["keystone", "nova", "placement", "glance", "neutron", "ironic"]],
+    ["services", ["keystone", "nova", "placement", "glance", "neutron", "cinder", "cinderv3", "ironic"]],
   ])("%s", async (plural, names) => {
     const reply = await world.ask({ url: `/identity/v3/${plural}` });
     const members = reply.json(plural) as { id: string; name: string }[];
@@ -287,7 +289,7 @@ describe("lists", () => {
     const mine = await world.ask({ url: "/identity/v3/auth/projects", token });
     expect((mine.json("projects") as { name: string }[]).map(({ name }) => name)).toEqual(["demo"]);
     expect((await world.ask({ url: "/identity/v3/auth/system", token })).json("system")).toEqual([]);
-    expect((await world.ask({ url: "/identity/v3/auth/catalog", token })).json("catalog")).toHaveLength(6);
+    expect((await world.ask({ url: "/identity/v3/auth/catalog", token })).json("catalog")).toHaveLength(8);
     expect((await world.ask({ url: "/identity/v3/auth/projects", token: "" })).status).toBe(401);
   });
 

@@ -45,6 +45,7 @@ async function bench(concurrency: number) {
     unshelve_instance: flow,
     delete_resized: flow,
     delete_local: flow,
+    block_storage: flow,
   };
   const create = (ticks?: EventLoopTicks) =>
     new TaskRunner({

@@ -1,0 +1,176 @@
+import type { Json } from "../../http/json.js";
+import { and, isOneOf, where } from "../../resources/condition.js";
+import type { BlockStorageContext } from "../engine/block-storage-context.js";
+import { conflictsWithCompute, invalidInput, invalidVolume } from "../engine/block-storage-errors.js";
+import { ATTACHMENTS, type Attachment } from "../resources/attachments.js";
+import { QOS_SPECS } from "../resources/qos-specs.js";
+import { TYPES } from "../resources/types.js";
+import { VOLUMES, type Volume } from "../resources/volumes.js";
+
+/** Attributes of the side that uses a volume, which it reports: `host`, `initiator` … */
+export type Connector = Readonly<Record<string, Json>>;
+
+/** The mode of an attachment until a connector or a client chooses one. */
+export const NO_MODE = "null";
+
+export function attachmentsOfVolume(context: BlockStorageContext, volumeId: string): readonly Attachment[] {
+  return context.table(ATTACHMENTS).find(where`volume_id = ${volumeId}`);
+}
+
+/**
+ * Reserves a volume for a server or a host. A server that has reserved it may reserve it again, as for a move.
+ * @throws {HttpError} 400
+ */
+export function reserveAttachment(
+  context: BlockStorageContext,
+  volume: Volume,
+  instance_uuid: string | null,
+  mode: string,
+): Attachment {
+  const { id, status, multiattach } = volume;
+  if (status.includes("error")) {
+    throw invalidVolume(
+      `Volume attachments can not be created if the volume is in an error state. The Volume ${id} currently has a status of: ${status} `,
+    );
+  }
+  const statuses = ["available", ...(multiattach ? ["in-use"] : []), "downloading"];
+  const reserved = { status: "reserved", attach_status: "reserved" };
+  const isFree = context.change(VOLUMES, id, reserved, isOneOf("status", statuses)) !== undefined;
+  if (!isFree && !isReservedBy(context, volume, instance_uuid)) {
+    throw invalidVolume(
+      `Volume ${id} status must be ${statuses.join(" or ")} to reserve, but the current status is ${status}.`,
+    );
+  }
+  return context.insert(ATTACHMENTS, {
+    id: context.newId(),
+    project_id: volume.project_id,
+    volume_id: id,
+    instance_uuid,
+    attached_host: null,
+    mountpoint: null,
+    attach_status: "reserved",
+    attach_mode: (volume.admin_metadata.readonly ?? "") === "" ? mode : "ro",
+    connector: null,
+    connection_info: null,
+    attached_at: null,
+    created_at: context.now,
+    updated_at: null,
+  });
+}
+
+/** Whether all attachments of a volume in use or reserved are those of one server. */
+function isReservedBy(context: BlockStorageContext, { id, status }: Volume, instanceUuid: string | null): boolean {
+  const attachments = attachmentsOfVolume(context, id);
+  return (
+    (status === "in-use" || status === "reserved") &&
+    instanceUuid !== null &&
+    attachments.length > 0 &&
+    attachments.every(({ instance_uuid: server }) => server === instanceUuid)
+  );
+}
+
+/** Connects the side that uses an attachment; it is in use once that side completes it. */
+export function connectAttachment(
+  context: BlockStorageContext,
+  volume: Volume,
+  attachment: Attachment,
+  connector: Connector,
+): Attachment {
+  const mode = attachment.attach_mode === NO_MODE ? textOf(connector.mode, "rw") : attachment.attach_mode;
+  const { driver_volume_type, data } = connectionOf(context, volume);
+  const changed = context.change(ATTACHMENTS, attachment.id, {
+    attach_status: "attaching",
+    attached_at: context.now,
+    attached_host: textOf(connector.host, ""),
+    mountpoint: textOf(connector.mountpoint, "na"),
+    attach_mode: mode,
+    connector: { ...connector, mode },
+    connection_info: { ...data, driver_volume_type, attachment_id: attachment.id },
+  });
+  context.change(VOLUMES, volume.id, { status: "attaching", attach_status: "attaching" });
+  return changed ?? attachment;
+}
+
+function textOf(value: unknown, fallback: string): string {
+  return typeof value === "string" ? value : fallback;
+}
+
+/** Marks an attachment as in use. */
+export function completeAttachment(context: BlockStorageContext, { id, volume_id: volumeId }: Attachment): void {
+  context.change(ATTACHMENTS, id, { attach_status: "attached" });
+  context.change(VOLUMES, volumeId, { status: "in-use", attach_status: "attached" });
+}
+
+/** Removes an attachment. The volume's status follows from those that are left. */
+export function removeAttachment(context: BlockStorageContext, { id, volume_id: volumeId }: Attachment): void {
+  context.table(ATTACHMENTS).delete(id);
+  const volume = context.table(VOLUMES).get(volumeId);
+  if (volume) {
+    settleVolume(context, volume);
+  }
+}
+
+/** Sets the status of a volume by the attachments that are left. */
+export function settleVolume(context: BlockStorageContext, { id, admin_metadata: administrative }: Volume): void {
+  const statuses = attachmentsOfVolume(context, id).map(({ attach_status: status }) => status);
+  const { attached_mode: _mode, ...rest } = administrative;
+  const state = STATES.find(([attached]) => attached === undefined || statuses.includes(attached));
+  const [, status = "available", attach_status = "detached"] = state ?? [];
+  context.change(VOLUMES, id, { status, attach_status, ...(statuses.length === 0 && { admin_metadata: rest }) });
+}
+
+/** The status, and the attach status, of a volume that has an attachment in this status; the first one counts. */
+const STATES: readonly (readonly [attached: string | undefined, status: string, attachStatus: string])[] = [
+  ["attached", "in-use", "attached"],
+  ["attaching", "attaching", "attaching"],
+  ["reserved", "reserved", "reserved"],
+  [undefined, "available", "detached"],
+];
+
+/** Returns how a volume is reached. Drivers that move no bytes need no more than its id and the mode. */
+export function connectionOf(context: BlockStorageContext, volume: Volume) {
+  const { attached_mode: mode, readonly } = volume.admin_metadata;
+  const type = volume.volume_type_id === null ? undefined : context.table(TYPES).get(volume.volume_type_id);
+  const qos = type?.qos_specs_id ? context.table(QOS_SPECS).get(type.qos_specs_id) : undefined;
+  return {
+    driver_volume_type: "iscsi",
+    data: {
+      access_mode: mode ?? (readonly === "True" ? "ro" : "rw"),
+      qos_specs: qos && qos.consumer !== "back-end" ? qos.specs : null,
+      encrypted: volume.encryption_key_id !== null,
+      cacheable: false,
+    },
+  };
+}
+
+/**
+ * Checks that an attachment may be removed: only Compute may detach a volume that a server uses (CVE-2023-2088).
+ * @param attachment undefined if the request names an unknown one
+ * @throws {HttpError} 400, 409
+ */
+export function assertDetachable(
+  context: BlockStorageContext,
+  attachment: Attachment | undefined,
+  volume: Volume | undefined,
+): void {
+  if (context.caller.isService) {
+    return;
+  }
+  if (attachment === undefined) {
+    throw conflictsWithCompute("");
+  }
+  if (volume && attachment.volume_id !== volume.id) {
+    throw invalidInput("Mismatched volume and attachment.");
+  }
+  const { instance_uuid: server, connection_info: info, volume_id: volumeId } = attachment;
+  if (server !== null && info !== null && context.services.servers.attachmentOf(server, volumeId) === attachment.id) {
+    throw conflictsWithCompute(server);
+  }
+}
+
+/** Returns the attachment that a request to detach a volume names, or the volume's first one. */
+export function attachmentToDetach(context: BlockStorageContext, volume: Volume, id: unknown): Attachment | undefined {
+  return typeof id === "string"
+    ? context.table(ATTACHMENTS).first(and(where`id = ${id}`, where`volume_id = ${volume.id}`))
+    : attachmentsOfVolume(context, volume.id)[0];
+}

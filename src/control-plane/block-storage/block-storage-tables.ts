@@ -1,0 +1,36 @@
+import type { Sql } from "../database/sql.js";
+import type { StoredResource } from "../resources/resource.js";
+import { createResourceTables } from "../resources/resource-table.js";
+import { DEFAULT_TYPES, QUOTAS, SERVICES } from "./resources/administration.js";
+import { ATTACHMENTS } from "./resources/attachments.js";
+import { BACKUPS } from "./resources/backups.js";
+import { GROUP_SNAPSHOTS, GROUP_TYPES, GROUPS } from "./resources/groups.js";
+import { MESSAGES } from "./resources/messages.js";
+import { QOS_SPECS } from "./resources/qos-specs.js";
+import { SNAPSHOTS } from "./resources/snapshots.js";
+import { TRANSFERS } from "./resources/transfers.js";
+import { TYPES } from "./resources/types.js";
+import { VOLUMES } from "./resources/volumes.js";
+
+/** All resources with a table. One that refers to another follows it. */
+const BLOCK_STORAGE_RESOURCES: readonly StoredResource[] = [
+  SERVICES,
+  QUOTAS,
+  QOS_SPECS,
+  TYPES,
+  DEFAULT_TYPES,
+  GROUP_TYPES,
+  GROUPS,
+  GROUP_SNAPSHOTS,
+  VOLUMES,
+  SNAPSHOTS,
+  ATTACHMENTS,
+  BACKUPS,
+  TRANSFERS,
+  MESSAGES,
+];
+
+/** Creates the tables of the Block Storage service, or adds what is missing. */
+export function createBlockStorageTables(sql: Sql): void {
+  createResourceTables(sql, "block-storage", BLOCK_STORAGE_RESOURCES);
+}
