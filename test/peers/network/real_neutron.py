@@ -6,6 +6,7 @@ They stay alive for ever (agent_down_time), and ports of routers and floating IP
 """
 import eventlet
 eventlet.monkey_patch()
+import itertools
 import os
 import sys
 
@@ -14,7 +15,10 @@ from oslo_db import api as db_api
 # object that does not exist holds a request up for 146 s. The outcome is the same without the pauses.
 db_api.wrap_db_retry._get_inc_interval = lambda self, n, jitter: (0.001, n)
 
+import netaddr
 from neutron.cmd.eventlet import server
+from neutron.ipam.drivers.neutrondb_ipam import driver as ipam
+from neutron.ipam import exceptions as ipam_exceptions
 from neutron.db import models_v2
 from neutron.db.models import l3 as l3_models
 from neutron_lib import context
@@ -49,6 +53,29 @@ def register():
     for state in AGENTS:
         plugin.create_or_update_agent(context.get_admin_context(), {k: v for k, v in state.items() if k != 'uuid' and v is not None}, timeutils.utcnow())
     open(os.path.join(cfg.CONF.state_path, 'agents-registered'), 'w').close()
+
+
+# The address behind the last one that was chosen, by the subnet.
+positions = {}
+
+
+def choose_addresses(self, context, prefer_next=False, num_addresses=1):
+    """Chooses the free addresses behind the last one, as the embedded service does, instead of random ones: runs are repeatable."""
+    taken = {int(netaddr.IPAddress(one.ip_address)) for one in self.subnet_manager.list_allocations(context)}
+    pools = [(netaddr.IPAddress(pool.first_ip), netaddr.IPAddress(pool.last_ip)) for pool in self.subnet_manager.list_pools(context)]
+    pools.sort()
+    subnet = self.subnet_manager.neutron_id
+    start = positions.get(subnet, 0)
+    behind = (range(max(int(first), start), int(last) + 1) for first, last in pools)
+    free = (value for value in itertools.chain(*behind, *(range(int(first), int(last) + 1) for first, last in pools)) if value not in taken)
+    chosen = list(itertools.islice(free, num_addresses))
+    if len(chosen) < num_addresses or len(set(chosen)) < num_addresses:
+        raise ipam_exceptions.IpAddressGenerationFailure(subnet_id=subnet)
+    positions[subnet] = chosen[-1] + 1
+    return [str(netaddr.IPAddress(value, pools[0][0].version)) for value in chosen]
+
+
+ipam.NeutronDbSubnet._generate_ips = choose_addresses
 
 
 def is_router_port(port):

@@ -68,7 +68,6 @@ function prepareCreate(context: NetworkContext, input: PortInput): Partial<PortR
   assertOwnRouter(context, { owner, device, projectId: input.project_id ?? "" });
   const isSecure = choosePortSecurity(context, input);
   const pairs = input.allowed_address_pairs ?? [];
-  assertPairsAllowed(isSecure, pairs);
   const mac = chooseMac(context, networkId, input.mac_address);
   const isNamed = hasOwnNames(context);
   return {
@@ -93,6 +92,8 @@ function afterCreate(context: NetworkContext, port: PortRecord, input: PortInput
   if (addresses.length === 0 && isAllocationDeferred(context, addressed, requested)) {
     context.table(PORTS).update(port.id, { ip_allocation: "deferred" });
   }
+  findPolicyOf(context, port);
+  assertPairsAllowed(port.port_security_enabled === true, port.allowed_address_pairs ?? []);
   insertGroups(context, port.id, chooseGroups(context, port, input.security_groups));
   assertPolicyFits(context, port);
 }
@@ -118,16 +119,13 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
     ...columns
   } = changes;
   ensureGroupOf(context, port.project_id);
-  if (changes.device_owner !== undefined || changes.device_id !== undefined) {
+  // Neutron takes a device that the request leaves out for another one, and an empty one for the port's own.
+  if (changes.device_owner !== undefined || changes.device_id !== port.device_id) {
     assertOwnRouter(context, {
       owner: changes.device_owner || port.device_owner,
-      device: changes.device_id ?? port.device_id,
+      device: changes.device_id || port.device_id,
       projectId: port.project_id,
     });
-  }
-  validateSecurity(context, port, changes);
-  if (changes.qos_policy_id !== undefined) {
-    assertMayReplacePolicy(context, port.qos_policy_id);
   }
   const binding = activeBindingOf(context, port.id);
   if (
@@ -164,6 +162,11 @@ function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInp
     changeAddresses(context, { ...port, "binding:host_id": host }, changes.fixed_ips);
     removeStaleForwardings(context, port.id);
   }
+  if (changes.qos_policy_id !== undefined) {
+    assertMayReplacePolicy(context, before.qos_policy_id);
+    findPolicyOf(context, port);
+  }
+  validateSecurity(context, before, changes);
   const groups = changes.security_groups;
   if (groups !== undefined) {
     assertUsableGroups(context, port.project_id, groups);
@@ -175,12 +178,16 @@ function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInp
   notifyNetworkChanged(context, port.id);
 }
 
-/** @throws {HttpError} 404 for an unknown QoS policy, 409 for one with a rule that the port does not support */
+/** @throws {HttpError} 404 for an unknown QoS policy */
+function findPolicyOf(context: NetworkContext, { qos_policy_id: id }: PortRecord): void {
+  if (id !== null) {
+    findRecord(context, QOS_POLICIES, id);
+  }
+}
+
+/** @throws {HttpError} 409 for a QoS policy with a rule that the port does not support */
 function assertPolicyFits(context: NetworkContext, port: PortRecord): void {
   const { id, network_id: networkId, qos_policy_id: own } = port;
-  if (own !== null) {
-    findRecord(context, QOS_POLICIES, own);
-  }
   const policyId = own ?? policyOfNetwork(context, networkId);
   if (policyId !== null) {
     assertPortsSupportPolicy(context, policyId, [{ id, network_id: networkId }]);

@@ -1,8 +1,9 @@
-import { where } from "../../resources/condition.js";
+import { EVERY, where } from "../../resources/condition.js";
 import type { Behaviour, Computed, NetworkContext } from "../engine/network-context.js";
 import { badResource, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
 import { storedAttributes } from "../engine/records.js";
+import { seesAll } from "../engine/sharing.js";
 import { FLOATINGIPS } from "../resources/floating-ips.js";
 import { NETWORKS } from "../resources/networks.js";
 import { PORTS } from "../resources/ports.js";
@@ -25,7 +26,9 @@ export const QOS_POLICY_BEHAVIOUR: Behaviour<typeof QOS_POLICIES.attributes> = {
   prepareCreate,
   prepareUpdate,
   beforeDelete: assertUnused,
-  compute: computeRules,
+  compute: computePolicies,
+  /** Neutron accepts the filter, and lists all policies. */
+  filters: { is_default: () => EVERY },
 };
 
 function prepareCreate(context: NetworkContext, { project_id: project, is_default: isDefault }: Input) {
@@ -63,12 +66,14 @@ function assertUnused({ sql }: NetworkContext, { id }: Policy): void {
   }
 }
 
-function computeRules(context: NetworkContext, policies: readonly Policy[]): readonly Computed[] {
+function computePolicies(context: NetworkContext, policies: readonly Policy[]): readonly Computed[] {
   const rules = findRulesOf(
     context,
     policies.map(({ id }) => id),
   );
   return policies.map((policy) => ({
+    // Neutron looks for the default policy among those of the caller's project.
+    is_default: policy.is_default && (seesAll(context) || policy.project_id === context.caller.projectId),
     rules: (rules.get(policy.id) ?? []).map(({ id, type, parameters }) => ({
       ...parameters,
       id,

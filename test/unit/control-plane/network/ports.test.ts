@@ -93,6 +93,23 @@ describe("a new port", () => {
     });
   });
 
+  const ADDRESS = { fixed_ips: [{ ip_address: "192.0.2.4" }] };
+  const POLICY = { qos_policy_id: MISSING };
+  const PAIRS = { port_security_enabled: false, allowed_address_pairs: [{ ip_address: "10.1.1.1" }] };
+  const GROUPS = { security_groups: [MISSING] };
+  test.each([
+    ["addresses", { ...ADDRESS, ...POLICY, ...PAIRS, ...GROUPS }, "400 InvalidIpForNetwork"],
+    ["its QoS policy", { ...POLICY, ...PAIRS, ...GROUPS }, "404 QosPolicyNotFound"],
+    ["its address pairs", { ...PAIRS, ...GROUPS }, "409 AddressPairAndPortSecurityRequired"],
+  ])("with several errors is rejected for %s first", async (_name, attributes, rejection) => {
+    const harness = new NetworkHarness();
+    const network = await createNetwork(harness);
+    const body = { port: { network_id: network, ...attributes } };
+    expect(await harness.rejection("POST", "/ports", body)).toContain(rejection);
+    const port = await createPort(harness, network);
+    expect(await rejectedUpdate(harness, port.id, attributes)).toContain(rejection);
+  });
+
   test.each([
     ["an unknown network", { network_id: MISSING }, `404 NetworkNotFound: Network ${MISSING} could not be found.`],
     [
@@ -215,6 +232,20 @@ describe("an update of a port", () => {
       fixed_ips: [],
       ip_allocation: "immediate",
     });
+  });
+
+  test("of another project's router is changed only with the router's id", async () => {
+    const harness = new NetworkHarness();
+    const port = await createPort(harness, await createNetwork(harness));
+    const router = await harness.get("POST", "/routers", { router: {} }, "admin");
+    const url = `/routers/${router.id}/add_router_interface`;
+    await harness.send("PUT", url, { port_id: port.id }, "admin");
+    for (const changes of [{ name: "x" }, {}, { device_id: "" }, { device_id: router.id, device_owner: "" }]) {
+      expect(await rejectedUpdate(harness, port.id, changes)).toBe(
+        `409 DeviceIDNotOwnedByTenant: The following device_id ${router.id} is not owned by your tenant or matches another tenants router.`,
+      );
+    }
+    expect(await updatePort(harness, port.id, { device_id: router.id, name: "x" })).toMatchObject({ name: "x" });
   });
 
   test("disables port security only without groups and address pairs", async () => {

@@ -134,6 +134,19 @@ describe("the default policy of a project", () => {
     expect(second.is_default).toBe(true);
   });
 
+  test("looks like any other policy to other projects", async () => {
+    const { id } = await createPolicy({ is_default: true, shared: true });
+    expect(await network.get("GET", `/qos/policies/${id}`, undefined, "admin")).toMatchObject({ is_default: true });
+    expect(await network.get("GET", `/qos/policies/${id}`)).toMatchObject({ is_default: false });
+  });
+
+  test("is listed with the others, whatever the filter is", async () => {
+    await createPolicy({ is_default: true });
+    for (const value of ["true", "false"]) {
+      expect(await network.list(`/qos/policies?is_default=${value}`, "admin")).toHaveLength(2);
+    }
+  });
+
   test("is that of its new networks, even of those that ask for none", async () => {
     const { id } = await createPolicy({ is_default: true, tenant_id: "demo" });
     for (const attributes of [{}, { qos_policy_id: null }]) {

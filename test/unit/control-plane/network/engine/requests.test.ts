@@ -160,6 +160,19 @@ describe("If-Match", () => {
     expect(await send("/networks/x", "network")).toBe("400 Unrecognized attribute(s) 'bogus'");
   });
 
+  test("is ignored by an update without attributes, unless Neutron writes the record then", async () => {
+    const send = async (url: string, body: Body) => {
+      const { id } = await network.get("POST", url, body);
+      const [key = ""] = Object.keys(body);
+      const headers = { "if-match": "revision_number=77" };
+      return (await network.send("PUT", `${url}/${id}`, { [key]: {} }, "demo", headers)).status;
+    };
+    expect(await send("/networks", { network: {} })).toBe(200);
+    expect(await send("/security-groups", { security_group: { name: "g" } })).toBe(200);
+    expect(await send("/routers", { router: {} })).toBe(412);
+    expect(await send("/subnetpools", { subnetpool: { name: "p", prefixes: ["10.0.0.0/8"] } })).toBe(412);
+  });
+
   test("without a revision number is ignored", async () => {
     const { id } = await create();
     const reply = await network.send("DELETE", `${WIDGETS}/${id}`, undefined, "demo", { "if-match": "*" });
