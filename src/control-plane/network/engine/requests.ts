@@ -73,7 +73,11 @@ function changeCollection(call: NetworkCall, resource: NetworkResource): never {
   if (item) {
     readUpdate(resource, withProject(call.context.caller, item));
   }
+  requireParent(call, resource);
   const parentId = parentIdOf(call, resource);
+  if (parentId !== undefined) {
+    call.context.services.registry.behaviourOf(resource).assertParent?.(call.context, parentId);
+  }
   throw recordNotFound(resource, parentId ?? "None", parentId);
 }
 
@@ -325,7 +329,13 @@ function readRevision({ request }: NetworkCall): number | undefined {
 const REVISION = "revision_number=";
 
 /** Collections whose records Neutron writes for a request without attributes. It compares no revision of others then. */
-const WRITTEN_WITHOUT_CHANGES: readonly string[] = ["network_segment_ranges", "routers", "subnetpools", "subnets"];
+const WRITTEN_WITHOUT_CHANGES: readonly string[] = [
+  "floatingips",
+  "network_segment_ranges",
+  "routers",
+  "subnetpools",
+  "subnets",
+];
 
 /** Neutron compares revisions when it writes, after all other checks. @throws {HttpError} 412 */
 function assertRevision({ revision_number: current }: Attributes, expected: number | undefined): void {

@@ -45,12 +45,6 @@ export const PORT_BEHAVIOUR: Behaviour<typeof PORTS.attributes> = {
     const binding = activeBindingOf(context, id);
     return binding ? { "binding:vif_details": detailsOf(binding) } : {};
   },
-  computeRequested: (input, view) => {
-    const { "binding:vif_type": vif_type, "binding:vif_details": vif_details } = view;
-    const isBinding = Object.keys(input).some((name) => name.startsWith("binding:"));
-    const details = { vif_type, vif_details } as Parameters<typeof detailsOf>[0];
-    return isBinding ? {} : { "binding:vif_details": detailsOf(details) };
-  },
   filters: PORT_FILTERS,
   visible,
 };

@@ -134,6 +134,18 @@ test("an update of several records is rejected, after the record of the path was
   expect(await network.rejection("PUT", `${WIDGETS}/${id}`, several)).toContain("400 HTTPBadRequest");
 });
 
+test("a change of a collection needs the record that the collection belongs to", async () => {
+  const { id } = await network.get("POST", "/qos/policies", { policy: { name: "p" } }, "admin");
+  const reject = (caller: Caller) =>
+    network.rejection("DELETE", `/qos/policies/${id}/bandwidth_limit_rules`, undefined, caller);
+  expect(await reject("admin")).toContain("404 QosRuleNotFound");
+  expect(await reject("demo")).toContain("404 QosPolicyNotFound");
+  const network_id = (await network.get("POST", "/networks", { network: {} })).id;
+  const port = await network.get("POST", "/ports", { port: { network_id } });
+  const bindings = `/ports/${port.id}/bindings`;
+  expect(await network.rejection("DELETE", bindings, undefined, "admin")).toContain("400 BadRequest");
+});
+
 describe("If-Match", () => {
   test.each([
     ["PUT", { big_widget: { name: "a" } }],
