@@ -95,7 +95,8 @@ else
   neutron-db-manage --config-file "$state/neutron.conf" upgrade heads >"$state/db-sync.log" 2>&1
 fi
 
-PYTHONDONTWRITEBYTECODE=1 setsid /usr/bin/python3 "$here/real_neutron.py" --config-file "$state/neutron.conf" \
+# Neutron lists unknown attributes in the order of a set.
+PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 setsid /usr/bin/python3 "$here/real_neutron.py" --config-file "$state/neutron.conf" \
   >"$state/server.log" 2>&1 </dev/null &
 pid=$!
 echo "$pid" >"$state/neutron.pid"
