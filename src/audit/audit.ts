@@ -61,11 +61,14 @@ export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit>
 }
 
 function suspectsOf(findings: readonly Finding[], { ports }: Snapshot) {
-  const portUuids = findings.flatMap(({ subject: { kind, uuid } }) => (kind === "port" ? [uuid] : []));
+  const subjects = new Set(findings.map(({ subject: { uuid } }) => uuid));
+  const suspected = [...(ports?.values() ?? [])].filter(
+    ({ id, device_id: device }) => subjects.has(id) || subjects.has(device),
+  );
   return {
     consumers: new Set(findings.flatMap(({ subject: { kind, uuid } }) => (NO_CONSUMERS.includes(kind) ? [] : [uuid]))),
-    ports: portUuids,
-    serversOfPorts: [...new Set(portUuids.flatMap((uuid) => ports?.get(uuid)?.device_id ?? []))],
+    ports: suspected.map(({ id }) => id),
+    serversOfPorts: [...new Set(suspected.map(({ device_id: device }) => device))],
     providers: new Set(
       findings.flatMap(({ subject, provider }) => [subject.uuid, ...(provider ? [provider.uuid] : [])]),
     ),

@@ -15,6 +15,7 @@ import {
   differences,
   type Elsewhere,
   needOf,
+  needOfPorts,
   offering,
   placeNeed,
   total,
@@ -120,29 +121,45 @@ export function doubledAllocations(index: SnapshotIndex, placed: readonly Wherea
     );
 }
 
-/** Reports servers whose allocations on their own compute node differ from their flavor. */
+/**
+ * Reports servers whose allocations on their own compute node differ from their flavor, or lack resources of their ports.
+ * Nova leaves those of a deleted port to the server, so that more of them is not wrong.
+ */
 export function wrongAmounts(index: SnapshotIndex, placed: readonly Whereabouts[]): Finding[] {
   return placed.flatMap((where) => {
     const { server, root, own } = where;
     if (Object.keys(own).length === 0 || mayBeTwoFlavors(index, where)) {
       return [];
     }
-    const wrong = differences(total(own), needOf(server));
-    if (wrong.length === 0) {
+    const ofFlavor = differences(total(own), needOf(server));
+    const ofPorts = missingOfPorts(index, where);
+    if (ofFlavor.length === 0 && ofPorts.length === 0) {
       return [];
     }
-    const remedies = wrong.map((difference) => remedyOf(index, where, difference));
+    const remedies = [...ofFlavor.map((difference) => remedyOf(index, where, difference)), ...ofPorts];
     const possible = remedies.filter((remedy) => remedy !== undefined);
     const all = possible.length === remedies.length;
-    const details = wrong.map((each) => `${each.resourceClass} ${each.held} instead of ${each.needed}`).join(", ");
+    const details = [
+      ...ofFlavor.map((each) => `${each.resourceClass} ${each.held} instead of ${each.needed}`),
+      ...ofPorts.map(({ provider, amounts }) => `less than ${describeAmounts(amounts)} on ${index.name(provider)}`),
+    ].join(", ");
+    const expected = ofPorts.length === 0 ? "flavor" : "flavor and ports";
     return {
       code: "wrong-amounts" as const,
       subject: serverSubject(server),
       provider: reference(index, root),
-      explanation: `the server's allocations on ${index.name(root)} differ from its flavor: ${details}`,
+      explanation: `the server's allocations on ${index.name(root)} differ from its ${expected}: ${details}`,
       remedies: all ? possible : [],
       left: all ? null : "the correct provider cannot be determined; set its allocations by hand",
     };
+  });
+}
+
+function missingOfPorts(index: SnapshotIndex, { server, root, own }: Whereabouts) {
+  return Object.entries(needOfPorts(index, server, root)).flatMap(([provider, needed]) => {
+    const lacking = Object.entries(needed).filter(([name, amount]) => (own[provider]?.[name] ?? 0) < amount);
+    const amounts = Object.fromEntries(lacking);
+    return lacking.length === 0 ? [] : [{ kind: "hold" as const, consumer: server.id, provider, amounts }];
   });
 }
 

@@ -6,6 +6,7 @@ import {
   type Hypervisor,
   hasEnded,
   type Migration,
+  type Port,
   type Provider,
   type Server,
   type Snapshot,
@@ -36,6 +37,7 @@ export class SnapshotIndex {
   readonly #migrations = new Map<string, Migration>();
   readonly #moves = new Map<string, Migration[]>();
   readonly #holders = new Map<string, Consumer[]>();
+  readonly #ports = new Map<string, Port[]>();
 
   constructor(snapshot: Snapshot, moveTimeouts: MoveTimeouts = DEFAULT_MOVE_TIMEOUTS) {
     this.snapshot = snapshot;
@@ -57,6 +59,9 @@ export class SnapshotIndex {
         append(this.#holders, uuid, consumer);
       }
     }
+    for (const port of snapshot.ports?.values() ?? []) {
+      append(this.#ports, port.device_id, port);
+    }
   }
 
   node(uuid: string): Hypervisor | undefined {
@@ -69,6 +74,10 @@ export class SnapshotIndex {
    */
   nodeOf({ host, node }: Pick<Server, "host" | "node">): Hypervisor | undefined {
     return this.#nodesByHost.get(`${host} ${node}`);
+  }
+
+  portsOf(server: Server): readonly Port[] {
+    return this.#ports.get(server.id) ?? [];
   }
 
   sourceOf({ sourceHost, sourceNode }: Migration): Hypervisor | undefined {

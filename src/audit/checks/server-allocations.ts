@@ -164,7 +164,8 @@ export function differences(held: Amounts, need: Need): Difference[] {
 }
 
 /**
- * Selects the provider for each of the server's resources from a tree and the providers that share with it. Returns
+ * Selects the provider for each of the server's resources, including those of its ports, from a tree and the providers that
+ * share with it. Returns
  * undefined if only the scheduler knows, because several providers or none offer a class.
  */
 export function placeNeed(index: SnapshotIndex, server: Server, root: string): Held | undefined {
@@ -180,7 +181,21 @@ export function placeNeed(index: SnapshotIndex, server: Server, root: string): H
     }
     placed[uuid] = { ...placed[uuid], [resourceClass]: amount };
   }
+  for (const [uuid, amounts] of Object.entries(needOfPorts(index, server, root))) {
+    placed[uuid] = { ...placed[uuid], ...amounts };
+  }
   return placed;
+}
+
+/** Returns the resources that a server's ports have on providers of a tree. */
+export function needOfPorts(index: SnapshotIndex, server: Server, root: string): Held {
+  const needed: Record<string, Amounts> = {};
+  for (const [uuid, amounts] of index.portsOf(server).flatMap(({ allocated }) => Object.entries(allocated))) {
+    if (index.rootOf(uuid) === root) {
+      needed[uuid] = total({ before: needed[uuid] ?? {}, amounts });
+    }
+  }
+  return needed;
 }
 
 /** Returns the single provider that offers the class: the root, else one in its tree, else one that shares with it. */

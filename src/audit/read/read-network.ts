@@ -1,12 +1,12 @@
 import { mapConcurrently } from "../../runtime/task-queue.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { CONCURRENCY, mapWithProgress } from "./read-placement.js";
-import type { OnProgress, Port, PortBinding } from "./records.js";
+import type { Amounts, Held, OnProgress, Port, PortBinding } from "./records.js";
 import { asArray, asRecord, asString, asStringOrNull, listAll } from "./response-fields.js";
 
 type Entry = Readonly<Record<string, unknown>>;
 
-const FIELDS = ["id", "name", "device_id", "device_owner", "binding:host_id"];
+const FIELDS = ["id", "name", "device_id", "device_owner", "binding:host_id", "binding:profile", "resource_request"];
 
 /** Device owners begin with this if the device is a server, or a container of Zun. */
 const COMPUTE = "compute:";
@@ -70,8 +70,29 @@ function portOf(entry: Entry): Port {
     device_id: asStringOrNull(entry.device_id) ?? "",
     device_owner: asStringOrNull(entry.device_owner) ?? "",
     host: asStringOrNull(entry["binding:host_id"] ?? null) ?? "",
+    allocated: allocatedTo(entry),
     inactive: [],
   };
+}
+
+/**
+ * Returns the resources that a port has in the allocations of its server. A Neutron without request groups has one group, and
+ * one provider in the profile.
+ */
+function allocatedTo(entry: Entry): Held {
+  const request = asRecord(entry.resource_request ?? {});
+  const { allocation } = asRecord(entry["binding:profile"] ?? {});
+  const single = [{ id: "", ...request }];
+  const groups = request.request_groups === undefined ? single : asArray(request.request_groups).map(asRecord);
+  const providers = typeof allocation === "string" ? { "": allocation } : asRecord(allocation ?? {});
+  const held: Record<string, Amounts> = {};
+  for (const { id, resources } of groups as readonly Entry[]) {
+    const provider = providers[asString(id)];
+    if (typeof provider === "string") {
+      held[provider] = { ...held[provider], ...(asRecord(resources) as Amounts) };
+    }
+  }
+  return held;
 }
 
 function isOfServer({ device_id: device, device_owner: owner }: Port): boolean {

@@ -106,6 +106,8 @@ export interface Port {
   readonly device_owner: string;
   /** The host of the active binding; empty: none. */
   readonly host: string;
+  /** The resources that it requests, on the providers that the profile of its active binding names. */
+  readonly allocated: Held;
   /** Bindings that are not active; empty if they were not read. */
   readonly inactive: readonly PortBinding[];
 }

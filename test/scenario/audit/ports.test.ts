@@ -94,3 +94,31 @@ it("checks no ports in a cloud without a Network service", async () => {
   const { findings, scope } = await world.auditOf(cloud);
   expect([findings, scope.ports]).toEqual([[], null]);
 });
+
+async function create(path: string, body: object): Promise<string> {
+  const headers = { "x-auth-token": "operator" };
+  const url = `/network/v2.0/${path}`;
+  const reply = await world.api.ask({ method: "POST", url, headers, token: "operator", body: JSON.stringify(body) });
+  return (Object.values(JSON.parse(reply.body))[0] as { id: string }).id;
+}
+
+it("finds and returns the resources of a port that its server has lost", async () => {
+  const [uuid, port] = await serverWithPort("fast");
+  const policy = await create("qos/policies", { policy: { name: "guaranteed" } });
+  const rule = { min_kbps: 1000, direction: "egress" };
+  await create(`qos/policies/${policy}/minimum_bandwidth_rules`, { minimum_bandwidth_rule: rule });
+  change(port, `network_ports SET qos_policy_id = '${policy}' WHERE id = ?`);
+  const [node = ""] = world.api.store.computeNodes.byHost("one").map((record) => record.uuid);
+  const [group] = world.api.network.ports.resourceRequests(null, [port]).get(port)?.request_groups ?? [];
+  world.api.network.ports.saveAllocations(uuid, "one", { [group?.id ?? ""]: [node] });
+  await world.settle();
+  world.reportAll();
+  const { findings, plan } = await world.audit();
+  expect(findings.map(({ code, explanation }) => [code, explanation])).toEqual([
+    ["wrong-amounts", expect.stringMatching(/less than NET_BW_EGR_KILOBIT_PER_SEC 1000 on one/)],
+  ]);
+  // A node has no bandwidth of its own: the edit is what a bridge would get.
+  expect(plan.edits).toMatchObject([
+    { action: { consumers: [{ after: { allocations: { [node]: { ...NEED, NET_BW_EGR_KILOBIT_PER_SEC: 1000 } } } }] } },
+  ]);
+});

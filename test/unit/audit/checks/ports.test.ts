@@ -1,6 +1,6 @@
 import { expect, it, test } from "vitest";
 import type { Port } from "../../../../src/audit/read/records.js";
-import { findingsOf, found, migration, NEED, NOW, node, type Parts, server } from "./a-snapshot.js";
+import { findingsOf, found, migration, NEED, NOW, node, type Parts, provider, server } from "./a-snapshot.js";
 
 /** A port of the server `vm`, bound to host-one. */
 function port(more: Partial<Port> = {}): Port {
@@ -10,6 +10,7 @@ function port(more: Partial<Port> = {}): Port {
     device_id: "vm",
     device_owner: "compute:nova",
     host: "host-one",
+    allocated: {},
     inactive: [],
     ...more,
   };
@@ -88,4 +89,44 @@ test.each<[string, Parts, readonly string[]]>([
   ["a cloud without a Network service", VM, []],
 ])("%s", (_, parts, expected) => {
   expect(found(parts).filter((each) => each.includes("port"))).toEqual(expected);
+});
+
+const BRIDGE = provider("bridge", { name: "bridge", parent: "one", root: "one", inventories: {} });
+const BANDWIDTH = { NET_BW_EGR_KILOBIT_PER_SEC: 1000 };
+const WITH_BANDWIDTH: Parts = {
+  servers: [server("vm", "one")],
+  providers: [provider("one"), provider("two"), BRIDGE],
+  ports: [port({ allocated: { bridge: BANDWIDTH } }), port({ id: "second", allocated: { bridge: BANDWIDTH } })],
+};
+const HOLD_BANDWIDTH = {
+  kind: "hold",
+  consumer: "vm",
+  provider: "bridge",
+  amounts: { NET_BW_EGR_KILOBIT_PER_SEC: 2000 },
+};
+
+it("writes lost allocations of a server together with those of its ports", () => {
+  expect(findingsOf(WITH_BANDWIDTH)).toMatchObject([
+    {
+      code: "missing-allocation",
+      remedies: [{ kind: "own" }, { kind: "hold", provider: "one", amounts: NEED }, HOLD_BANDWIDTH],
+    },
+  ]);
+});
+
+it("reports a server whose allocations lack resources of its ports", () => {
+  expect(findingsOf({ ...WITH_BANDWIDTH, held: { vm: { one: NEED, bridge: BANDWIDTH } } })).toMatchObject([
+    {
+      code: "wrong-amounts",
+      explanation:
+        "the server's allocations on node-one differ from its flavor and ports: less than " +
+        "NET_BW_EGR_KILOBIT_PER_SEC 2000 on bridge",
+      remedies: [HOLD_BANDWIDTH],
+    },
+  ]);
+});
+
+it("reports nothing of resources that a deleted port has left to its server", () => {
+  const held = { vm: { one: NEED, bridge: { NET_BW_EGR_KILOBIT_PER_SEC: 3000 } } };
+  expect(findingsOf({ ...WITH_BANDWIDTH, held })).toEqual([]);
 });
