@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
-import { healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
+import { audit } from "../../src/control-plane/manage/audit.js";
+import { type HealOptions, healAllocations } from "../../src/control-plane/manage/heal-allocations.js";
 import type { FaultSet } from "../../src/faults/fault-set.js";
 import { parseFaultRule } from "../../src/faults/faults.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
@@ -26,12 +27,13 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
+const OVS = {
+  resource_provider_bandwidths: "br-phys:1500:",
+  resource_provider_packet_processing_without_direction: ":1000",
+};
+
 async function start(host: string, process = `agent-${host}`): Promise<void> {
-  const ovs = {
-    resource_provider_bandwidths: "br-phys:1500:",
-    resource_provider_packet_processing_without_direction: ":1000",
-  };
-  const agent = await cloud.agent(host, { process, ovs });
+  const agent = await cloud.agent(host, { process, sections: { ovs: OVS } });
   faults.set(host, agent.faults);
   runtimes.set(host, agent.runtime);
 }
@@ -144,6 +146,20 @@ const onHost = (host: string) => ({
   [`${host} bridge`]: { NET_BW_EGR_KILOBIT_PER_SEC: 1000 },
 });
 
+/** Replaces the allocations of a server by those on some providers, such as `devstack1 bridge`. */
+async function replaceAllocations(id: string, names: readonly string[]): Promise<void> {
+  const { allocations: _, ...consumer } = await placement("GET", `/allocations/${id}`);
+  const needed: Readonly<Record<string, object>> = { ...onHost("devstack1"), ...onHost("devstack2") };
+  const uuids = [...providers].flatMap(([host, byKind]) =>
+    Object.entries(byKind).flatMap(([kind, uuid]) => {
+      const name = `${host} ${kind}`;
+      return names.includes(name) ? [[uuid, { resources: needed[name] }] as const] : [];
+    }),
+  );
+  const body = { ...consumer, consumer_type: "INSTANCE", allocations: Object.fromEntries(uuids) };
+  await placement("PUT", `/allocations/${id}`, body);
+}
+
 /** Returns the providers of a host that the active binding of the port must name. */
 function profileOn(host: string) {
   const [bandwidth, packetRate] = cloud.ports.resourceRequests(null, [qosPort]).get(qosPort)?.request_groups ?? [];
@@ -203,13 +219,6 @@ describe("a server with a port that requests resources", () => {
     expect(profile()).toEqual({});
   });
 
-  test("keeps them when its allocations are healed by force", async () => {
-    const id = await activeServer();
-    const heal = { instance: id, force: true, dryRun: false, verbose: true };
-    expect(await cloud.manage((parts) => healAllocations(parts, heal))).toMatchObject({ rc: 0 });
-    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
-  });
-
   test("is only built on a host with enough of them", async () => {
     await activeServer();
     const port = await createQosPort({ bandwidth: 1000 });
@@ -218,6 +227,79 @@ describe("a server with a port that requests resources", () => {
     const third = await create({ networks: [{ port: await createQosPort({ bandwidth: 1000 }) }], host: undefined });
     await cloud.serverIs(third, (server) => server?.status === "ERROR");
     expect((await cloud.server(third))?.fault).toMatchObject({ message: expect.stringContaining("No valid host") });
+  });
+});
+
+describe("healing the allocations of a server whose port requests resources", () => {
+  const HEAL = { force: false, dryRun: false, verbose: true };
+  const heal = (options: Partial<HealOptions> = {}) =>
+    cloud.manage((parts) => healAllocations(parts, { ...HEAL, ...options }));
+
+  /** Leaves the server with the allocations on some providers of its host. */
+  const leaveAllocations = (id: string, kinds: readonly string[]) =>
+    replaceAllocations(
+      id,
+      kinds.map((kind) => `devstack1 ${kind}`),
+    );
+
+  test("creates all of them if they were lost", async () => {
+    const id = await activeServer();
+    await leaveAllocations(id, []);
+    expect(await allocationsOf(id)).toEqual({});
+    expect(await heal()).toMatchObject({ rc: 0 });
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+  });
+
+  test("adds those of the port if only the flavor's are left", async () => {
+    const id = await activeServer();
+    await leaveAllocations(id, ["node", "agent"]);
+    expect(await heal()).toMatchObject({
+      rc: 0,
+      stdout: expect.stringContaining(`Successfully updated allocations for instance ${id}.`),
+    });
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    expect(await heal()).toMatchObject({ rc: 4 });
+  });
+
+  test("leaves those of the port out with --skip-port-allocations", async () => {
+    const id = await activeServer();
+    await leaveAllocations(id, []);
+    expect(await heal({ skipPortAllocations: true })).toMatchObject({ rc: 0 });
+    expect(Object.keys(await allocationsOf(id))).toEqual(["devstack1 node"]);
+  });
+
+  test("by force keeps those of the port, and removes those of a deleted port", async () => {
+    const id = await activeServer();
+    await heal({ force: true, instance: id });
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+    await cloud.request("DELETE", `/network/v2.0/ports/${qosPort}`);
+    await cloud.world.advance(5_000);
+    await heal({ force: true, instance: id });
+    expect(Object.keys(await allocationsOf(id))).toEqual(["devstack1 node"]);
+  });
+});
+
+describe("resources of ports that nobody needs", () => {
+  test("are removed by the agent of the host that the server is not on", async () => {
+    runtimes.get("devstack2")?.kill();
+    const sections = { ovs: OVS, compute: { reconcile_allocations: "repair", reconcile_interval: "300" } };
+    await cloud.agent("devstack2", { process: "agent-devstack2-again", sections });
+    const id = await activeServer();
+    await replaceAllocations(id, Object.keys({ ...onHost("devstack1"), ...onHost("devstack2") }));
+    expect(await allocationsOf(id)).toEqual({ ...onHost("devstack1"), ...onHost("devstack2") });
+    await cloud.world.advance(600_000);
+    expect(await allocationsOf(id)).toEqual(onHost("devstack1"));
+  });
+
+  test("are found by an audit on the providers of bridges and agents", async () => {
+    const consumer = "aaaaaaaa-0000-4000-8000-000000000001";
+    const { bridge } = providers.get("devstack1") ?? expect.fail("there are no providers");
+    const allocations = { [bridge]: { resources: { NET_BW_EGR_KILOBIT_PER_SEC: 100 } } };
+    const owner = { project_id: "p", user_id: "u", consumer_type: "INSTANCE", consumer_generation: null };
+    await placement("PUT", `/allocations/${consumer}`, { allocations, ...owner });
+    const found = await cloud.manage((parts) => audit(parts, { delete: true, verbose: true }));
+    expect(found).toMatchObject({ rc: 4, stdout: expect.stringContaining(consumer) });
+    expect(await allocationsOf(consumer)).toEqual({});
   });
 });
 

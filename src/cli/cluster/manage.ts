@@ -85,17 +85,15 @@ function addHeal(parent: Command): void {
   )
     .summary("Create missing allocations of instances")
     .description(
-      "Creates the missing allocations of instances in Placement from their flavors, and corrects their project and user. " +
+      "Creates the missing allocations of instances in Placement from their flavors and ports, and corrects their project " +
+        "and user. " +
         "Instances with a running task are skipped, and allocations of migrations are never created.",
     )
     .option("--max-count <max_count>", "maximum number of instances to heal (default: all, in batches of 50)")
     .option("--verbose", "print the action for each instance")
     .option("--dry-run", "print the changes without writing them; returns 4")
     .option("--instance <instance_uuid>", "uuid of the only instance to heal; --max-count then has no effect")
-    .option(
-      "--skip-port-allocations",
-      "no effect, since ports request no resources here; accepted for compatibility with nova-manage",
-    )
+    .option("--skip-port-allocations", "do not create the allocations of ports that request resources")
     .option("--cell <cell_uuid>", "uuid of the only cell; not with --instance")
     .option(
       "--force",

@@ -1,5 +1,5 @@
 import { hostName, id, LONG, listOf, name, object, text, uuid } from "../../records/field.js";
-import { DESTINATION_FAILURE, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
+import { type AllocationsByProvider, DESTINATION_FAILURE, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
 import { CLUSTER_METHODS } from "./cluster.js";
 import { type MethodsOf, nothing, reads, sets, trusted, waits, writes } from "./method.js";
 import { RECORD_METHODS } from "./records.js";
@@ -20,6 +20,8 @@ export const OPERATOR_METHODS = {
   instance_mapping: reads({ uuid: name }, trusted<"cell0" | "cell1" | null>()),
   /** Returns the uuids of all instances in cell1 that are not deleted, oldest first. */
   instances_of_cell: reads({}, trusted<string[]>()),
+  /** Returns the resources that the ports of an instance have on its host, by provider. */
+  port_allocations: reads({ uuid: name }, trusted<AllocationsByProvider>()),
   /**
    * Returns those of the consumers that are instances being built, moved or changed, or migrations that run or have just
    * ended: their allocations are expected to become consistent (7.4 OPT).

@@ -122,7 +122,7 @@ export class ConductorServer {
       logger: runtime.logger,
       methods: {
         ...recordMethods(store),
-        ...operatorMethods(store, runtime.clock),
+        ...operatorMethods(store, runtime.clock, ports),
         ...hostMethods(context),
         ...clusterMethods(context),
         ...workMethods(context),

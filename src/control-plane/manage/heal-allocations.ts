@@ -1,7 +1,7 @@
 import { consumerToWire, holdsNothing, readConsumer } from "../../placement-client/consumer-allocations.js";
 import { PlacementError } from "../../placement-client/errors.js";
-import type { AllocationRewrite, ConsumerAllocations } from "../../placement-client/types.js";
-import { type Instance, instanceResources, type Resources, withoutPortResources } from "../../records/index.js";
+import type { AllocationRewrite, Allocations, ConsumerAllocations } from "../../placement-client/types.js";
+import { type Instance, instanceResources } from "../../records/index.js";
 import { pythonJson } from "../python/repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts, putAllocations, updateFailed } from "./nova-manage.js";
 
@@ -23,6 +23,7 @@ interface HealContext {
   readonly say: (line: string) => void;
   readonly dryRun: boolean;
   readonly force: boolean;
+  readonly skipPorts: boolean;
   /** The uuids of compute nodes, cached by host and node. */
   readonly nodes: Map<string, string>;
 }
@@ -43,6 +44,8 @@ export interface HealOptions {
   readonly force: boolean;
   readonly dryRun: boolean;
   readonly verbose: boolean;
+  /** Leaves out the allocations of ports that request resources. Default false. */
+  readonly skipPortAllocations?: boolean;
 }
 
 /** Exit codes of the complete command; see {@link HEAL_CODES} for those of a single instance. */
@@ -60,7 +63,7 @@ const PAGE = 50;
  * @throws {ManageFailure}
  */
 export async function healAllocations(parts: ManageParts, options: HealOptions): Promise<number> {
-  const { instance, cell, force, dryRun, verbose } = options;
+  const { instance, cell, force, dryRun, verbose, skipPortAllocations: skipPorts = false } = options;
   const say = verbose ? parts.print : () => undefined;
   if (instance !== undefined && cell !== undefined) {
     throw invalid("The --cell and --instance options are mutually exclusive.");
@@ -72,7 +75,7 @@ export async function healAllocations(parts: ManageParts, options: HealOptions):
   if (instance === undefined && most === undefined) {
     say(`Running batches of ${BATCH} until complete`);
   }
-  const heal = { parts, say, dryRun, force, nodes: new Map<string, string>() };
+  const heal = { parts, say, dryRun, force, skipPorts, nodes: new Map<string, string>() };
   const found = instance === undefined ? cellOf(cell) : await cellOfInstance(parts, instance);
   const processed = found === "cell0" ? 0 : await healCell(heal, instance === undefined ? undefined : [instance], most);
   if (processed === most) {
@@ -249,30 +252,47 @@ async function healingOf(
   held: ConsumerAllocations,
 ): Promise<Healing | undefined> {
   const { uuid, projectId, userId } = instance;
+  const { conductor } = heal.parts;
+  const ofPorts = heal.skipPorts ? {} : await conductor.call("port_allocations", { uuid });
   if (heal.force) {
     heal.say(`Force flag passed for instance ${uuid}`);
-    return { kind: "update", write: await freshOf(heal, instance, held) };
+    return { kind: "update", write: await freshOf(heal, instance, held, ofPorts) };
   }
   if (holdsNothing(held)) {
-    return { kind: "create", write: await freshOf(heal, instance, held) };
+    return { kind: "create", write: await freshOf(heal, instance, held, ofPorts) };
   }
-  if (held.projectId === projectId && held.userId === userId) {
+  const allocations = withMissing(held.allocations, ofPorts);
+  if (held.projectId === projectId && held.userId === userId && allocations === held.allocations) {
     return undefined;
   }
-  return { kind: "update", write: { read: held, allocations: held.allocations, projectId, userId } };
+  return { kind: "update", write: { read: held, allocations, projectId, userId } };
 }
 
-/** Computes the allocations of the instance's flavor on its node. Those of its ports remain. */
-async function freshOf(heal: HealContext, instance: Instance, read: ConsumerAllocations): Promise<AllocationRewrite> {
+/** Computes the allocations of the instance's flavor on its node, and those of its ports. */
+async function freshOf(
+  heal: HealContext,
+  instance: Instance,
+  read: ConsumerAllocations,
+  ofPorts: Allocations,
+): Promise<AllocationRewrite> {
   const { projectId, userId } = instance;
-  const resources = instanceResources(instance);
   const node = await nodeUuid(heal, instance);
-  const ofPorts = Object.entries(read.allocations).filter(([, held]) => isOfPorts(held.resources));
-  return { read, allocations: { ...Object.fromEntries(ofPorts), [node]: { resources } }, projectId, userId };
+  const allocations = withMissing({ [node]: { resources: instanceResources(instance) } }, ofPorts);
+  return { read, allocations, projectId, userId };
 }
 
-function isOfPorts(resources: Resources): boolean {
-  return Object.keys(withoutPortResources(resources)).length === 0;
+/** Returns the allocations with those of ports that they lack; the same object if they lack none. */
+function withMissing(held: Allocations, ofPorts: Allocations): Allocations {
+  let allocations = held;
+  for (const [provider, { resources }] of Object.entries(ofPorts)) {
+    const heldThere = held[provider]?.resources ?? {};
+    const missing = Object.entries(resources).filter(([name, amount]) => (heldThere[name] ?? 0) < amount);
+    if (missing.length > 0) {
+      const together = { resources: { ...heldThere, ...Object.fromEntries(missing) } };
+      allocations = { ...allocations, [provider]: together };
+    }
+  }
+  return allocations;
 }
 
 function wireOf({ read, ...write }: AllocationRewrite) {

@@ -131,6 +131,9 @@ export interface PortResourceRequest {
   readonly same_subtree: readonly string[];
 }
 
+/** Resources of ports by provider. */
+export type PortResources = Readonly<Record<string, { readonly resources: Readonly<Record<string, number>> }>>;
+
 /**
  * Ports for Compute, the conductor and the agents. Each function is synchronous and belongs to the caller's transaction,
  * so ports and instances change together. No policy restricts it; callers check theirs. Functions that change several
@@ -167,6 +170,12 @@ export interface ServerPorts {
    * @param portIds further ports
    */
   resourceRequests(serverUuid: string | null, portIds?: readonly string[]): ReadonlyMap<string, PortResourceRequest>;
+  /**
+   * Returns the resources that ports have on the hosts of their active bindings, as their profiles name the providers.
+   * @param serverUuid the owner of the ports; null: none
+   * @param portIds further ports
+   */
+  allocatedResources(serverUuid: string | null, portIds?: readonly string[]): PortResources;
   /**
    * Stores the providers of a host from which a server's ports have resources: `binding:profile` has them as `allocation`
    * while a port has a binding on that host. They remain when the server leaves the host, so that it can return.

@@ -3,6 +3,7 @@ import type { CLUSTER_METHODS } from "../../../conductor-client/methods/cluster.
 import type { OPERATOR_METHODS } from "../../../conductor-client/methods/conductor.js";
 import type { Clock } from "../../../runtime/time.js";
 import type { Impersonations } from "../../identity/tokens/impersonation.js";
+import type { ServerPorts } from "../../network/server-ports.js";
 import type { RequestRecorder } from "../../request-log/request-recorder.js";
 import type { Store } from "../../store/store.js";
 import { forwardErrorText, type HandlersOf } from "../dispatcher.js";
@@ -13,10 +14,15 @@ import type { HostLeases } from "../host-leases.js";
 const GRACE = 60_000;
 
 /** Creates the methods of operators' commands (spec 7.3 to 7.6). */
-export function operatorMethods(store: Store, clock: Clock): HandlersOf<typeof OPERATOR_METHODS> {
+export function operatorMethods(
+  store: Store,
+  clock: Clock,
+  ports: Pick<ServerPorts, "allocatedResources">,
+): HandlersOf<typeof OPERATOR_METHODS> {
   return {
     instance_mapping: ({ uuid }) => store.mappings.instance(uuid)?.cell ?? null,
     instances_of_cell: () => instancesOfCell(store),
+    port_allocations: ({ uuid }) => ports.allocatedResources(uuid),
     consumers_under_way: ({ uuids }) => store.requests.consumersUnderWay(uuids, clock.now() - GRACE),
     host_aggregates: () => store.aggregates.list().map(({ uuid, name, hosts }) => ({ uuid, name, hosts })),
     host_mapping: ({ host }) => store.mappings.host(host),

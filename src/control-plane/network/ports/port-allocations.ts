@@ -1,7 +1,8 @@
 import type { NetworkContext } from "../engine/network-context.js";
 import { type BindingDetails, PORT_BINDINGS, PORTS } from "../resources/ports.js";
+import type { PortResources } from "../server-ports.js";
 import { bindingsOf } from "./host-bindings.js";
-import { requestingPorts, resourceRequestsOf } from "./resource-requests.js";
+import { type RequestingPort, requestingPorts, resourceRequestsOf } from "./resource-requests.js";
 
 /**
  * Providers of hosts from which ports have resources, as `{ [group]: provider }`. A server that moves has those of both
@@ -58,6 +59,32 @@ function hasAllocations({ sql }: NetworkContext, serverUuid: string): boolean {
   const text = `SELECT 1 FROM network_ports AS port JOIN network_port_allocations ON port_id = port.id
     WHERE port.device_id = ? LIMIT 1`;
   return sql.get(text, serverUuid) !== undefined;
+}
+
+/** Returns the resources that ports have on the hosts of their active bindings, by provider. */
+export function allocatedResources(context: NetworkContext, ports: readonly RequestingPort[]): PortResources {
+  const requests = resourceRequestsOf(context, ports);
+  const bindings = bindingsOf(context, [...requests.keys()]);
+  const amounts: Record<string, Record<string, number>> = {};
+  for (const [id, { request_groups: groups }] of requests) {
+    const providers = allocationIn(bindings.get(id)?.find(({ status }) => status === "ACTIVE")?.profile);
+    for (const { id: group, resources } of groups) {
+      const provider = providers[group];
+      if (provider !== undefined) {
+        const sums = amounts[provider] ?? {};
+        amounts[provider] = sums;
+        for (const [name, amount] of Object.entries(resources)) {
+          sums[name] = (sums[name] ?? 0) + amount;
+        }
+      }
+    }
+  }
+  return Object.fromEntries(Object.entries(amounts).map(([provider, resources]) => [provider, { resources }]));
+}
+
+function allocationIn(profile: BindingDetails | null | undefined): PortAllocation {
+  const allocation = profile?.allocation;
+  return typeof allocation === "object" ? (allocation as unknown as PortAllocation) : {};
 }
 
 /** Returns a binding's profile for a host: the other members, and the port's allocation there. */

@@ -6,7 +6,7 @@ import { updateRecord } from "../engine/records.js";
 import { PORTS, type PortRecord } from "../resources/ports.js";
 import type { ServerPort, ServerPorts } from "../server-ports.js";
 import { activeBindingOf } from "./host-bindings.js";
-import { forgetAllocations, saveAllocations } from "./port-allocations.js";
+import { allocatedResources, forgetAllocations, saveAllocations } from "./port-allocations.js";
 import { requestingPorts, resourceRequestsOf } from "./resource-requests.js";
 import { addAddress, attachPorts, detachPort, removeAddress } from "./server-attachments.js";
 import { isAddressOfNetwork, networkOfServer, networksOfProject } from "./server-networks.js";
@@ -68,6 +68,7 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
     networksFor: (projectId) => networksOfProject(context, projectId),
     network: (networkId, caller) => networkOfServer(context, networkId, caller),
     resourceRequests: (uuid, portIds = []) => resourceRequestsOf(context, requestingPorts(context, uuid, portIds)),
+    allocatedResources: (uuid, portIds = []) => allocatedResources(context, requestingPorts(context, uuid, portIds)),
     saveAllocations: (uuid, host, mappings, portId) =>
       sql.transaction(() => saveAllocations(context, { uuid, host, portId }, mappings)),
     attach: (server, requested, securityGroupIds) =>

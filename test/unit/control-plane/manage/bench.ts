@@ -8,6 +8,7 @@ import { createFixedAccess } from "../../../../src/placement-client/access/confi
 import { PlacementHttp } from "../../../../src/placement-client/placement-http.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import type { Outcome } from "../../../fixtures/golden-manage.js";
+import { NO_PORT_ALLOCATIONS } from "../../../fixtures/no-port-resources.js";
 import { ENDPOINT } from "../../placement-client/bench.js";
 import { ConductorBench, NEED } from "../conductor/tasks/bench.js";
 
@@ -138,7 +139,7 @@ export class ManageBench {
     const print = (line: string): void => void lines.push(`${line}\n`);
     const { runtime, http } = this.placement;
     const table = new Map<string, (params: never, caller: never) => unknown>(
-      Object.entries({ ...recordMethods(this.store), ...operatorMethods(this.store, this.clock) }),
+      Object.entries({ ...recordMethods(this.store), ...operatorMethods(this.store, this.clock, NO_PORT_ALLOCATIONS) }),
     );
     const parts: ManageParts = {
       conductor: {

@@ -10,7 +10,7 @@ import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requ
 import { bodyOf, IP_ADDRESS, object, TAG, UUID_TEXT } from "../../api/schema-parts.js";
 import { recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
-import { claimPortResources, portResources, releasePortResources } from "./port-resources.js";
+import { claimPortResources, releasePortResources } from "./port-resources.js";
 import {
   assertAttachable,
   defaultNetworks,
@@ -237,7 +237,7 @@ function detach(call: Call): ComputeResponse | Promise<ComputeResponse> {
     if (port?.deviceId !== instance.uuid) {
       throw notFound(`Port ${call.param("port")} not found`);
     }
-    const allocations = portResources(call, port.id);
+    const allocations = ports.allocatedResources(null, [port.id]);
     ports.detach(port.id);
     sendNetworkChanged(call, instance, port.id);
     return { instance, port, allocations };

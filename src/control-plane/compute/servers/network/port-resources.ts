@@ -70,21 +70,6 @@ export async function releasePortResources(
   }
 }
 
-/** Returns the resources that a server has for a port, which its profile maps to providers; empty: none. */
-export function portResources({ deps }: Call, port: string): Allocations {
-  const { ports } = deps.network;
-  const { allocation } = ports.get(port)?.profile ?? {};
-  const providers = (typeof allocation === "object" ? allocation : null) as Readonly<Record<string, unknown>> | null;
-  const amounts: Record<string, { resources: Record<string, number> }> = {};
-  for (const { id, resources } of ports.resourceRequests(null, [port]).get(port)?.request_groups ?? []) {
-    const provider = providers?.[id];
-    if (typeof provider === "string") {
-      amounts[provider] = { resources: { ...amounts[provider]?.resources, ...resources } };
-    }
-  }
-  return amounts;
-}
-
 function resourcesNotAllocated(uuid: string): HttpError {
   return badRequest(`Failed to allocate additional resources to ${uuid} during interface attach`);
 }

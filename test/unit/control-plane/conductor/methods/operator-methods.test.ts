@@ -5,6 +5,7 @@ import { operatorMethods } from "../../../../../src/control-plane/conductor/meth
 import type { Store } from "../../../../../src/control-plane/store/store.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
+import { NO_PORT_ALLOCATIONS } from "../../../../fixtures/no-port-resources.js";
 import { anInstance, nodeResources } from "../../../../fixtures/records.js";
 
 const caller = { requestId: "req-1" } as Caller;
@@ -18,7 +19,7 @@ let methods: ReturnType<typeof operatorMethods>;
 beforeEach(() => {
   runtime = createVirtualRuntime();
   store = emptyStore({ runtime });
-  methods = operatorMethods(store, runtime.clock);
+  methods = operatorMethods(store, runtime.clock, NO_PORT_ALLOCATIONS);
 });
 
 function server(uuid: string, placed: object = { host: null, node: null, computeId: null }) {
