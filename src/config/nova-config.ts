@@ -2,6 +2,7 @@ import { type CompiledConfig, compileConfig, type EffectiveValue } from "./compi
 import type { CommandLineValue, ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
 import { AUTH_OPTIONS, type ConfigWarning, normalizeSection } from "./raw-values.js";
+import { BLOCK_STORAGE_OPTIONS } from "./sections/block-storage-options.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
 import { OVS_OPTIONS } from "./sections/ovs-options.js";
 import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
@@ -36,6 +37,7 @@ export const NOVA_OPTIONS = {
   filter_scheduler: FILTER_SCHEDULER_OPTIONS,
   api: API_OPTIONS,
   network: NETWORK_OPTIONS,
+  block_storage: BLOCK_STORAGE_OPTIONS,
   ovs: OVS_OPTIONS,
   quota: QUOTA_OPTIONS,
   oslo_messaging_rabbit: RABBIT_OPTIONS,

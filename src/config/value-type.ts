@@ -159,7 +159,8 @@ export function optional<T>(type: ValueType<T>): ValueType<T | null> {
   };
 }
 
-function splitList(value: string): readonly string[] {
+/** Splits a list at commas, without empty items. */
+export function splitList(value: string): readonly string[] {
   const items = strip(value).replace(/,+$/, "");
   return Object.freeze(items === "" ? [] : items.split(",").map(strip));
 }

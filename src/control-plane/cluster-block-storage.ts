@@ -1,5 +1,6 @@
 import { FaultFile } from "../faults/fault-file.js";
 import type { Runtime } from "../runtime/runtime.js";
+import type { BlockStorageOptions } from "./block-storage/block-storage-options.js";
 import { type BlockStorageService, createBlockStorageService } from "./block-storage/block-storage-service.js";
 import { createBlockStorageTables } from "./block-storage/block-storage-tables.js";
 import { BLOCK_STORAGE_FAULTS } from "./block-storage/work/run-work.js";
@@ -14,6 +15,7 @@ export interface ClusterBlockStorageOptions {
   readonly runtime: Runtime;
   readonly validate: ValidateToken;
   readonly directory: Pick<StateDir, "blockStorage">;
+  readonly options?: Partial<BlockStorageOptions>;
 }
 
 /**
@@ -25,6 +27,7 @@ export async function openClusterBlockStorage({
   runtime,
   validate,
   directory,
+  options,
 }: ClusterBlockStorageOptions): Promise<BlockStorageService & { readonly stop: () => Promise<void> }> {
   const { clock, timers, random } = runtime;
   const logger = runtime.logger.child({ service: "block-storage" });
@@ -38,6 +41,7 @@ export async function openClusterBlockStorage({
     // Servers have no volumes yet.
     servers: { attachmentOf: () => undefined },
     faults: faults.faults,
+    ...(options && { options }),
     enqueue: ({ id, ...work }) => void store.tasks.add({ kind: "block_storage", instanceUuid: id, ...work }),
   });
   return { ...service, stop: () => faults.close() };

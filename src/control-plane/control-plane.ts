@@ -5,6 +5,7 @@ import type { Digests, KeyMaker, Random } from "../runtime/cryptography.js";
 import type { RejectRequest, ServiceHandler } from "../runtime/http-server.js";
 import { CleanupStack } from "../runtime/lifetime.js";
 import type { Runtime } from "../runtime/runtime.js";
+import type { BlockStorageOptions } from "./block-storage/block-storage-options.js";
 import { openClusterBlockStorage } from "./cluster-block-storage.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { openClusterNetwork } from "./cluster-network.js";
@@ -64,6 +65,8 @@ export interface ControlPlaneOptions extends TaskOptions {
   /** The section `[network]`, and quotas of projects without their own. */
   readonly network: { readonly start: StartNetworks["start"] } & Pick<NetworkOptions, "quotas"> &
     Partial<Pick<NetworkOptions, "dnsDomain">>;
+  /** The section `[block_storage]`. */
+  readonly blockStorage?: Partial<BlockStorageOptions>;
   /** `[DEFAULT] instance_usage_audit_period`. Default: a month. */
   readonly auditPeriod?: string;
   readonly upstreamQuirks: ReadonlySet<string>;
@@ -175,7 +178,13 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
     options: networkOptions,
     start: { start, projects: { ...(admin && { admin }), ...(demo && { demo }) } },
   });
-  const blockStorage = await openClusterBlockStorage({ store, runtime, validate: identity.validate, directory });
+  const blockStorage = await openClusterBlockStorage({
+    store,
+    runtime,
+    validate: identity.validate,
+    directory,
+    ...(options.blockStorage && { options: options.blockStorage }),
+  });
   cleanup.add(() => blockStorage.stop());
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());

@@ -1,5 +1,5 @@
 import type { Clock, Timers } from "../runtime/time.js";
-import { type ChangingFaults, type FaultAction, FaultInjected, type FaultRule } from "./faults.js";
+import { type ChangingFaults, type FaultAction, FaultInjected, type FaultRule, isTimed } from "./faults.js";
 
 /** A fault rule that is set. */
 export interface SetFault extends FaultRule {
@@ -132,7 +132,7 @@ export class FaultSet implements ChangingFaults {
 
 /** Returns whether the fault may still apply. */
 export function isLive({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean {
-  if (action.kind === "partition" && action.milliseconds !== null) {
+  if (isTimed(action) && action.milliseconds !== null) {
     return now < setAt + action.milliseconds;
   }
   return times === null || used < times;

@@ -29,7 +29,9 @@ export type FaultAction =
   /** Refuses the connection. */
   | { readonly kind: "refuse" }
   /** Rejects new connections and closes open ones for this time; null: until the fault is cleared. */
-  | { readonly kind: "partition"; readonly milliseconds: number | null };
+  | { readonly kind: "partition"; readonly milliseconds: number | null }
+  /** Keeps a service from reporting for this time; null: until the fault is cleared. */
+  | { readonly kind: "down"; readonly milliseconds: number | null };
 
 /** The error thrown by an injected fault. */
 export class FaultInjected extends PublicError {
@@ -79,6 +81,13 @@ export class InvalidFault extends Error {
   override readonly name = "InvalidFault";
 }
 
+type TimedAction = Extract<FaultAction, { readonly kind: "partition" | "down" }>;
+
+/** Returns whether the action applies for a time, however often it is asked for, instead of a number of times. */
+export function isTimed(action: FaultAction): action is TimedAction {
+  return action.kind === "partition" || action.kind === "down";
+}
+
 /** The syntax of each kind. */
 const FAULT_SYNTAX: Readonly<Record<FaultKind, string>> = {
   fail: "fail[:Error][:TIMES]",
@@ -88,6 +97,7 @@ const FAULT_SYNTAX: Readonly<Record<FaultKind, string>> = {
   status: "STATUS[:TIMES]",
   refuse: "refuse[:TIMES]",
   partition: "partition[:DURATION]",
+  down: "down[:DURATION]",
 };
 
 export const FAULT_LANGUAGE =
@@ -124,7 +134,7 @@ export function parseFaultRule(text: string, table: FaultTable): FaultRule {
   }
   const [times, ...rest] = words;
   const count = times === undefined ? null : timesOf(times);
-  if (count === undefined || rest.length > 0 || (action.kind === "partition" && times !== undefined)) {
+  if (count === undefined || rest.length > 0 || (isTimed(action) && times !== undefined)) {
     return fail();
   }
   return { point, action, times: count };
@@ -196,7 +206,7 @@ export function settingsOf(point: FaultPoint): readonly string[] {
 function actionOf(words: string[], { errors = [] }: FaultPoint): FaultAction | undefined {
   const kind = words.shift() ?? "";
   const duration = words[0] === undefined ? undefined : durationOf(words[0]);
-  if (["hang", "slow", "partition"].includes(kind) && duration !== undefined) {
+  if (["hang", "slow", "partition", "down"].includes(kind) && duration !== undefined) {
     words.shift();
   }
   switch (kind) {
@@ -208,6 +218,7 @@ function actionOf(words: string[], { errors = [] }: FaultPoint): FaultAction | u
       return duration === undefined ? undefined : { kind, milliseconds: duration };
     case "hang":
     case "partition":
+    case "down":
       return { kind, milliseconds: duration ?? null };
     case "lose-answer":
     case "refuse":

@@ -44,13 +44,14 @@ export async function controlPlaneConfig(
   return { ...(placement === null ? {} : { placement }), ...controlPlaneOptions(compiled.config) };
 }
 
-/** Reads `[network] start` as the control plane will. @throws {ConfigError} */
-export async function readNetworkStart(
+/** Reads the options that decide what a cloud starts with, as the control plane will. @throws {ConfigError} */
+export async function readStartOptions(
   configFiles: readonly string[],
   { runtime, stateDir }: { readonly runtime: Pick<Runtime, "files">; readonly stateDir: string },
-): Promise<ControlPlaneConfig["network"]["start"]> {
+): Promise<{ readonly networkStart: NovaConfig["network"]["start"] } & Pick<ControlPlaneConfig, "blockStorage">> {
   const sources = await readConfigSources(runtime.files, { configFiles, environment: process.env, commandLine: [] });
-  return compileNovaConfig(sources, { stateDir, hostname: hostname() }).config.network.start;
+  const { config } = compileNovaConfig(sources, { stateDir, hostname: hostname() });
+  return { networkStart: config.network.start, blockStorage: blockStorageOptions(config.blockStorage) };
 }
 
 /**
@@ -63,6 +64,7 @@ export function controlPlaneOptions({
   filterScheduler,
   api,
   network,
+  blockStorage,
   quota,
   workarounds,
 }: NovaConfig) {
@@ -93,10 +95,30 @@ export function controlPlaneOptions({
     serviceDeletePolicy: api.serviceDeletePolicy,
     quota: quotaConfig(quota),
     network: { ...network, quotas: portQuota(quotaConfig(quota)) },
+    blockStorage: blockStorageOptions(blockStorage),
     auditPeriod: defaults.instanceUsageAuditPeriod,
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   } satisfies Partial<ControlPlaneOptions>;
+}
+
+function blockStorageOptions(section: NovaConfig["blockStorage"]) {
+  const { backEnds, defaultVolumeType, storageAvailabilityZone, maxOverSubscriptionRatio } = section;
+  return {
+    backEnds,
+    defaultVolumeType,
+    storageAvailabilityZone,
+    maxOverSubscriptionRatio,
+    quotas: {
+      volumes: section.quotaVolumes,
+      per_volume_gigabytes: section.perVolumeSizeLimit,
+      snapshots: section.quotaSnapshots,
+      gigabytes: section.quotaGigabytes,
+      backups: section.quotaBackups,
+      backup_gigabytes: section.quotaBackupGigabytes,
+      groups: section.quotaGroups,
+    },
+  };
 }
 
 /** Neutron's default of 500 ports would be the lower limit of a project that may have more servers. */

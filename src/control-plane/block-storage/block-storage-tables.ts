@@ -30,7 +30,10 @@ const BLOCK_STORAGE_RESOURCES: readonly StoredResource[] = [
   MESSAGES,
 ];
 
+/** Ids of the records that the cluster file declares. */
+const MORE_TABLES = ["CREATE TABLE IF NOT EXISTS block_storage_from_file (id TEXT PRIMARY KEY) STRICT"];
+
 /** Creates the tables of the Block Storage service, or adds what is missing. */
 export function createBlockStorageTables(sql: Sql): void {
-  createResourceTables(sql, "block-storage", BLOCK_STORAGE_RESOURCES);
+  createResourceTables(sql, "block-storage", BLOCK_STORAGE_RESOURCES, MORE_TABLES);
 }

@@ -1,5 +1,6 @@
 import { type Static, type TProperties, Type } from "typebox";
 import { CONTAINERS, DISKS } from "../image/image.js";
+import { VOLUME_SEED_KEYS } from "./block-storage/volume-seed-schema.js";
 import { NETWORK_SEED_KEYS } from "./network/network-seed-schema.js";
 
 const MAX_INT32 = 2 ** 31 - 1;
@@ -127,6 +128,7 @@ export const SEED_KEYS = {
     Type.Array(USER, { maxItems: 1000, description: "All users of the cluster, in addition to admin and demo." }),
   ),
   ...NETWORK_SEED_KEYS,
+  ...VOLUME_SEED_KEYS,
 };
 
 export type FlavorText = Static<typeof FLAVOR>;

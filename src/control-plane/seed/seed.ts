@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Digests } from "../../runtime/cryptography.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import type { BlockStorageOptions } from "../block-storage/block-storage-options.js";
 import { requireSchema } from "../database/schema-steps.js";
 import { openIdentityStore } from "../identity/store/bootstrap.js";
 import { IDENTITY_SCHEMA } from "../identity/store/identity-schema.js";
@@ -12,6 +13,8 @@ import type { StateDir } from "../local/state-dir.js";
 import type { StartNetworks } from "../network/start-networks.js";
 import { openStore, openStoreToRead } from "../store/open-store.js";
 import type { Store } from "../store/store.js";
+import { exportVolumeSeed, volumeSteps } from "./block-storage/seed-volumes.js";
+import type { VolumeSeed } from "./block-storage/volume-seed-schema.js";
 import type { SeedStep } from "./change.js";
 import type { NetworkSeed } from "./network/network-seed-schema.js";
 import { exportNetworkSeed, type NetworkSeedParts, networkSteps } from "./network/seed-networks.js";
@@ -45,6 +48,9 @@ export interface Seed {
   readonly aggregates?: DesiredAggregates | undefined;
   readonly projects?: readonly ProjectText[] | undefined;
   readonly users?: readonly UserText[] | undefined;
+  readonly volumes?: VolumeSeed | undefined;
+  /** The section `[block_storage]` of the control plane. Default: that of devstack. */
+  readonly blockStorage?: Partial<BlockStorageOptions> | undefined;
   readonly networks?: NetworkSeed | undefined;
   /** The networks that the cloud starts with, if it has not started yet. Default: those of devstack. */
   readonly networkStart?: StartNetworks["start"] | undefined;
@@ -83,6 +89,9 @@ export function seedSteps(parts: SeedStore, seed: Seed, { runtime, digests }: Se
     ...(seed.networks === undefined
       ? []
       : networkSteps(networkParts(parts, runtime, projects, seed.networkStart), seed.networks)),
+    ...(seed.volumes === undefined
+      ? []
+      : volumeSteps({ sql: store.database, runtime, projects, options: seed.blockStorage ?? {} }, seed.volumes)),
   ];
 }
 
@@ -133,6 +142,7 @@ export function exportSeed(parts: SeedStore, { runtime, digests, directory }: Se
     projects: exportProjects(identities),
     users: exportUsers(identities),
     ...exportNetworkSeed(networkParts(parts, runtime, projects)),
+    ...exportVolumeSeed({ sql: store.database, runtime, projects, options: {} }),
   };
 }
 

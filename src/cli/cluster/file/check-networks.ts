@@ -1,12 +1,12 @@
 import type { ClusterFile } from "./cluster-file.js";
 import type { Problem, TextPart } from "./yaml-file.js";
 
-/** Reports repeated names of networks and of what belongs to them, and subnets without a range. */
+/** Reports repeated names of what belongs to a project, of subnets and of addresses, and subnets without a range. */
 export function checkNetworks(file: ClusterFile, text: TextPart, problems: Problem[]): void {
   const complain = (path: readonly (string | number)[], message: string) => {
     problems.push({ ...text.place(path), text: message });
   };
-  for (const key of ["networks", "routers", "security_groups"] as const) {
+  for (const key of ["networks", "routers", "security_groups", "volumes"] as const) {
     const known = new Set<string>();
     for (const [at, { name, project = "admin" }] of (file[key] ?? []).entries()) {
       if (known.has(`${project}/${name}`)) {

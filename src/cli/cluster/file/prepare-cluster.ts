@@ -9,7 +9,7 @@ import { mapConcurrently } from "../../../runtime/task-queue.js";
 import { AGENT_FAULTS } from "../../agent/agent-faults.js";
 import type { Terminal } from "../../ui/terminal.js";
 import { withRuntime } from "../cluster-command.js";
-import { readNetworkStart } from "../control-plane-config.js";
+import { readStartOptions } from "../control-plane-config.js";
 import type { HostSettings } from "../host-settings.js";
 import {
   agree,
@@ -128,22 +128,29 @@ async function seedOf(
     aggregates: file.aggregates === undefined && groups === undefined ? undefined : aggregatesOf(file, groups ?? []),
     projects: file.projects,
     users: file.users,
-    ...(await networksOf(described, place.directory, runtime)),
+    ...(await servicesOf(described, place.directory, runtime)),
     ironicNodes: options.ironic ?? 0,
   };
 }
 
-async function networksOf(
+/** Returns what the file has of networks and volumes, with the options that decide what is there before. */
+async function servicesOf(
   { file, options }: ClusterDescription,
   { root }: StateDir,
   runtime: Runtime,
-): Promise<Pick<Seed, "networks" | "networkStart">> {
+): Promise<Partial<Seed>> {
   const { networks, routers, security_groups: securityGroups, floating_ips: floatingIps } = file;
-  if ([networks, routers, securityGroups, floatingIps].every((list) => list === undefined)) {
+  const { volume_types: types, volumes } = file;
+  const hasNetworks = [networks, routers, securityGroups, floatingIps].some((list) => list !== undefined);
+  const hasVolumes = types !== undefined || volumes !== undefined;
+  if (!hasNetworks && !hasVolumes) {
     return {};
   }
-  const networkStart = await readNetworkStart(options.configFile, { runtime, stateDir: root });
-  return { networks: { networks, routers, securityGroups, floatingIps }, networkStart };
+  return {
+    ...(await readStartOptions(options.configFile, { runtime, stateDir: root })),
+    ...(hasNetworks && { networks: { networks, routers, securityGroups, floatingIps } }),
+    ...(hasVolumes && { volumes: { types, volumes } }),
+  };
 }
 
 function aggregatesOf(

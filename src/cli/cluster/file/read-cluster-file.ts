@@ -158,7 +158,7 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
   const complain = (path: readonly (string | number)[], message: string, ofKey = false) => {
     problems.push({ ...text.place(path, ofKey), text: message });
   };
-  for (const key of ["flavors", "images", "aggregates", "projects", "users"] as const) {
+  for (const key of ["flavors", "images", "aggregates", "projects", "users", "volume_types"] as const) {
     for (const field of ["name", "id"] as const) {
       const known = new Set<string>();
       (file[key] ?? []).forEach((one, at) => {
@@ -201,19 +201,24 @@ function checkSeed(file: ClusterFile, text: TextPart, problems: Problem[]): void
       projectAt(project, ["users", at, "roles", project], true);
     }
   });
-  (file.flavors ?? []).forEach(({ access = [], is_public: isPublic = true }, at) => {
-    if (isPublic && access.length > 0) {
-      complain(
-        ["flavors", at, "access"],
-        "a public flavor is visible to all projects: set is_public: false, or remove access",
-        true,
-      );
+  for (const [key, kind] of [
+    ["flavors", "flavor"],
+    ["volume_types", "volume type"],
+  ] as const) {
+    for (const [at, { access = [], is_public: isPublic = true }] of (file[key] ?? []).entries()) {
+      if (isPublic && access.length > 0) {
+        complain(
+          [key, at, "access"],
+          `a public ${kind} is visible to all projects: set is_public: false, or remove access`,
+          true,
+        );
+      }
+      access.forEach((name, index) => {
+        projectAt(name, [key, at, "access", index]);
+      });
     }
-    access.forEach((name, index) => {
-      projectAt(name, ["flavors", at, "access", index]);
-    });
-  });
-  for (const key of ["networks", "routers", "security_groups", "floating_ips"] as const) {
+  }
+  for (const key of ["networks", "routers", "security_groups", "floating_ips", "volumes"] as const) {
     for (const [at, { project }] of (file[key] ?? []).entries()) {
       if (project !== undefined) {
         projectAt(project, [key, at, "project"]);

@@ -3,6 +3,7 @@ import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { type SchemaVersions, schemas } from "../../http/schemas.js";
 import { where } from "../../resources/condition.js";
+import { defaultZone } from "../block-storage-options.js";
 import { type Action, actionRoute } from "../engine/actions.js";
 import type { BlockStorageCall, BlockStorageRoute, Body } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
@@ -80,7 +81,7 @@ function createGroup(call: BlockStorageCall): RouteResponse {
   const group = insertGroup(context, {
     name: requested.name ?? null,
     description: requested.description ?? null,
-    availability_zone: requested.availability_zone ?? context.services.options.availabilityZone,
+    availability_zone: requested.availability_zone ?? defaultZone(context.services.options),
     group_type_id: type.id,
     volume_type_ids: volumeTypes,
   });

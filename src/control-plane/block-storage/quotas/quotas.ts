@@ -4,7 +4,7 @@ import { overQuota } from "../engine/block-storage-errors.js";
 import { QUOTAS } from "../resources/administration.js";
 import { TYPES } from "../resources/types.js";
 
-/** Limits of projects without their own, in the order of responses; those of types and of groups follow. */
+/** Limits of projects without their own, in the order of responses. Those of types precede the groups'. */
 const DEFAULTS: Readonly<Record<string, number>> = {
   volumes: 10,
   per_volume_gigabytes: -1,
@@ -12,9 +12,8 @@ const DEFAULTS: Readonly<Record<string, number>> = {
   gigabytes: 1000,
   backups: 10,
   backup_gigabytes: 1000,
+  groups: 10,
 };
-
-const GROUPS = 10;
 
 /** Quotas that each volume type has: `volumes_lvmdriver-1`. */
 const OF_TYPES = ["volumes", "gigabytes", "snapshots"];
@@ -28,10 +27,11 @@ const DEFAULT_CLASS = "default";
 export function defaultQuotas(context: BlockStorageContext): Readonly<Record<string, number>> {
   const types = context.table(TYPES).find({ sql: "1", values: [] }, "ORDER BY created_at DESC, id DESC");
   const ofTypes = types.flatMap(({ name }) => OF_TYPES.map((quota) => [`${quota}_${name}`, -1]));
+  const { groups = -1, ...others } = { ...DEFAULTS, ...context.services.options.quotas };
   return {
-    ...DEFAULTS,
+    ...others,
     ...Object.fromEntries(ofTypes),
-    groups: GROUPS,
+    groups,
     ...storedLimits(context, "class", DEFAULT_CLASS),
   };
 }

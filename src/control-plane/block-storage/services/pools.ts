@@ -1,5 +1,5 @@
+import type { BackEnd } from "../../../config/sections/block-storage-options.js";
 import { where } from "../../resources/condition.js";
-import type { BackEnd } from "../block-storage-options.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { SERVICES, type Service } from "../resources/administration.js";
 import type { VolumeType } from "../resources/types.js";

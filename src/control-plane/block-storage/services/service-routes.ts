@@ -10,9 +10,11 @@ import { findService, isVolumeServiceDown } from "./pools.js";
 
 const UPDATE = "volume_extension:services:update";
 
-/** Whether the service reports its state. */
-function isUp(context: BlockStorageContext, { binary }: Service): boolean {
-  return binary !== "cinder-volume" || !isVolumeServiceDown(context);
+/** Whether the service reports its state. One whose back end is no longer configured does not. */
+function isUp(context: BlockStorageContext, { binary, host }: Service): boolean {
+  const { options } = context.services;
+  const isConfigured = options.backEnds.some(({ name }) => host === `${options.host}@${name}`);
+  return binary !== "cinder-volume" || (isConfigured && !isVolumeServiceDown(context));
 }
 
 function viewOf({ context, version }: BlockStorageCall, service: Service) {

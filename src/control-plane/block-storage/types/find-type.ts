@@ -1,5 +1,6 @@
 import { notFound } from "../../http/http-error.js";
 import { where } from "../../resources/condition.js";
+import { defaultTypeName } from "../block-storage-options.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { recordNotFound } from "../engine/block-storage-errors.js";
 import { isUuidLike } from "../engine/formats.js";
@@ -39,7 +40,7 @@ export function defaultType(context: BlockStorageContext, projectId: string): Vo
 }
 
 export function configuredType(context: BlockStorageContext): VolumeType | undefined {
-  return context.table(TYPES).first(where`name = ${context.services.options.defaultVolumeType}`);
+  return context.table(TYPES).first(where`name = ${defaultTypeName(context.services.options)}`);
 }
 
 /** Returns whether volumes of the type can be attached to several servers. */

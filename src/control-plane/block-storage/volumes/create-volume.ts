@@ -2,6 +2,7 @@ import { badRequest } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import type { Schema, SchemaVersions } from "../../http/schemas.js";
 import { schemas } from "../../http/schemas.js";
+import { defaultZone } from "../block-storage-options.js";
 import type { BlockStorageCall, Body } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { invalidInput } from "../engine/block-storage-errors.js";
@@ -179,7 +180,7 @@ export function newVolume(context: BlockStorageContext): Volume {
     previous_status: null,
     attach_status: "detached",
     migration_status: null,
-    availability_zone: services.options.availabilityZone,
+    availability_zone: defaultZone(services.options),
     host: null,
     volume_type_id: null,
     snapshot_id: null,
@@ -207,13 +208,14 @@ function typeOfSource(context: BlockStorageContext, { snapshot, volume, image }:
 
 /** Returns the zone of a copy's source, or the requested one if a back end has it. */
 function zoneOf(context: BlockStorageContext, { availabilityZone, source, group }: NewVolume): string | null {
-  const { backEnds, availabilityZone: fallback } = context.services.options;
+  const { options } = context.services;
+  const fallback = defaultZone(options);
   const original = source.volume ?? (source.snapshot && context.table(VOLUMES).get(source.snapshot.volume_id));
   if (original) {
     return original.availability_zone;
   }
   const requested = availabilityZone ?? group?.availability_zone ?? fallback;
-  return backEnds.some((backEnd) => backEnd.availabilityZone === requested) ? requested : fallback;
+  return options.backEnds.some((backEnd) => backEnd.availabilityZone === requested) ? requested : fallback;
 }
 
 function isBootable(context: BlockStorageContext, { snapshot, volume }: VolumeSource): boolean {

@@ -21,7 +21,7 @@ const pointsOf = (names: readonly string[]) => names.map((point) => ({ point, ki
 /** Fault points of the service: its work, requests that connect volumes, and the reports of the volume services. */
 export const BLOCK_STORAGE_FAULTS: FaultTable = faultTable([
   ...pointsOf([...Object.keys(VOLUME_WORK), "volume.attach", "volume.detach"]),
-  { point: "volume.service", kinds: ["fail"] },
+  { point: "volume.service", kinds: ["down", "fail"] },
   ...pointsOf(Object.keys({ ...SNAPSHOT_WORK, ...BACKUP_WORK, ...GROUP_WORK })),
 ]);
 
@@ -29,16 +29,20 @@ export const BLOCK_STORAGE_FAULTS: FaultTable = faultTable([
 export interface BlockStorageWorker {
   /** @param finish removes the task, in the transaction of its changes */
   run(work: BlockStorageWork, finish: () => void): Promise<void>;
+  /** Does the work at once, past its fault point, in the caller's transaction. */
+  complete(work: BlockStorageWork): void;
   /** Leaves the records in error, in the transaction that removes the task. */
   fail(work: BlockStorageWork): void;
 }
 
 export function createWorker(context: BlockStorageContext): BlockStorageWorker {
+  const complete = (work: BlockStorageWork) => kindOf(work).run(context.as(work.requestId), work.id, work.input);
   return {
+    complete,
     async run(work, finish) {
       await context.services.faults.hit(work.work);
       context.sql.transaction(() => {
-        kindOf(work).run(context.as(work.requestId), work.id, work.input);
+        complete(work);
         finish();
       });
     },

@@ -32,7 +32,7 @@ export interface TaskDeps {
   readonly scheduler: Scheduler;
   readonly ports: ServerPorts;
   /** Runs the work of the Block Storage service. */
-  readonly blockStorage: BlockStorageWorker;
+  readonly blockStorage: Pick<BlockStorageWorker, "run" | "fail">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: TaskOptions & {

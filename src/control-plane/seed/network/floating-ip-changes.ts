@@ -1,7 +1,7 @@
 import { FLOATINGIPS } from "../../network/resources/floating-ips.js";
 import { where } from "../../resources/condition.js";
 import { fieldChanges, withoutDefaults } from "../change.js";
-import { forKey } from "./network-records.js";
+import { forKey } from "../database-copy.js";
 import type { FloatingIpText } from "./network-seed-schema.js";
 import { findExternalNetwork, networkName } from "./router-interfaces.js";
 import { DEFAULT_OWNER, type SeedEdit, type View } from "./seed-edit.js";

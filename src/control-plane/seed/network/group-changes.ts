@@ -6,7 +6,7 @@ import { PARENT_GROUP, rulesForNewGroup } from "../../network/security-groups/de
 import { checkRule, matchOf, type RuleMatch, ruleKey } from "../../network/security-groups/rule-values.js";
 import { where } from "../../resources/condition.js";
 import { withoutDefaults } from "../change.js";
-import { forKey } from "./network-records.js";
+import { forKey } from "../database-copy.js";
 import type { RuleText, SecurityGroupText } from "./network-seed-schema.js";
 import { DEFAULT_OWNER, differences, required, type SeedEdit, type View } from "./seed-edit.js";
 

@@ -2,7 +2,7 @@ import { NETWORKS } from "../../network/resources/networks.js";
 import { SUBNETS } from "../../network/resources/subnets.js";
 import { where } from "../../resources/condition.js";
 import { withoutDefaults } from "../change.js";
-import { forKey } from "./network-records.js";
+import { forKey } from "../database-copy.js";
 import type { NetworkText } from "./network-seed-schema.js";
 import { detachSubnet } from "./router-interfaces.js";
 import { DEFAULT_OWNER, differences, type Keys, type SeedEdit, toAttributes, type View } from "./seed-edit.js";

@@ -1,10 +1,8 @@
 import type { ServiceHandler } from "../../../runtime/http-server.js";
 import type { Runtime } from "../../../runtime/runtime.js";
-import { ClusterError } from "../../cluster-error.js";
 import type { Credentials } from "../../credentials.js";
-import { DatabaseFile } from "../../database/database-file.js";
 import { applySchema } from "../../database/schema-steps.js";
-import { Sql } from "../../database/sql.js";
+import type { Sql } from "../../database/sql.js";
 import { HttpError } from "../../http/http-error.js";
 import type { NetworkContext } from "../../network/engine/network-context.js";
 import { hasFlatNetwork } from "../../network/migrate-flat-network.js";
@@ -12,6 +10,7 @@ import { createNetworkTables } from "../../network/network-tables.js";
 import { openNetworkService } from "../../network/open-network-service.js";
 import type { StartNetworks } from "../../network/start-networks.js";
 import { STORE_SCHEMA } from "../../store/schema/store-schema.js";
+import { withCopy } from "../database-copy.js";
 
 export type NetworkRuntime = Pick<Runtime, "clock" | "timers" | "random" | "logger">;
 
@@ -85,63 +84,18 @@ export class NetworkRecords {
   }
 }
 
-/**
- * Runs `work` with a copy of the Network service's records in memory: nothing that it changes is saved. The database may
- * be read-only, and older than this program.
- */
+/** Runs `work` with a copy of the Network service's records in memory: nothing that it changes is saved. */
 export function withNetworkCopy<T>(
   source: Sql,
   runtime: NetworkRuntime,
   start: StartNetworks,
   work: (records: NetworkRecords) => T,
 ): T {
-  const copy = new Sql(new DatabaseFile(":memory:", ["PRAGMA foreign_keys = ON"]));
-  try {
+  const createTables = (copy: Sql) => {
     applySchema(copy, "conductor", STORE_SCHEMA, runtime.clock.now());
     createNetworkTables(copy);
-    copyTables(source, copy);
-    return work(new NetworkRecords(copy, runtime, hasFlatNetwork(source) ? { ...start, start: "flat" } : start));
-  } finally {
-    copy.file.close();
-  }
-}
-
-function copyTables(source: Sql, copy: Sql): void {
-  const tables = source.all(
-    `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND (name GLOB 'network_*' OR name GLOB 'flat_*')
-      ORDER BY rowid`,
+  };
+  return withCopy(source, { tables: ["network_*", "flat_*"], createTables }, (copy) =>
+    work(new NetworkRecords(copy, runtime, hasFlatNetwork(source) ? { ...start, start: "flat" } : start)),
   );
-  copy.transaction(() => {
-    copy.run("PRAGMA defer_foreign_keys = ON");
-    for (const [table, sql] of tables) {
-      copyTable(source, copy, String(table), String(sql));
-    }
-  });
-}
-
-function copyTable(source: Sql, copy: Sql, table: string, sql: string): void {
-  const columnsIn = (database: Sql) => database.strings("SELECT name FROM pragma_table_info(?)", table);
-  if (columnsIn(copy).length === 0) {
-    copy.file.exec(sql);
-  }
-  const known = new Set(columnsIn(copy));
-  const columns = columnsIn(source).filter((column) => known.has(column));
-  const names = columns.map((column) => `"${column}"`).join(", ");
-  const insert = `INSERT INTO ${table} (${names}) VALUES (${columns.map(() => "?").join(", ")})`;
-  for (const row of source.all(`SELECT ${names} FROM ${table} ORDER BY rowid`)) {
-    copy.execute(insert, ...row);
-  }
-}
-
-/**
- * Runs a change for one key of the file.
- * @param key `networks.0.subnets.1 (web-subnet)`
- * @throws {ClusterError} `SeedRefused` with the key and Neutron's message
- */
-export function forKey<T>(key: string, change: () => T): T {
-  try {
-    return change();
-  } catch (error) {
-    throw error instanceof HttpError ? new ClusterError("SeedRefused", `${key}: ${error.message}`) : error;
-  }
 }

@@ -2,7 +2,7 @@ import { normalizeRoutes } from "../../network/l3/extra-routes.js";
 import { type ExtraRoute, type GatewayInfo, ROUTERS } from "../../network/resources/routers.js";
 import { where } from "../../resources/condition.js";
 import { fieldChanges, withoutDefaults } from "../change.js";
-import { forKey } from "./network-records.js";
+import { forKey } from "../database-copy.js";
 import type { RouterText } from "./network-seed-schema.js";
 import {
   addInterface,

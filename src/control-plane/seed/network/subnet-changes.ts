@@ -6,7 +6,7 @@ import { SUBNETPOOLS } from "../../network/resources/subnet-pools.js";
 import { SUBNETS } from "../../network/resources/subnets.js";
 import { where } from "../../resources/condition.js";
 import { withoutDefaults } from "../change.js";
-import { forKey } from "./network-records.js";
+import { forKey } from "../database-copy.js";
 import type { SubnetText } from "./network-seed-schema.js";
 import { detachSubnet } from "./router-interfaces.js";
 import { differences, only, required, type SeedEdit, type View } from "./seed-edit.js";

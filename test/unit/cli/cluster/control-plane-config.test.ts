@@ -25,6 +25,21 @@ it("has Nova's defaults", async () => {
     },
     quota: NOVA_QUOTA,
     network: { start: "devstack", dnsDomain: "openstacklocal", quotas: {} },
+    blockStorage: {
+      backEnds: [{ name: "lvmdriver-1", availabilityZone: "nova", capacity: 10_000 }],
+      defaultVolumeType: null,
+      storageAvailabilityZone: null,
+      maxOverSubscriptionRatio: 20,
+      quotas: {
+        volumes: 10,
+        per_volume_gigabytes: -1,
+        snapshots: 10,
+        gigabytes: 1000,
+        backups: 10,
+        backup_gigabytes: 1000,
+        groups: 10,
+      },
+    },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: 0,
@@ -61,6 +76,21 @@ it("reads nova.conf, which flags override; options of agents are ignored", async
     network: { start: "devstack", dnsDomain: "example.org" },
   });
   expect(config.upstreamQuirks.size).toBeGreaterThan(3);
+});
+
+it("reads the back ends of volumes, with devstack's zone and capacity where they name none", async () => {
+  const text = "[block_storage]\nback_ends = fast, slow:west:20000\ndefault_volume_type = slow\nquota_volumes = -1\n";
+  expect((await read(text)).blockStorage).toMatchObject({
+    backEnds: [
+      { name: "fast", availabilityZone: "nova", capacity: 10_000 },
+      { name: "slow", availabilityZone: "west", capacity: 20_000 },
+    ],
+    defaultVolumeType: "slow",
+    quotas: { volumes: -1 },
+  });
+  for (const value of ["", "a,a", "a:nova:0", "a:nova:1:2", "a@b"]) {
+    await expect(read(`[block_storage]\nback_ends = ${value}\n`), value).rejects.toThrow(/back_ends/);
+  }
 });
 
 it("2.5 row 2 a down time that is not above report_interval becomes 2.5 times that", async () => {

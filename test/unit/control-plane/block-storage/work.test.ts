@@ -59,7 +59,7 @@ test("a fault of snapshots and backups leaves them in error and their volume ava
 
 test("no volume is created while the volume services are down", async () => {
   const harness = new BlockStorageHarness();
-  harness.fault("volume.service=fail");
+  harness.fault("volume.service=down");
   const id = await harness.volume();
   expect(await harness.statusOf(`/volumes/${id}`)).toBe("error");
   const zones = await harness.send("GET", "/os-availability-zone");
