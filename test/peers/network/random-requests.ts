@@ -273,8 +273,10 @@ export class RandomRequests {
 
   #tags(one: Omit<RandomRequest, "method">): RandomRequest {
     const random = this.#random;
-    // Below the prefix of their extension, Neutron loses the body.
-    const [path, template] = [one.path.replace("/qos/", "/"), one.template.replace("/qos/", "/")];
+    // Below the prefix of their extension, and below hyphens of segment ranges, Neutron loses the body.
+    const [path, template] = [one.path, one.template].map((text) =>
+      text.replace("/qos/", "/").replace("/network-segment-ranges/", "/network_segment_ranges/"),
+    ) as [string, string];
     const tags = { ...one, path: `${path}/tags`, template: `${template}/tags` };
     const tag = {
       ...one,

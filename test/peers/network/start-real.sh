@@ -14,7 +14,7 @@ setsid /usr/sbin/mariadbd --no-defaults --user="$(id -un)" --datadir="$state/dat
   --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0 --sync-binlog=0 \
   --performance-schema=0 --max-connections=100 --innodb-lock-wait-timeout=1 >"$state/mariadb.log" 2>&1 </dev/null &
 echo $! >"$state/mariadb.pid"
-for _ in $(seq 300); do sql -e 'select 1' >/dev/null 2>&1 && break; sleep 0.05; done
+for _ in $(seq 1200); do sql -e 'select 1' >/dev/null 2>&1 && break; sleep 0.05; done
 
 cat >"$state/api-paste.ini" <<EOP
 [composite:neutron]
@@ -100,7 +100,7 @@ PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 setsid /usr/bin/python3 "$here/real_n
   >"$state/server.log" 2>&1 </dev/null &
 pid=$!
 echo "$pid" >"$state/neutron.pid"
-for _ in $(seq 600); do
+for _ in $(seq 3000); do
   if ! kill -0 "$pid" 2>/dev/null; then tail -20 "$state/server.log" >&2; exit 1; fi
   if [ -f "$state/agents-registered" ] && (exec 3<>"/dev/tcp/127.0.0.1/$port" &&
     printf 'GET / HTTP/1.0\r\n\r\n' >&3 && timeout 20 head -1 <&3 | grep -q ' 200 ') 2>/dev/null; then exit 0; fi

@@ -60,7 +60,9 @@ export function updateRecord<M extends NetworkAttributeMap>(
   const before = existing(context, resource, id);
   const columns = behaviour.prepareUpdate?.(context, before, changes) ?? storedAttributes(resource, changes);
   table.update(id, columns as Partial<RecordOf<M>>);
-  changeSharing(context, resource as unknown as NetworkResource, before, Reflect.get(changes, "shared"));
+  // Neutron gives the policy to the caller, and that of a network to the network's project.
+  const owner = resource.collection === "networks" || context.caller.isInternal ? {} : context.caller;
+  changeSharing(context, resource as unknown as NetworkResource, before, Reflect.get(changes, "shared"), owner);
   if (Object.hasOwn(resource.attributes, "revision_number") && isChange(resource, before, columns, changes)) {
     context.touch(resource as unknown as NetworkResource, id);
   }
@@ -107,12 +109,16 @@ export function deleteRecord<M extends NetworkAttributeMap>(
   behaviour.afterDelete?.(context, record);
 }
 
-/** Creates, or deletes, the RBAC policy that `shared` stands for: the first action of the kind for all projects. */
+/**
+ * Creates, or deletes, the RBAC policy that `shared` stands for: the first action of the kind for all projects.
+ * @param owner the policy's project. Default: that of the record
+ */
 function changeSharing(
   context: NetworkContext,
   { rbac }: NetworkResource,
   record: Readonly<Record<string, unknown>>,
   shared: unknown,
+  { projectId = record.project_id }: { readonly projectId?: unknown } = {},
 ): void {
   const policies = context.services.registry.find("rbac_policies");
   const [action] = rbac?.actions ?? [];
@@ -125,7 +131,7 @@ function changeSharing(
     .table(policies)
     .first(where`object_id = ${object_id} AND action = ${action} AND target_tenant = '*'`);
   if (shared && policy === undefined) {
-    const attributes = { project_id: record.project_id, object_type, object_id, action, target_tenant: "*" };
+    const attributes = { project_id: projectId, object_type, object_id, action, target_tenant: "*" };
     createRecord(context.internal, policies, attributes as never);
   } else if (!shared && policy !== undefined) {
     deleteRecord(context.internal, policies, String(policy.id));

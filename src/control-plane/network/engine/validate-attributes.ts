@@ -62,9 +62,13 @@ function rejectUnknown({ attributes }: NetworkResource, body: Body): void {
   }
 }
 
-/** Columns of the service's own are unknown to requests. */
+/** Columns of the service's own, which have no default, are unknown to requests. */
 function isKnown(attribute: NetworkAttribute | undefined): boolean {
-  return attribute !== undefined && (attribute.visible !== false || attribute.post || attribute.filter) === true;
+  if (attribute === undefined) {
+    return false;
+  }
+  const { visible = true, post = false, filter = false, default: preset } = attribute;
+  return visible || post || filter || preset !== undefined;
 }
 
 function convertAll(resource: NetworkResource, input: Record<string, unknown>): Record<string, unknown> {

@@ -50,21 +50,22 @@ export const NETWORK_BEHAVIOUR: Behaviour<typeof NETWORKS.attributes> = {
 function afterCreate(context: NetworkContext, network: Network, input: Input): void {
   const { id } = network;
   const segments = createSegments(context, network, input);
+  const mtu = chooseMtu(context, segments, input.mtu);
   const hints = network.availability_zone_hints;
-  assertZonesExist(context, "network", hints);
   const policy = qosPolicyOf(context, network);
+  assertOneDefault(context, network, input);
+  assertZonesExist(context, "network", hints);
   if (policy !== null) {
     assertNetworkSupportsPolicy(context, policy, id);
   }
   context.table(NETWORKS).update(id, {
-    mtu: chooseMtu(context, segments, input.mtu),
+    mtu,
     qos_policy_id: policy,
     availability_zone_hints: hints.length > 0 ? hints : [context.services.options.availabilityZone],
   });
   if (network["router:external"]) {
     createExternalPolicy(context, network);
   }
-  assertOneDefault(context, network, input);
 }
 
 /** Returns the requested MTU; without one the greatest. @throws {HttpError} 400 for one that the segments forbid */

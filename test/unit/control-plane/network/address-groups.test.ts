@@ -68,6 +68,18 @@ test("an address group that a rule names cannot be deleted", async () => {
   expect(await network.list("/address-groups")).toEqual([]);
 });
 
+test("shared is read-only", async () => {
+  const network = new NetworkHarness();
+  const { id } = await createGroup(network);
+  const body = { address_group: { shared: true } };
+  expect(await network.rejection("PUT", `/address-groups/${id}`, body)).toBe(
+    "400 HTTPBadRequest: Cannot update read-only attribute shared",
+  );
+  expect(await network.rejection("POST", "/address-groups", body)).toBe(
+    "400 HTTPBadRequest: Attribute 'shared' not allowed in POST",
+  );
+});
+
 test("an address group is shared with a project by an RBAC policy", async () => {
   const network = new NetworkHarness();
   const { id } = await createGroup(network);

@@ -110,6 +110,16 @@ describe("a network", () => {
     expect(await network.list("/ports", "admin")).toEqual([]);
   });
 
+  const MTU = { mtu: 9000 };
+  const POLICY = { qos_policy_id: "00000000-0000-4000-8000-000000000000" };
+  const ZONE = { availability_zone_hints: ["far"] };
+  test.each([
+    [{ ...ZONE, ...POLICY, ...MTU }, "400 InvalidInput: Invalid input for operation: Requested MTU is too big"],
+    [{ ...ZONE, ...POLICY }, "404 QosPolicyNotFound"],
+  ])("with several errors is rejected as by Neutron: %j", async (attributes, rejection) => {
+    expect(await new NetworkHarness().rejection("POST", "/networks", { network: attributes })).toContain(rejection);
+  });
+
   test("has availability zone hints that exist", async () => {
     const network = new NetworkHarness();
     const body = { network: { name: "n", availability_zone_hints: ["far"] } };

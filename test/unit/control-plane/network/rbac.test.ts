@@ -66,6 +66,18 @@ describe("shared", () => {
     },
   );
 
+  test.each([
+    ["/networks", { network: { name: "n" } }, "demo"],
+    ["/qos/policies", { policy: { name: "n" } }, "admin"],
+    ["/address-scopes", { address_scope: { name: "n", ip_version: 4 } }, "admin"],
+  ])("that a change of %s %j sets creates a policy of %s", async (url, body, owner) => {
+    const network = new NetworkHarness();
+    const [[key, attributes] = ["", {}]] = Object.entries(body);
+    const { id } = await network.get("POST", url, { [key]: { ...attributes, project_id: "demo" } }, "admin");
+    await network.get("PUT", `${url}/${id}`, { [key]: { shared: true } }, "admin");
+    expect(await network.list(`/rbac-policies?object_id=${id}`, "admin")).toMatchObject([{ project_id: owner }]);
+  });
+
   test("is true only for projects that a policy names", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: {} });
