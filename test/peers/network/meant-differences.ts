@@ -88,7 +88,7 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
   },
   {
     pattern:
-      /^(?:GET|POST|PUT) \/v2\.0\/(?:networks|routers)(?:\/\{id\})?: (?:networks?|routers?)(?:\[\])?\.availability_zones\[\]: (?:absent is "nova"|"nova" is absent)$/,
+      /^(?:GET|POST|PUT) \/v2\.0\/(?:networks|routers)(?:\/\{id\}(?:\/\w+_extraroutes)?)?: (?:networks?|routers?)(?:\[\])?\.availability_zones\[\]: (?:absent is "nova"|"nova" is absent)$/,
     reason: "Neutron schedules routers and networks to agents after the response, and leaves them there",
   },
   {
@@ -111,7 +111,8 @@ export const MEANT_DIFFERENCES: readonly MeantDifference[] = [
     reason: "Neutron fails to find the policy of a rule in a list",
   },
   {
-    pattern: /^GET \/v2\.0\/qos\/policies\/\{id\}\/packet_rate_limit_rules(?:\/\{id\})?: 500 <html>.* is 200$/s,
+    pattern:
+      /^GET \/v2\.0\/qos\/policies\/\{id\}\/(?:packet_rate_limit|minimum_packet_rate)_rules(?:\/\{id\})?: 500 <html>.* is 200$/s,
     reason: "Neutron fails to find the policy of a rule in a list",
   },
   {

@@ -336,7 +336,8 @@ export class RandomRequests {
 function mayTag({ caller, record }: Pick<RandomRequest, "caller" | "record">): boolean {
   const { projectId, roles } = NEUTRON_CALLERS[caller];
   const names: readonly string[] = roles;
-  return names.includes("admin") || (names.includes("member") && record?.attributes.project_id === projectId);
+  const isOwn = record?.collection !== "policies" && record?.attributes.project_id === projectId;
+  return names.includes("admin") || (names.includes("member") && isOwn);
 }
 
 const WITHOUT_RECORD: readonly (readonly [number, Operation])[] = [

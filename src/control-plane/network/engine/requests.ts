@@ -39,6 +39,9 @@ export function routesOf(
       "PUT /": (call: NetworkCall) => changeCollection(call, resource),
       "DELETE /": (call: NetworkCall) => changeCollection(call, resource),
     }),
+    // Neutron knows the path of a record even if there are only lists: other methods are not allowed there.
+    ...(has("list") &&
+      !has("show") && { "GET /:id": rejectRecord, "PUT /:id": rejectRecord, "DELETE /:id": rejectRecord }),
   };
   return pathsOf(resource).flatMap((path) => [
     ...routes<NetworkRoute>(handlers, { prefix: path }),
@@ -48,6 +51,11 @@ export function routesOf(
     }),
     ...(resource.tagged ? tagRoutes(resource, path) : []),
   ]);
+}
+
+/** Rejects requests for a record of a resource that can only be listed. */
+function rejectRecord(): never {
+  throw hidden();
 }
 
 /** Returns the paths of a resource: with hyphens and underscores, and with and without the prefix of its extension. */

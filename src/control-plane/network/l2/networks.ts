@@ -109,7 +109,8 @@ function assertOneDefault(context: NetworkContext, network: Network, { is_defaul
 
 function prepareUpdate(context: NetworkContext, network: Network, changes: Input): Partial<Network> {
   updateProviderAttributes(context, network, changes);
-  if (changes.shared === false) {
+  const sharedWithAll = where`object_id = ${network.id} AND action = ${"access_as_shared"} AND target_tenant = ${"*"}`;
+  if (changes.shared === false && context.table(RBAC_POLICIES).has(sharedWithAll)) {
     assertNotSharedByOthers(context, network);
   }
   if (changes["router:external"] === false && network["router:external"]) {

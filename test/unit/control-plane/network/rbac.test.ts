@@ -78,6 +78,16 @@ describe("shared", () => {
     expect(await network.list(`/rbac-policies?object_id=${id}`, "admin")).toMatchObject([{ project_id: owner }]);
   });
 
+  test("of a network that is not shared may be false although other projects use the network", async () => {
+    const network = new NetworkHarness();
+    const { id } = await network.get("POST", "/networks", { network: {} });
+    await network.get("POST", "/ports", { port: { network_id: id } }, "admin");
+    const unshare = { network: { shared: false } };
+    expect(await network.get("PUT", `/networks/${id}`, unshare, "admin")).toMatchObject({ shared: false });
+    await network.get("PUT", `/networks/${id}`, { network: { shared: true } }, "admin");
+    expect(await network.rejection("PUT", `/networks/${id}`, unshare, "admin")).toContain("409 InvalidSharedSetting");
+  });
+
   test("is true only for projects that a policy names", async () => {
     const network = new NetworkHarness();
     const { id } = await network.get("POST", "/networks", { network: {} });

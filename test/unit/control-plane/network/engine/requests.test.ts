@@ -146,6 +146,14 @@ test("a change of a collection needs the record that the collection belongs to",
   expect(await network.rejection("DELETE", bindings, undefined, "admin")).toContain("400 BadRequest");
 });
 
+test("a record of a resource that can only be listed is unknown, and has no other methods", async () => {
+  const statuses: number[] = [];
+  for (const method of ["GET", "PUT", "DELETE", "POST", "PATCH"]) {
+    statuses.push((await network.send(method, "/availability_zones/x", method === "GET" ? undefined : {})).status);
+  }
+  expect(statuses).toEqual([404, 404, 404, 405, 405]);
+});
+
 describe("If-Match", () => {
   test.each([
     ["PUT", { big_widget: { name: "a" } }],
