@@ -4,6 +4,7 @@ import { PublicError } from "../runtime/error-messages.js";
 const WIRE_ERROR_CODES = [
   "ConductorError",
   "InstanceNotFound",
+  "BlockDeviceNotFound",
   "UnexpectedTaskState",
   "UnexpectedDeletingTaskState",
   "UnexpectedVmState",

@@ -249,6 +249,10 @@ function openConductor(core: Core, placement: ClusterPlacement) {
     joinToken,
     placementAccess: placement.agentAccess,
     imageAccess: (origin) => ({ endpoint: `${origin}/image`, ...agentToken() }),
+    volumeAccess: (origin, owner) => ({
+      endpoint: `${origin}/volume/v3`,
+      ...(owner ? identity.issueUserToken(owner.userId, owner.projectId) : agentToken()),
+    }),
     recorder: new RequestRecorder(clock, identity.callerOf, watch.add),
     impersonations: identity.impersonations,
     serviceDownTime: downTime,

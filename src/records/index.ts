@@ -1,4 +1,5 @@
 export * from "./audit-period.js";
+export * from "./block-device.js";
 export * from "./compute-service.js";
 export * from "./flavor.js";
 export * from "./guest.js";

@@ -12,6 +12,7 @@ import {
   POWER_STATES,
   type PowerState,
   type SharedStorageToken,
+  type VolumeConnector,
 } from "./types.js";
 import {
   providersOf,
@@ -160,6 +161,18 @@ export class DriverChecks {
       return this.#fail(method, "return a token (an object) or null", value);
     }
     return this.#plain(method, "a token", value);
+  };
+
+  readonly volumeConnector = (method: string, value: unknown): VolumeConnector => {
+    const rule = "return an object of strings and booleans";
+    if (!isObject(value)) {
+      return this.#fail(method, rule, value);
+    }
+    const wrong = Object.entries(value).find(([, item]) => typeof item !== "string" && typeof item !== "boolean");
+    if (wrong !== undefined) {
+      return this.#fail(method, rule, wrong[1], `as ${wrong[0]}`);
+    }
+    return value as VolumeConnector;
   };
 
   readonly liveMigrateData = (method: string, value: unknown): LiveMigrateData => {

@@ -25,6 +25,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["PortBindingFailed", errors.PortBindingFailed],
   ["VirtualInterfacePlugException", errors.VirtualInterfacePlugException],
   ["PciDeviceNotFoundById", errors.PciDeviceNotFound],
+  ["DeviceDetachFailed", errors.DeviceDetachFailed],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],
   ["MigrationPreCheckError", errors.MigrationPreCheckError],
   ["HostEpochOutdated", errors.HostEpochOutdated],

@@ -242,5 +242,9 @@ async function abortAfter<T>(work: (signal: AbortSignal) => Promise<T>): Promise
   }
 }
 
-/** The block devices of an instance with local disks only; volumes are out of scope. */
-export const LOCAL_DISKS: BlockDeviceInfo = Object.freeze({ rootDeviceName: "/dev/vda", blockDeviceMapping: [] });
+/** The block devices of an instance with no disk but a local root disk. */
+export const LOCAL_DISKS: BlockDeviceInfo = Object.freeze({
+  rootDeviceName: "/dev/vda",
+  localDisks: [],
+  volumes: [],
+});

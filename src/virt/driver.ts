@@ -16,6 +16,7 @@ import type {
   SnapshotOptions,
   SpawnOptions,
 } from "./types.js";
+import type { VolumeMethods } from "./volume-methods.js";
 
 /**
  * Reports about a host and its guests, for API users (spec 8.14). None of these methods changes anything, and all are called
@@ -65,7 +66,7 @@ export type ReshapeAllocations = Map<string, Map<string, Record<string, number>>
  * record or to Placement: its only outputs are its return values, its errors, and `context.emitEvent`. The comment of an
  * optional method states what the agent does without it.
  */
-export interface VirtDriver extends MoveMethods, ReportMethods {
+export interface VirtDriver extends MoveMethods, VolumeMethods, ReportMethods {
   readonly capabilities: Capabilities;
   /** Whether nodes may legitimately move between hosts (ironic). Default false. */
   readonly rebalancesNodes?: boolean;

@@ -81,6 +81,10 @@ export class PortBindingFailed extends VirtError {
 export class PciDeviceNotFound extends VirtError {
   override readonly name = "PciDeviceNotFoundById";
 }
+/** The guest did not release a disk. */
+export class DeviceDetachFailed extends VirtError {
+  override readonly name = "DeviceDetachFailed";
+}
 /** The operation had no effect; the instance keeps its vm_state. `cause` has the reason. */
 export class InstanceFaultRollback extends VirtError {
   override readonly name = "InstanceFaultRollback";

@@ -40,3 +40,4 @@ export * from "./node-inventory.js";
 export * from "./provider-tree.js";
 export type { Image, ImageData, UploadOptions } from "./types.js";
 export * from "./types.js";
+export * from "./volume-methods.js";

@@ -139,13 +139,53 @@ export interface NetworkInfo {
   readonly vifType?: string;
 }
 
-/** The guest's block devices; volumes are out of scope for now, so the list contains local disks only. */
+/** A volume of Block Storage as a guest's disk. */
+export interface GuestVolume {
+  /** Uuid of the volume, and the serial number of the disk. */
+  readonly volumeId: string;
+  /** `/dev/vdb` */
+  readonly deviceName: string;
+  /** `virtio`, `scsi` … */
+  readonly diskBus: string;
+  /** `disk`, `cdrom` … */
+  readonly deviceType: string;
+  /** 0: the root disk; null: not bootable. */
+  readonly bootIndex: number | null;
+  /** GiB */
+  readonly size: number;
+  /** The user's name for the device in the guest. */
+  readonly tag: string | null;
+  /** Whether other guests may have the volume at the same time. */
+  readonly isShareable: boolean;
+  /** How this host reaches the volume: `driver_volume_type` and `data`, as Block Storage responded to its connector. */
+  readonly connectionInfo: Readonly<Record<string, unknown>>;
+}
+
+/** A disk in the host's own storage, beside the root disk. */
+export interface LocalDisk {
+  readonly kind: "ephemeral" | "swap";
+  /** `/dev/vdb` */
+  readonly deviceName: string;
+  /** `virtio`, `scsi` … */
+  readonly diskBus: string;
+  /** MiB */
+  readonly sizeMb: number;
+  /** The file system of an ephemeral disk; null: the driver's choice. */
+  readonly guestFormat: string | null;
+}
+
+/** The guest's block devices. */
 export interface BlockDeviceInfo {
   /** `/dev/vda` */
   readonly rootDeviceName: string;
-  /** Volumes; empty for now. */
-  readonly blockDeviceMapping: readonly Readonly<Record<string, unknown>>[];
+  /** Ephemeral and swap disks in the order of their names. */
+  readonly localDisks: readonly LocalDisk[];
+  /** Volumes in the order of their names. If one of them has the boot index 0, the guest has no local root disk. */
+  readonly volumes: readonly GuestVolume[];
 }
+
+/** The side of a host that uses volumes, for Block Storage: `{ host: "devstack1", initiator: "iqn…", ip: "10.0.0.1" }`. */
+export type VolumeConnector = Readonly<Record<string, string | boolean>>;
 
 /** The instance's allocations: provider uuid → amounts; for mapping nested providers to real devices. */
 export type Allocations = Readonly<Record<string, { readonly resources: Resources }>>;

@@ -40,6 +40,7 @@ import { SET_ADMIN_PASSWORD } from "./states/set-admin-password.js";
 import { SHELVE_INSTANCE, SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-instance.js";
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
 import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
+import { ATTACH_VOLUME, DETACH_VOLUME, RESERVE_BLOCK_DEVICE_NAME, SWAP_VOLUME } from "./volumes/volume-operations.js";
 
 /** An operation on a guest of this host that begins in one of these task_states. */
 function onGuest<M extends InstanceMethod>(flow: AdmittedFlow<M>, ...tasks: readonly TaskState[]): Operation<M> {
@@ -176,6 +177,10 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   unrescue_instance: onGuest(UNRESCUE_INSTANCE, "unrescuing"),
   soft_delete_instance: { ...onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"), stopsLiveMigration: true },
   restore_instance: onGuest(RESTORE_INSTANCE, "restoring"),
+  reserve_block_device_name: { admission: { instance: "here", tasks: "any" }, flow: RESERVE_BLOCK_DEVICE_NAME },
+  attach_volume: { admission: { instance: "here", tasks: "any" }, flow: ATTACH_VOLUME },
+  detach_volume: { admission: { instance: "here", tasks: "any" }, flow: DETACH_VOLUME },
+  swap_volume: { admission: { instance: "here", tasks: "any" }, flow: SWAP_VOLUME },
   set_admin_password: {
     admission: { instance: "here", tasks: ["updating_password"] },
     flow: SET_ADMIN_PASSWORD,

@@ -154,6 +154,18 @@ export const AGENT_METHODS = {
   live_migration_abort: cast(ofMove),
   live_migration_force_complete: cast(ofMove),
 
+  /**
+   * Chooses name and bus of a device that is about to be attached, under the lock of its server. Returns the device's name.
+   * The record `blockDeviceUuid` exists.
+   */
+  reserve_block_device_name: call({ ...ofInstance, blockDeviceUuid: uuid }, text()),
+  /** Attaches the volume of a device whose attachment is reserved. After a failure, device and attachment are removed. */
+  attach_volume: cast({ ...ofInstance, blockDeviceUuid: uuid }),
+  /** Detaches the volume of a device, removes its attachment, and deletes a volume with `deleteOnTermination`. */
+  detach_volume: cast({ ...ofInstance, blockDeviceUuid: uuid }),
+  /** Replaces the volume of a device by another one, to which `newAttachmentId` is reserved. */
+  swap_volume: cast({ ...ofInstance, blockDeviceUuid: uuid, newVolumeId: uuid, newAttachmentId: uuid }),
+
   /** The operator's other operations (spec 6.6). */
   pause_instance: cast(ofInstance),
   unpause_instance: cast(ofInstance),

@@ -1,4 +1,4 @@
-import { hostName, id, LONG, listOf, name, object, text, uuid } from "../../records/field.js";
+import { hostName, id, LONG, listOf, name, nullable, object, text, uuid } from "../../records/field.js";
 import { type AllocationsByProvider, DESTINATION_FAILURE, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
 import { CLUSTER_METHODS } from "./cluster.js";
 import { type MethodsOf, nothing, reads, sets, trusted, waits, writes } from "./method.js";
@@ -111,6 +111,11 @@ export const WORK_METHODS = {
   placement_access: waits({}, trusted<PlacementAccess>()),
   /** Returns a token and endpoint for the Image service. */
   image_access: waits({}, trusted<PlacementAccess>()),
+  /**
+   * Returns a token and endpoint for Block Storage. `instanceUuid`: the token is that of the server's user in the server's
+   * project, which is to own a new volume; null: Compute's own. @throws InstanceNotFound
+   */
+  volume_access: waits({ instanceUuid: nullable(uuid) }, trusted<PlacementAccess>()),
 };
 
 /** Methods of the conductor, called by an agent or by an operator's command. Names are Nova's. */

@@ -18,6 +18,8 @@ import {
   uuid,
 } from "../../records/field.js";
 import {
+  BLOCK_DEVICE_CHANGES,
+  type BlockDevice,
   COMPUTE_NODE_RESOURCES,
   type ComputeNode,
   INSTANCE,
@@ -68,6 +70,8 @@ const { migrationType, status } = MIGRATION;
 
 const instanceChanges = object(partial(INSTANCE_CHANGES));
 
+const blockDeviceChanges = object(partial(BLOCK_DEVICE_CHANGES));
+
 const migrationChanges = object(partial(MIGRATION_CHANGES));
 
 /** Compare-and-swap; null is allowed as a member. */
@@ -116,6 +120,14 @@ export const RECORD_METHODS = {
    */
   usage_audit_begin: writes({ host: hostName, ...period }, trusted<number | null>()),
   usage_audit_end: writes({ host: hostName, ...period, errors: amount, message: text() }, nothing),
+
+  // block devices
+  /** Returns the block devices of an instance in the order of their creation, also of a deleted one until they are removed. */
+  block_devices: reads({ instanceUuid: uuid }, trusted<BlockDevice[]>()),
+  /** @throws BlockDeviceNotFound */
+  block_device_save: writes({ uuid, changes: blockDeviceChanges }, trusted<BlockDevice>()),
+  /** Removes a device; a missing one is no error. */
+  block_device_destroy: writes({ uuid }, nothing),
 
   // compute nodes
   compute_nodes_by_host: reads({ host: hostName }, trusted<ComputeNode[]>()),

@@ -32,6 +32,8 @@ export interface ConductorOptions {
   readonly placementAccess: WorkContext["placementAccess"];
   /** Returns the Image service's endpoint and token; absent without an Image service. */
   readonly imageAccess?: NonNullable<WorkContext["imageAccess"]>;
+  /** Returns the endpoint of Block Storage and a token; absent without Block Storage. */
+  readonly volumeAccess?: NonNullable<WorkContext["volumeAccess"]>;
   /** Called when an agent acquires or loses a host's lease. */
   readonly onHolder?: HolderListener;
   /** Starts and stops agent processes; absent if this process supervises none. */
@@ -78,7 +80,16 @@ export class ConductorServer {
   #stopped = false;
 
   constructor(options: ConductorOptions) {
-    const { store, runtime, ports, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess, imageAccess } = options;
+    const {
+      store,
+      runtime,
+      ports,
+      leaseTtl = DEFAULT_LEASE_TTL,
+      limits,
+      placementAccess,
+      imageAccess,
+      volumeAccess,
+    } = options;
     const { supervisor, recorder, impersonations, serviceDownTime = DEFAULT_DOWN_TIME_MS } = options;
     this.#options = options;
     this.#ttl = leaseTtl;
@@ -104,6 +115,7 @@ export class ConductorServer {
       impersonations,
       placementAccess,
       imageAccess,
+      volumeAccess,
       leaseTtl,
       instanceInfo: this.instanceInfo,
       introduced: (session: Session, identity: AgentIdentity) => this.#introduced(session, identity),

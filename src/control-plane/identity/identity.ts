@@ -117,6 +117,11 @@ export function createIdentity(options: IdentityOptions) {
       const { token, record } = tokens.issue(userId, { projectId, domainId: null, system: false }, ["password"]);
       return { token, expiresAt: record.expiresAt };
     },
+    /** Issues a token for a user's project, with the roles that the user has there. */
+    issueUserToken: (userId: string, projectId: string): { readonly token: string; readonly expiresAt: number } => {
+      const { token, record } = tokens.issue(userId, { projectId, domainId: null, system: false }, ["password"]);
+      return { token, expiresAt: record.expiresAt };
+    },
     /**
      * Returns a user's password: the remembered one if it is right, else a new one, which ends the user's tokens. Only
      * digests are stored, so the caller must save the password.

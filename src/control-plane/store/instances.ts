@@ -151,6 +151,7 @@ export function createInstanceTables({
           uuid,
         );
         sql.execute("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
+        sql.execute("DELETE FROM block_device_mappings WHERE instance_uuid = ?", uuid);
         sql.execute("DELETE FROM server_group_members WHERE instance_uuid = ?", uuid);
         recentInstances.forget(uuid);
         changes.changed("instance", uuid);

@@ -5,6 +5,7 @@ import type { Clock } from "../../runtime/time.js";
 import type { Sql } from "../database/sql.js";
 import { createActionTables } from "./actions.js";
 import { createAggregateTables } from "./aggregates.js";
+import { createBlockDeviceTable } from "./block-devices.js";
 import { createComputeNodeTable, type DefaultRatios } from "./compute-nodes.js";
 import { createFlavorTables } from "./flavors.js";
 import { createLeaseTables, createMappingTables } from "./host-records.js";
@@ -58,6 +59,7 @@ export function storeOn(
     computeNodes: createComputeNodeTable(context, { ...INITIAL_RATIOS, ...ratios }),
     instances: createInstanceTables(context),
     migrations: createMigrationTable(context),
+    blockDevices: createBlockDeviceTable(context),
     flavors: createFlavorTables(context),
     aggregates: createAggregateTables(context),
     keyPairs: createKeyPairTable(context),

@@ -99,6 +99,9 @@ const READERS: { readonly [P in Parameter]: Reader<ValueOf<P>> } = {
   data: (args) => readLiveMigrateData(args.migrate_data ?? args.dest_check_data),
   destroyDisks: (args) => args.destroy_disks !== false,
   guestGoes: () => undefined,
+  blockDeviceUuid: (args) => blockDeviceOf(args.bdm),
+  newVolumeId: (args) => named(args, "new_volume_id"),
+  newAttachmentId: (args) => named(args, "new_attachment_id"),
 };
 
 /** undefined: the parameter is omitted. */
@@ -127,6 +130,14 @@ export function uuidOf(instance: unknown): string {
   const { uuid } = objectOf(instance, "Instance")["nova_object.data"];
   if (typeof uuid !== "string") {
     throw new NovaRpcError("MalformedObject", "an instance without a uuid");
+  }
+  return uuid;
+}
+
+function blockDeviceOf(device: unknown): string {
+  const { uuid } = objectOf(device, "BlockDeviceMapping")["nova_object.data"];
+  if (typeof uuid !== "string") {
+    throw new NovaRpcError("MalformedObject", "a block device without a uuid");
   }
   return uuid;
 }

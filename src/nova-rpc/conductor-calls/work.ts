@@ -114,6 +114,11 @@ export const WORK_CALLS = {
   // No networks are attached under Nova: a server with networks is not built here.
   instance_ports: async () => [],
   vifs_plugged: async () => null,
+  // Servers with volumes are not built here under Nova.
+  block_devices: async () => [],
+  block_device_save: () => unavailable("block devices are not written under a real Nova"),
+  block_device_destroy: () => unavailable("block devices are not written under a real Nova"),
+  volume_access: () => unavailable("a real Nova gives no access to Block Storage"),
   sync_instance_info: async ({ host, instanceUuids }, { rpc, nova }) => {
     await rpc.fanout({
       topic: "scheduler",

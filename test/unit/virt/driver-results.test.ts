@@ -165,6 +165,13 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
       [{ state: 1, internalId: 7 }, "return a string as internalId, if any", "found 7"],
     ],
   },
+  getVolumeConnector: {
+    ask: (host) => host.getVolumeConnector(instance),
+    broken: [
+      [null, "return an object of strings and booleans", "found null"],
+      [{ host: 7 }, "return an object of strings and booleans", "found 7 as host"],
+    ],
+  },
   getHostUptime: {
     ask: (host) => host.getHostUptime(),
     broken: [

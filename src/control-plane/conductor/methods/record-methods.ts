@@ -8,7 +8,7 @@ const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.
 
 /** Creates the methods that read and write records; each calls one method of the store. */
 export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
-  const { services, computeNodes, instances, migrations, actions, messages, tasks, taskLogs } = store;
+  const { services, computeNodes, instances, blockDevices, migrations, actions, messages, tasks, taskLogs } = store;
   return {
     service_get_by_host: ({ host, binary }) => services.getByHost(host, binary),
     service_create: ({ enableNewServices, ...service }) => {
@@ -30,6 +30,13 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
     usage_audit_begin: ({ host, ...period }) => taskLogs.begin(host, period),
     usage_audit_end: ({ host, begin, end, ...outcome }) => {
       taskLogs.end(host, { begin, end }, outcome);
+      return null;
+    },
+
+    block_devices: ({ instanceUuid }) => [...blockDevices.ofInstance(instanceUuid)],
+    block_device_save: ({ uuid, changes }) => blockDevices.save(uuid, changes),
+    block_device_destroy: ({ uuid }) => {
+      blockDevices.destroy(uuid);
       return null;
     },
 

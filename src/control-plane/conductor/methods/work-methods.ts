@@ -1,5 +1,6 @@
 import { ConductorError } from "../../../conductor-client/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor-client/methods/conductor.js";
+import type { Instance } from "../../../records/index.js";
 import type { ServerPorts } from "../../network/server-ports.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-messages.js";
@@ -16,13 +17,17 @@ export interface WorkContext {
   readonly placementAccess: (origin: string) => PlacementAccess | Promise<PlacementAccess>;
   /** Absent without an Image service. */
   readonly imageAccess?: ((origin: string) => PlacementAccess) | undefined;
+  /** Absent without Block Storage. @param owner the user and project of a new volume; null: Compute itself */
+  readonly volumeAccess?:
+    | ((origin: string, owner: Pick<Instance, "userId" | "projectId"> | null) => PlacementAccess)
+    | undefined;
   /** Instances by host as agents last reported them. */
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
 }
 
 /** Creates the methods that give work to the conductor or read something other than records. */
 export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHODS> {
-  const { store, bus, leases, ports, placementAccess, imageAccess, instanceInfo } = context;
+  const { store, bus, leases, ports, placementAccess, imageAccess, volumeAccess, instanceInfo } = context;
   return {
     build_instances: (params) => {
       // The host that gave the build back is no longer involved.
@@ -77,6 +82,16 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
     },
     host_lease_holder: ({ host }) => leases.describe(host),
     placement_access: async (_params, { session }) => placementAccess(session.origin),
+    volume_access: async ({ instanceUuid }, { session }) => {
+      if (!volumeAccess) {
+        throw new ConductorError("ConductorError", "this cluster has no Block Storage service");
+      }
+      const instance = instanceUuid === null ? null : store.instances.get(instanceUuid);
+      if (instance === null && instanceUuid !== null) {
+        throw new ConductorError("InstanceNotFound", `instance ${instanceUuid} was not found`, { uuid: instanceUuid });
+      }
+      return volumeAccess(session.origin, instance);
+    },
     image_access: async (_params, { session }) => {
       if (imageAccess) {
         return imageAccess(session.origin);

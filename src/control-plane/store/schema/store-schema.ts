@@ -201,6 +201,35 @@ CREATE TABLE task_log (
 ) STRICT;
 `;
 
+/** Version 20: block devices of servers, which exist from the request to build one. */
+const blockDevices = `
+CREATE TABLE block_device_mappings (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid TEXT NOT NULL UNIQUE,
+  instance_uuid TEXT NOT NULL,
+  source_type TEXT NOT NULL,
+  destination_type TEXT NOT NULL,
+  guest_format TEXT,
+  boot_index INTEGER,
+  snapshot_id TEXT,
+  image_id TEXT,
+  volume_type TEXT,
+  tag TEXT,
+  device_name TEXT,
+  disk_bus TEXT,
+  device_type TEXT,
+  volume_id TEXT,
+  volume_size INTEGER,
+  attachment_id TEXT,
+  connection_info TEXT CHECK (json_valid(connection_info)),
+  delete_on_termination INTEGER NOT NULL CHECK (delete_on_termination IN (0, 1)),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER
+) STRICT;
+CREATE INDEX block_device_mappings_by_instance ON block_device_mappings (instance_uuid);
+CREATE INDEX block_device_mappings_by_volume ON block_device_mappings (volume_id);
+`;
+
 /** The migrations of the store (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 1, name: "services, compute nodes, instances, migrations, flavors", sql: computeTables },
@@ -226,4 +255,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
     sql: "ALTER TABLE host_leases RENAME COLUMN seen_at TO renewed_at;",
   },
   { version: 19, name: "ports and security groups belong to the Network service", sql: flatNetwork },
+  { version: 20, name: "block devices of servers", sql: blockDevices },
 ];

@@ -28,7 +28,7 @@ export const REQUEST = "req-ours";
 export const NOW = 1_700_000_000_000;
 const A_DAY = 86_400_000;
 export const ALLOCATIONS = { "node-uuid": { resources: { VCPU: 1 } } };
-export const DISKS = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
+export const DISKS = { rootDeviceName: "/dev/vda", localDisks: [], volumes: [] };
 export const IMAGE = {
   id: "image",
   name: "image",

@@ -20,7 +20,7 @@ export const IMAGE: ImageMeta = {
   properties: {},
 };
 
-const nothing = { network: [], blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] } };
+const nothing = { network: [], blockDevices: { rootDeviceName: "/dev/vda", localDisks: [], volumes: [] } };
 export const SPAWN: WithoutBytes<SpawnOptions> = { ...nothing, image: IMAGE, allocations: {}, powerOn: true };
 export const DESTROY = { ...nothing, destroyDisks: true };
 export const KEEP_DISKS = { ...nothing, destroyDisks: false };

@@ -4,7 +4,7 @@ import { Complaint, type Flaws, nothing } from "./flaw.js";
 const OTHER = "66666666-6666-4666-8666-666666666666";
 const EVERYTHING = {
   network: [],
-  blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] },
+  blockDevices: { rootDeviceName: "/dev/vda", localDisks: [], volumes: [] },
   destroyDisks: true,
 };
 

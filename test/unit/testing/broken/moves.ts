@@ -89,7 +89,7 @@ export const MOVE_FLAWS: Flaws = {
     confirmMigration: (_: Migration, instance: Instance) =>
       right.destroy(instance, {
         network: [],
-        blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] },
+        blockDevices: { rootDeviceName: "/dev/vda", localDisks: [], volumes: [] },
         destroyDisks: true,
       }),
   }),

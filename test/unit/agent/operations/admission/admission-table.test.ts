@@ -54,6 +54,10 @@ const TABLE: Readonly<
   soft_delete_instance: [HERE, "soft-deleting"],
   restore_instance: [HERE, "restoring"],
   set_admin_password: [HERE, "updating_password"],
+  reserve_block_device_name: [HERE, "any"],
+  attach_volume: [HERE, "any"],
+  detach_volume: [HERE, "any"],
+  swap_volume: [HERE, "any"],
 };
 
 /** Messages that are also processed for a deleted instance. */

@@ -87,7 +87,7 @@ export function spawnOptions(changes: Partial<SpawnOptions> = {}): SpawnOptions 
     image: { ...imageOf(), id: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", open: async () => null },
     allocations: {},
     network: [],
-    blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },
+    blockDevices: { rootDeviceName: "/dev/sda", localDisks: [], volumes: [] },
     powerOn: true,
     ...changes,
   };
@@ -95,6 +95,6 @@ export function spawnOptions(changes: Partial<SpawnOptions> = {}): SpawnOptions 
 
 export const DESTROY = {
   network: [],
-  blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },
+  blockDevices: { rootDeviceName: "/dev/sda", localDisks: [], volumes: [] },
   destroyDisks: true,
 };
