@@ -1,4 +1,5 @@
 import {
+  type BlockDeviceInfo,
   type ConfirmMigrationOptions,
   type FinishMigrationOptions,
   type FinishRevertOptions,
@@ -9,13 +10,8 @@ import {
   type Migration,
 } from "../../src/virt/index.js";
 import type { Guests, HypervisorParts } from "./guests.js";
-import type { DiskSpec } from "./instance-files.js";
+import { DiskNotFound, type DiskSpec } from "./instance-files.js";
 import { domainName, toDiskSpecs } from "./new-domain.js";
-
-/** Disks of a guest are missing from the folder that should contain them. */
-export class DiskNotFound extends Error {
-  override readonly name = "DiskNotFound";
-}
 
 /**
  * Cold migration and resize (spec 8.3). The source stops the guest, marks its XML as left behind and renames its folder
@@ -31,11 +27,11 @@ export class ColdMoves {
     this.#guests = guests;
   }
 
-  async migrateDisk(instance: Instance, { flavor, signal }: MigrateDiskOptions): Promise<string> {
+  async migrateDisk(instance: Instance, { flavor, blockDevices, signal }: MigrateDiskOptions): Promise<string> {
     const { store, files, watcher, config } = this.#parts;
     const { uuid } = instance;
     if (!config.allowDiskShrink) {
-      assertNotShrinking(instance, flavor);
+      assertNotShrinking(instance, flavor, blockDevices);
     }
     return watcher.own(uuid, async () => {
       await this.#guests.state(instance);
@@ -62,7 +58,7 @@ export class ColdMoves {
   async finish(
     instance: Instance,
     diskInfo: string,
-    { allocations, network, powerOn, signal }: FinishMigrationOptions,
+    { allocations, network, blockDevices, powerOn, signal }: FinishMigrationOptions,
   ): Promise<void> {
     const { files, watcher, config } = this.#parts;
     const { uuid } = instance;
@@ -72,10 +68,13 @@ export class ColdMoves {
       // A source without disks has nothing to copy, so the disks are created as for a new guest.
       const disks =
         left === null
-          ? toDiskSpecs(instance)
-          : withCopies(instance, left.disks ?? (await files.disksAside(left.instancesPath, uuid)), left.instancesPath);
+          ? toDiskSpecs(instance, blockDevices)
+          : withCopies(instance, blockDevices, {
+              disks: left.disks ?? (await files.disksAside(left.instancesPath, uuid)),
+              root: left.instancesPath,
+            });
       await files.make(uuid, disks);
-      await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
+      await this.#guests.define(instance, { allocations, blockDevices, state: powerOn ? "running" : "shutoff" });
     });
   }
 
@@ -98,28 +97,33 @@ export class ColdMoves {
     });
   }
 
-  async revert(instance: Instance, { allocations, network, powerOn, signal }: FinishRevertOptions): Promise<void> {
+  async revert(
+    instance: Instance,
+    { allocations, network, blockDevices, powerOn, signal }: FinishRevertOptions,
+  ): Promise<void> {
     const { files, watcher, config } = this.#parts;
     const { uuid } = instance;
     await watcher.own(uuid, async () => {
       await this.#guests.connect(uuid, network, signal, () => this.#guests.take(config.delayRevertMigration, signal));
       await files.bringBack(uuid);
-      if (hasRootDisk(instance) && !(await files.hasDisk(uuid))) {
+      if (hasRootDisk(instance, blockDevices) && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(
           `guest ${domainName(instance)} (${uuid}) cannot be restored: expected its disk in ${files.folder(uuid)}`,
         );
       }
-      await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
+      await this.#guests.define(instance, { allocations, blockDevices, state: powerOn ? "running" : "shutoff" });
     });
   }
 }
 
-const hasRootDisk = (instance: Instance): boolean => toDiskSpecs(instance).some(({ name }) => name === "disk");
+function hasRootDisk(instance: Instance, blockDevices: BlockDeviceInfo): boolean {
+  return toDiskSpecs(instance, blockDevices).some(({ name }) => name === "disk");
+}
 
 /** @throws {InstanceFaultRollback} as Nova's ResizeError does: nothing was changed. */
-function assertNotShrinking(instance: Instance, flavor: Flavor): void {
+function assertNotShrinking(instance: Instance, flavor: Flavor, blockDevices: BlockDeviceInfo): void {
   const smaller =
-    (hasRootDisk(instance) && flavor.rootGb < instance.rootGb && "root disk") ||
+    (hasRootDisk(instance, blockDevices) && flavor.rootGb < instance.rootGb && "root disk") ||
     (flavor.ephemeralGb < instance.ephemeralGb && "ephemeral disk");
   if (!smaller) {
     return;
@@ -168,12 +172,19 @@ function areDisks(value: unknown): value is readonly DiskSpec[] {
 }
 
 /** Returns the guest's disks: copies of the source's disks, enlarged if the flavor requires it. */
-function withCopies(instance: Instance, aside: readonly DiskSpec[], root: string): readonly DiskSpec[] {
-  const copies = new Map(aside.map(({ name, gib }) => [name, gib]));
-  if (hasRootDisk(instance) && !copies.has("disk")) {
+function withCopies(
+  instance: Instance,
+  blockDevices: BlockDeviceInfo,
+  { disks, root }: { readonly disks: readonly DiskSpec[]; readonly root: string },
+): readonly DiskSpec[] {
+  const copies = new Map(disks.map(({ name, gib }) => [name, gib]));
+  if (hasRootDisk(instance, blockDevices) && !copies.has("disk")) {
     throw new DiskNotFound(
       `guest ${domainName(instance)} (${instance.uuid}) cannot be migrated here: the source has no disk of it set aside in ${root}`,
     );
   }
-  return toDiskSpecs(instance).map(({ name, gib }) => ({ name, gib: Math.max(gib, copies.get(name) ?? 0) }));
+  return toDiskSpecs(instance, blockDevices).map(({ name, gib }) => ({
+    name,
+    gib: Math.max(gib, copies.get(name) ?? 0),
+  }));
 }

@@ -1,8 +1,15 @@
 import { XMLBuilder, XMLParser } from "fast-xml-parser";
-import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.js";
+import type { AssignedDevice, Domain, DomainDisk, NovaMetadata, VolumeDisk, VolumeSource } from "./domain.js";
 
 const NOVA_NAMESPACE = "http://openstack.org/xmlns/libvirt/nova/1.1";
 const OWN_NAMESPACE = "urn:compute-agent:fake-libvirt:1";
+
+/** Elements that may occur more than once. */
+const LISTS = [
+  "domain.devices.disk",
+  "domain.metadata.fake:devices.fake:device",
+  "domain.metadata.fake:volumes.fake:volume",
+];
 
 const builder = new XMLBuilder({
   format: true,
@@ -19,8 +26,7 @@ const parser = new XMLParser({
   parseAttributeValue: false,
   trimValues: false,
   ignoreDeclaration: true,
-  isArray: (_name, path) =>
-    typeof path === "string" && ["domain.devices.disk", "domain.metadata.fake:devices.fake:device"].includes(path),
+  isArray: (_name, path) => typeof path === "string" && LISTS.includes(path),
 });
 
 /** The text is not the XML of a domain, or is that of another domain than the file's. */
@@ -46,19 +52,54 @@ export function domainToXml(domain: Domain): string {
       on_reboot: "restart",
       on_crash: "destroy",
       devices: {
-        disk: domain.disks.map(({ path, format, target }) => ({
-          "@type": "file",
-          "@device": "disk",
-          driver: { "@name": "qemu", "@type": format, "@cache": "none" },
-          source: { "@file": path },
-          target: { "@dev": target, "@bus": "virtio" },
-        })),
+        disk: [...domain.disks.map(fileElement), ...domain.volumes.map(volumeElement)],
       },
     },
   });
 }
 
-function metadataOf({ nova, devices, leftBehind, awaited }: Domain): object {
+function fileElement({ path, format, target, bus }: DomainDisk): object {
+  return {
+    "@type": "file",
+    "@device": "disk",
+    driver: { "@name": "qemu", "@type": format, "@cache": "none" },
+    source: { "@file": path },
+    target: { "@dev": target, "@bus": bus },
+  };
+}
+
+/** The attribute of a disk's source by the disk's type. */
+const SOURCE_ATTRIBUTES = { block: "@dev", file: "@file", network: "@name" } as const;
+
+function volumeElement({ volumeId, source, target, bus, device, isShareable, bootOrder }: VolumeDisk): object {
+  const { type, name, protocol } = source;
+  return {
+    "@type": type,
+    "@device": device,
+    driver: { "@name": "qemu", "@type": "raw", "@cache": "none", "@io": "native" },
+    source: { ...(protocol === "" ? {} : { "@protocol": clean(protocol) }), [SOURCE_ATTRIBUTES[type]]: clean(name) },
+    target: { "@dev": target, "@bus": bus },
+    serial: volumeId,
+    ...(isShareable ? { shareable: {} } : {}),
+    ...(bootOrder === null ? {} : { boot: { "@order": bootOrder } }),
+    alias: { "@name": `ua-${volumeId}` },
+  };
+}
+
+/** Sizes and tags, for which libvirt's XML of a disk has no place. */
+function volumesMetadata(volumes: readonly VolumeDisk[]): object {
+  if (volumes.length === 0) {
+    return {};
+  }
+  const volume = volumes.map(({ volumeId, sizeGb, tag }) => ({
+    "@serial": volumeId,
+    "@size": sizeGb,
+    ...(tag === null ? {} : { "@tag": clean(tag) }),
+  }));
+  return { "fake:volumes": { "@xmlns:fake": OWN_NAMESPACE, "fake:volume": volume } };
+}
+
+function metadataOf({ nova, devices, volumes, leftBehind, awaited }: Domain): object {
   const assigned =
     devices.length === 0
       ? {}
@@ -76,7 +117,12 @@ function metadataOf({ nova, devices, leftBehind, awaited }: Domain): object {
     ...(leftBehind ? { "fake:left-behind": { "@xmlns:fake": OWN_NAMESPACE } } : {}),
     ...(awaited ? { "fake:awaited": { "@xmlns:fake": OWN_NAMESPACE } } : {}),
   };
-  const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned, ...marks };
+  const metadata = {
+    ...(nova ? { "nova:instance": novaInstance(nova) } : {}),
+    ...assigned,
+    ...volumesMetadata(volumes),
+    ...marks,
+  };
   return Object.keys(metadata).length === 0 ? {} : { metadata };
 }
 
@@ -115,13 +161,16 @@ export function domainFromXml(text: string, uuid: string): Domain {
   if (name === "") {
     throw new BrokenDomainXml("the domain has no name");
   }
+  const disks = listAt(domain, "devices", "disk");
+  const volumes = listAt(domain, "metadata", "fake:volumes", "fake:volume");
   return {
     uuid,
     name,
     memoryMb: Math.ceil(memoryKib(at(domain, "memory")) / 1024),
     vcpus: count(textAt(domain, "vcpu"), "vcpu"),
     cpuModel: textAt(domain, "cpu", "model"),
-    disks: listAt(domain, "devices", "disk").map(diskFrom),
+    disks: disks.filter((disk) => !isVolume(disk)).map(diskFrom),
+    volumes: disks.filter(isVolume).map((disk) => volumeFrom(disk, volumes)),
     devices: listAt(domain, "metadata", "fake:devices", "fake:device").map(deviceFrom),
     nova: novaFrom(at(domain, "metadata", "nova:instance")),
     leftBehind: at(domain, "metadata", "fake:left-behind") !== undefined,
@@ -134,7 +183,35 @@ function diskFrom(disk: unknown): DomainDisk {
     path: textAt(disk, "source", "@file"),
     format: textAt(disk, "driver", "@type") === "qcow2" ? "qcow2" : "raw",
     target: textAt(disk, "target", "@dev"),
+    bus: textAt(disk, "target", "@bus") || "virtio",
   };
+}
+
+/** Only volumes have a serial number. */
+const isVolume = (disk: unknown): boolean => textAt(disk, "serial") !== "";
+
+function volumeFrom(disk: unknown, metadata: readonly unknown[]): VolumeDisk {
+  const volumeId = textAt(disk, "serial").trim();
+  const own = metadata.find((volume) => textAt(volume, "@serial") === volumeId);
+  const order = textAt(disk, "boot", "@order");
+  return {
+    volumeId,
+    source: sourceFrom(disk),
+    target: textAt(disk, "target", "@dev"),
+    bus: textAt(disk, "target", "@bus") || "virtio",
+    device: textAt(disk, "@device") || "disk",
+    isShareable: at(disk, "shareable") !== undefined,
+    bootOrder: order === "" ? null : count(order, "a disk's boot order"),
+    sizeGb: count(textAt(own, "@size") || "0", "a volume's size"),
+    tag: textAt(own, "@tag") || null,
+  };
+}
+
+function sourceFrom(disk: unknown): VolumeSource {
+  const type = textAt(disk, "@type");
+  const kind = type === "block" || type === "network" ? type : "file";
+  const protocol = textAt(disk, "source", "@protocol");
+  return { type: kind, name: textAt(disk, "source", SOURCE_ATTRIBUTES[kind]), protocol };
 }
 
 function deviceFrom(device: unknown): AssignedDevice {

@@ -15,6 +15,37 @@ export interface DomainDisk {
   readonly format: "raw" | "qcow2";
   /** Such as `vda`. */
   readonly target: string;
+  /** `virtio`, `scsi` … */
+  readonly bus: string;
+}
+
+/** Where the hypervisor finds the data of a volume. */
+export interface VolumeSource {
+  readonly type: "block" | "file" | "network";
+  /** Path of a device or file, or the name of the volume in its network. */
+  readonly name: string;
+  /** `rbd`, `iscsi` …; empty unless the type is `network`. */
+  readonly protocol: string;
+}
+
+/** A volume of Block Storage as a disk of a guest. */
+export interface VolumeDisk {
+  /** Serial number of the disk. */
+  readonly volumeId: string;
+  readonly source: VolumeSource;
+  /** Such as `vdb`. */
+  readonly target: string;
+  /** `virtio`, `scsi` … */
+  readonly bus: string;
+  /** `disk`, `cdrom` … */
+  readonly device: string;
+  readonly isShareable: boolean;
+  /** From 1; null if the guest does not boot from it. */
+  readonly bootOrder: number | null;
+  /** GiB */
+  readonly sizeGb: number;
+  /** The user's name for the device; null if there is none. */
+  readonly tag: string | null;
 }
 
 /** A host device, or a part of one, that is assigned to a guest. */
@@ -54,6 +85,7 @@ export interface Domain {
   readonly vcpus: number;
   readonly cpuModel: string;
   readonly disks: readonly DomainDisk[];
+  readonly volumes: readonly VolumeDisk[];
   readonly devices: readonly AssignedDevice[];
   /** Null if Nova did not create the guest. */
   readonly nova: NovaMetadata | null;

@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import {
+  type AttachedVolume,
   type AvailableResource,
   type ConfirmMigrationOptions,
   type DestroyOptions,
@@ -9,6 +10,7 @@ import {
   type FinishRevertOptions,
   type GuestDiagnostics,
   type GuestInfo,
+  type GuestVolume,
   type Instance,
   InstanceNotRunning,
   InvalidConfiguration,
@@ -17,6 +19,7 @@ import {
   type LiveMigrationOptions,
   type MigrateDiskOptions,
   type Migration,
+  type PowerOnOptions,
   type PreLiveMigrationOptions,
   type ProviderTree,
   type RescueOptions,
@@ -26,6 +29,7 @@ import {
   type SnapshotOptions,
   type SpawnOptions,
   type VirtDriver,
+  type VolumeConnector,
 } from "../../src/virt/index.js";
 import { ColdMoves } from "./cold-moves.js";
 import { compileFakeLibvirtConfig, type FakeLibvirtConfig } from "./config.js";
@@ -45,6 +49,7 @@ import { active, assertSupportedImage, domainName } from "./new-domain.js";
 import { ProviderTreeEditor } from "./provider-tree-editor.js";
 import { availableResource, CAPABILITIES, GuestReports } from "./reports.js";
 import { Rescue } from "./rescue.js";
+import { Volumes } from "./volumes.js";
 
 type Options = DriverOperationOptions;
 
@@ -70,6 +75,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   readonly #liveChecks: LiveChecks;
   readonly #liveMoves: LiveMoves;
   readonly #rescue: Rescue;
+  readonly #volumes: Volumes;
   readonly #reports: GuestReports;
   readonly #tree: ProviderTreeEditor;
   readonly #node: OwnNode;
@@ -115,6 +121,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     this.#liveChecks = new LiveChecks(parts, this.#guests, this.#cpu);
     this.#liveMoves = new LiveMoves(parts, this.#guests);
     this.#rescue = new Rescue(parts, this.#guests);
+    this.#volumes = new Volumes(parts, this.#guests);
     this.#reports = new GuestReports(parts, this.#guests);
     this.#tree = new ProviderTreeEditor({
       config,
@@ -216,11 +223,11 @@ export class FakeLibvirtDriver implements VirtDriver {
     return this.#guests.change(instance, this.#config.delayPowerOff, options, () => "shutoff");
   }
 
-  powerOn(instance: Instance, options?: Options): Promise<void> {
+  powerOn(instance: Instance, options?: PowerOnOptions): Promise<void> {
     return this.#guests.powerOn(instance, options);
   }
 
-  async reboot(instance: Instance, type: "SOFT" | "HARD", options?: Options): Promise<void> {
+  async reboot(instance: Instance, type: "SOFT" | "HARD", options?: PowerOnOptions): Promise<void> {
     return type === "HARD" ? this.#guests.hardReboot(instance, options) : this.#guests.softReboot(instance, options);
   }
 
@@ -269,6 +276,30 @@ export class FakeLibvirtDriver implements VirtDriver {
     await storeStandIn(instance, upload);
   }
 
+  async getVolumeConnector(): Promise<VolumeConnector> {
+    return this.#volumes.connector();
+  }
+
+  attachVolume(instance: Instance, volume: GuestVolume): Promise<void> {
+    return this.#volumes.attach(instance, volume);
+  }
+
+  detachVolume(instance: Instance, volume: GuestVolume): Promise<void> {
+    return this.#volumes.detach(instance, volume);
+  }
+
+  swapVolume(instance: Instance, volumes: { readonly old: GuestVolume; readonly new: GuestVolume }): Promise<void> {
+    return this.#volumes.swap(instance, volumes);
+  }
+
+  extendVolume(instance: Instance, volume: GuestVolume): Promise<void> {
+    return this.#volumes.extend(instance, volume);
+  }
+
+  listVolumes(instance: Instance): Promise<readonly AttachedVolume[]> {
+    return this.#volumes.list(instance);
+  }
+
   getHostUptime(): Promise<string> {
     return this.#reports.uptime();
   }
@@ -285,7 +316,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     return this.#reports.instanceDiagnostics(instance);
   }
 
-  async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
+  async resumeStateOnHostBoot(instance: Instance, options?: PowerOnOptions): Promise<void> {
     const state = await this.#store.state(instance.uuid);
     if (state === undefined || state === "shutoff" || state === "crashed") {
       await this.#guests.hardReboot(instance, options);

@@ -1,5 +1,6 @@
 import {
   type Allocations,
+  type BlockDeviceInfo,
   type DriverContext,
   type DriverOperationOptions,
   GuestNotFound,
@@ -8,18 +9,19 @@ import {
   InstanceExists,
   InstanceNotRunning,
   type NetworkInfo,
+  type PowerOnOptions,
   type SpawnOptions,
 } from "../../src/virt/index.js";
 import type { FakeLibvirtConfig } from "./config.js";
 import type { ConsoleLog } from "./console-log.js";
-import type { AssignedDevice, DomainState } from "./domain.js";
+import type { AssignedDevice, Domain, DomainState } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
 import type { DomainWatcher } from "./domain-watcher.js";
 import type { Fence } from "./fence.js";
 import type { DeviceAssigner } from "./host-devices.js";
 import type { HypervisorFolder } from "./hypervisor.js";
-import type { InstanceFiles } from "./instance-files.js";
-import { domainName, newDomain, toDiskSpecs } from "./new-domain.js";
+import { type InstanceFiles, RESCUE_XML } from "./instance-files.js";
+import { domainName, newDomain, toDiskSpecs, toVolumeDisk } from "./new-domain.js";
 
 /** The components of one hypervisor. */
 export interface HypervisorParts {
@@ -37,6 +39,8 @@ export interface HypervisorParts {
 interface Definition {
   /** The instance's allocations, which select its devices. If omitted, the guest keeps its devices. */
   readonly allocations?: Allocations | undefined;
+  /** If omitted, the guest keeps its disks; a new one gets local disks only. */
+  readonly blockDevices?: BlockDeviceInfo | undefined;
   /** GiB */
   readonly minDisk?: number;
   /** If omitted, the guest keeps its state. */
@@ -86,7 +90,8 @@ export class Guests {
   }
 
   /** Creates a guest: disks, then the state, then the XML that defines it. */
-  async create(instance: Instance, { image, allocations, network, powerOn, signal }: SpawnOptions): Promise<void> {
+  async create(instance: Instance, options: SpawnOptions): Promise<void> {
+    const { image, allocations, network, blockDevices, powerOn, signal } = options;
     const { store, files, config, folder } = this.#parts;
     const { uuid } = instance;
     if (await store.exists(uuid)) {
@@ -94,10 +99,11 @@ export class Guests {
     }
     // A killed destroy may have left its state.
     await store.clearState(uuid);
-    const removeDisks = await files.make(uuid, toDiskSpecs(instance, image.minDisk));
+    const removeDisks = await files.make(uuid, toDiskSpecs(instance, blockDevices, image.minDisk));
     try {
       await this.connect(uuid, network, signal, () => this.take(config.delaySpawn, signal));
-      await this.define(instance, { allocations, minDisk: image.minDisk, state: powerOn ? "running" : "shutoff" });
+      const state = powerOn ? "running" : "shutoff";
+      await this.define(instance, { allocations, blockDevices, minDisk: image.minDisk, state });
     } catch (error) {
       await this.#undoCreate(uuid, removeDisks);
       throw error;
@@ -105,12 +111,16 @@ export class Guests {
   }
 
   /** @throws {ComputeResourcesUnavailable} the required devices are in use. */
-  async define(instance: Instance, { allocations, minDisk = 0, state, awaited = false }: Definition): Promise<void> {
+  async define(instance: Instance, definition: Definition): Promise<void> {
+    const { allocations, blockDevices, minDisk = 0, state, awaited = false } = definition;
     const { store, files, devices, config, context, console } = this.#parts;
+    const known = await store.get(instance.uuid);
+    const volumes = blockDevices === undefined ? (known?.volumes ?? []) : blockDevices.volumes.map(toVolumeDisk);
     const domainWith = (assigned: readonly AssignedDevice[]) =>
       newDomain({
         instance,
-        disks: toDiskSpecs(instance, minDisk),
+        disks: toDiskSpecs(instance, blockDevices, minDisk),
+        volumes,
         files,
         format: config.imagesType === "raw" ? "raw" : "qcow2",
         devices: assigned,
@@ -123,7 +133,7 @@ export class Guests {
       const others = async () => (await store.all()).filter(({ uuid }) => uuid !== instance.uuid);
       await devices.assign(allocations, others, define);
     } else {
-      await define((await store.get(instance.uuid))?.devices ?? []);
+      await define(known?.devices ?? []);
     }
     if (state === "running") {
       await console.boot(instance);
@@ -131,7 +141,7 @@ export class Guests {
   }
 
   /** Recreates a guest whose domain, XML or disks are missing, or whose disks a reverted move has set aside. */
-  hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+  hardReboot(instance: Instance, options?: PowerOnOptions): Promise<void> {
     return this.#startAnew(instance, this.#parts.config.delayReboot, options);
   }
 
@@ -139,7 +149,7 @@ export class Guests {
    * Starts the guest. Like libvirt, which defines every guest again when it starts it, restores disks that a reverted
    * move has set aside. @throws {GuestNotFound}
    */
-  async powerOn(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+  async powerOn(instance: Instance, options?: PowerOnOptions): Promise<void> {
     const { store, config } = this.#parts;
     const isSetAside = (await store.get(instance.uuid))?.leftBehind === true;
     return isSetAside
@@ -147,7 +157,7 @@ export class Guests {
       : this.change(instance, config.delayPowerOn, options, () => "running");
   }
 
-  async #startAnew(instance: Instance, delay: number, options?: DriverOperationOptions): Promise<void> {
+  async #startAnew(instance: Instance, delay: number, options?: PowerOnOptions): Promise<void> {
     const { store, files, watcher, console } = this.#parts;
     const { uuid } = instance;
     await watcher.own(uuid, async () => {
@@ -156,14 +166,27 @@ export class Guests {
       if (domain?.leftBehind) {
         await files.bringBack(uuid);
       }
-      await files.make(uuid, toDiskSpecs(instance));
+      const { blockDevices } = options ?? {};
+      await files.make(uuid, toDiskSpecs(instance, blockDevices));
       if (domain && !domain.leftBehind) {
+        await this.#reconnect(domain, blockDevices);
         await store.setState(uuid, "running");
         await console.boot(instance);
       } else {
-        await this.define(instance, { ...(domain ? {} : { allocations: {} }), state: "running" });
+        await this.define(instance, { ...(domain ? {} : { allocations: {} }), blockDevices, state: "running" });
       }
     });
+  }
+
+  /** Gives the guest its volumes with their present connections. A rescued guest keeps those that it has. */
+  async #reconnect(domain: Domain, blockDevices: BlockDeviceInfo | undefined): Promise<void> {
+    const { store, files, fence } = this.#parts;
+    const volumes = blockDevices?.volumes.map(toVolumeDisk) ?? domain.volumes;
+    const isUnchanged = JSON.stringify(volumes) === JSON.stringify(domain.volumes);
+    if (isUnchanged || (await fence.disks.stat(files.disk(domain.uuid, RESCUE_XML))) !== undefined) {
+      return;
+    }
+    await store.define({ ...domain, volumes });
   }
 
   /** Shuts the guest down and starts it again. @throws {GuestNotFound} */

@@ -22,6 +22,14 @@ const DISK = /^disk(\.(eph\d+|swap))?$/;
 /** Stored beside the disks and removed with them. */
 const CONFIG_DRIVE = "disk.config";
 
+/** Definition of a rescued guest as it was, under Nova's name. The guest is rescued if and only if this file exists. */
+export const RESCUE_XML = "unrescue.xml";
+
+/** A guest has no such disk, or its file is missing. */
+export class DiskNotFound extends Error {
+  override readonly name = "DiskNotFound";
+}
+
 /** A disk that a guest needs. */
 export interface DiskSpec {
   /** `disk`, `disk.eph0` or `disk.swap`. */

@@ -1,11 +1,12 @@
 import { basename, join } from "node:path";
 import {
+  type GuestVolume,
   type Instance,
   type LiveMigrateData,
   type LiveMigrationCheckOptions,
   MigrationPreCheckError,
 } from "../../src/virt/index.js";
-import { type Domain, type DomainState, diskGbOf } from "./domain.js";
+import { type Domain, type DomainState, diskGbOf, type VolumeDisk } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { domainFromXml, domainToXml } from "./domain-xml.js";
 import type { Fence } from "./fence.js";
@@ -13,7 +14,7 @@ import type { Guests, HypervisorParts } from "./guests.js";
 import { CPU_MODELS, type CpuModel } from "./host-cpu.js";
 import { folderOfConnection, HypervisorFolder, readIdentity } from "./hypervisor.js";
 import { InstanceFiles } from "./instance-files.js";
-import { domainName, toDiskSpecs } from "./new-domain.js";
+import { domainName, toVolumeDisk } from "./new-domain.js";
 
 /** The hypervisor that a guest migrates to. */
 interface Destination {
@@ -29,6 +30,8 @@ interface StoredMigration {
   /** The guest's state when the migration began. */
   readonly state: DomainState;
   readonly xml: string;
+  /** The guest's volumes with the connections of the destination. */
+  readonly volumes: readonly VolumeDisk[];
 }
 
 /**
@@ -57,12 +60,10 @@ export class Handover {
   /** Stores the record of the migration before anything is moved. */
   static async begin(
     domain: Domain,
-    state: DomainState,
-    destination: Destination,
-    sharedInstanceFiles: boolean,
+    migration: Omit<StoredMigration, "xml">,
     parts: HypervisorParts,
   ): Promise<Handover> {
-    const stored = { destination, sharedInstanceFiles, state, xml: domainToXml(domain) };
+    const stored = { ...migration, xml: domainToXml(domain) };
     await parts.fence.guests.write(parts.folder.migrationFile(domain.uuid), `${JSON.stringify(stored, null, 2)}\n`);
     return new Handover(domain.uuid, stored, parts, false);
   }
@@ -95,7 +96,9 @@ export class Handover {
     const domain = domainFromXml(this.#stored.xml, this.#uuid);
     const folder = join(this.#stored.destination.instancesPath, this.#uuid);
     const disks = domain.disks.map((disk) => ({ ...disk, path: join(folder, basename(disk.path)) }));
-    await this.#there.define({ ...domain, disks }, this.#stored.state);
+    const connected = new Map(this.#stored.volumes.map((volume) => [volume.volumeId, volume]));
+    const volumes = domain.volumes.map((volume) => connected.get(volume.volumeId) ?? volume);
+    await this.#there.define({ ...domain, disks, volumes }, this.#stored.state);
   }
 
   async vanishHere(): Promise<void> {
@@ -150,6 +153,12 @@ export function destinationIn(value: unknown): Destination | undefined {
   return typeof uri === "string" && typeof instancesPath === "string" ? { uri, instancesPath } : undefined;
 }
 
+/** Returns the guest's volumes as the destination has connected them. */
+export function volumesIn({ volumes }: LiveMigrateData): readonly VolumeDisk[] {
+  // They come from the same driver on the other host.
+  return Array.isArray(volumes) ? (volumes as readonly GuestVolume[]).map(toVolumeDisk) : [];
+}
+
 function storedMigration(text: string): StoredMigration | undefined {
   let parsed: unknown;
   try {
@@ -160,7 +169,7 @@ function storedMigration(text: string): StoredMigration | undefined {
   if (typeof parsed !== "object" || parsed === null) {
     return undefined;
   }
-  const { destination, sharedInstanceFiles, state, xml } = parsed as Record<string, unknown>;
+  const { destination, sharedInstanceFiles, state, xml, volumes } = parsed as Record<string, unknown>;
   const found = destinationIn(destination);
   if (!found || typeof sharedInstanceFiles !== "boolean" || typeof xml !== "string") {
     return undefined;
@@ -168,7 +177,9 @@ function storedMigration(text: string): StoredMigration | undefined {
   if (state !== "running" && state !== "paused") {
     return undefined;
   }
-  return { destination: found, sharedInstanceFiles, state, xml };
+  // An older agent stored no volumes.
+  const stored = Array.isArray(volumes) ? (volumes as readonly VolumeDisk[]) : [];
+  return { destination: found, sharedInstanceFiles, state, xml, volumes: stored };
 }
 
 /** The checks of both hosts before a live migration: storage, CPU, disk space, devices. */
@@ -225,7 +236,7 @@ export class LiveChecks {
     await this.#assertReachable(instance, data);
     assertCpuCompatible(instance, domain.cpuModel, data);
     const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
-    const hasDisks = toDiskSpecs(instance).length > 0;
+    const hasDisks = domain.disks.length > 0;
     const blockMigration =
       typeof data.requestedBlockMigration === "boolean"
         ? data.requestedBlockMigration

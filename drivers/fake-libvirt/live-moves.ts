@@ -7,10 +7,10 @@ import {
   type LiveMigrationOptions,
   type PreLiveMigrationOptions,
 } from "../../src/virt/index.js";
-import { DiskNotFound } from "./cold-moves.js";
 import { type Domain, type DomainState, diskGbOf } from "./domain.js";
 import type { Guests, HypervisorParts } from "./guests.js";
-import { destinationIn, Handover } from "./live-migration-destination.js";
+import { DiskNotFound } from "./instance-files.js";
+import { destinationIn, Handover, volumesIn } from "./live-migration-destination.js";
 import { type CopyOutcome, LiveMigrationJob } from "./live-migration-job.js";
 import { domainName, toDiskSpecs } from "./new-domain.js";
 
@@ -28,7 +28,7 @@ export class LiveMoves {
   /** Runs on the destination. */
   async prepare(
     instance: Instance,
-    { data, signal }: PreLiveMigrationOptions,
+    { data, blockDevices, signal }: PreLiveMigrationOptions,
     destination: object,
   ): Promise<LiveMigrateData> {
     const { store, files, watcher, config, folder } = this.#parts;
@@ -39,16 +39,18 @@ export class LiveMoves {
       if ((await store.exists(uuid)) && !(await store.get(uuid))?.awaited) {
         throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
       }
-      const diskSpecs = toDiskSpecs(instance);
+      const diskSpecs = toDiskSpecs(instance, blockDevices);
       if (!data.sharedInstanceFiles) {
         await files.make(uuid, diskSpecs);
       } else if (diskSpecs.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(`the disk of guest ${uuid} is not in ${files.folder(uuid)}, though both hosts share it`);
       }
       if (data.guestMadeAnew) {
-        await this.#guests.define(instance, { state: "shutoff", awaited: true });
+        await this.#guests.define(instance, { blockDevices, state: "shutoff", awaited: true });
       }
-      return { ...data, destination };
+      // The source defines the guest here, and needs this host's connections for it.
+      const { volumes } = blockDevices;
+      return { ...data, destination, ...(volumes.length === 0 ? {} : { volumes }) };
     });
   }
 
@@ -173,7 +175,9 @@ export class LiveMoves {
       );
       return "failed";
     }
-    const handover = await Handover.begin(domain, state, destination, data.sharedInstanceFiles, this.#parts);
+    const { sharedInstanceFiles } = data;
+    const stored = { destination, sharedInstanceFiles, state, volumes: volumesIn(data) };
+    const handover = await Handover.begin(domain, stored, this.#parts);
     try {
       const copied = await job.copy();
       const outcome = await this.#parts.watcher.own(instance.uuid, () => this.#end(domain, copied, job, handover));

@@ -66,7 +66,7 @@ export class GuestReports {
     return {
       ...Object.fromEntries(cpusOf(domain, seconds).map(({ id, time }) => [`cpu${id}_time`, time])),
       ...Object.fromEntries(
-        domain.disks.flatMap(({ target }, index) => {
+        [...domain.disks, ...domain.volumes].flatMap(({ target }, index) => {
           const { readBytes, readRequests, writeBytes, writeRequests } = countersOf(index, seconds);
           return [
             [`${target}_read_req`, readRequests],
@@ -95,7 +95,10 @@ export class GuestReports {
       memoryDetails: { maximum: domain.memoryMb, used: Math.floor(domain.memoryMb * 0.3) },
       cpuDetails: cpusOf(domain, seconds).map((cpu) => ({ ...cpu, utilisation: null })),
       nicDetails: [],
-      diskDetails: domain.disks.map((_, index) => ({ ...countersOf(index, seconds), errorsCount: -1 })),
+      diskDetails: [...domain.disks, ...domain.volumes].map((_, index) => ({
+        ...countersOf(index, seconds),
+        errorsCount: -1,
+      })),
     };
   }
 
@@ -195,6 +198,7 @@ export const CAPABILITIES: Capabilities = Object.freeze({
   supportsTaggedAttachVolume: true,
   supportsExtendVolume: true,
   supportsMultiattach: true,
+  supportsBfvRescue: true,
   supportsTrustedCerts: true,
   supportsAccelerators: true,
   supportsImageTypeRaw: true,

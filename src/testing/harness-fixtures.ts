@@ -3,6 +3,7 @@ import { flavorColumns, MIGRATION, newFlavor, newInstance } from "../records/ind
 import type { Random } from "../runtime/cryptography.js";
 import { LOCAL_DISKS } from "../virt/driver-host.js";
 import {
+  type BlockDeviceInfo,
   type Bytes,
   bytesIn,
   bytesOf,
@@ -14,6 +15,7 @@ import {
   type Instance,
   type InventoryOptions,
   type Migration,
+  type NetworkInfo,
 } from "../virt/index.js";
 import type { ImageService } from "../virt/types.js";
 
@@ -108,7 +110,10 @@ export function migrationOf(
 }
 
 /** No ports; local disks only. */
-export const DEVICES = frozen({ network: [], blockDevices: LOCAL_DISKS });
+export const DEVICES: { readonly network: readonly NetworkInfo[]; readonly blockDevices: BlockDeviceInfo } = frozen({
+  network: [],
+  blockDevices: LOCAL_DISKS,
+});
 
 /** The options of a destruction that removes all. */
 export const DESTROY = frozen({ ...DEVICES, destroyDisks: true });

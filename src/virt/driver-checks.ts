@@ -6,6 +6,7 @@ import { VirtDriverMisbehaved } from "./errors.js";
 import type { LiveMigrateData } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
 import {
+  type AttachedVolume,
   type AvailableResource,
   type GuestDiagnostics,
   type GuestInfo,
@@ -173,6 +174,19 @@ export class DriverChecks {
       return this.#fail(method, rule, wrong[1], `as ${wrong[0]}`);
     }
     return value as VolumeConnector;
+  };
+
+  readonly attachedVolumes = (method: string, value: unknown): readonly AttachedVolume[] => {
+    if (!Array.isArray(value)) {
+      return this.#fail(method, "return a list of the guest's volumes", value);
+    }
+    return value.map((item: unknown) => {
+      const { volumeId, deviceName } = isObject(item) ? item : {};
+      if (typeof volumeId !== "string" || typeof deviceName !== "string") {
+        return this.#fail(method, "return volumeId and deviceName of each of the guest's volumes", item);
+      }
+      return { volumeId, deviceName };
+    });
   };
 
   readonly liveMigrateData = (method: string, value: unknown): LiveMigrateData => {

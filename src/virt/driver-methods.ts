@@ -88,6 +88,7 @@ export const DRIVER_METHODS: { readonly [M in DriverMethod]: MethodRule<M> } = {
   detachVolume: { without: "reject", changesGuests: true, args: 2, timeout: 10 * MINUTE },
   swapVolume: { without: "reject", changesGuests: true, args: 2, timeout: 8 * 60 * MINUTE },
   extendVolume: { without: "reject", changesGuests: true, args: 2, timeout: 10 * MINUTE },
+  listVolumes: { without: "reject", args: 1, result: "attachedVolumes", timeout: MINUTE },
   getHostUptime: { without: "reject", args: 0, result: "text", timeout: MINUTE },
   getConsoleOutput: { without: "reject", args: 1, result: "consoleOutput", timeout: MINUTE },
   getDiagnostics: { without: "reject", args: 1, result: "diagnostics", timeout: MINUTE },

@@ -11,6 +11,7 @@ import type {
   GuestInfo,
   Instance,
   NetworkInfo,
+  PowerOnOptions,
   RescueOptions,
   SharedStorageToken,
   SnapshotOptions,
@@ -197,13 +198,13 @@ export interface VirtDriver extends MoveMethods, VolumeMethods, ReportMethods {
    * @throws {GuestNotFound}
    * @calledBy start, and the power sync that finds a guest stopped. The instance's lock.
    */
-  powerOn(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  powerOn(instance: Instance, options?: PowerOnOptions): Promise<void>;
   /**
-   * Restarts the guest. HARD recreates a missing guest.
+   * Restarts the guest. HARD recreates a missing guest, and connects its volumes again.
    * @throws {GuestNotFound} the type is SOFT.
    * @calledBy reboot, and start-up for a reboot that was interrupted (2.6). The instance's lock.
    */
-  reboot(instance: Instance, type: "SOFT" | "HARD", options?: DriverOperationOptions): Promise<void>;
+  reboot(instance: Instance, type: "SOFT" | "HARD", options?: PowerOnOptions): Promise<void>;
   /**
    * Follows a change of the guest's power that Nova did not request: afterwards {@link getInfo} returns the present state.
    * Without this method, the call fails with {@link NotImplemented}.
@@ -239,7 +240,7 @@ export interface VirtDriver extends MoveMethods, VolumeMethods, ReportMethods {
    * @throws {GuestNotFound}
    * @calledBy resume. The instance's lock.
    */
-  resume?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  resume?(instance: Instance, options?: PowerOnOptions): Promise<void>;
   /**
    * Stops the guest and boots `image` instead, with the guest's own disk attached as a second disk. Without this method, the
    * call fails with {@link NotImplemented}.
@@ -291,7 +292,7 @@ export interface VirtDriver extends MoveMethods, VolumeMethods, ReportMethods {
    * @calledBy start-up, for each instance that should run and does not, if resume_guests_state_on_host_boot is set (2.6). No
    * lock.
    */
-  resumeStateOnHostBoot?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  resumeStateOnHostBoot?(instance: Instance, options?: PowerOnOptions): Promise<void>;
 
   /**
    * Returns whether this host can already access the instance's files. Default false.

@@ -161,8 +161,17 @@ export interface GuestVolume {
   readonly connectionInfo: Readonly<Record<string, unknown>>;
 }
 
+/** A volume that a guest has. */
+export interface AttachedVolume {
+  /** Uuid of the volume. */
+  readonly volumeId: string;
+  /** `/dev/vdb` */
+  readonly deviceName: string;
+}
+
 /** A disk in the host's own storage, beside the root disk. */
 export interface LocalDisk {
+  /** The purpose of the disk. */
   readonly kind: "ephemeral" | "swap";
   /** `/dev/vdb` */
   readonly deviceName: string;
@@ -202,6 +211,15 @@ export interface CallOptions {
    * `no-host-lease`, dry runs). See `supportsFencing` for its use.
    */
   readonly epoch?: number;
+}
+
+/** Options of calls that may start a guest. */
+export interface PowerOnOptions extends CallOptions {
+  /**
+   * The guest's disks, with the present connections of its volumes. If absent, the guest keeps its disks, and a missing guest
+   * is created with local disks only.
+   */
+  readonly blockDevices?: BlockDeviceInfo;
 }
 
 /** Options of building a guest. */

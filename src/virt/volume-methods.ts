@@ -1,7 +1,7 @@
-import type { CallOptions, GuestVolume, Instance, VolumeConnector } from "./types.js";
+import type { AttachedVolume, CallOptions, GuestVolume, Instance, VolumeConnector } from "./types.js";
 
 /**
- * Methods for the volumes of guests (spec 8.15). All but {@link getVolumeConnector} are called under the instance's lock,
+ * Methods for the volumes of guests (spec 8.16). All but {@link getVolumeConnector} are called under the instance's lock,
  * and must be safe to repeat after an agent was killed inside them.
  */
 export interface VolumeMethods {
@@ -42,4 +42,11 @@ export interface VolumeMethods {
    * @calledBy the external event volume-extended. The instance's lock.
    */
   extendVolume?(instance: Instance, volume: GuestVolume, options?: CallOptions): Promise<void>;
+  /**
+   * Returns the volumes that the guest has now, whether or not it runs. Without this method, start-up removes the volume of
+   * an interrupted attachment without finding out whether the guest has it.
+   * @throws {GuestNotFound}
+   * @calledBy start-up, for an attachment or detachment that was interrupted (2.6). The instance's lock.
+   */
+  listVolumes?(instance: Instance, options?: CallOptions): Promise<readonly AttachedVolume[]>;
 }

@@ -128,7 +128,8 @@ function fillHypervisors(folder: string, { hosts, servers }: Size): void {
       vcpus: 1,
       cpuModel: "Nehalem",
     };
-    const xml = domainToXml({ ...domain, disks: [], devices: [], nova: null, leftBehind: false, awaited: false });
+    const bare = { disks: [], volumes: [], devices: [] };
+    const xml = domainToXml({ ...domain, ...bare, nova: null, leftBehind: false, awaited: false });
     writeFileSync(hypervisor?.domainFile(uuid) ?? "", xml);
     writeFileSync(hypervisor?.stateFile(uuid) ?? "", "running\n");
   }

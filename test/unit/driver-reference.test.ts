@@ -186,7 +186,7 @@ function referenceOf(
 /** Returns the expected text of the reference; fails if a description is missing. */
 async function reference(): Promise<string> {
   const sources = await Promise.all(
-    ["driver.ts", "move-methods.ts"].map((name) => readFile(`${ROOT}src/virt/${name}`, "utf8")),
+    ["driver.ts", "move-methods.ts", "volume-methods.ts"].map((name) => readFile(`${ROOT}src/virt/${name}`, "utf8")),
   );
   const members = sources.flatMap(membersOf);
   const tree = methodsOf(await readFile(`${ROOT}src/virt/provider-tree.ts`, "utf8"));

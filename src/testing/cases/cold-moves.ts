@@ -24,12 +24,22 @@ export function leave(
   instance: Instance,
   { ip }: CheckedHost,
   flavor: Flavor = instance.flavor,
+  devices: typeof DEVICES = DEVICES,
 ) {
-  return host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
+  return host.migrateDiskAndPowerOff(instance, { ...devices, destIp: ip, flavor });
 }
 
 export function migration(instance: Instance, to: CheckedHost) {
   return migrationOf(instance, { host: to.name, node: to.name, ip: to.ip });
+}
+
+interface Arrival {
+  /** Default true. */
+  readonly powerOn?: boolean;
+  /** Default false. */
+  readonly resizeInstance?: boolean;
+  /** Default: local disks only. */
+  readonly devices?: typeof DEVICES;
 }
 
 export async function arrive(
@@ -37,13 +47,13 @@ export async function arrive(
   on: CheckedHost,
   instance: Instance,
   disks: string,
-  { powerOn = true, resizeInstance = false }: { readonly powerOn?: boolean; readonly resizeInstance?: boolean } = {},
+  { powerOn = true, resizeInstance = false, devices = DEVICES }: Arrival = {},
 ): Promise<void> {
   const image = frozen(imageOf(harness.options.image));
   const allocations = await harness.allocations(on, instance);
   const record = migrationOf(instance, { host: on.name, node: on.name, ip: on.ip });
   await on.host.finishMigration(record, instance, disks, {
-    ...DEVICES,
+    ...devices,
     image,
     allocations,
     resizeInstance,
@@ -51,8 +61,8 @@ export async function arrive(
   });
 }
 
-export function back({ host }: CheckedHost, instance: Instance, powerOn = true) {
-  return host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
+export function back({ host }: CheckedHost, instance: Instance, powerOn = true, devices: typeof DEVICES = DEVICES) {
+  return host.finishRevertMigration(instance, { ...devices, migration: null, powerOn });
 }
 
 const FINISH: KilledWork = {

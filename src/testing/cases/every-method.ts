@@ -164,6 +164,7 @@ const METHOD_GROUPS: readonly (readonly DriverMethod[])[] = [
   ["pause", "unpause"],
   ["suspend", "resume"],
   ["rescue", "unrescue"],
+  ["getVolumeConnector", "attachVolume", "detachVolume"],
   ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"],
   ["checkCanLiveMigrateDestination", "checkCanLiveMigrateSource", "preLiveMigration", "liveMigration"],
   ["checkInstanceSharedStorageLocal", "checkInstanceSharedStorageRemote", "checkInstanceSharedStorageCleanup"],

@@ -9,6 +9,7 @@ import { IMAGE_CASES, SNAPSHOT_CASES } from "./images.js";
 import { LIVE_MIGRATION_CASES } from "./live-migration.js";
 import { POWER_CASES } from "./power.js";
 import { PROVIDER_TREE_CASES, RESHAPE_CASES } from "./provider-tree.js";
+import { VOLUME_CASES } from "./volumes.js";
 
 /** The complete contract, in the order of its sections. */
 export const CONTRACT_CASES: readonly ContractCase[] = [
@@ -23,6 +24,7 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...COLD_MOVE_CASES,
   ...LIVE_MIGRATION_CASES,
   ...DATA_CASES,
+  ...VOLUME_CASES,
   ...FENCING_CASES,
   ...OTHER_CASES,
   ...PROVIDER_TREE_CASES,

@@ -37,9 +37,10 @@ export async function prepared(
   source: CheckedHost,
   destination: CheckedHost,
   instance: Instance,
+  devices: typeof DEVICES = DEVICES,
 ): Promise<LiveMigrateData> {
   return destination.host.preLiveMigration(instance, {
-    ...DEVICES,
+    ...devices,
     data: await checked(source, destination, instance),
   });
 }

@@ -7,9 +7,18 @@ import { brokenBy, type Flaws } from "../../unit/testing/broken/flaw.js";
 import { GUEST_FLAWS, POWER_FLAWS } from "../../unit/testing/broken/guests.js";
 import { HOST_FLAWS, TREE_FLAWS } from "../../unit/testing/broken/hosts.js";
 import { MOVE_FLAWS } from "../../unit/testing/broken/moves.js";
+import { VOLUME_FLAWS } from "../../unit/testing/broken/volumes.js";
 import { FILE_DRIVER, fileDriver } from "../../unit/testing/file-driver.js";
 
-const FLAWS: Flaws = { ...HOST_FLAWS, ...GUEST_FLAWS, ...POWER_FLAWS, ...MOVE_FLAWS, ...TREE_FLAWS, ...DATA_FLAWS };
+const FLAWS: Flaws = {
+  ...HOST_FLAWS,
+  ...GUEST_FLAWS,
+  ...POWER_FLAWS,
+  ...MOVE_FLAWS,
+  ...TREE_FLAWS,
+  ...DATA_FLAWS,
+  ...VOLUME_FLAWS,
+};
 
 describe("a driver with one flaw is detected by the rule that it violates", () => {
   test("there is a broken driver for each rule", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { DRIVER_METHODS, type DriverMethod } from "../../../src/virt/driver-methods.js";
-import { GuestNotFound, NotImplemented } from "../../../src/virt/index.js";
+import { GuestNotFound, type GuestVolume, NotImplemented } from "../../../src/virt/index.js";
 import {
   hostOf,
   imageOf,
@@ -85,6 +85,18 @@ describe("defaults of methods that a driver does not implement (spec 8.1, 8.2)",
   });
 });
 
+const VOLUME: GuestVolume = {
+  volumeId: "80aefd13-3013-4a69-9113-4aa5b0eca72d",
+  deviceName: "/dev/vdb",
+  diskBus: "virtio",
+  deviceType: "disk",
+  bootIndex: null,
+  size: 1,
+  tag: null,
+  isShareable: false,
+  connectionInfo: {},
+};
+
 describe("what the core adds", () => {
   test("nodeIsAvailable asks once more with refresh", async () => {
     const getAvailableNodes = vi.fn(async (options?: { refresh?: boolean }) => (options?.refresh ? ["new"] : ["old"]));
@@ -146,6 +158,10 @@ describe("what the core adds", () => {
       host.unrescue(instance),
       host.setAdminPassword(instance, "secret"),
       host.snapshot(instance, "i", { updateTaskState: async () => {} }),
+      host.attachVolume(instance, VOLUME),
+      host.detachVolume(instance, VOLUME),
+      host.swapVolume(instance, { old: VOLUME, new: VOLUME }),
+      host.extendVolume(instance, VOLUME),
       host.migrateDiskAndPowerOff(instance, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: instance.flavor }),
       host.finishMigration(migrationOf(), instance, "", { ...spawnOptions, resizeInstance: false }),
       host.confirmMigration(migrationOf(), instance, { network: [] }),

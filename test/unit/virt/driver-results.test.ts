@@ -172,6 +172,13 @@ const RESULT_CASES: Readonly<Record<MethodWithResult, Checked>> = {
       [{ host: 7 }, "return an object of strings and booleans", "found 7 as host"],
     ],
   },
+  listVolumes: {
+    ask: (host) => host.listVolumes(instance),
+    broken: [
+      ["vdb", "return a list of the guest's volumes", 'found "vdb"'],
+      [[{ volumeId: "v" }], "return volumeId and deviceName of each of the guest's volumes", "found {"],
+    ],
+  },
   getHostUptime: {
     ask: (host) => host.getHostUptime(),
     broken: [

@@ -13,8 +13,32 @@ const domain: Domain = {
   vcpus: 2,
   cpuModel: "Nehalem",
   disks: [
-    { path: "/instances/a/disk", format: "qcow2", target: "vda" },
-    { path: "/instances/a/disk.eph0", format: "raw", target: "vdb" },
+    { path: "/instances/a/disk", format: "qcow2", target: "vda", bus: "virtio" },
+    { path: "/instances/a/disk.eph0", format: "raw", target: "vdb", bus: "virtio" },
+  ],
+  volumes: [
+    {
+      volumeId: "80aefd13-3013-4a69-9113-4aa5b0eca72d",
+      source: { type: "block", name: "/dev/disk/by-path/ip-10.0.0.1:3260-iscsi-iqn-lun-0", protocol: "" },
+      target: "vdc",
+      bus: "virtio",
+      device: "disk",
+      isShareable: false,
+      bootOrder: null,
+      sizeGb: 2,
+      tag: "data",
+    },
+    {
+      volumeId: "9c811542-2d73-443e-912c-e47e1b0bcb9a",
+      source: { type: "network", name: "volumes/volume-9c81", protocol: "rbd" },
+      target: "sda",
+      bus: "scsi",
+      device: "disk",
+      isShareable: true,
+      bootOrder: 1,
+      sizeGb: 1,
+      tag: null,
+    },
   ],
   devices: [{ address: "0000:81:00.0", resourceClass: "VGPU", part: 3 }],
   nova: {
@@ -45,6 +69,12 @@ describe("domain XML", () => {
       '<nova:project uuid="p"/>',
       '<source file="/instances/a/disk"/>',
       '<target dev="vda" bus="virtio"/>',
+      '<source dev="/dev/disk/by-path/ip-10.0.0.1:3260-iscsi-iqn-lun-0"/>',
+      "<serial>80aefd13-3013-4a69-9113-4aa5b0eca72d</serial>",
+      '<alias name="ua-80aefd13-3013-4a69-9113-4aa5b0eca72d"/>',
+      '<source protocol="rbd" name="volumes/volume-9c81"/>',
+      "<shareable/>",
+      '<boot order="1"/>',
     ]) {
       expect(xml).toContain(line);
     }
@@ -56,7 +86,7 @@ describe("domain XML", () => {
   });
 
   test("may have no disk, no device and no metadata", () => {
-    const bare = { ...domain, disks: [], devices: [], nova: null, leftBehind: false, awaited: false };
+    const bare = { ...domain, disks: [], volumes: [], devices: [], nova: null, leftBehind: false, awaited: false };
     expect(domainFromXml(domainToXml(bare), UUID)).toEqual(bare);
   });
 
@@ -71,7 +101,7 @@ describe("domain XML", () => {
       const odd: Domain = {
         ...domain,
         memoryMb: size,
-        disks: [{ path: `/${path}`, format: "raw", target: "vda" }],
+        disks: [{ path: `/${path}`, format: "raw", target: "vda", bus: "virtio" }],
         nova: domain.nova && { ...domain.nova, displayName, flavor: { ...domain.nova.flavor, name: flavor } },
       };
       expect(domainFromXml(domainToXml(odd), UUID)).toEqual(odd);
@@ -99,7 +129,15 @@ describe("domain XML", () => {
     },
   );
 
-  const bare: Domain = { ...domain, disks: [], devices: [], nova: null, leftBehind: false, awaited: false };
+  const bare: Domain = {
+    ...domain,
+    disks: [],
+    volumes: [],
+    devices: [],
+    nova: null,
+    leftBehind: false,
+    awaited: false,
+  };
 
   test.each<[string, Domain]>([
     ["a guest of Nova", { ...domain, devices: [], leftBehind: false, awaited: false }],
