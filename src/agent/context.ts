@@ -8,6 +8,7 @@ import type { GlanceClient } from "./glance-client.js";
 import type { HostPorts } from "./host-ports.js";
 import type { DriverRecord, IdentityFile } from "./identity-file.js";
 import type { AgentMetrics } from "./metrics/metrics.js";
+import type { HostVolumes } from "./volumes/host-volumes.js";
 
 /** The services that every part of one host's agent uses. Created once, when the agent starts. */
 export interface AgentContext {
@@ -20,6 +21,7 @@ export interface AgentContext {
   readonly placement: ReportClient;
   readonly images: Pick<GlanceClient, "remove" | "removeUnfinished">;
   readonly ports: HostPorts;
+  readonly volumes: HostVolumes;
   readonly metrics: AgentMetrics;
   /** Reads or creates the host's stable uuid (spec 2.3). */
   readonly localNodeUuid: () => Promise<string>;

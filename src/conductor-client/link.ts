@@ -28,6 +28,7 @@ export const WAITING_METHODS: ReadonlySet<string> = new Set([
   "control_host",
   "forget_host",
   "image_access",
+  "volume_access",
   "list_hosts",
   "placement_access",
   "restore_cluster",

@@ -71,9 +71,9 @@ export const CONDUCTOR_PATH = "/conductor";
 /**
  * Version of this protocol. A new method for agents increases it: an older conductor does not know the method, and rejects
  * an agent with a newer version. 2 adds `hosts_report_state`; 3 adds `hosts_to_report`, and `startHosts` of
- * `restore_cluster`.
+ * `restore_cluster`; 4 adds `block_devices`, `block_device_save`, `block_device_destroy` and `volume_access`.
  */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** The oldest version of an agent that a conductor supports. */
 export const OLDEST_PROTOCOL = 1;

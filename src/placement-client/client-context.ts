@@ -118,4 +118,5 @@ export class SharedPlacementState {
   readonly names = new KnownNames();
   readonly placement = new SharedAccess();
   readonly images = new SharedAccess();
+  readonly volumes = new SharedAccess();
 }

@@ -13,9 +13,9 @@ import {
   uuid,
   withDefault,
 } from "./field.js";
+import type { Instance } from "./instance.js";
 
-export const SOURCE_TYPES = ["image", "volume", "snapshot", "blank"] as const;
-export type SourceType = (typeof SOURCE_TYPES)[number];
+const SOURCE_TYPES = ["image", "volume", "snapshot", "blank"] as const;
 
 const textOrNull = withDefault(nullable(text()), null);
 const nameOrNull = withDefault(nullable(name), null);
@@ -70,6 +70,14 @@ export type BlockDeviceChanges = Partial<RecordOf<typeof BLOCK_DEVICE_CHANGES>>;
 /** A block device that is created together with its server, or reserved by a host. */
 export type NewBlockDevice = Pick<BlockDevice, "instanceUuid" | "sourceType" | "destinationType"> &
   Partial<Omit<BlockDevice, "id" | "uuid" | "createdAt" | "updatedAt">>;
+
+/** An entry in the system metadata of a server whose disks have records: hosts ask for them only if it is there. */
+const DEVICES_MARK = { block_devices: "True" } as const;
+
+/** Whether the disks of a server have records. Those of all others follow from its flavor and its image. */
+export function hasDevices({ systemMetadata }: Pick<Instance, "systemMetadata">): boolean {
+  return systemMetadata.block_devices === DEVICES_MARK.block_devices;
+}
 
 /** Whether a device is a volume of Block Storage. */
 export function isVolume({ destinationType }: Pick<BlockDevice, "destinationType">): boolean {

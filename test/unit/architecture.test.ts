@@ -51,6 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/audit": ["src/placement-client/access", "src/placement-client/json.ts", "src/records", "src/runtime"],
   "src/agent": [
+    "src/volume-client",
     "src/placement-client",
     "src/conductor-client",
     "src/faults",
@@ -59,6 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/records",
     "src/runtime",
   ],
+  "src/volume-client": ["src/placement-client", "src/virt", "src/runtime"],
   "src/placement-client": ["src/conductor-client", "src/virt", "src/config", "src/records", "src/runtime"],
   "src/testing": ["src/simulation", "src/virt", "src/records", "src/runtime"],
   "src/faults": ["src/virt", "src/runtime"],

@@ -55,7 +55,7 @@ async function destroyGuest(services: AgentServices, guest: EvacuatedGuest, requ
       request_id: request,
     },
   );
-  await services.driver.destroy(instance, destroyOptions(destroyDisks));
+  await services.driver.destroy(instance, await destroyOptions(services, instance, destroyDisks));
   services.metrics.evacuatedGuest("destroyed");
 }
 

@@ -2,7 +2,7 @@ import type { HostSession } from "../../conductor-client/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { driverFaults } from "../../faults/fault-injection.js";
 import type { ChangingFaults } from "../../faults/faults.js";
-import { imageAccess } from "../../placement-client/access/configured-access.js";
+import { imageAccess, volumeAccess } from "../../placement-client/access/configured-access.js";
 import type { SharedAccess } from "../../placement-client/access/placement-access.js";
 import type { ReportClient } from "../../placement-client/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -11,6 +11,7 @@ import type { DriverDefinition } from "../../virt/driver.js";
 import type { DriverCallOptions } from "../../virt/driver-call.js";
 import type { DriverHostOptions } from "../../virt/driver-host.js";
 import { DRIVER_METHODS, type DriverMethod } from "../../virt/driver-methods.js";
+import { VolumeClient } from "../../volume-client/volume-client.js";
 import type { AgentContext, AgentView } from "../context.js";
 import { GlanceClient } from "../glance-client.js";
 import { requireHostLease } from "../host-lease.js";
@@ -21,6 +22,7 @@ import type { StepFaults } from "../operations/flow/contract.js";
 import { createOperations, type Operations } from "../operations/operations.js";
 import type { AgentServices } from "../services.js";
 import { createResourceTracker, type ResourceTracker } from "../tracker/resource-tracker.js";
+import { HostVolumes } from "../volumes/host-volumes.js";
 import { driverContext } from "./driver-context.js";
 
 export interface ViewOptions {
@@ -38,6 +40,8 @@ export interface ViewOptions {
   readonly placement: ReportClient;
   /** Access to the Image service, shared by the hosts of the process; default: not shared. */
   readonly sharedImages?: SharedAccess;
+  /** Compute's access to Block Storage, shared by the hosts of the process; default: not shared. */
+  readonly sharedVolumes?: SharedAccess;
   /** Allows a driver other than the recorded one (spec 2.4 g); default: the start fails. */
   readonly changeDriver?: boolean;
   /** Called before the driver changes a guest; throws to forbid it. Default: requires the host's lease. */
@@ -89,7 +93,22 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
   };
   const context = driverContext(parts, options.driverConfig);
   const driver = await createDriverHost(options.driver, context, new DriverRules(options));
-  return { driver, ...parts };
+  const volumes = new HostVolumes({ conductor: session, driver, logger, service: volumeService(options) });
+  return { driver, volumes, ...parts };
+}
+
+function volumeService({ config, runtime, session, sharedVolumes }: ViewOptions): VolumeClient {
+  const { http, clock, timers } = runtime;
+  const { blockDeviceAllocateRetries, blockDeviceAllocateRetriesInterval } = config.defaults;
+  return new VolumeClient({
+    http,
+    clock,
+    timers,
+    access: volumeAccess(runtime, session, null, sharedVolumes),
+    accessOf: (instanceUuid) => volumeAccess(runtime, session, instanceUuid),
+    allocateRetries: blockDeviceAllocateRetries,
+    allocateInterval: blockDeviceAllocateRetriesInterval,
+  });
 }
 
 /** Spec 2.1 row 1. */

@@ -60,7 +60,7 @@ export function driverContext(
     images,
     localNodeUuid,
     ports,
-  }: Omit<AgentView, "driver" | "images"> & { readonly images: ImageService },
+  }: Omit<AgentView, "driver" | "images" | "volumes"> & { readonly images: ImageService },
   driverConfig: Readonly<Record<string, unknown>>,
 ): DriverHostDeps {
   const { defaults } = config;

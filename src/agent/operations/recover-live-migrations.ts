@@ -171,7 +171,7 @@ async function removeEvacuated(services: OperationServices, { id, instanceUuid: 
     const shared = await filesAreShared(services, instance, instance.host, newRequestId(services));
     // The call to the other host may have taken long.
     requireHostLease(services, `remove the leftover guest of evacuation ${id} of instance ${uuid}`);
-    await driver.destroy(instance, destroyOptions(!shared));
+    await driver.destroy(instance, await destroyOptions(services, instance, !shared));
     const fields = { instance: uuid, migration: id };
     logger.warn("removed the leftover guest of an evacuation from before this agent started", fields);
   }

@@ -131,5 +131,5 @@ async function shutDown(services: AgentServices, instance: Instance): Promise<vo
 
 async function reap(services: AgentServices, instance: Instance): Promise<void> {
   requireHostLease(services, `destroy the guest of the deleted instance ${instance.uuid}`);
-  await services.driver.destroy(instance, destroyOptions(true));
+  await services.driver.destroy(instance, await destroyOptions(services, instance, true));
 }

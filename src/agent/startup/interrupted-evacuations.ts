@@ -127,7 +127,7 @@ async function undo(services: AgentServices, found: InterruptedEvacuation): Prom
   services.logger.warn("an evacuation to this host was interrupted when the agent died; setting it to failed", fields);
   requireHostLease(services, `undo the evacuation of instance ${uuid}`);
   if (claimed) {
-    await services.driver.destroy(instance, destroyOptions(false));
+    await services.driver.destroy(instance, await destroyOptions(services, instance, false));
   }
   const stripped = await services.placement.removeProviderTreeFromInstanceAllocation(uuid, node.uuid, {
     retry: true,

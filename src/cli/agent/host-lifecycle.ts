@@ -329,6 +329,7 @@ class AgentRun implements HostRun {
       session,
       placement: reportClient(config, runtime, session, metrics, known),
       sharedImages: known.images,
+      sharedVolumes: known.volumes,
       metrics,
       faults,
       ...this.#options,

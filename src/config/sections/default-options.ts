@@ -114,6 +114,16 @@ const periodic = {
     true,
     "Whether the creation of a guest fails if its ports are not plugged within vif_plugging_timeout.",
   ),
+  block_device_allocate_retries: option(
+    integer({ min: 0 }),
+    60,
+    "Number of times that a build checks again whether a new volume is available.",
+  ),
+  block_device_allocate_retries_interval: option(
+    integer({ min: 0 }),
+    3,
+    "Seconds between two checks whether a new volume is available.",
+  ),
   instance_build_timeout: option(
     integer({ min: 0 }),
     0,

@@ -235,6 +235,22 @@ const NO_IMAGE_SERVICE = [
   "the conductor provides no Image service; set [placement] auth_type and [glance]",
 ] as const;
 
+const NO_BLOCK_STORAGE = ["EndpointNotFound", "the conductor provides no Block Storage service"] as const;
+
+/**
+ * Returns the access to Block Storage that the conductor provides.
+ * @param instanceUuid the server whose project is to own new volumes; null: Compute's own access
+ */
+export function volumeAccess(
+  { clock }: Pick<Runtime, "clock">,
+  conductor: Pick<Conductor, "call">,
+  instanceUuid: string | null,
+  shared = new SharedAccess(),
+): PlacementAccess {
+  const ask = () => conductor.call("volume_access", { instanceUuid });
+  return createConductorAccess({ clock, ask, shared, failure: NO_BLOCK_STORAGE });
+}
+
 /**
  * Returns the access to the Image service with the credentials of `[placement]`. The endpoint comes from `[glance]` or
  * from Identity's catalog. Without credentials, the conductor provides both. A missing service is reported when an

@@ -105,8 +105,9 @@ async function cleanUpGuest(
   }
 }
 
-async function removeGuest({ driver }: OperationServices, instance: Instance): Promise<void> {
-  await driver.destroy(instance, destroyOptions(true));
+async function removeGuest(services: OperationServices, instance: Instance): Promise<void> {
+  const { driver } = services;
+  await driver.destroy(instance, await destroyOptions(services, instance, true));
   await driver.unplugVifs(instance);
   await driver.failedSpawnCleanup(instance);
 }
@@ -153,6 +154,7 @@ async function removeLeft(progress: BuildProgress): Promise<void> {
     return;
   }
   await removeGuest(services, instance);
+  await services.volumes.undoBuild(instance, { deletesVolumes: true });
   const failed = { vmState: "error", taskState: null } as const;
   if (await takeOffHost({ ...progress, instance }, failed, [null])) {
     await releaseAllocations(services, uuid, { force: true, requestId });
@@ -166,6 +168,7 @@ async function setError(progress: BuildProgress, error: unknown): Promise<Failed
   const { instanceUuid, requestId } = request;
   // Saved before the state: a user who sees the error can read the reason.
   await addFault(services, instanceUuid, error);
+  await undoVolumes(progress, { deletesVolumes: true });
   if (await unplace(progress, { vmState: "error", taskState: null }, [instance.taskState])) {
     await releaseAllocations(services, instanceUuid, { force: true, requestId });
   } else {
@@ -184,6 +187,7 @@ async function reschedule(progress: BuildProgress, retry: RetryInfo, error: unkn
   const { instanceUuid, alternates, requestId } = request;
   const { host: launchedOn, conductor } = services;
   // The instance may have been in error during the build.
+  await undoVolumes(progress, { deletesVolumes: false });
   const again = { vmState: "building", taskState: "scheduling", taskRequestId: requestId, launchedOn } as const;
   if (!(await unplace(progress, again, [instance.taskState]))) {
     await forget(progress);
@@ -195,6 +199,16 @@ async function reschedule(progress: BuildProgress, retry: RetryInfo, error: unkn
   const reason = publicMessageOf(error);
   await conductor.call("build_instances", { instanceUuid, alternates: [...alternates], retry, reason, requestId });
   return null;
+}
+
+/** Takes back the connections of this host, before the instance leaves it. */
+async function undoVolumes(
+  { services, instance }: BuildProgress,
+  options: { readonly deletesVolumes: boolean },
+): Promise<void> {
+  await attempt(services, instance.uuid, "take back the volumes of the failed build", () =>
+    services.volumes.undoBuild(instance, options),
+  );
 }
 
 /** Returns false if the task_state has changed meanwhile, so that nothing was written. Logs other errors. */

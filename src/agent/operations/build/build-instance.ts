@@ -6,7 +6,10 @@ import {
   imagePropertiesOf,
   type TaskState,
 } from "../../../records/index.js";
+import { publicMessageOf } from "../../../runtime/error-messages.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { BuildAbortException, VirtualInterfaceCreateException } from "../../../virt/errors.js";
+import type { BlockDeviceInfo } from "../../../virt/types.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js";
 import { claimInGroup, heldAllocations } from "../flow/destination-checks.js";
@@ -19,9 +22,11 @@ import { type BuildProgress, buildFailed } from "./build-failure.js";
 interface RunningBuild extends BuildProgress {
   /** The instance's allocations in Placement; empty until the claim. */
   allocations: AllocationsByProvider;
+  /** The guest's disks; local ones only until its volumes are connected. */
+  blockDevices: BlockDeviceInfo;
 }
 
-/** Rows 5 to 7. Networks and volumes need no work here; their task states are set as in Nova. */
+/** Rows 5 to 7. Networks need no work here; their task state is set as in Nova. */
 const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   claim: async (progress) => {
     const { services, request, instance } = progress;
@@ -47,12 +52,20 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
     progress.driverCalled = true;
     await services.driver.prepareForSpawn(progress.instance);
     await advance(progress, { taskState: "block_device_mapping" }, ["networking"]);
+  },
+  connect_volumes: async (progress) => {
+    const { services, instance } = progress;
+    try {
+      progress.blockDevices = await services.volumes.connect(instance);
+    } catch (error) {
+      throw mustNotUndo(error) || isConductorError(error) ? error : notConnected(instance.uuid, error);
+    }
     const drive = addsConfigDrive(services, progress.instance) ? { configDrive: true } : {};
     await advance(progress, { taskState: "spawning", ...drive }, ["block_device_mapping"]);
   },
-  spawn: async ({ services, allocations, instance }) => {
+  spawn: async ({ services, allocations, instance, blockDevices }) => {
     try {
-      await services.driver.spawn(instance, spawnOptions(instance, allocations, { powerOn: true }));
+      await services.driver.spawn(instance, spawnOptions(instance, allocations, { blockDevices, powerOn: true }));
     } catch (error) {
       throw error instanceof VirtualInterfaceCreateException ? notAllocated(instance.uuid, error) : error;
     }
@@ -75,7 +88,7 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
   if (!instance) {
     return;
   }
-  const begun = { allocations: {}, claim: null, driverCalled: false };
+  const begun = { allocations: {}, blockDevices: LOCAL_DISKS, claim: null, driverCalled: false };
   const progress: RunningBuild = { services, request, instance, ...begun };
   const failed = await withActionEvent(services, event, async () => {
     try {
@@ -105,6 +118,11 @@ function addsConfigDrive(services: OperationServices, instance: Instance): boole
 function notAllocated(uuid: string, cause: Error): BuildAbortException {
   const message = `Build of instance ${uuid} aborted: Failed to allocate the network(s), not rescheduling.`;
   return new BuildAbortException(message, { cause });
+}
+
+/** As in Nova, no other host is tried after a failure of Block Storage. */
+function notConnected(uuid: string, cause: unknown): BuildAbortException {
+  return new BuildAbortException(`Build of instance ${uuid} aborted: ${publicMessageOf(cause)}`, { cause });
 }
 
 /** Row 4. Null: the instance must not be built any more. */

@@ -101,7 +101,7 @@ async function isGuestGone(progress: EvacuationProgress): Promise<boolean> {
 /** Removes the guest only if this evacuation created it, and its disk only if the source does not share it. */
 async function removeGuest({ services, instance, spawned, diskReused }: EvacuationProgress): Promise<void> {
   if (spawned) {
-    await services.driver.destroy(instance, destroyOptions(!diskReused));
+    await services.driver.destroy(instance, await destroyOptions(services, instance, !diskReused));
   }
 }
 

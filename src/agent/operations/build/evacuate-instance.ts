@@ -153,10 +153,13 @@ async function spawn(progress: EvacuationProgress, allocations: Allocations): Pr
       expectedTaskState: [from],
       ofRequest: request.requestId,
     });
+  // The source is dead, so its attachments are replaced without it.
+  await services.volumes.reserveAgain(instance);
   await advance("rebuild_block_device_mapping", "rebuilding");
+  const blockDevices = await services.volumes.connect(instance);
   const spawning = await advance("rebuild_spawning", "rebuild_block_device_mapping");
   progress.spawned = true;
-  const options = { image: request.imageRef, powerOn: !staysStopped(progress) };
+  const options = { blockDevices, image: request.imageRef, powerOn: !staysStopped(progress) };
   await driver.spawn(spawning, spawnOptions(spawning, allocations, options));
 }
 

@@ -1,6 +1,7 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
-import type { Allocations } from "../../../virt/types.js";
+import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import type { Allocations, BlockDeviceInfo } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { attempt, erroringOut, recordingFault, setErrorIfSuperseded, withActionEvent } from "../flow/error-wrappers.js";
@@ -15,6 +16,8 @@ interface RebuildProgress {
   /** True if the guest was shut down before, and stays so. */
   readonly stopped: boolean;
   allocations: Allocations;
+  /** The guest's disks; local ones only until its volumes are connected again. */
+  blockDevices: BlockDeviceInfo;
 }
 
 const STEPS = stepList<RebuildProgress>("rebuild_instance", {
@@ -23,22 +26,29 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     const { placement } = services;
     const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: request.requestId });
     progress.allocations = held.allocations;
-    const changes = { taskState: "rebuild_block_device_mapping", imageRef: request.imageRef } as const;
+    // A volume-backed instance has no image of its own.
+    const imageRef = instance.imageRef === "" ? "" : request.imageRef;
+    const changes = { taskState: "rebuild_block_device_mapping", imageRef } as const;
     await advance(progress, changes, "rebuilding");
   },
   // A node of Ironic is never released in between: another instance could take it.
   destroy: async ({ services, instance }) => {
     const { driver } = services;
     if (!driver.supports("rebuild")) {
-      await driver.destroy(instance, destroyOptions(true));
+      await driver.destroy(instance, await destroyOptions(services, instance, true));
     }
+    await services.volumes.reserveAgain(instance);
+  },
+  connect_volumes: async (progress) => {
+    const { services, instance } = progress;
+    progress.blockDevices = await services.volumes.connect(instance);
   },
   spawn: async (progress) => {
-    const { services, allocations, stopped } = progress;
+    const { services, allocations, stopped, blockDevices } = progress;
     const { driver } = services;
     await advance(progress, { taskState: "rebuild_spawning" }, "rebuild_block_device_mapping");
     const { instance } = progress;
-    const options = spawnOptions(instance, allocations, { powerOn: !stopped });
+    const options = spawnOptions(instance, allocations, { blockDevices, powerOn: !stopped });
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
   record: async (progress) => {
@@ -79,7 +89,8 @@ async function rebuildInPlace(
 ): Promise<void> {
   const { instanceUuid, requestId } = request;
   const stopped = instance.vmState === "stopped" || request.targetStopped;
-  const progress: RebuildProgress = { services, request, instance, stopped, allocations: {} };
+  const begun = { allocations: {}, blockDevices: LOCAL_DISKS };
+  const progress: RebuildProgress = { services, request, instance, stopped, ...begun };
   await withActionEvent(services, event, () =>
     recordingFault(services, instanceUuid, async () => {
       try {

@@ -21,7 +21,10 @@ import {
 const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
     const { services, move } = progress;
-    await services.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
+    await services.driver.destroy(
+      move.instance,
+      await destroyOptions(services, move.instance, !(await sharesStorage(progress))),
+    );
   },
   drop_claim: async (progress) => {
     progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});

@@ -1,7 +1,12 @@
 import { type Instance, imagePropertiesOf, type Migration } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { NotImplemented } from "../../../virt/errors.js";
-import type { Allocations, DestroyOptions, ImageMeta, SharedStorageToken } from "../../../virt/types.js";
+import type {
+  Allocations,
+  BlockDeviceInfo,
+  DestroyOptions,
+  ImageMeta,
+  SharedStorageToken,
+} from "../../../virt/types.js";
 import { type AgentView, hasQuirk } from "../../context.js";
 
 /** Returns the image as recorded in the system metadata. @param imageRef default: the instance's own */
@@ -23,23 +28,27 @@ export function imageMeta(instance: Instance, imageRef = instance.imageRef): Ima
 export function spawnOptions(
   instance: Instance,
   allocations: Allocations,
-  { powerOn, image }: { readonly powerOn: boolean; readonly image?: string | undefined },
+  {
+    blockDevices,
+    powerOn,
+    image,
+  }: { readonly blockDevices: BlockDeviceInfo; readonly powerOn: boolean; readonly image?: string | undefined },
 ) {
   return {
     image: imageMeta(instance, image),
     allocations,
     network: [],
-    blockDevices: LOCAL_DISKS,
+    blockDevices,
     powerOn,
   };
 }
 
-export function destroyOptions(destroyDisks: boolean): DestroyOptions {
-  return {
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    destroyDisks,
-  };
+export async function destroyOptions(
+  { volumes }: Pick<AgentView, "volumes">,
+  instance: Instance,
+  destroyDisks: boolean,
+): Promise<DestroyOptions> {
+  return { network: [], blockDevices: await volumes.info(instance), destroyDisks };
 }
 
 /** The plan for the disks of an evacuated guest. `probe`: the storage must be probed first, which leaves traces. */

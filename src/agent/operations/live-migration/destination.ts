@@ -145,7 +145,7 @@ export async function removeArrived(
         migration: migration.id,
       },
     );
-    await services.driver.destroy(instance, destroyOptions(destroyDisks));
+    await services.driver.destroy(instance, await destroyOptions(services, instance, destroyDisks));
   }
 }
 

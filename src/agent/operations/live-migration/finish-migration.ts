@@ -95,7 +95,7 @@ async function cleanSource({ services, instance, migration, data }: Flow): Promi
   const { driver, logger } = services;
   const why = await reasonToKeep(services, migration, instance);
   if (why === null) {
-    await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
+    await driver.cleanup(instance, await destroyOptions(services, instance, !data.sharedInstanceFiles));
     return;
   }
   const fields = { ...fieldsOf({ instance, migration }), reason: why };

@@ -25,9 +25,10 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
   // An instance without a host has no guest.
   destroy: async ({ services, instance }) => {
     if (instance.host !== null) {
-      await services.driver.destroy(instance, destroyOptions(true));
+      await services.driver.destroy(instance, await destroyOptions(services, instance, true));
     }
   },
+  release_volumes: ({ services, instance }) => services.volumes.release(instance),
   record: async ({ services, instance }) => {
     const terminatedAt = services.runtime.clock.now();
     const changes = { vmState: "deleted", taskState: null, powerState: 0, terminatedAt } as const;

@@ -34,7 +34,7 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
   power_off: powerOff,
   destroy: async ({ services, instance, request }) => {
     await demand(services, STILL_OFFLOADED, request);
-    await services.driver.destroy(instance, destroyOptions(true));
+    await services.driver.destroy(instance, await destroyOptions(services, instance, true));
   },
   release: async ({ services, instance, request }) => {
     const { uuid } = instance;

@@ -48,7 +48,8 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   spawn: async (progress) => {
     const { services, instance, allocations } = progress;
     progress.spawned = true;
-    const options = { image: instance.systemMetadata.shelved_image_id, powerOn: true };
+    const blockDevices = await services.volumes.connect(instance);
+    const options = { blockDevices, image: instance.systemMetadata.shelved_image_id, powerOn: true };
     await services.driver.spawn(instance, spawnOptions(instance, allocations, options));
   },
   record: async (progress) => {
@@ -132,7 +133,7 @@ async function undoAgain(progress: UnshelveProgress): Promise<void> {
 
 async function removeGuest({ services, instance, spawned }: UnshelveProgress): Promise<void> {
   if (spawned) {
-    await services.driver.destroy(instance, destroyOptions(true));
+    await services.driver.destroy(instance, await destroyOptions(services, instance, true));
   }
 }
 

@@ -17,6 +17,7 @@ test("a dry run asks the conductor for what it reads, and for nothing that chang
     await readOnly.call(method, {} as never).catch(() => rejected.push(method));
   }
   const changing = [
+    /^block_device_(save|destroy)$/,
     /^(service|compute_node|migration)_(create|update_version|report_state|disable|save|destroy)$/,
     /^instance_(save|destroy|add_fault|action_event_start|action_event_finish)$/,
     /^(save_together|build_instances|delete_instance|migrate_server|online_data_migrations|stop_instance)$/,

@@ -3,9 +3,13 @@ import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import type { InstanceMethod, ReplyOf, RequestOf } from "../../../../src/agent/operations/flow/contract.js";
 import { createOperations, type Operations } from "../../../../src/agent/operations/operations.js";
 import type { ResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
+import { HostVolumes } from "../../../../src/agent/volumes/host-volumes.js";
+import type { HostSession } from "../../../../src/conductor-client/port.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
 import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../../src/records/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/virtual-world.js";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import type { VolumeService } from "../../../../src/volume-client/volume-service.js";
 import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 /** One external call of an operation: the name, then the arguments. */
@@ -95,6 +99,8 @@ export class FlowStage {
     this.others = others.map((other) => aMigration({ id: 8, uuid: "other", instanceUuid: "vm", ...other }));
     this.#first = { instance: this.instance, migration: this.migration };
     this.tracker = this.#tracker();
+    const conductor = this.#conductor() as HostSession;
+    const driver = this.#driver(options) as DriverHost;
     this.context = {
       host: "here",
       config: {
@@ -110,8 +116,14 @@ export class FlowStage {
       runtime: { ...this.runtime, ...this.#time() },
       logger: this.runtime.logger,
       metrics: NO_METRICS,
-      conductor: this.#conductor(),
-      driver: this.#driver(options),
+      conductor,
+      driver,
+      volumes: new HostVolumes({
+        conductor,
+        driver,
+        service: this.createRecordingProxy("volumes") as VolumeService,
+        logger: this.runtime.logger,
+      }),
       placement: this.#placement(),
       // No server here has any.
       ports: {

@@ -49,6 +49,7 @@ describe("the file", () => {
       ...["network_quotas", "network_tags", "flat_ports", "flat_security_group_rules", "flat_security_groups"].map(
         (name) => `DROP TABLE ${name}`,
       ),
+      "DROP TABLE block_device_mappings",
       "ALTER TABLE instances DROP COLUMN task_request_id",
       "ALTER TABLE instances DROP COLUMN delete_request_id",
       "ALTER TABLE host_leases RENAME COLUMN renewed_at TO seen_at",

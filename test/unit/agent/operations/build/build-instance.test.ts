@@ -91,6 +91,7 @@ describe("6.1 rows 4 to 7", () => {
     expect(stage.steps).toEqual([
       "build_and_run_instance.claim",
       "build_and_run_instance.prepare",
+      "build_and_run_instance.connect_volumes",
       "build_and_run_instance.spawn",
       "build_and_run_instance.record",
     ]);

@@ -26,6 +26,7 @@ describe('6.2 "host up"', () => {
     expect(stage.events).toEqual(["compute_terminate_instance", "Success"]);
     expect(stage.steps).toEqual([
       "terminate_instance.destroy",
+      "terminate_instance.release_volumes",
       "terminate_instance.record",
       "terminate_instance.release",
       "terminate_instance.destroy_row",
