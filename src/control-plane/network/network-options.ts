@@ -4,7 +4,7 @@ export interface NetworkOptions {
   readonly quotas: Readonly<Record<string, number>>;
   /** Neutron's `global_physnet_mtu`. Tunnels take 50 bytes of it. */
   readonly mtu: number;
-  /** Neutron's `network_vlan_ranges`: ids by physical network. */
+  /** Neutron's `network_vlan_ranges`: ids by physical network. Projects' networks use the first with a free id. */
   readonly vlanRanges: Readonly<Record<string, readonly (readonly [first: number, last: number])[]>>;
   /** Neutron's `flat_networks`. */
   readonly flatNetworks: readonly string[];
@@ -23,7 +23,7 @@ export interface NetworkOptions {
 export const DEFAULT_NETWORK_OPTIONS: NetworkOptions = {
   quotas: {},
   mtu: 1500,
-  vlanRanges: { physnet1: [[100, 199]] },
+  vlanRanges: { physnet1: [[100, 199]], public: [[1, 4094]] },
   flatNetworks: ["public"],
   vxlanRange: [1, 1000],
   greRange: [1, 1000],

@@ -74,7 +74,7 @@ extension_drivers = port_security,qos,dns_domain_ports,uplink_status_propagation
 [ml2_type_flat]
 flat_networks = public
 [ml2_type_vlan]
-network_vlan_ranges = physnet1:100:199
+network_vlan_ranges = physnet1:100:199,public
 [ml2_type_vxlan]
 vni_ranges = 1:1000
 [ml2_type_gre]

@@ -12,6 +12,7 @@ describe("a provider network", () => {
     [{ ...VLAN, "provider:segmentation_id": 111 }, "vlan", "physnet1", 111, 1500],
     [VLAN, "vlan", "physnet1", 100, 1500],
     [{ "provider:network_type": "vlan" }, "vlan", "physnet1", 100, 1500],
+    [{ ...VLAN, "provider:physical_network": "public" }, "vlan", "public", 1, 1500],
     [{ "provider:network_type": "flat", "provider:physical_network": "public" }, "flat", "public", null, 1500],
     [{ "provider:network_type": "vxlan", "provider:segmentation_id": 5000 }, "vxlan", null, 5000, 1450],
     [{ "provider:network_type": "gre" }, "gre", null, 1, 1458],
@@ -278,6 +279,7 @@ describe("a segment range", () => {
     const ranges = await network.list("/network-segment-ranges", "admin");
     expect(ranges.map(({ network_type: type, minimum, maximum }) => [type, minimum, maximum])).toEqual([
       ["vlan", 100, 199],
+      ["vlan", 1, 4094],
       ["vxlan", 1, 1000],
       ["gre", 1, 1000],
       ["geneve", 1, 1000],
