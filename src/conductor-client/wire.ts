@@ -71,9 +71,10 @@ export const CONDUCTOR_PATH = "/conductor";
 /**
  * Version of this protocol. A new method for agents increases it: an older conductor does not know the method, and rejects
  * an agent with a newer version. 2 adds `hosts_report_state`; 3 adds `hosts_to_report`, and `startHosts` of
- * `restore_cluster`; 4 adds `block_devices`, `block_device_save`, `block_device_destroy` and `volume_access`.
+ * `restore_cluster`; 4 adds `block_devices`, `block_device_save`, `block_device_destroy` and `volume_access`;
+ * 5 adds `report_bridges`.
  */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** The oldest version of an agent that a conductor supports. */
 export const OLDEST_PROTOCOL = 1;

@@ -7,7 +7,7 @@ import { PERIODIC_TASKS, type PeriodicSubject } from "../periodic/tasks.js";
 import type { AgentServices } from "../services.js";
 import { initHost } from "../startup/init-host.js";
 import { PendingEvacuations } from "../startup/pending-evacuations.js";
-import { lookUpService, registerService } from "../startup/register-service.js";
+import { lookUpService, registerService, reportBridges } from "../startup/register-service.js";
 import { agentHandlers, TaskTracker } from "./agent-handlers.js";
 import { createServices, type ServiceFactories, type ViewOptions } from "./create-services.js";
 import { Heartbeat } from "./heartbeat.js";
@@ -106,6 +106,7 @@ export class Agent {
       await this.#step(() => initHost(services, { service, pending: this.#pending, enter, signal })); // row 3
       this.#enter("registering");
       const own = await this.#step(() => registerService(services, service, serviceVersion)); // row 4
+      await this.#step(() => reportBridges(services));
       this.#enter("tracking");
       await this.#step(async () => services.tracker.bindService(own)); // row 5
       await this.#step(() => services.tracker.updateAvailableResource({ startup: true }));

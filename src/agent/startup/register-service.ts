@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { isConductorError } from "../../conductor-client/errors.js";
+import { DEFAULT_BRIDGE_MAPPINGS } from "../../config/sections/ovs-options.js";
 import {
   COMPUTE_ID_SERVICE_VERSION,
   OLDEST_SUPPORTED_SERVICE_VERSION,
@@ -60,6 +62,15 @@ export async function registerService(
   return service.version === version
     ? service
     : context.conductor.call("service_update_version", { id: service.id, version });
+}
+
+/** Reports the bridges of the host, as its Open vSwitch agent does, if they differ from those of all hosts. */
+export async function reportBridges({ host, config, conductor }: AgentContext): Promise<void> {
+  const { bridgeMappings } = config.ovs;
+  if (!isDeepStrictEqual(bridgeMappings, DEFAULT_BRIDGE_MAPPINGS)) {
+    const pairs = bridgeMappings.map((item) => item.split(":") as [string, string]);
+    await conductor.call("report_bridges", { host, bridgeMappings: Object.fromEntries(pairs) });
+  }
 }
 
 async function createService(context: AgentContext, version: number): Promise<Service> {

@@ -1,4 +1,4 @@
-import { hostName, id, LONG, listOf, name, nullable, object, text, uuid } from "../../records/field.js";
+import { hostName, id, LONG, listOf, mapOf, name, nullable, object, text, uuid } from "../../records/field.js";
 import { type AllocationsByProvider, DESTINATION_FAILURE, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
 import { CLUSTER_METHODS } from "./cluster.js";
 import { type MethodsOf, nothing, reads, sets, trusted, waits, writes } from "./method.js";
@@ -98,6 +98,8 @@ export const WORK_METHODS = {
   instance_ports: reads({ uuid, host: hostName }, trusted<NetworkPort[]>()),
   /** Marks these ports as connected and active on the host, and notifies the waiters (spec 8.6). */
   vifs_plugged: writes({ host: hostName, instanceUuid: uuid, ports: listOf(uuid) }, nothing),
+  /** Reports the bridges of a host's physical networks, `{ physnet1: "br-phys" }`, until its next boot. */
+  report_bridges: sets({ host: hostName, bridgeMappings: mapOf(text()) }, nothing),
   /** Sends the scheduler the list of a host's instances. */
   sync_instance_info: sets({ host: hostName, instanceUuids: listOf(uuid) }, nothing),
   /**

@@ -6,14 +6,17 @@ const BRIDGE = "[^:,\\s]+";
 /** An amount that may be absent: `1000`, or nothing. */
 const AMOUNT = "\\d*";
 
+/** The bridges that all hosts have by default. */
+export const DEFAULT_BRIDGE_MAPPINGS: readonly string[] = ["physnet1:br-phys", "public:br-ex"];
+
 const item = (...parts: readonly string[]) => new RegExp(`^${parts.join(":")}$`);
 
 /** `[ovs]`: options of the host's Open vSwitch agent, with Neutron's names. The agent is emulated. */
 export const OVS_OPTIONS = {
   bridge_mappings: option(
     listOf(item(BRIDGE, BRIDGE), "physical network:bridge"),
-    ["physnet1:br-phys", "public:br-ex"],
-    "Bridges of the physical networks, as physical network:bridge.",
+    DEFAULT_BRIDGE_MAPPINGS,
+    "Bridges of the physical networks, as physical network:bridge. Segments of other physical networks do not reach the host.",
   ),
   resource_provider_bandwidths: option(
     listOf(item(BRIDGE, AMOUNT, AMOUNT), "bridge:egress:ingress"),

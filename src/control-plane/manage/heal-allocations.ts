@@ -288,8 +288,8 @@ function withMissing(held: Allocations, ofPorts: Allocations): Allocations {
     const heldThere = held[provider]?.resources ?? {};
     const missing = Object.entries(resources).filter(([name, amount]) => (heldThere[name] ?? 0) < amount);
     if (missing.length > 0) {
-      const together = { resources: { ...heldThere, ...Object.fromEntries(missing) } };
-      allocations = { ...allocations, [provider]: together };
+      const completed = { resources: { ...heldThere, ...Object.fromEntries(missing) } };
+      allocations = { ...allocations, [provider]: completed };
     }
   }
   return allocations;

@@ -237,6 +237,8 @@ export interface ServerPorts {
    * the event `network-vif-plugged`.
    */
   plugged(serverUuid: string, host: string, portIds: readonly string[]): readonly string[];
+  /** Sets the bridges of a host's physical networks: the segments of these reach the host. null: those of all hosts. */
+  setBridges(host: string, bridgeMappings: Readonly<Record<string, string>> | null): void;
   /** Records that a host has unplugged a server's ports, so that the next move to it waits for a new report. */
   unplugged(serverUuid: string, host: string): void;
 

@@ -119,6 +119,7 @@ export const WORK_CALLS = {
   block_device_save: () => unavailable("block devices are not written under a real Nova"),
   block_device_destroy: () => unavailable("block devices are not written under a real Nova"),
   volume_access: () => unavailable("a real Nova gives no access to Block Storage"),
+  report_bridges: async () => null,
   sync_instance_info: async ({ host, instanceUuids }, { rpc, nova }) => {
     await rpc.fanout({
       topic: "scheduler",

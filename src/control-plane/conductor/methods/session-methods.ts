@@ -2,6 +2,7 @@ import { ConductorError } from "../../../conductor-client/errors.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import type { RejectedReport, SESSION_METHODS, SessionMethods } from "../../../conductor-client/methods/session.js";
 import { encodeError, OLDEST_PROTOCOL, PROTOCOL_VERSION } from "../../../conductor-client/wire.js";
+import type { ServerPorts } from "../../network/server-ports.js";
 import { serviceNotFound } from "../../store/services.js";
 import type { Store } from "../../store/store.js";
 import type { AgentMessages } from "../agent-messages.js";
@@ -21,6 +22,7 @@ interface ReportDeps {
 export interface SessionContext {
   readonly store: Store;
   readonly leases: HostLeases;
+  readonly ports: Pick<ServerPorts, "setBridges">;
   readonly outbox: Outbox;
   readonly messages: AgentMessages;
   readonly controls: Pick<HostControls, "announced">;
@@ -32,7 +34,7 @@ export interface SessionContext {
 
 /** Creates the methods of the connection itself. */
 export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSION_METHODS> {
-  const { store, leases, outbox, messages, controls, guests, leaseTtl, introduced } = context;
+  const { store, leases, ports, outbox, messages, controls, guests, leaseTtl, introduced } = context;
   return {
     session_hello: ({ protocol, ...identity }, { session }) => {
       assertProtocolSupported(protocol);
@@ -42,7 +44,11 @@ export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSI
     session_ping: () => null,
     host_lease: ({ host, holderIsDead }, { session, bootId }) => {
       const agent = { ...identityOf(session), bootId };
+      const isNewBoot = store.leases.get(host)?.bootId !== bootId;
       const { epoch, loser } = leases.acquire(host, session, agent, holderIsDead);
+      if (isNewBoot) {
+        ports.setBridges(host, null);
+      }
       if (loser) {
         outbox.unserve(host, loser);
         loser.hostEnded(host);

@@ -76,6 +76,10 @@ export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHOD
       plugPorts({ store, ports }, params);
       return null;
     },
+    report_bridges: ({ host, bridgeMappings }) => {
+      ports.setBridges(host, bridgeMappings);
+      return null;
+    },
     sync_instance_info: ({ host, instanceUuids }) => {
       instanceInfo.set(host, new Set(instanceUuids));
       return null;

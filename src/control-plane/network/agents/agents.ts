@@ -50,6 +50,19 @@ export function isHostAlive(context: NetworkContext, host: string): boolean {
   return context.table(AGENTS).has(agent);
 }
 
+/** Sets what the agent of a host reports of its bridges; null: the default. */
+export function setBridges(
+  { sql }: NetworkContext,
+  host: string,
+  bridgeMappings: Readonly<Record<string, string>> | null,
+): void {
+  if (bridgeMappings === null) {
+    sql.execute("DELETE FROM network_host_bridges WHERE host = ?", host);
+  } else {
+    sql.run("INSERT OR REPLACE INTO network_host_bridges VALUES (?, ?)", host, JSON.stringify(bridgeMappings));
+  }
+}
+
 /** Whether an agent has sent a heartbeat lately. */
 function isAlive(
   { services }: NetworkContext,

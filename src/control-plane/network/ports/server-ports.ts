@@ -1,4 +1,5 @@
 import { type Condition, isOneOf, where } from "../../resources/condition.js";
+import { setBridges } from "../agents/agents.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import type { NetworkResource } from "../engine/network-resource.js";
 import { quotaLimit, quotaUsed } from "../engine/quota.js";
@@ -110,6 +111,7 @@ export function createServerPorts({ internal: context }: NetworkContext): Server
         const plugged = recordsOf(uuid).filter(({ id }) => portIds.includes(id));
         return plugged.filter((port) => plugPort(context, port, host)).map(({ id }) => id);
       }),
+    setBridges: (host, bridgeMappings) => setBridges(context, host, bridgeMappings),
     unplugged: (uuid, host) => change(uuid, (port) => unplugPort(context, port, host)),
     portLimit: (projectId) => ({
       limit: quotaLimit(context, projectId, PORTS.quota ?? PORT_QUOTA),

@@ -18,6 +18,10 @@ export const AGENT_TABLES = [
     bridge_mappings TEXT NOT NULL,
     availability_zone TEXT NOT NULL
   ) STRICT`,
+  `CREATE TABLE IF NOT EXISTS network_host_bridges (
+    host TEXT PRIMARY KEY,
+    bridge_mappings TEXT NOT NULL
+  ) STRICT`,
   `CREATE TABLE IF NOT EXISTS network_dhcp_schedules (
     network_id TEXT NOT NULL REFERENCES network_networks (id) ON DELETE CASCADE,
     agent_id TEXT NOT NULL,
@@ -51,7 +55,9 @@ const OPEN_VSWITCH = `SELECT service.id AS rowid, service.uuid AS id, service.ho
   'Open vSwitch agent' AS agent_type, 'neutron-openvswitch-agent' AS binary, 'N/A' AS topic,
   CAST(NULL AS TEXT) AS availability_zone, ${settingsOf("service.uuid")}, ${TIMES},
   json_object(
-    'bridge_mappings', json(coalesce((SELECT bridge_mappings FROM network_agent_defaults), '{}')),
+    'bridge_mappings', json(coalesce(
+      (SELECT bridge_mappings FROM network_host_bridges AS bridges WHERE bridges.host = service.host),
+      (SELECT bridge_mappings FROM network_agent_defaults), '{}')),
     'datapath_type', 'system', 'devices', 0, 'extensions', json('["qos", "log"]'), 'integration_bridge', 'br-int',
     'ovs_capabilities', json('{"datapath_types": ["system"], "iface_types": ["internal", "tap", "vxlan"]}'),
     'tunnel_types', json('["vxlan", "gre", "geneve"]'), 'tunneling_ip', '127.' || (service.id >> 16 & 255) || '.' || (service.id >> 8 & 255) || '.' || (service.id & 255),

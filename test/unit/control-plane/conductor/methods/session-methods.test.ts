@@ -35,6 +35,7 @@ beforeEach(() => {
   methods = sessionMethods({
     store,
     leases,
+    ports: { setBridges: () => undefined },
     outbox,
     messages: messages as unknown as AgentMessages,
     controls: { announced: (...hosts) => announced.push(hosts) },
