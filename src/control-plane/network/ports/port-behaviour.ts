@@ -133,7 +133,10 @@ function prepareUpdate(context: NetworkContext, port: PortRecord, changes: PortI
       `Unable to complete operation on port ${port.id}, port is already bound to host ${binding.host}, numa_affinity_policy value given ${changes.numa_affinity_policy ?? "None"}.`,
     );
   }
-  const address = mac === undefined ? port.mac_address : changeMac(context, port, binding, mac);
+  const address =
+    mac === undefined
+      ? port.mac_address
+      : changeMac(context, { ...port, device_owner: changes.device_owner || port.device_owner }, binding, mac);
   const isNamed = hasOwnNames(context);
   return {
     ...columns,
@@ -153,7 +156,9 @@ function afterUpdate(context: NetworkContext, port: PortRecord, changes: PortInp
   rebind(context, port, bindingChange(changes));
   if (changes.fixed_ips !== undefined || port.mac_address !== before.mac_address) {
     const host = activeBindingOf(context, port.id)?.host ?? "";
-    changeAddresses(context, { ...port, "binding:host_id": host }, changes.fixed_ips);
+    // Neutron chooses the subnets for the device owner that the port had.
+    const { device_owner: owner } = before;
+    changeAddresses(context, { ...port, device_owner: owner, "binding:host_id": host }, changes.fixed_ips);
     removeStaleForwardings(context, port.id);
   }
   if (changes.qos_policy_id !== undefined) {

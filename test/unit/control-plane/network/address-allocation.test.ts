@@ -221,6 +221,16 @@ test("service types of subnets restrict them to device owners", async () => {
   expect(addressesOf(await createPort())).toEqual(["10.1.0.2"]);
 });
 
+test("an update chooses addresses for the device owner that the port had", async () => {
+  const port = await createPort({ fixed_ips: [] });
+  const { id: subnet } = await createSubnet({ cidr: "10.0.0.0/24", service_types: ["compute:nova"] }, "admin");
+  const changes = { device_owner: "compute:nova", fixed_ips: [{ subnet_id: subnet }] };
+  const update = () => network.send("PUT", `/ports/${port.id}`, { port: changes });
+  expect((await update()).json("NeutronError", "type")).toBe("IpAddressGenerationFailureNoMatchingSubnet");
+  await network.get("PUT", `/ports/${port.id}`, { port: { device_owner: "compute:nova" } });
+  expect((await update()).status).toBe(200);
+});
+
 describe("a network with subnets on its segment", () => {
   let segmentId: string;
 

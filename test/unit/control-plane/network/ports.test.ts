@@ -218,6 +218,9 @@ describe("the MAC address of a port", () => {
     expect(await rejectedUpdate(harness, dhcp.id, { mac_address: "fa:16:3e:00:11:23" }, "admin")).toBe(
       `409 UnsupportedPortDeviceOwner: Operation mac address update is not supported for device_owner network:dhcp on port ${dhcp.id}.`,
     );
+    const own = await createPort(harness, network);
+    const taken = { mac_address: "fa:16:3e:00:11:23", device_owner: "network:dhcp" };
+    expect(await rejectedUpdate(harness, own.id, taken, "admin")).toContain("409 UnsupportedPortDeviceOwner");
   });
 });
 
