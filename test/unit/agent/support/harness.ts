@@ -338,11 +338,22 @@ export class Harness {
     return (found as { name: string }[]).map(({ name }) => name);
   }
 
+  /** Returns the uuid of a provider. */
+  providerNamed(name: string): string | undefined {
+    return this.#allProviders().find((provider) => provider.name === name)?.uuid;
+  }
+
+  nameOfProvider(uuid: string): string | undefined {
+    return this.#allProviders().find((provider) => provider.uuid === uuid)?.name;
+  }
+
+  #allProviders(): readonly { readonly name: string; readonly uuid: string }[] {
+    return this.#ask("GET", "/resource_providers").resource_providers as { name: string; uuid: string }[];
+  }
+
   /** Deletes a provider, as an administrator would. */
   async removeProvider(name: string): Promise<void> {
-    const { resource_providers: found } = this.#ask("GET", "/resource_providers");
-    const uuid = (found as { name: string; uuid: string }[]).find((provider) => provider.name === name)?.uuid;
-    this.#ask("DELETE", `/resource_providers/${uuid}`);
+    this.#ask("DELETE", `/resource_providers/${this.providerNamed(name)}`);
   }
 
   /** Adds a trait as an operator would, with a current generation; does nothing if the provider is missing. */
