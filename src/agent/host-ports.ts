@@ -20,7 +20,9 @@ interface InstanceEvent {
 
 interface Waiter {
   readonly uuid: string;
-  /** Ports whose event has not arrived yet. */
+  /** Name of the awaited events. */
+  readonly name: string;
+  /** Ports, or other objects, whose event has not arrived yet. */
   readonly left: Set<string>;
   readonly received: () => void;
   readonly failed: (error: InstanceEventFailed) => void;
@@ -32,6 +34,12 @@ class InstanceEventFailed extends PublicError {
 }
 
 const PLUGGED = "network-vif-plugged";
+
+/** The service that sends an event, for messages about a missing one. */
+const SENDERS: Readonly<Record<string, string>> = {
+  [PLUGGED]: "the network service, which was to plug",
+  "volume-reimaged": "Block Storage, which was to copy an image to volume",
+};
 
 /** Waits for events of instances. Waiting begins before the action that triggers them (spec 8.6). */
 class InstanceEvents {
@@ -45,21 +53,21 @@ class InstanceEvents {
   }
 
   /**
-   * Runs `action`, and returns its result once every port was reported as plugged.
+   * Runs `action`, and returns its result once every tag had its event.
+   * @param tags uuids of ports or volumes
    * @throws {TookTooLong} after `milliseconds` from the end of the action. {@link InstanceEventFailed}
    */
-  async untilPlugged<T>(
-    uuid: string,
-    ports: readonly string[],
+  async during<T>(
+    { uuid, name, tags }: { readonly uuid: string; readonly name: string; readonly tags: readonly string[] },
     action: () => Promise<T>,
     { milliseconds, signal }: { readonly milliseconds: number; readonly signal?: AbortSignal | undefined },
   ): Promise<T> {
-    if (ports.length === 0 || !this.isReceiving) {
+    if (tags.length === 0 || !this.isReceiving) {
       return action();
     }
     let end = () => {};
     const all = new Promise<void>((received, failed) => {
-      const waiter = { uuid, left: new Set(ports), received, failed };
+      const waiter = { uuid, name, left: new Set(tags), received, failed };
       this.#waiters.add(waiter);
       end = () => this.#waiters.delete(waiter);
     });
@@ -67,13 +75,7 @@ class InstanceEvents {
     all.catch(() => {});
     try {
       const result = await action();
-      await within(
-        this.#timers,
-        milliseconds,
-        `the network service, which was to plug ${ports.join(", ")},`,
-        all,
-        signal,
-      );
+      await within(this.#timers, milliseconds, `${SENDERS[name] ?? name} ${tags.join(", ")},`, all, signal);
       return result;
     } finally {
       end();
@@ -83,13 +85,13 @@ class InstanceEvents {
   /** Returns false if no operation waits for the event. */
   deliver(uuid: string, { name, tag, status }: InstanceEvent): boolean {
     let taken = false;
-    for (const waiter of name === PLUGGED ? this.#waiters : []) {
-      if (waiter.uuid !== uuid || !waiter.left.delete(tag ?? "")) {
+    for (const waiter of this.#waiters) {
+      if (waiter.uuid !== uuid || waiter.name !== name || !waiter.left.delete(tag ?? "")) {
         continue;
       }
       taken = true;
       if (status === "failed") {
-        waiter.failed(new InstanceEventFailed(`${name} of port ${tag} failed`));
+        waiter.failed(new InstanceEventFailed(`${name} of ${tag} failed`));
       } else if (waiter.left.size === 0) {
         waiter.received();
       }
@@ -219,7 +221,8 @@ export class HostPorts implements GuestPorts {
       return done.result;
     };
     try {
-      return await this.events.untilPlugged(uuid, ids, remembered, { milliseconds: timeout * 1000, signal });
+      const awaited = { uuid, name: PLUGGED, tags: ids };
+      return await this.events.during(awaited, remembered, { milliseconds: timeout * 1000, signal });
     } catch (error) {
       if (!(error instanceof TookTooLong || error instanceof InstanceEventFailed)) {
         throw error;

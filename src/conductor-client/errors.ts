@@ -21,6 +21,11 @@ const WIRE_ERROR_CODES = [
   "InstancePasswordSetFailed",
   "SetAdminPasswdNotSupported",
   "InstanceAgentNotEnabled",
+  /** A volume cannot be attached to a guest of this host in the requested way. */
+  "DevicePathInUse",
+  "TooManyDiskDevices",
+  "VolumeTaggedAttachNotSupported",
+  "MultiattachNotSupportedByVirtDriver",
   "ServiceNotFound",
   "ServiceTooOld",
   "ServiceBinaryExists",

@@ -184,7 +184,7 @@ const DRAINING_HANDLERS: Partial<BoundHandlers> = Object.fromEntries(
 
 /**
  * Delivers events to the operations that wait for them. Reconnects a changed network; applies a power-update to the
- * instance's state. No operation waits for these two, so their errors are logged.
+ * instance's state, and the new size of a volume to its guest. No operation waits for these, so their errors are logged.
  */
 async function onInstanceEvents(
   services: AgentServices,
@@ -198,6 +198,14 @@ async function onInstanceEvents(
       const updating = driver.onBehalf(instanceUuid, requestId, () => services.operations.updatePower(update));
       await updating.catch((err: unknown) => {
         logger.error(`power-update ${event.tag} failed`, { instance: instanceUuid, request_id: requestId, err });
+      });
+      continue;
+    }
+    if (event.name === "volume-extended" && event.tag !== null) {
+      const extension = { instanceUuid, requestId, volumeId: event.tag };
+      const extending = driver.onBehalf(instanceUuid, requestId, () => services.operations.extendVolume(extension));
+      await extending.catch((err: unknown) => {
+        logger.error(`volume-extended ${event.tag} failed`, { instance: instanceUuid, request_id: requestId, err });
       });
       continue;
     }

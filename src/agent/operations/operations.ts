@@ -28,6 +28,8 @@ import { findLeftGuests, recoverLiveMigrations } from "./recover-live-migrations
 import { completePartialDeletion } from "./states/delete-instance.js";
 import { syncInstancePowerState, updatePower } from "./states/power-sync.js";
 import { callOf, forRequest, OPERATIONS, operationOf } from "./table.js";
+import { extendVolume, type VolumeExtension } from "./volumes/extend-volume.js";
+import { recoverAttachments } from "./volumes/recover-attachments.js";
 
 export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
   return new InstanceOperations({
@@ -150,6 +152,25 @@ class InstanceOperations {
     } finally {
       this.#active -= 1;
     }
+  }
+
+  /** Spec 6.12 "extend": makes a guest see the new size of a volume. */
+  async extendVolume(extension: VolumeExtension): Promise<void> {
+    const { instanceUuid, requestId } = extension;
+    this.#active += 1;
+    try {
+      await this.#services.locks.run(instanceUuid, () =>
+        extendVolume(forRequest(this.#services, requestId), extension),
+      );
+    } finally {
+      this.#active -= 1;
+    }
+  }
+
+  /** Spec 2.6: finishes or undoes attachments and detachments that an earlier process has left. */
+  async recoverVolumes({ uuid }: Instance): Promise<void> {
+    const services = forRequest(this.#services, newRequestId(this.#services));
+    await this.#services.locks.run(uuid, () => recoverAttachments(services, uuid));
   }
 
   /** True if a recovery of cold moves failed, so that the move is still abandoned: the next call tries again. */

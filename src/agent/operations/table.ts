@@ -40,7 +40,10 @@ import { SET_ADMIN_PASSWORD } from "./states/set-admin-password.js";
 import { SHELVE_INSTANCE, SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-instance.js";
 import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
 import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
-import { ATTACH_VOLUME, DETACH_VOLUME, RESERVE_BLOCK_DEVICE_NAME, SWAP_VOLUME } from "./volumes/volume-operations.js";
+import { ATTACH_VOLUME } from "./volumes/attach-volume.js";
+import { DETACH_VOLUME } from "./volumes/detach-volume.js";
+import { RESERVE_BLOCK_DEVICE_NAME } from "./volumes/reserve-device-name.js";
+import { SWAP_VOLUME } from "./volumes/swap-volume.js";
 
 /** An operation on a guest of this host that begins in one of these task_states. */
 function onGuest<M extends InstanceMethod>(flow: AdmittedFlow<M>, ...tasks: readonly TaskState[]): Operation<M> {

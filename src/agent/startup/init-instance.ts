@@ -9,10 +9,12 @@ import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../host-lease.js";
 import { mayBeSetAside } from "../operations/flow/other-moves.js";
+import { disksOf } from "../operations/states/power.js";
 import type { AgentServices } from "../services.js";
 import { type InitAction, type InitStep, planInitInstance, REPEATED_OPERATIONS } from "./init-rows.js";
 import { MOVE_RECOVERIES, planTakeGuestBack } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
+import { recoverVolumes } from "./recover-volumes.js";
 import { messageWaits, requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /** Plans the actions of start-up on one instance; changes nothing. */
@@ -43,6 +45,7 @@ const BEGINNINGS: readonly (TaskState | null)[] = [
 export async function initInstance(services: AgentServices, instance: Instance): Promise<void> {
   await unlessTaken(services, { instance: instance.uuid }, async () => {
     await initialise(services, instance);
+    await recoverVolumes(services, instance);
     await reportPorts(services, instance);
   });
 }
@@ -196,7 +199,8 @@ async function carryOut(
       await succeeds("reboot again", operations.run("reboot_instance", { ...message, type: action.type }));
       return;
     case "resume-on-host-boot": {
-      const resumes = () => services.driver.resumeStateOnHostBoot(instance);
+      const resumes = async () =>
+        services.driver.resumeStateOnHostBoot(instance, ...(await disksOf(services, instance)));
       if (
         (await isAtRest(services, instance)) &&
         !(await succeeds("restore the guest after the host's boot", resumes()))

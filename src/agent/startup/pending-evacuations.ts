@@ -3,6 +3,7 @@ import { SparseMap } from "../../runtime/collections.js";
 import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
 import { requireHostLease } from "../host-lease.js";
+import { disksOf } from "../operations/states/power.js";
 import type { AgentServices } from "../services.js";
 import { takeGuestBack } from "./init-instance.js";
 
@@ -87,7 +88,7 @@ export class PendingEvacuations {
     services.logger.info("the evacuation failed and the instance stays: its guest is started again", {
       instance: uuid,
     });
-    await services.driver.powerOn(instance);
+    await services.driver.powerOn(instance, ...(await disksOf(services, instance)));
     const changes = { powerState: POWER_STATES.running };
     await services.conductor.call("instance_save", { uuid, changes, expectedHost: services.host });
   }

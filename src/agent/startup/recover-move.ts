@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
-import { LOCAL_DISKS } from "../../virt/driver-host.js";
 import { imageMeta, storageShared } from "../operations/flow/guest-options.js";
 import { finishSource, heldHere, revertToSource } from "../operations/flow/move-allocations.js";
 import { castSetAsideGoes } from "../operations/flow/other-moves.js";
 import { freedAsDeleted } from "../operations/flow/release-allocations.js";
+import { disksOf } from "../operations/states/power.js";
 import type { AgentServices } from "../services.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
@@ -68,9 +68,10 @@ async function onHypervisor(
       await services.driver.finishRevertMigration(instance, {
         network: [],
         migration: recovery.migration,
-        blockDevices: LOCAL_DISKS,
+        blockDevices: await services.volumes.connect(instance, { completes: false }),
         powerOn: recovery.powerOn,
       });
+      await services.volumes.complete(instance);
     } else if (recovery.driver === "finish") {
       await finishHere(services, instance, recovery, requestId);
     } else if (recovery.driver === "abort" && services.driver.supports("liveMigrationAbort")) {
@@ -91,10 +92,12 @@ async function finishHere(
   requestId: string,
 ): Promise<void> {
   const { driver, conductor, host } = services;
+  const blockDevices = await services.volumes.connect(instance, { completes: false });
   if (await driver.instanceExists(instance)) {
     if (powerOn) {
-      await driver.powerOn(instance);
+      await driver.powerOn(instance, ...(await disksOf(services, instance)));
     }
+    await services.volumes.complete(instance);
     return;
   }
   if (migration === null) {
@@ -107,9 +110,10 @@ async function finishHere(
     allocations,
     image: imageMeta(instance),
     resizeInstance: migration.oldInstanceTypeId !== migration.newInstanceTypeId,
-    blockDevices: LOCAL_DISKS,
+    blockDevices,
     powerOn,
   });
+  await services.volumes.complete(instance);
 }
 
 /** Makes the other host remove a live migration's preparations, or a cold move's set-aside guest, as soon as it serves. */

@@ -34,7 +34,7 @@ function toLocalDisk(device: BlockDevice): LocalDisk {
   };
 }
 
-function toGuestVolume(device: BlockDevice): GuestVolume {
+export function toGuestVolume(device: BlockDevice): GuestVolume {
   return {
     volumeId: device.volumeId ?? "",
     deviceName: device.deviceName ?? "",

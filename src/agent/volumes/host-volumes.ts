@@ -158,6 +158,19 @@ export class HostVolumes {
     }
   }
 
+  /** Removes attachments of an instance that no record names: those of moves that have ended. */
+  async dropOthers(instance: Instance): Promise<void> {
+    if (!hasDevices(instance)) {
+      return;
+    }
+    const named = new Set((await this.devices(instance)).map(({ attachmentId }) => attachmentId));
+    for (const { id } of await this.service.listAttachments(instance.uuid)) {
+      if (!named.has(id)) {
+        await this.service.deleteAttachment(id);
+      }
+    }
+  }
+
   /** Saves changes of a record, unless it has these values already. */
   async save(device: BlockDevice, changes: BlockDeviceChanges): Promise<BlockDevice> {
     const names = Object.keys(changes) as (keyof BlockDeviceChanges)[];

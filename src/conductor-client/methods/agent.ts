@@ -85,6 +85,8 @@ export const AGENT_METHODS = {
     recreate: flag,
     node: name,
     imageRef: text(),
+    /** Present for a volume-backed server with another image: its root volume gets the data of `imageRef`. */
+    reimageBootVolume: optional(flag),
     /** API ≥ 2.95: the guest is left stopped unless the instance was in error. */
     targetStopped: flag,
     serverGroup,
@@ -161,7 +163,7 @@ export const AGENT_METHODS = {
   reserve_block_device_name: call({ ...ofInstance, blockDeviceUuid: uuid }, text()),
   /** Attaches the volume of a device whose attachment is reserved. After a failure, device and attachment are removed. */
   attach_volume: cast({ ...ofInstance, blockDeviceUuid: uuid }),
-  /** Detaches the volume of a device, removes its attachment, and deletes a volume with `deleteOnTermination`. */
+  /** Detaches the volume of a device, and removes its attachment and its record. The volume stays. */
   detach_volume: cast({ ...ofInstance, blockDeviceUuid: uuid }),
   /** Replaces the volume of a device by another one, to which `newAttachmentId` is reserved. */
   swap_volume: cast({ ...ofInstance, blockDeviceUuid: uuid, newVolumeId: uuid, newAttachmentId: uuid }),

@@ -124,6 +124,11 @@ const periodic = {
     3,
     "Seconds between two checks whether a new volume is available.",
   ),
+  reimage_timeout_per_gb: option(
+    integer({ min: 1 }),
+    20,
+    "Seconds that a rebuild waits for each GiB until its root volume has the data of another image.",
+  ),
   instance_build_timeout: option(
     integer({ min: 0 }),
     0,

@@ -215,7 +215,7 @@ function tripCase({ code, when, method, needs = [], go }: Trip): ContractCase {
   return {
     code: `volume-${code}`,
     section: "8.16",
-    rule: `a guest keeps its volumes ${when}`,
+    rule: `a guest retains its volumes ${when}`,
     needs: [...NEEDS, ...needs],
     run: onGuestWith([DATA], async (on, instance, harness) => {
       await on.host.attachVolume(instance, OTHER);
@@ -317,7 +317,7 @@ export const VOLUME_CASES: readonly ContractCase[] = inSection("8.16", [
   },
   {
     code: "volume-extend",
-    rule: "extendVolume works on a running guest, which keeps its volumes",
+    rule: "extendVolume works on a running guest, which retains its volumes",
     needs: [...NEEDS, "extendVolume"],
     run: onGuestWith([DATA, OTHER], async (on, instance) => {
       const rule = "work on a running guest";

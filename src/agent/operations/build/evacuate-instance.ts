@@ -155,6 +155,10 @@ async function spawn(progress: EvacuationProgress, allocations: Allocations): Pr
     });
   // The source is dead, so its attachments are replaced without it.
   await services.volumes.reserveAgain(instance);
+  if (mayBeSetAside(instance)) {
+    // A move that the evacuation has ended may have attached the volumes to two hosts.
+    await services.volumes.dropOthers(instance);
+  }
   await advance("rebuild_block_device_mapping", "rebuilding");
   const blockDevices = await services.volumes.connect(instance);
   const spawning = await advance("rebuild_spawning", "rebuild_block_device_mapping");

@@ -1,6 +1,7 @@
 import { isConductorError } from "../../../conductor-client/errors.js";
-import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
+import { type Instance, type InstanceChanges, isRootDevice, type TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../../virt/driver-host.js";
+import { BuildAbortException } from "../../../virt/errors.js";
 import type { Allocations, BlockDeviceInfo } from "../../../virt/types.js";
 import type { Found } from "../flow/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
@@ -39,6 +40,11 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     }
     await services.volumes.reserveAgain(instance);
   },
+  reimage: async (progress) => {
+    if (progress.request.reimageBootVolume) {
+      await reimageRoot(progress);
+    }
+  },
   connect_volumes: async (progress) => {
     const { services, instance } = progress;
     progress.blockDevices = await services.volumes.connect(instance);
@@ -60,6 +66,23 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     await advance(progress, changes, "rebuild_spawning");
   },
 });
+
+/** Gives the root volume the data of another image. @throws {BuildAbortException} */
+async function reimageRoot({ services, request, instance }: RebuildProgress): Promise<void> {
+  const root = (await services.volumes.devices(instance)).find(isRootDevice);
+  const volumeId = root?.volumeId ?? "";
+  const seconds = services.config.defaults.reimageTimeoutPerGb * Math.max(1, root?.volumeSize ?? 1);
+  try {
+    await services.ports.events.during(
+      { uuid: instance.uuid, name: "volume-reimaged", tags: [volumeId] },
+      () => services.volumes.service.reimageVolume(volumeId, request.imageRef),
+      { milliseconds: seconds * 1000 },
+    );
+  } catch (cause) {
+    const message = `Build of instance ${instance.uuid} aborted: Failed to rebuild volume backed instance.`;
+    throw new BuildAbortException(message, { cause });
+  }
+}
 
 async function advance(progress: RebuildProgress, changes: InstanceChanges, from: TaskState): Promise<void> {
   const { services, request } = progress;

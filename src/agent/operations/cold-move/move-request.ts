@@ -1,6 +1,5 @@
 import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import { DISK_INFO, type InstanceChanges, SET_ASIDE_BY, type TaskState } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { MoveWrite } from "../../tracker/contract.js";
@@ -197,14 +196,11 @@ export async function bringGuestBack(progress: MoveProgress, cause: unknown): Pr
   if (migration.status !== "migrating" || !stays || now.systemMetadata[SET_ASIDE_BY] !== undefined) {
     return;
   }
-  const isBack = await succeeded(progress, "restore the guest that the move has set aside", () =>
-    driver.finishRevertMigration(now, {
-      network: [],
-      migration,
-      blockDevices: LOCAL_DISKS,
-      powerOn: !wasStopped(move),
-    }),
-  );
+  const isBack = await succeeded(progress, "restore the guest that the move has set aside", async () => {
+    const blockDevices = await services.volumes.connect(now, { completes: false });
+    await driver.finishRevertMigration(now, { network: [], migration, blockDevices, powerOn: !wasStopped(move) });
+    await services.volumes.complete(now);
+  });
   if (!isBack) {
     await setErrorIfSuperseded(services, now, cause);
   }

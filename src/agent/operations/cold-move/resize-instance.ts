@@ -1,5 +1,4 @@
 import { DISK_INFO, flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { hasQuirk } from "../../context.js";
 import type { RequestOf } from "../flow/contract.js";
 import { setErrorIfSuperseded } from "../flow/error-wrappers.js";
@@ -37,14 +36,16 @@ const FINISH_STEPS = stepList<FinishProgress>("finish_resize", {
     const { instance, migration } = move;
     const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
+    const blockDevices = await services.volumes.connect(instance, { completes: false });
     await services.driver.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),
       resizeInstance: !hasSameDisks(oldFlavor, newFlavor),
-      blockDevices: LOCAL_DISKS,
+      blockDevices,
       powerOn: !wasStopped(move),
     });
+    await services.volumes.complete(instance);
   },
   record: async (progress) => {
     const { services, move } = progress;
@@ -102,14 +103,17 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
     progress.move = { instance, migration };
   },
   migrate_disk: async (progress) => {
+    const { services } = progress;
     const { instance, migration } = progress.move;
-    progress.diskInfo = await progress.services.driver.migrateDiskAndPowerOff(instance, {
+    progress.diskInfo = await services.driver.migrateDiskAndPowerOff(instance, {
       destIp: migration.destHost ?? "",
       flavor: instance.newFlavor ?? instance.flavor,
       network: [],
-      blockDevices: LOCAL_DISKS,
+      blockDevices: await services.volumes.info(instance),
     });
   },
+  // From here on, the destination's attachments are reserved.
+  release_volumes: ({ services, move }) => services.volumes.reserveAgain(move.instance),
   // One save (spec V26).
   flip: async (progress) => {
     const { services, move } = progress;

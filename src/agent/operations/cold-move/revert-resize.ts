@@ -1,5 +1,4 @@
 import { flavorColumns, type InstanceChanges, type TaskState } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { ignore } from "../../ignore-errors.js";
 import type { AdmissionRejection } from "../flow/admission.js";
 import { attempt, setErrorIfSuperseded } from "../flow/error-wrappers.js";
@@ -26,6 +25,7 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
       await destroyOptions(services, move.instance, !(await sharesStorage(progress))),
     );
   },
+  release_volumes: ({ services, move }) => services.volumes.reserveAgain(move.instance),
   drop_claim: async (progress) => {
     progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});
   },
@@ -103,13 +103,15 @@ const FINISH_REVERT_STEPS = stepList<MoveProgress>("finish_revert_resize", {
   finish_revert_migration: async (progress) => {
     const { services, move } = progress;
     const allocations = await heldByGuest(progress);
+    const blockDevices = await services.volumes.connect(move.instance, { completes: false });
     await services.driver.finishRevertMigration(move.instance, {
       network: [],
       allocations,
       migration: move.migration,
-      blockDevices: LOCAL_DISKS,
+      blockDevices,
       powerOn: !wasStopped(move),
     });
+    await services.volumes.complete(move.instance);
   },
   record: async (progress) => {
     const { services, move } = progress;

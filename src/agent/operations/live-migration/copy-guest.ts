@@ -70,6 +70,7 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
   },
   prepare_destination: async (flow) => {
     const { instance, migration, data, requestId } = flow;
+    flow.devices = await flow.services.volumes.devices(instance);
     flow.prepared = true;
     const prepare = () =>
       callDestination(flow, "pre_live_migration", {

@@ -1,9 +1,9 @@
 import { ConductorError, isConductorError } from "../../../conductor-client/errors.js";
 import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
 import { ignore } from "../../ignore-errors.js";
+import { attachToBoth } from "../../volumes/live-attachments.js";
 import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../flow/contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
@@ -28,7 +28,9 @@ interface Incoming<M extends IncomingMethod> {
 const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
     const { services, instance, data } = incoming;
-    incoming.data = await services.driver.preLiveMigration(instance, moveOptions(data));
+    incoming.data = await attachToBoth(services.volumes, instance, (blockDevices) =>
+      services.driver.preLiveMigration(instance, { network: [], blockDevices, data }),
+    );
   },
 });
 
@@ -44,7 +46,7 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
         reason: NO_GUEST,
       });
     }
-    await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
+    await driver.postLiveMigrationAtDestination(instance, await moveOptions(services, instance, data));
   },
   take_over: async ({ services, instance, migration }) => {
     if (instance.host === services.host) {
@@ -131,7 +133,7 @@ export async function removeArrived(
   }: Pick<Incoming<IncomingMethod>, "instance" | "migration" | "data"> &
     Pick<RequestOf<"rollback_live_migration_at_destination">, "destroyDisks" | "guestGoes">,
 ): Promise<void> {
-  const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
+  const options = { ...(await destroyOptions(services, instance, destroyDisks)), data };
   try {
     await services.driver.rollbackLiveMigrationAtDestination(instance, options);
   } catch (error) {

@@ -5,6 +5,7 @@ import {
   type Migration,
   type TaskState,
 } from "../../../records/index.js";
+import { letGo } from "../../volumes/live-attachments.js";
 import { orMigrationAlone } from "../cold-move/move-request.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
@@ -25,14 +26,16 @@ import {
  * if the source dies before that, it finds the migration again, and M does not leak.
  */
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
-  let_go: async ({ services, instance, data }) => {
-    await attempt(services, instance.uuid, "release the guest's resources here", () =>
-      services.driver.postLiveMigration(instance, moveOptions(data)),
+  let_go: async (flow) => {
+    const { services, instance, data } = flow;
+    await attempt(services, instance.uuid, "release the guest's resources here", async () =>
+      services.driver.postLiveMigration(instance, await moveOptions(services, instance, data)),
     );
+    await attempt(services, instance.uuid, "release the guest's volumes here", () => releaseVolumes(flow));
   },
   unplug: async ({ services, instance, data }) => {
-    await attempt(services, instance.uuid, "unplug the guest's networks here", () =>
-      services.driver.postLiveMigrationAtSource(instance, moveOptions(data)),
+    await attempt(services, instance.uuid, "unplug the guest's networks here", async () =>
+      services.driver.postLiveMigrationAtSource(instance, await moveOptions(services, instance, data)),
     );
   },
   finish_destination: async (flow) => {
@@ -91,10 +94,20 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
   },
 });
 
-async function cleanSource({ services, instance, migration, data }: Flow): Promise<void> {
+/** Removes the attachments of this host. The guest is on the destination, which has its own. */
+async function releaseVolumes(flow: Flow): Promise<void> {
+  await letGo(flow.services, flow.instance, flow.devices);
+  flow.released = true;
+}
+
+async function cleanSource(flow: Flow): Promise<void> {
+  const { services, instance, migration, data } = flow;
   const { driver, logger } = services;
   const why = await reasonToKeep(services, migration, instance);
   if (why === null) {
+    if (!flow.released) {
+      await releaseVolumes(flow);
+    }
     await driver.cleanup(instance, await destroyOptions(services, instance, !data.sharedInstanceFiles));
     return;
   }

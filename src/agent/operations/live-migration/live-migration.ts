@@ -170,6 +170,9 @@ export async function abandon(flow: Flow): Promise<void> {
   services.logger.info("the instance was deleted, or is elsewhere: its live migration is abandoned", fieldsOf(flow));
   if (flow.prepared) {
     await cleanDestination(flow, true);
+    await attempt(services, flow.instance.uuid, "remove the attachments of the live migration", () =>
+      services.volumes.dropOthers(flow.instance),
+    );
   }
   if (!(await freedAsDeleted(services, flow, { requestId }))) {
     await deleteMigration(services, migration, { requestId });

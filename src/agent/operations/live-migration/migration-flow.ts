@@ -2,6 +2,7 @@ import { ConductorError, isConductorError } from "../../../conductor-client/erro
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor-client/methods/method.js";
 import {
+  type BlockDevice,
   type Instance,
   type Migration,
   type MigrationChanges,
@@ -10,7 +11,6 @@ import {
 } from "../../../records/index.js";
 import { PublicError } from "../../../runtime/error-messages.js";
 import { retry } from "../../../runtime/retry.js";
-import { LOCAL_DISKS } from "../../../virt/driver-host.js";
 import type { LiveMigrateData } from "../../../virt/move-methods.js";
 import type { OperationServices } from "../flow/contract.js";
 import { type DestinationMethod, type OutgoingMigration, TIMEOUTS } from "../flow/outgoing-migrations.js";
@@ -29,6 +29,10 @@ export interface Flow {
   migration: Migration;
   /** As the last of the two drivers returned it. */
   data: LiveMigrateData;
+  /** The instance's block devices before the destination connected their volumes; null in a recovery. */
+  devices: readonly BlockDevice[] | null;
+  /** True once the attachments of this host are removed. */
+  released: boolean;
   /** True if the destination was called to prepare. */
   prepared: boolean;
   /** True if the driver was called to move the guest: from then on only the driver knows where it is. */
@@ -48,10 +52,24 @@ export interface Flow {
 
 /** Creates the flow of a migration that has not begun. */
 export function createFlow(
-  parts: Omit<Flow, "prepared" | "copying" | "outcome" | "progress" | "end" | "isRecovery" | "arrived" | "error">,
+  parts: Omit<
+    Flow,
+    | "devices"
+    | "released"
+    | "prepared"
+    | "copying"
+    | "outcome"
+    | "progress"
+    | "end"
+    | "isRecovery"
+    | "arrived"
+    | "error"
+  >,
 ): Flow {
   return {
     ...parts,
+    devices: null,
+    released: false,
     prepared: false,
     copying: false,
     outcome: null,
@@ -80,7 +98,13 @@ export function driverData(data: Readonly<Record<string, unknown>>): LiveMigrate
 }
 
 /** Options of the driver's steps before and after the copy. */
-export const moveOptions = (data: LiveMigrateData) => ({ network: [], blockDevices: LOCAL_DISKS, data });
+export async function moveOptions(
+  { volumes }: Pick<OperationServices, "volumes">,
+  instance: Instance,
+  data: LiveMigrateData,
+) {
+  return { network: [], blockDevices: await volumes.info(instance), data };
+}
 
 /** Reports that a request to the destination failed. */
 export class DestinationFailed extends PublicError {

@@ -2,6 +2,7 @@ import { isConductorError } from "../../../conductor-client/errors.js";
 import type { AgentMethods } from "../../../conductor-client/methods/agent.js";
 import type { ParamsOf } from "../../../conductor-client/methods/method.js";
 import { type InstanceChanges, type MigrationChanges, POWER_STATES } from "../../../records/index.js";
+import { takeBack } from "../../volumes/live-attachments.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { revertToSource } from "../flow/move-allocations.js";
 import { stepList } from "../flow/step-list.js";
@@ -14,13 +15,19 @@ import { callDestination, DestinationFailed, type Flow, moveOptions } from "./mi
 export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
   give_back_allocations: (flow) => revertToSource(flow.services, flow, { requestId: flow.requestId }),
   restore_source: async ({ services, instance, data }) => {
-    await attempt(services, instance.uuid, "roll back the live migration on the hypervisor", () =>
-      services.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
+    await attempt(services, instance.uuid, "roll back the live migration on the hypervisor", async () =>
+      services.driver.rollbackLiveMigrationAtSource(instance, await moveOptions(services, instance, data)),
     );
   },
   clean_destination: async (flow) => {
     if (flow.prepared) {
       await cleanDestination(flow, !flow.data.sharedInstanceFiles);
+    }
+  },
+  // After the destination has removed its connections.
+  restore_volumes: async ({ services, instance, devices, prepared }) => {
+    if (prepared) {
+      await takeBack(services, instance, devices);
     }
   },
   record_end: async (flow) => {

@@ -1,12 +1,15 @@
 import {
+  hasDevices,
   type Instance,
   type InstanceChanges,
   POWER_STATES,
   type TaskState,
   type VmState,
 } from "../../../records/index.js";
-import { type DriverHost, LOCAL_DISKS } from "../../../virt/driver-host.js";
+import type { DriverHost } from "../../../virt/driver-host.js";
 import { GuestNotFound } from "../../../virt/errors.js";
+import type { PowerOnOptions } from "../../../virt/types.js";
+import type { AgentContext } from "../../context.js";
 import type { InstanceMethod, OperationServices, RequestOf } from "../flow/contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
@@ -15,18 +18,27 @@ import { type GuestProgress, guestFlow } from "../flow/step-list.js";
 export const START_INSTANCE = guestFlow("start_instance", {
   power_on: async ({ services, instance }) => {
     const { driver } = services;
+    const disks = await disksOf(services, instance);
     try {
-      await driver.powerOn(instance);
+      await driver.powerOn(instance, ...disks);
     } catch (error) {
       if (!(error instanceof GuestNotFound) || (await isOffloadedInPart(driver, instance))) {
         throw error;
       }
       // A hard reboot creates the guest again from the conductor's records (spec 8.2).
-      await driver.reboot(instance, "HARD");
+      await driver.reboot(instance, "HARD", ...disks);
     }
   },
   record: ({ services, instance }) => settle(services, instance, { vmState: "active" }, ["powering-on", null]),
 });
+
+/** Returns the options of a start with the guest's disks; none for a guest whose disks have no records. */
+export async function disksOf(
+  { volumes }: Pick<AgentContext, "volumes">,
+  instance: Instance,
+): Promise<readonly [] | readonly [PowerOnOptions]> {
+  return hasDevices(instance) ? [{ blockDevices: await volumes.info(instance) }] : [];
+}
 
 /**
  * Returns whether an offload has destroyed the guest and its disks, but failed to release the allocations (spec 6.6).
@@ -68,8 +80,9 @@ export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
   reboot: async ({ services, instance, request: { type } }) => {
     const { conductor, driver, host, logger } = services;
     const { uuid } = instance;
+    const disks = await disksOf(services, instance);
     try {
-      await driver.reboot(instance, type);
+      await driver.reboot(instance, type, ...disks);
     } catch (error) {
       if ((await driver.powerState(instance)) === POWER_STATES.running) {
         logger.warn("the reboot failed, but the guest is running", { instance: uuid, err: error });
@@ -120,7 +133,7 @@ function stateChange<M extends InstanceMethod>(
   act: "pause" | "unpause" | "suspend" | "resume" | "unrescue" | "powerOn",
 ) {
   return guestFlow(method, {
-    act: ({ services, instance }) => services.driver[act](instance),
+    act: async ({ services, instance }) => services.driver[act](instance, ...(await disksOf(services, instance))),
     record: ({ services, instance }) => record(services, instance, vmState, task),
   });
 }
@@ -148,7 +161,7 @@ export async function record(
 export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
   rescue: async ({ services, instance, request: { rescueImageRef } }) => {
     const image = imageMeta(instance, rescueImageRef);
-    await services.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
+    await services.driver.rescue(instance, { image, network: [], blockDevices: await services.volumes.info(instance) });
   },
   record: ({ services, instance }) => record(services, instance, "rescued", "rescuing"),
 });

@@ -36,6 +36,7 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
     await demand(services, STILL_OFFLOADED, request);
     await services.driver.destroy(instance, await destroyOptions(services, instance, true));
   },
+  release_volumes: ({ services, instance }) => services.volumes.reserveAgain(instance),
   release: async ({ services, instance, request }) => {
     const { uuid } = instance;
     const options = { force: true, requestId: request.requestId };

@@ -134,6 +134,7 @@ async function undoAgain(progress: UnshelveProgress): Promise<void> {
 async function removeGuest({ services, instance, spawned }: UnshelveProgress): Promise<void> {
   if (spawned) {
     await services.driver.destroy(instance, await destroyOptions(services, instance, true));
+    await services.volumes.reserveAgain(instance);
   }
 }
 

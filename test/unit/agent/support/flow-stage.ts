@@ -111,6 +111,7 @@ export class FlowStage {
           shelvedOffloadTime: 0,
           ...config,
         },
+        compute: { maxDiskDevicesToAttach: -1 },
         workarounds: { upstreamQuirks: new Set(quirks), ...workarounds },
       },
       runtime: { ...this.runtime, ...this.#time() },

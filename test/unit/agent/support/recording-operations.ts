@@ -38,6 +38,8 @@ export function recordingOperations(
     completePartialDeletion: overrides.completePartialDeletion ?? (({ uuid }) => note("complete-deletion", uuid)),
     syncInstancePowerState: overrides.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
     updatePower: ({ target, instanceUuid }) => note(`power-update ${target}`, instanceUuid),
+    extendVolume: ({ volumeId, instanceUuid }) => note(`extend ${volumeId}`, instanceUuid),
+    recoverVolumes: ({ uuid }) => note("recover-volumes", uuid),
     recoverColdMoves: async () => {},
     recoversAgain: false,
     exclusively: (_uuid, work) => work(),

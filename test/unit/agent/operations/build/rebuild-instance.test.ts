@@ -46,6 +46,7 @@ describe("6.6 rebuild in place, step by step", () => {
     expect(stage.steps).toEqual([
       "rebuild_instance.begin",
       "rebuild_instance.destroy",
+      "rebuild_instance.reimage",
       "rebuild_instance.connect_volumes",
       "rebuild_instance.spawn",
       "rebuild_instance.record",

@@ -74,6 +74,7 @@ describe("6.3 rows 5 and 6, on the source", () => {
     expect(stage.steps).toEqual([
       "resize_instance.start",
       "resize_instance.migrate_disk",
+      "resize_instance.release_volumes",
       "resize_instance.flip",
       "resize_instance.cast",
     ]);

@@ -38,7 +38,12 @@ describe('6.3 "Revert", on the destination', () => {
       CAST,
     ]);
     expect(stage.events).toEqual(["compute_revert_resize", "Success"]);
-    expect(stage.steps).toEqual(["revert_resize.destroy", "revert_resize.drop_claim", "revert_resize.cast"]);
+    expect(stage.steps).toEqual([
+      "revert_resize.destroy",
+      "revert_resize.release_volumes",
+      "revert_resize.drop_claim",
+      "revert_resize.cast",
+    ]);
   });
 
   const destroysDisks = (stage: FlowStage) =>

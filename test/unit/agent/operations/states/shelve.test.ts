@@ -138,6 +138,7 @@ describe('6.6 "offload"', () => {
     expect(stage.steps).toEqual([
       "shelve_offload_instance.power_off",
       "shelve_offload_instance.destroy",
+      "shelve_offload_instance.release_volumes",
       "shelve_offload_instance.release",
       "shelve_offload_instance.record",
     ]);
