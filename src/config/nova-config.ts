@@ -9,6 +9,7 @@ import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
 import {
   AGENT_OPTIONS,
   API_OPTIONS,
+  CINDER_OPTIONS,
   COMPUTE_OPTIONS,
   CONDUCTOR_OPTIONS,
   FILTER_SCHEDULER_OPTIONS,
@@ -38,6 +39,7 @@ export const NOVA_OPTIONS = {
   api: API_OPTIONS,
   network: NETWORK_OPTIONS,
   block_storage: BLOCK_STORAGE_OPTIONS,
+  cinder: CINDER_OPTIONS,
   ovs: OVS_OPTIONS,
   quota: QUOTA_OPTIONS,
   oslo_messaging_rabbit: RABBIT_OPTIONS,

@@ -69,6 +69,8 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly blockStorage?: Partial<BlockStorageOptions>;
   /** `[DEFAULT] instance_usage_audit_period`. Default: a month. */
   readonly auditPeriod?: string;
+  /** `[cinder] cross_az_attach`. Default: true. */
+  readonly crossAzAttach?: boolean;
   readonly upstreamQuirks: ReadonlySet<string>;
   /** Rejects the start while a nova-compute is older (spec 1.2); absent for no minimum. */
   readonly oldestServiceVersion?: number;
@@ -276,6 +278,7 @@ function openConductor(core: Core, placement: ClusterPlacement) {
       scheduler,
       ports: network.ports,
       blockStorage: blockStorage.worker,
+      volumes: blockStorage.volumes,
       clock,
       logger,
       config: {
@@ -301,7 +304,10 @@ function openConductor(core: Core, placement: ClusterPlacement) {
   return { conductor, tasks, reports };
 }
 
-function openApis({ options, identity, network, store }: Core, { conductor, tasks, reports }: Work): Apis {
+function openApis(
+  { options, identity, network, blockStorage, store }: Core,
+  { conductor, tasks, reports }: Work,
+): Apis {
   const { runtime } = options;
   const logger = runtime.logger.child({ service: "compute-api" });
   return createApis({
@@ -311,6 +317,7 @@ function openApis({ options, identity, network, store }: Core, { conductor, task
     imageFolder: options.directory.glance,
     identity,
     network,
+    blockStorage,
     store,
     bus: conductor.bus,
     placement: reports,
@@ -319,6 +326,7 @@ function openApis({ options, identity, network, store }: Core, { conductor, task
     deleteService: createServiceDelete({ store, placement: reports, policy: options.serviceDeletePolicy, logger }),
     quota: options.quota,
     ...(options.auditPeriod === undefined ? {} : { auditPeriod: options.auditPeriod }),
+    ...(options.crossAzAttach === undefined ? {} : { crossAzAttach: options.crossAzAttach }),
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval,
   });
@@ -332,12 +340,12 @@ interface Parts {
 
 /** Serves the services on loopback and on the external listener, and writes the files with their address. */
 async function listen(core: Core, { placement, work, apis }: Parts) {
-  const { options, cleanup, store, identity, blockStorage, ironic, watch, downTime, location } = core;
+  const { options, cleanup, store, identity, ironic, watch, downTime, location } = core;
   const { runtime } = options;
   const { clock, files, modules, random } = runtime;
   const { conductor, tasks } = work;
   const guarded = withAccessRules(
-    { ...apis.services, "/volume": blockStorage.handle, "/baremetal": ironic.handle, ...placement.services },
+    { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
     identity.accessRules,
   );
   const listenOptions = {

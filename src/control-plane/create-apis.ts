@@ -1,5 +1,6 @@
 import type { ServiceHandler } from "../runtime/http-server.js";
 import type { Runtime } from "../runtime/runtime.js";
+import type { ServerVolumes } from "./block-storage/server-volumes.js";
 import type { ComputeDeps } from "./compute/api/deps.js";
 import { createComputeApi } from "./compute/compute-api.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
@@ -12,11 +13,12 @@ import type { ComputeNetwork } from "./network/compute-network.js";
 export interface ApisOptions
   extends Pick<ComputeDeps, "store" | "bus" | "placement" | "wake" | "taskEnded" | "deleteService" | "quota">,
     Pick<ComputeDeps, "digests" | "keys" | "serviceDownTime">,
-    Partial<Pick<ComputeDeps, "reclaimInstanceInterval" | "auditPeriod">> {
+    Partial<Pick<ComputeDeps, "reclaimInstanceInterval" | "auditPeriod" | "crossAzAttach">> {
   /** The control plane creates Identity before the other APIs. Default: a new one over the store. */
   readonly identity?: Identity;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "files" | "logger">;
   readonly network: ComputeNetwork;
+  readonly blockStorage: { readonly volumes: ServerVolumes; readonly handle: ServiceHandler };
   /** Absolute path of the image data. */
   readonly imageFolder: string;
 }
@@ -24,12 +26,12 @@ export interface ApisOptions
 export interface Apis {
   readonly identity: Identity;
   /** Handlers by mount point. */
-  readonly services: Readonly<Record<"/identity" | "/compute" | "/image" | "/network", ServiceHandler>>;
+  readonly services: Readonly<Record<"/identity" | "/compute" | "/image" | "/network" | "/volume", ServiceHandler>>;
 }
 
 /** Creates the embedded Identity, Compute, Image and Network APIs over one store. */
 export function createApis(options: ApisOptions): Apis {
-  const { identity: shared, runtime, network, imageFolder: folder, ...deps } = options;
+  const { identity: shared, runtime, network, blockStorage, imageFolder: folder, ...deps } = options;
   const { store, digests } = deps;
   const { clock, timers, random, files, logger } = runtime;
   const identity = shared ?? createIdentity({ sql: store.database, clock, random, digests, logger });
@@ -47,6 +49,7 @@ export function createApis(options: ApisOptions): Apis {
   const compute = createComputeApi({
     reclaimInstanceInterval: 0,
     auditPeriod: "month",
+    crossAzAttach: true,
     ...deps,
     validate,
     clock,
@@ -56,10 +59,18 @@ export function createApis(options: ApisOptions): Apis {
     images: new ServerImages(images, random),
     imageService: image,
     network,
+    volumes: blockStorage.volumes,
+    volumeService: blockStorage.handle,
     projectExists: (id) => identity.hasProject(id),
   });
   return {
     identity,
-    services: { "/identity": identity.handle, "/compute": compute, "/image": image, "/network": network.handle },
+    services: {
+      "/identity": identity.handle,
+      "/compute": compute,
+      "/image": image,
+      "/network": network.handle,
+      "/volume": blockStorage.handle,
+    },
   };
 }

@@ -72,7 +72,7 @@ export type NewBlockDevice = Pick<BlockDevice, "instanceUuid" | "sourceType" | "
   Partial<Omit<BlockDevice, "id" | "uuid" | "createdAt" | "updatedAt">>;
 
 /** An entry in the system metadata of a server whose disks have records: hosts ask for them only if it is there. */
-const DEVICES_MARK = { block_devices: "True" } as const;
+export const DEVICES_MARK = { block_devices: "True" } as const;
 
 /** Whether the disks of a server have records. Those of all others follow from its flavor and its image. */
 export function hasDevices({ systemMetadata }: Pick<Instance, "systemMetadata">): boolean {

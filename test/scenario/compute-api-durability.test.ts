@@ -11,6 +11,7 @@ import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { NO_PORT_RESOURCES } from "../fixtures/no-port-resources.js";
 import { NO_LIMITS } from "../fixtures/quota.js";
+import { testBlockStorage } from "../fixtures/test-block-storage.js";
 import { testNetwork } from "../fixtures/test-network.js";
 import { CIRROS, passwordAuth, RESOURCES, TINY } from "../unit/control-plane/compute/api-world.js";
 
@@ -51,6 +52,7 @@ async function start(): Promise<Running> {
     keys: nodeKeys,
     imageFolder: "/glance",
     network: testNetwork(store, runtime),
+    blockStorage: testBlockStorage(store, runtime),
     store,
     bus,
     wake: () => undefined,

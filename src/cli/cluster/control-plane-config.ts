@@ -65,6 +65,7 @@ export function controlPlaneOptions({
   api,
   network,
   blockStorage,
+  cinder,
   quota,
   workarounds,
 }: NovaConfig) {
@@ -97,6 +98,7 @@ export function controlPlaneOptions({
     network: { ...network, quotas: portQuota(quotaConfig(quota)) },
     blockStorage: blockStorageOptions(blockStorage),
     auditPeriod: defaults.instanceUsageAuditPeriod,
+    crossAzAttach: cinder.crossAzAttach,
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   } satisfies Partial<ControlPlaneOptions>;

@@ -301,6 +301,15 @@ export const API_OPTIONS = forControlPlane({
   ),
 });
 
+export const CINDER_OPTIONS = {
+  cross_az_attach: option(
+    boolean,
+    true,
+    "Whether a server may have volumes of other availability zones than its own. False: new volumes are created in the " +
+      "server's zone.",
+  ),
+};
+
 export const NETWORK_OPTIONS = forControlPlane({
   start: option(
     choice(["devstack", "flat", "empty"]),

@@ -1,6 +1,6 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Timers } from "../../runtime/time.js";
-import type { Credentials, ValidateToken } from "../credentials.js";
+import type { ValidateToken } from "../credentials.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import { atOnce, newRequestId } from "../http/request.js";
@@ -8,6 +8,7 @@ import { authenticate, json, toServiceResponse, withHeaders } from "../http/resp
 import { serve } from "../http/serve.js";
 import { type BlockStorageOptions, DEFAULT_BLOCK_STORAGE_OPTIONS } from "./block-storage-options.js";
 import { BLOCK_STORAGE_ROUTES } from "./block-storage-routes.js";
+import { createServerVolumes } from "./embedded-server-volumes.js";
 import { BlockStorageCall, type BlockStorageRoute } from "./engine/block-storage-call.js";
 import {
   type BlockStorageCaller,
@@ -15,6 +16,8 @@ import {
   type BlockStorageServices,
 } from "./engine/block-storage-context.js";
 import { renderBlockStorageError } from "./engine/block-storage-errors.js";
+import { callerOf } from "./engine/callers.js";
+import type { ServerVolumes } from "./server-volumes.js";
 import { createStartRecords } from "./start-records.js";
 import { negotiateBlockStorage, versionHeaders, versionList } from "./versions.js";
 import { type BlockStorageWorker, createWorker } from "./work/run-work.js";
@@ -30,6 +33,8 @@ export interface BlockStorageService {
   readonly handle: ServiceHandler;
   /** Runs the stored work. */
   readonly worker: BlockStorageWorker;
+  /** Volumes for Compute. */
+  readonly volumes: ServerVolumes;
 }
 
 interface Caller {
@@ -84,7 +89,7 @@ export function createBlockStorageService(options: BlockStorageServiceOptions): 
       return new HttpError(500, "The server has either erred or is incapable of performing the requested operation.");
     },
   });
-  return { handle, worker: createWorker(context) };
+  return { handle, worker: createWorker(context), volumes: createServerVolumes(context) };
 }
 
 /** Paths that begin with the version and have no project. */
@@ -124,26 +129,6 @@ function admit(
     throw badRequest("Malformed request url");
   }
   return { path: rest.slice(prefix.length), headers, version, caller };
-}
-
-/** Roles that a role implies, as Keystone's do. */
-const IMPLIED_ROLES: Readonly<Record<string, readonly string[]>> = {
-  admin: ["manager", "member", "reader"],
-  manager: ["member", "reader"],
-  member: ["reader"],
-};
-
-/** @param service the sender of the request's service token */
-function callerOf(credentials: Credentials, service: Credentials | undefined): BlockStorageCaller {
-  const roles = [...new Set(credentials.roles.flatMap((role) => [role, ...(IMPLIED_ROLES[role] ?? [])]))];
-  return {
-    credentials,
-    projectId: credentials.projectId ?? "",
-    userId: credentials.userId,
-    roles,
-    isAdmin: roles.includes("admin"),
-    isService: service?.roles.includes("service") === true,
-  };
 }
 
 const UNROUTED = notFound();

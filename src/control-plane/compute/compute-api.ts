@@ -19,6 +19,7 @@ import {
   versionHeaders,
   versionList,
 } from "./api/versions.js";
+import { ASSISTED_SNAPSHOT_ROUTES } from "./assisted-volume-snapshots.js";
 import { AVAILABILITY_ZONE_ROUTES } from "./availability-zones.js";
 import { EXTENSION_ROUTES } from "./extensions.js";
 import { EXTERNAL_EVENT_ROUTES } from "./external-events.js";
@@ -38,6 +39,7 @@ import { SERVER_ROUTES } from "./servers/servers.js";
 import { SERVICE_ROUTES } from "./services.js";
 import { TENANT_USAGE_ROUTES } from "./tenant-usage.js";
 import { USAGE_AUDIT_ROUTES } from "./usage-audit.js";
+import { VOLUME_ROUTES } from "./volumes.js";
 
 /** All routes of the API. @internal */
 export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
@@ -60,6 +62,8 @@ export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
   ...TENANT_USAGE_ROUTES,
   ...USAGE_AUDIT_ROUTES,
   ...SERVER_GROUP_ROUTES,
+  ...VOLUME_ROUTES,
+  ...ASSISTED_SNAPSHOT_ROUTES,
   ...GONE_ROUTES,
 ];
 
@@ -77,6 +81,7 @@ interface Caller {
 /** Creates Nova's API; mount it at `/compute`. */
 export function createComputeApi(deps: ComputeDeps): ServiceHandler {
   endPasswordTasks(deps);
+  deps.store.blockDevices.removeUnreserved();
   return serve<ComputeRoute, Caller>({
     routes: COMPUTE_ROUTES,
     random: deps.random,

@@ -74,6 +74,9 @@ function accept(call: Call, instance: Instance, event: EventBody): void {
     }
     recordAction(call, instance, action);
   }
+  if (name === "volume-extended") {
+    recordAction(call, instance, "extend_volume");
+  }
   sendInstanceEvents(call.deps, instance, [{ name, tag, status }], call.requestId);
 }
 

@@ -115,6 +115,10 @@ export const BASE_IMAGES: readonly Image[] = [
   emptyImage("c0ffee00-0000-4000-8000-000000000002", "cirros-0.6.3-x86_64-disk", LONG_AGO - 1000),
 ];
 
+/** The data of an image that is empty. */
+const { size, virtualSize, checksum, hash } = emptyImage("", "", 0);
+export const EMPTY_CONTENT: ImageContent = { size, virtualSize, checksum, hash };
+
 export const isBaseImage = ({ id }: Pick<Image, "id">): boolean => BASE_IMAGES.some((image) => image.id === id);
 
 /** Glance's `[image_format] container_formats`. */

@@ -2,7 +2,7 @@ import { type Instance, imagePropertiesOf } from "../../records/index.js";
 import type { Random } from "../../runtime/cryptography.js";
 import type { Credentials } from "../credentials.js";
 import { sees } from "./api/policy.js";
-import { type Image, isBaseImage, PLAIN, type Rotation } from "./image.js";
+import { EMPTY_CONTENT, type Image, isBaseImage, PLAIN, type Rotation } from "./image.js";
 import type { ImageStore } from "./image-store.js";
 
 /** The attributes of an image that creating a server needs. */
@@ -45,6 +45,32 @@ export class ServerImages {
   addBackup(instance: Instance, name: string, { type, keep, metadata = {} }: NewBackup): string {
     const properties = { image_type: "backup", ...metadata, backup_type: type };
     return this.#add(instance, name, properties, { instanceUuid: instance.uuid, type, keep });
+  }
+
+  /** Creates an image without data, whose properties describe the volumes that servers boot from. Returns its id. */
+  addVolumeBacked(instance: Instance, name: string, properties: Readonly<Record<string, string>>): string {
+    const id = this.#random.uuid();
+    const {
+      min_ram,
+      min_disk,
+      disk_format: _disk,
+      container_format: _container,
+      ...inherited
+    } = imagePropertiesOf(instance);
+    const { block_device_mapping: _mapping, bdm_v2: _version, root_device_name: _root, ...own } = inherited;
+    this.#store.table.add(id, {
+      ...PLAIN,
+      name,
+      visibility: "private",
+      owner: instance.projectId,
+      diskFormat: "raw",
+      containerFormat: "bare",
+      minDisk: Number(min_disk) || 0,
+      minRam: Number(min_ram) || 0,
+      properties: { ...own, base_image_ref: "", owner_id: instance.projectId, ...properties },
+    });
+    this.#store.table.change(id, ["queued"], { status: "active", ...EMPTY_CONTENT });
+    return id;
   }
 
   /** Removes all backups of a type. */

@@ -2,7 +2,7 @@ import type { Random } from "../../runtime/cryptography.js";
 import type { VolumeImage, VolumeImages } from "../block-storage/volume-images.js";
 import type { Credentials } from "../credentials.js";
 import { sees } from "./api/policy.js";
-import { BASE_IMAGES, type Image, NO_CONTENT, PLAIN } from "./image.js";
+import { EMPTY_CONTENT, type Image, PLAIN } from "./image.js";
 import type { ImageTable, MemberTable } from "./image-tables.js";
 
 interface ImageTables {
@@ -27,12 +27,7 @@ export function createVolumeImages({ table, members }: ImageTables, random: Rand
       table.add(id, { ...PLAIN, ...image, protected: isProtected, owner: projectId });
       return id;
     },
-    complete: (id) => void table.change(id, ["queued"], { status: "active", ...EMPTY }),
+    complete: (id) => void table.change(id, ["queued"], { status: "active", ...EMPTY_CONTENT }),
     remove: (id) => table.remove(id),
   };
 }
-
-const { size, virtualSize, checksum, hash } = BASE_IMAGES[0] ?? NO_CONTENT;
-
-/** The data of an image that is empty. */
-const EMPTY = { size, virtualSize, checksum, hash };

@@ -28,6 +28,16 @@ export function createBlockDeviceTable({ sql, clock, random, changes }: StoreCon
     },
     /** Returns the devices that are one volume; more than one for a volume of several servers. */
     ofVolume: (volumeId: string): readonly BlockDevice[] => table.many("volume_id = ? ORDER BY id", volumeId),
+    /**
+     * Removes devices whose existing volume was never reserved: their request ended before it was, as by a kill of the
+     * control plane.
+     */
+    removeUnreserved: (): void => {
+      sql.execute(
+        `DELETE FROM block_device_mappings
+          WHERE source_type = 'volume' AND destination_type = 'volume' AND attachment_id IS NULL`,
+      );
+    },
     create: (device: NewBlockDevice): BlockDevice =>
       sql.transaction(() => {
         const uuid = random.uuid();

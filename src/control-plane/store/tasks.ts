@@ -50,6 +50,8 @@ export type Task =
       /** The previous image and its properties, to which a rejected rebuild returns. */
       readonly previousImageRef: string;
       readonly previousProperties: Readonly<Record<string, string>>;
+      /** The image with which the boot volume is reimaged; absent: none. */
+      readonly reimagedWith?: string;
     }
   /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler selects hosts. */
   | {

@@ -101,6 +101,16 @@ export function completeAttachment(context: BlockStorageContext, { id, volume_id
   context.change(VOLUMES, volumeId, { status: "in-use", attach_status: "attached" });
 }
 
+/** Begins to detach a volume in use. @throws {HttpError} 400 */
+export function beginDetaching(context: BlockStorageContext, volumeId: string): void {
+  const allowed = where`status = 'in-use' AND attach_status = 'attached'`;
+  if (!context.change(VOLUMES, volumeId, { status: "detaching" }, allowed)) {
+    throw invalidVolume(
+      "Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach.",
+    );
+  }
+}
+
 /** Removes an attachment. The volume's status follows from those that are left. */
 export function removeAttachment(context: BlockStorageContext, { id, volume_id: volumeId }: Attachment): void {
   context.table(ATTACHMENTS).delete(id);

@@ -6,6 +6,7 @@ import {
   assertDetachable,
   attachmentsOfVolume,
   attachmentToDetach,
+  beginDetaching,
   connectionOf,
   removeAttachment,
   settleVolume,
@@ -198,12 +199,7 @@ export const VOLUME_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
   "os-begin_detaching": {
     run: ({ context }, volume) => {
       context.authorize(`${ACTIONS_RULE}:begin_detaching`, volume);
-      const allowed = where`status = 'in-use' AND attach_status = 'attached'`;
-      if (!context.change(VOLUMES, volume.id, { status: "detaching" }, allowed)) {
-        throw invalidVolume(
-          "Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach.",
-        );
-      }
+      beginDetaching(context, volume.id);
       return undefined;
     },
   },

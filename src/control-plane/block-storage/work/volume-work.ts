@@ -1,9 +1,11 @@
 import { isOneOf, where } from "../../resources/condition.js";
+import { attachmentsOfVolume } from "../attachments/attachments.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { BACKUPS } from "../resources/backups.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
 import { TYPES } from "../resources/types.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
+import type { VolumeEvent } from "../server-volumes.js";
 import { addMessage, NO_BACK_END, SCHEDULE, UNKNOWN } from "../services/messages.js";
 import { choosePool, listPools, meetsSpecs } from "../services/pools.js";
 import { isMultiattach } from "../types/find-type.js";
@@ -23,6 +25,15 @@ function setStatus(context: BlockStorageContext, id: string, from: readonly stri
 /** Returns a volume to the status that it had before the work. */
 function restoreStatus(context: BlockStorageContext, { id, previous_status: previous }: Volume): void {
   context.change(VOLUMES, id, { status: previous ?? "available", previous_status: null });
+}
+
+/** Notifies the servers that use a volume. */
+function notifyServers(context: BlockStorageContext, { id }: Volume, event: VolumeEvent): void {
+  for (const { instance_uuid: server } of attachmentsOfVolume(context, id)) {
+    if (server !== null) {
+      context.services.servers.notify(server, event, id);
+    }
+  }
 }
 
 function create(context: BlockStorageContext, id: string, { imageId, backupId }: WorkInput): void {
@@ -139,6 +150,9 @@ export const VOLUME_WORK: Readonly<Record<string, WorkKind>> = {
       if (volume) {
         context.change(VOLUMES, id, { size: Number(size) });
         restoreStatus(context, volume);
+        if (volume.previous_status === "in-use") {
+          notifyServers(context, volume, "volume-extended");
+        }
       }
     },
     fail: (context, id) => setStatus(context, id, ["extending"], "error_extending"),
@@ -174,6 +188,9 @@ export const VOLUME_WORK: Readonly<Record<string, WorkKind>> = {
       if (volume) {
         context.change(VOLUMES, id, contentOf(context, volume, imageId));
         restoreStatus(context, volume);
+        if (volume.previous_status === "reserved") {
+          notifyServers(context, volume, "volume-reimaged");
+        }
       }
     },
     fail: (context, id) => setStatus(context, id, ["downloading"], "error"),

@@ -4,6 +4,7 @@ import type { Digests, KeyMaker, Random } from "../../../runtime/cryptography.js
 import type { ServiceHandler } from "../../../runtime/http-server.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock, Timers } from "../../../runtime/time.js";
+import type { ServerVolumes } from "../../block-storage/server-volumes.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { TaskRunner } from "../../conductor/task-runner.js";
 import type { ValidateToken } from "../../credentials.js";
@@ -16,10 +17,15 @@ import type { QuotaConfig } from "../quotas/resources.js";
 export interface ComputeDeps {
   readonly store: Store;
   readonly bus: AgentBus;
-  /** Placement client that mirrors host aggregates, and allocates the resources of attached ports. */
+  /** Placement client that mirrors host aggregates, allocates the resources of attached ports, and knows hosts' traits. */
   readonly placement: Pick<
     ReportClient,
-    "aggregateAddHost" | "aggregateRemoveHost" | "getAllocationCandidates" | "addResources" | "removeResources"
+    | "aggregateAddHost"
+    | "aggregateRemoveHost"
+    | "getAllocationCandidates"
+    | "addResources"
+    | "removeResources"
+    | "getProviderTraits"
   >;
   readonly validate: ValidateToken;
   readonly clock: Clock;
@@ -34,12 +40,20 @@ export interface ComputeDeps {
   readonly serviceDownTime: number;
   /** Seconds for which a deleted server can be restored; 0 disables it. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
-  readonly images: Pick<ServerImages, "find" | "addSnapshot" | "addBackup" | "removeBackups" | "remove">;
+  readonly images: Pick<
+    ServerImages,
+    "find" | "addSnapshot" | "addVolumeBacked" | "addBackup" | "removeBackups" | "remove"
+  >;
   /** `[quota]`: the default quotas of projects. */
   readonly quota: QuotaConfig;
   /** Handler of the Image API, for Nova's image proxy. */
   readonly imageService: ServiceHandler;
   readonly network: ComputeNetwork;
+  readonly volumes: ServerVolumes;
+  /** `[cinder] cross_az_attach`: whether servers may have volumes of other availability zones. */
+  readonly crossAzAttach: boolean;
+  /** Handler of the Block Storage API, for Nova's proxies. */
+  readonly volumeService: ServiceHandler;
   readonly projectExists: (id: string) => boolean;
   /** Wakes the task runner. Called after the transaction that added a task is committed. */
   readonly wake: () => void;

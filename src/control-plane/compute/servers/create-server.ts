@@ -1,6 +1,10 @@
 import {
+  DEVICES_MARK,
   type Flavor,
   type Instance,
+  isRootDevice,
+  isVolume,
+  isVolumeBacked,
   newInstance,
   type RequestSpec,
   type ServerGroup,
@@ -14,17 +18,14 @@ import { type Call, type ComputeResponse, denied, requireMember } from "../api/c
 import { isTrue } from "../api/schema-parts.js";
 import { isOpenTo } from "../flavors/flavor-access.js";
 import { assertFileQuota, assertMemberQuota, assertMetadataQuota, serversInQuota } from "../quotas/quota-checks.js";
-import {
-  assertSupported,
-  checkLocalDevices,
-  chosenGroup,
-  chosenKey,
-  hostnameFor,
-  selectSchedulerHints,
-} from "./create-checks.js";
+import { bootDevices, storeDevices, validateDevices } from "./block-devices/boot-devices.js";
+import { assertSourceFits, findBootSource, readRequestedDevices } from "./block-devices/boot-source.js";
+import type { DeviceDraft } from "./block-devices/device-requests.js";
+import { zoneWithVolumes } from "./block-devices/volume-zones.js";
+import { assertSupported, chosenGroup, chosenKey, hostnameFor, selectSchedulerHints } from "./create-checks.js";
 import { removeServer } from "./delete-server.js";
 import { type Destination, readDestination } from "./destination.js";
-import { imageToUse, validateRequestedSpecs } from "./image-flavor-checks.js";
+import { validateRequestedSpecs } from "./image-flavor-checks.js";
 import {
   networkMark,
   type RequestedNetworks,
@@ -44,12 +45,23 @@ export function createServer(call: Call): ComputeResponse | Promise<ComputeRespo
   requireMember(call, POLICY);
   const { server } = body;
   const { least, most } = readCounts(server);
-  const destination = readDestination(call, server);
+  const requestedDestination = readDestination(call, server);
   assertSupported(body, most);
+  const requested = readRequestedDevices(server);
   const flavor = readFlavor(call, server);
-  const { imageRef, imageProperties } = readImage(call, server, flavor);
+  const source = findBootSource(call, server.imageRef ?? "", requested);
+  const drafts = bootDevices(requested, source, flavor, most);
+  const root = drafts.find(isRootDevice);
+  assertSourceFits(call, source, flavor, root);
+  const imageProperties = source.properties;
   validateRequestedSpecs(flavor, imageProperties);
-  checkLocalDevices(server, flavor);
+  const devices = validateDevices(call, drafts, { flavor, imageRef: source.imageRef });
+  const destination = {
+    ...requestedDestination,
+    availabilityZone: zoneWithVolumes(call, requestedDestination.availabilityZone, devices),
+  };
+  // A server that boots from a volume has no image, even if the request names one that defines the volume.
+  const imageRef = root && isVolume(root) ? "" : source.imageRef;
   const projectId = call.credentials.projectId;
   if (projectId === null) {
     throw denied(POLICY);
@@ -68,7 +80,18 @@ export function createServer(call: Call): ComputeResponse | Promise<ComputeRespo
     if (group !== null) {
       assertMemberQuota(call, group, count);
     }
-    const inputs = { server, flavor, imageRef, imageProperties, destination, key, group, networks, schedulerHints };
+    const inputs = {
+      server,
+      flavor,
+      imageRef,
+      imageProperties,
+      devices,
+      destination,
+      key,
+      group,
+      networks,
+      schedulerHints,
+    };
     const complete = { ...inputs, projectId, reservationId, count };
     return { draft: complete, instances: storeBatch(call, complete, 0) };
   });
@@ -140,6 +163,7 @@ interface Draft {
   readonly flavor: Flavor;
   readonly imageRef: string;
   readonly imageProperties: Readonly<Record<string, string>>;
+  readonly devices: readonly DeviceDraft[];
   readonly projectId: string;
   readonly reservationId: string;
   readonly destination: Destination;
@@ -161,12 +185,13 @@ function storeRequest(call: Call, instance: Instance, draft: Draft): void {
     userId: instance.userId,
     flavor: draft.flavor,
     imageRef: draft.imageRef,
-    isBfv: false,
+    isBfv: isVolumeBacked(draft),
     availabilityZone,
     numInstances: draft.count,
     schedulerHints: draft.schedulerHints,
   });
   store.requests.createBuildRequest({ instanceUuid, projectId, instance });
+  storeDevices(call, instanceUuid, draft.devices);
   if (draft.group !== null) {
     store.serverGroups.addMember(draft.group.id, instanceUuid, instance.userId);
   }
@@ -199,7 +224,10 @@ function draftInstance(call: Call, draft: Draft, index: number): Instance {
     ...draft.key,
     ...attributeChanges(server),
     ...diskConfigWith(draft.imageProperties, server, draft.imageRef),
-    systemMetadata: withImageProperties(networkMark(draft.networks), draft.imageProperties),
+    systemMetadata: withImageProperties(
+      { ...networkMark(draft.networks), ...(draft.devices.length > 0 && DEVICES_MARK) },
+      draft.imageProperties,
+    ),
   };
   return { ...newInstance(attributes), id: 0, createdAt: call.deps.clock.now() };
 }
@@ -239,17 +267,6 @@ function readCounts({ min_count: min = 1, max_count: max = min }: CreateBody["se
 interface Counts {
   readonly least: number;
   readonly most: number;
-}
-
-function readImage(
-  call: Call,
-  { imageRef }: CreateBody["server"],
-  flavor: Flavor,
-): Pick<Draft, "imageRef" | "imageProperties"> {
-  if (imageRef === undefined || imageRef === "") {
-    throw badRequest("Missing imageRef attribute");
-  }
-  return { imageRef, imageProperties: imageToUse(call, imageRef, "Can not find requested image", flavor) };
 }
 
 /** Accepts an id, or a link, whose last segment is the id. */

@@ -1,4 +1,5 @@
 import type { Instance, Migration } from "../../../records/index.js";
+import { releaseVolumes } from "../../conductor/release-volumes.js";
 import { isUp } from "../api/agents.js";
 import { type Call, type ComputeResponse, requireMember } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -31,6 +32,7 @@ export function removeServer(call: Call, { instance, building }: FoundServer): v
     terminate(call, instance);
     return;
   }
+  releaseVolumes(call.deps, instance.uuid);
   // The conductor notices that the build request is gone and releases what it has claimed.
   store.requests.destroyBuildRequest(instance.uuid);
   store.serverGroups.removeMember(instance.uuid);

@@ -1,5 +1,6 @@
 import { cpuPolicy, dedicatedCpus, type Flavor, invalidImageProperty, threadPolicy } from "../../../records/index.js";
-import { badRequest } from "../../http/http-error.js";
+import { badRequest, forbidden } from "../../http/http-error.js";
+import type { ServerImage } from "../../image/server-images.js";
 import type { Call } from "../api/call.js";
 import { boolFromText } from "../api/schema-parts.js";
 
@@ -11,17 +12,8 @@ const THREAD_POLICIES = ["prefer", "isolate", "require"];
 
 const GIB = 1024 ** 3;
 
-/**
- * Returns the properties that a server stores of the image from which it is created or rescued.
- * @param flavor the server's, if the image becomes its root disk
- * @throws {HttpError} 400
- */
-export function imageToUse(
-  { deps: { images }, credentials }: Call,
-  id: string,
-  unknown: string,
-  flavor?: Flavor,
-): Readonly<Record<string, string>> {
+/** Returns an image from which a server is rebuilt or rescued. @throws {HttpError} 400 */
+export function requireImage({ deps: { images }, credentials }: Call, id: string, unknown: string): ServerImage {
   const image = images.find(id, credentials);
   if (image === undefined) {
     throw badRequest(unknown);
@@ -29,10 +21,7 @@ export function imageToUse(
   if (image.status !== "active") {
     throw badRequest(`Image ${id} is not active.`);
   }
-  if (flavor) {
-    assertFlavorFits(flavor, image);
-  }
-  return image.noted;
+  return image;
 }
 
 /** Checks that the flavor meets the image's requirements. @throws {HttpError} 400 */
@@ -55,6 +44,16 @@ export function assertFlavorFits(
   if (image.minDisk * GIB > disk) {
     const sizes = `Flavor disk is ${disk} bytes, minimum size is ${image.minDisk * GIB} bytes.`;
     throw badRequest(`Flavor's disk is smaller than the minimum size specified in image metadata. ${sizes}`);
+  }
+}
+
+/**
+ * Only administrators create servers without a root disk of known size on a host: an image could take any amount.
+ * @throws {HttpError} 403
+ */
+export function assertZeroDiskAllowed(call: Call, { rootGb }: Pick<Flavor, "rootGb">): void {
+  if (rootGb === 0 && !call.isAdmin) {
+    throw forbidden("Only volume-backed servers are allowed for flavors with zero disk.");
   }
 }
 

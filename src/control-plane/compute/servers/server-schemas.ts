@@ -18,6 +18,14 @@ import {
   TAG,
   UUID_TEXT,
 } from "../api/schema-parts.js";
+import {
+  DEVICES,
+  type DeviceRequest,
+  FORMER_DEVICES,
+  type FormerDevice,
+  TAGGED_DEVICES,
+  TYPED_DEVICES,
+} from "./block-devices/device-schemas.js";
 
 /**
  * Attributes that users set in several requests and that are only stored: access addresses, and whether partitions
@@ -46,8 +54,8 @@ export interface CreateBody {
     readonly metadata?: Readonly<Record<string, string>>;
     readonly networks?: readonly NetworkRequest[] | "none" | "auto";
     readonly availability_zone?: string;
-    readonly block_device_mapping?: readonly unknown[];
-    readonly block_device_mapping_v2?: readonly Readonly<Record<string, unknown>>[];
+    readonly block_device_mapping?: readonly FormerDevice[];
+    readonly block_device_mapping_v2?: readonly DeviceRequest[];
     readonly config_drive?: boolean | string;
     readonly key_name?: string;
     readonly min_count?: number | string;
@@ -95,9 +103,6 @@ function networks(tagged: boolean): Schema {
   };
 }
 
-/** The properties of a block device are not validated: without a Block Storage service each device is rejected. */
-const BLOCK_DEVICES = { type: "array", items: { type: "object" } };
-
 /** Unknown hints are accepted, as in Nova, for custom filters of a cloud. */
 const HINTS = {
   type: "object",
@@ -128,8 +133,8 @@ const BASE: Readonly<Record<string, Schema>> = {
   networks: { type: "array", items: network(false, { type: "string" }) },
   ...USER_ATTRIBUTES,
   availability_zone: NAME,
-  block_device_mapping: BLOCK_DEVICES,
-  block_device_mapping_v2: BLOCK_DEVICES,
+  block_device_mapping: FORMER_DEVICES,
+  block_device_mapping_v2: DEVICES,
   config_drive: BOOLEAN,
   key_name: NAME,
   min_count: POSITIVE_INTEGER,
@@ -172,27 +177,34 @@ const SINCE_37 = [...AT_LEAST, "networks"];
 
 const v19 = { ...BASE, description: DESCRIPTION };
 
-const v32 = { ...v19, networks: { type: "array", items: network(true, { type: "string" }) } };
+const v33 = { ...v19, networks: { type: "array", items: network(true, { type: "string" }) } };
+
+const v32 = { ...v33, block_device_mapping_v2: TAGGED_DEVICES };
 
 const v37 = { ...v19, networks: networks(false) };
 
-const v42 = { ...v19, networks: networks(true) };
+const v42 = { ...v19, networks: networks(true), block_device_mapping_v2: TAGGED_DEVICES };
 
 const v52 = { ...v42, tags: { type: "array", items: TAG, maxItems: 50 } };
 
 const v63 = { ...v52, trusted_image_certificates: TRUSTED_CERTIFICATES };
 
-const v74 = { ...v63, host: HOSTNAME, hypervisor_hostname: HOSTNAME };
+const v67 = { ...v63, block_device_mapping_v2: TYPED_DEVICES };
+
+const v74 = { ...v67, host: HOSTNAME, hypervisor_hostname: HOSTNAME };
 
 export const CREATE = schemas<CreateBody>(
   [1, body({ ...BASE, ...PERSONALITY }, AT_LEAST)],
   [19, body({ ...v19, ...PERSONALITY }, AT_LEAST)],
   [32, body({ ...v32, ...PERSONALITY }, AT_LEAST)],
+  // Nova lost the tags of block devices after 2.32, and restored them in 2.42.
+  [33, body({ ...v33, ...PERSONALITY }, AT_LEAST)],
   [37, body({ ...v37, ...PERSONALITY }, SINCE_37)],
   [42, body({ ...v42, ...PERSONALITY }, SINCE_37)],
   [52, body({ ...v52, ...PERSONALITY }, SINCE_37)],
   [57, body(v52, SINCE_37)],
   [63, body(v63, SINCE_37)],
+  [67, body(v67, SINCE_37)],
   [74, body(v74, SINCE_37)],
   [90, body({ ...v74, hostname: SHORT_HOSTNAME }, SINCE_37)],
   [94, body({ ...v74, hostname: HOSTNAME }, SINCE_37)],

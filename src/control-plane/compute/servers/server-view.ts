@@ -1,4 +1,11 @@
-import { type Instance, type Service, sizesForApi } from "../../../records/index.js";
+import {
+  type BlockDevice,
+  hasDevices,
+  type Instance,
+  isRootDevice,
+  type Service,
+  sizesForApi,
+} from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
 import type { ServerPort } from "../../network/server-ports.js";
@@ -22,6 +29,7 @@ export class ServerView {
   readonly #call: Call;
   readonly #services = new Map<string, Service | null>();
   readonly #ports = new Map<string, readonly ServerPort[]>();
+  readonly #devices = new Map<string, readonly BlockDevice[]>();
   readonly #pinnedZones = new Map<string, string | null>();
   /** Names of security groups by uuid. */
   readonly #groupNames = new Map<string, string>();
@@ -43,6 +51,10 @@ export class ServerView {
     for (const [uuid, ports] of found) {
       this.#ports.set(uuid, ports);
     }
+    const withDevices = servers.flatMap(({ instance }) => (hasDevices(instance) ? [instance.uuid] : []));
+    for (const [uuid, devices] of this.#call.store.blockDevices.ofInstances(withDevices)) {
+      this.#devices.set(uuid, devices);
+    }
     this.#lookUpGroups([...found.values()].flat());
     const hosts = new Set(servers.flatMap(({ instance }) => instance.host ?? []));
     const records = new Map(services.byHosts([...hosts], COMPUTE).map((service) => [service.host, service]));
@@ -60,6 +72,7 @@ export class ServerView {
     const { version, links } = this.#call;
     const status = serverStatus(instance);
     const ports = building ? [] : this.#portsOf(instance.uuid);
+    const devices = building ? [] : this.#devicesOf(instance);
     return {
       id: instance.uuid,
       name: instance.displayName,
@@ -83,11 +96,11 @@ export class ServerView {
       key_name: instance.keyName,
       "OS-SRV-USG:launched_at": timeOrNull(instance.launchedAt),
       "OS-SRV-USG:terminated_at": timeOrNull(instance.terminatedAt),
-      ...this.#extendedAttributes(instance, building),
+      ...this.#extendedAttributes(instance, building, devices),
       "OS-EXT-STS:task_state": instance.taskState,
       "OS-EXT-STS:vm_state": instance.vmState,
       "OS-EXT-STS:power_state": instance.powerState,
-      "os-extended-volumes:volumes_attached": [],
+      "os-extended-volumes:volumes_attached": devices.flatMap((device) => this.#attachedVolume(device)),
       ...(version >= 16 && this.#call.isAdmin ? { host_status: this.#hostStatus(instance) } : {}),
       ...(version >= 9 ? { locked: instance.locked } : {}),
       ...(version >= 73 ? { locked_reason: instance.lockedReason } : {}),
@@ -140,7 +153,7 @@ export class ServerView {
     return { fault: { code, created: isoSeconds(createdAt), message, ...(hasVisibleDetails ? { details } : {}) } };
   }
 
-  #extendedAttributes(instance: Instance, building: boolean): RenderedServer {
+  #extendedAttributes(instance: Instance, building: boolean, devices: readonly BlockDevice[]): RenderedServer {
     const { version, isAdmin } = this.#call;
     const hostname = { "OS-EXT-SRV-ATTR:hostname": instance.hostname };
     if (!isAdmin) {
@@ -157,7 +170,7 @@ export class ServerView {
             ...hostname,
             "OS-EXT-SRV-ATTR:kernel_id": "",
             "OS-EXT-SRV-ATTR:ramdisk_id": "",
-            "OS-EXT-SRV-ATTR:root_device_name": instance.launchedAt === null ? null : "/dev/sda",
+            "OS-EXT-SRV-ATTR:root_device_name": instance.launchedAt === null ? null : rootName(devices),
             "OS-EXT-SRV-ATTR:user_data": instance.userData,
           }
         : {}),
@@ -194,6 +207,19 @@ export class ServerView {
     return this.#ports.get(uuid) ?? this.#call.deps.network.ports.ofServer(uuid);
   }
 
+  #devicesOf({ uuid, systemMetadata }: Instance): readonly BlockDevice[] {
+    return hasDevices({ systemMetadata })
+      ? (this.#devices.get(uuid) ?? this.#call.store.blockDevices.ofInstance(uuid))
+      : [];
+  }
+
+  #attachedVolume({ volumeId, deleteOnTermination }: BlockDevice): readonly RenderedServer[] {
+    if (volumeId === null) {
+      return [];
+    }
+    return [{ id: volumeId, ...(this.#call.version >= 3 && { delete_on_termination: deleteOnTermination }) }];
+  }
+
   #pinnedZone(uuid: string): string | null {
     const known = this.#pinnedZones.get(uuid);
     return known === undefined ? this.#call.store.requests.pinnedZone(uuid) : known;
@@ -208,6 +234,10 @@ export class ServerView {
     this.#services.set(host, service);
     return service;
   }
+}
+
+function rootName(devices: readonly BlockDevice[]): string {
+  return devices.find(isRootDevice)?.deviceName ?? "/dev/sda";
 }
 
 function timeOrNull(milliseconds: number | null): string | null {

@@ -4,6 +4,7 @@ import { schemas } from "../../http/schemas.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../api/call.js";
 import { bodyOf, DESCRIPTION, HOSTNAME, NAME, object, SHORT_HOSTNAME } from "../api/schema-parts.js";
 import { runAction } from "./actions/run-action.js";
+import { VOLUME_ATTACHMENT_ROUTES } from "./block-devices/volume-attachments.js";
 import { createServer } from "./create-server.js";
 import { deleteServer } from "./delete-server.js";
 import { DIAGNOSTICS_ROUTES } from "./diagnostics.js";
@@ -18,15 +19,6 @@ import { REMOTE_CONSOLE_ROUTES } from "./remote-consoles.js";
 import { attributeChanges, USER_ATTRIBUTES, type UserAttributes } from "./server-schemas.js";
 import { ServerView, toViewBefore75 } from "./server-view.js";
 import { TAG_ROUTES } from "./tags.js";
-
-/** Servers have no volumes here, but clients request the list. */
-const ATTACHMENT_ROUTES = routes<ComputeRoute>({
-  "GET /servers/:id/os-volume_attachments": (call) => {
-    findServer(call);
-    requireReader(call, "os_compute_api:os-volumes-attachments:index");
-    return { body: { volumeAttachments: [] } };
-  },
-});
 
 interface UpdateBody {
   readonly server: UserAttributes & {
@@ -74,7 +66,7 @@ export const SERVER_ROUTES: readonly ComputeRoute[] = [
   ...TAG_ROUTES,
   ...ADDRESS_ROUTES,
   ...INTERFACE_ROUTES,
-  ...ATTACHMENT_ROUTES,
+  ...VOLUME_ATTACHMENT_ROUTES,
   ...DIAGNOSTICS_ROUTES,
   ...PASSWORD_ROUTES,
   ...REMOTE_CONSOLE_ROUTES,

@@ -4,6 +4,7 @@ import { FINAL_MIGRATION_STATUSES, holdsTask, type Instance, type Migration } fr
 import { errorMessage } from "../../../runtime/error-messages.js";
 import type { Store } from "../../store/store.js";
 import type { Task } from "../../store/tasks.js";
+import { releaseVolumes } from "../release-volumes.js";
 import type { TaskContext } from "../task-runner.js";
 import { isAlive, type TaskDeps } from "./task-deps.js";
 
@@ -67,8 +68,10 @@ function handOver(deps: TaskDeps, { instanceUuid, requestId }: DeleteTask, conte
   });
 }
 
-function destroyRow({ store, clock }: TaskDeps, instance: Instance | null, instanceUuid: string): void {
+function destroyRow(deps: TaskDeps, instance: Instance | null, instanceUuid: string): void {
+  const { store, clock } = deps;
   store.requests.destroyBuildRequest(instanceUuid);
+  releaseVolumes(deps, instanceUuid);
   if (instance !== null) {
     store.instances.save(instanceUuid, { vmState: "deleted", taskState: null, terminatedAt: clock.now() });
     store.instances.destroy(instanceUuid);

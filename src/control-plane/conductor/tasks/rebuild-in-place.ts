@@ -16,9 +16,9 @@ import { ActionEvents, type TaskDeps } from "./task-deps.js";
 type RebuildTask = Extract<Task, { kind: "rebuild_in_place" }>;
 type ImageProperties = Readonly<Record<string, string>>;
 
-/** Returns the parameters of rebuild_instance for a rebuild on the same host. */
+/** Returns the parameters of rebuild_instance for a rebuild on the same host. @param rebuild `reimages`: whether the boot volume gets the image's data */
 export function rebuildParams(
-  { uuid, node, imageRef }: Pick<Instance, "uuid" | "node" | "imageRef">,
+  { uuid, node, imageRef, reimages }: Pick<Instance, "uuid" | "node" | "imageRef"> & { readonly reimages: boolean },
   requestId: string,
 ) {
   return {
@@ -29,6 +29,7 @@ export function rebuildParams(
     node: node ?? "",
     imageRef,
     targetStopped: false,
+    ...(reimages && { reimageBootVolume: true }),
     requestId,
   };
 }
@@ -107,7 +108,9 @@ function handOver(deps: TaskDeps, task: RebuildTask, context: TaskContext): void
   store.transaction(() => {
     const instance = ownInstance(deps, task);
     if (instance !== null && instance.host !== null) {
-      bus.cast(instance.host, "rebuild_instance", rebuildParams(instance, task.requestId), task.requestId);
+      const { reimagedWith: image } = task;
+      const rebuilt = { ...instance, imageRef: image ?? instance.imageRef, reimages: image !== undefined };
+      bus.cast(instance.host, "rebuild_instance", rebuildParams(rebuilt, task.requestId), task.requestId);
     }
     context.finish();
   });

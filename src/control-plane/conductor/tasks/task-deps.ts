@@ -5,6 +5,7 @@ import type { RetryInfo, Selection } from "../../../records/index.js";
 import { publicMessageOf } from "../../../runtime/error-messages.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
+import type { ServerVolumes } from "../../block-storage/server-volumes.js";
 import type { BlockStorageWorker } from "../../block-storage/work/run-work.js";
 import type { PortResourceRequest, ServerPorts } from "../../network/server-ports.js";
 import { faultDetails } from "../../scheduler/errors.js";
@@ -33,6 +34,7 @@ export interface TaskDeps {
   readonly ports: ServerPorts;
   /** Runs the work of the Block Storage service. */
   readonly blockStorage: Pick<BlockStorageWorker, "run" | "fail">;
+  readonly volumes: ServerVolumes;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: TaskOptions & {

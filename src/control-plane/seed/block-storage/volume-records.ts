@@ -66,7 +66,7 @@ export class VolumeRecords {
       ...{ sql, clock, timers, random, logger },
       validate: () => ({ ...OPERATOR, projectId: this.#projectId }),
       images: NO_IMAGES,
-      servers: { attachmentOf: () => undefined },
+      servers: { attachmentOf: () => undefined, notify: () => {} },
       faults: { hit: () => Promise.resolve(), peek: () => undefined },
       enqueue: (work) => this.#work.push(work),
       options: { ...options, quotas: NO_QUOTAS },

@@ -119,7 +119,7 @@ describe("create", () => {
     ["counts", { min_count: 2, max_count: 1 }, 37, 400, "min_count must be <= max_count"],
     ["zone", { availability_zone: "mars" }, 37, 400, "The requested availability zone is not available"],
     ["zone format", { availability_zone: "a:b:c:d" }, 37, 400, "Unable to parse availability_zone"],
-    ["volume", { block_device_mapping_v2: [{ boot_index: 0 }] }, 37, 400, "no Block Storage service"],
+    ["volume", { block_device_mapping_v2: [{ boot_index: 0 }] }, 37, 400, "Missing device UUID."],
     ["key", { key_name: "mine" }, 37, 400, "Invalid key_name provided."],
     ["network", { networks: [{ uuid: CIRROS }] }, 37, 400, `Network ${CIRROS} could not be found.`],
     ["port", { networks: [{ port: CIRROS }] }, 37, 400, `Port id ${CIRROS} could not be found.`],
@@ -212,7 +212,10 @@ describe("create", () => {
 
   test.each([
     [[{ ...ROOT, boot_index: 1 }], "Mapping image to local is not supported."],
-    [[{ ...ROOT, uuid: "5a000000-0000-4000-8000-000000000001" }], "Mapping image to local is not supported."],
+    [
+      [{ ...ROOT, uuid: "5a000000-0000-4000-8000-000000000001" }],
+      "failed to get image 5a000000-0000-4000-8000-000000000001.",
+    ],
     [[ROOT, ROOT], "Boot sequence for the instance and image/block device mapping combination is not valid."],
     [[BLANK], "Boot sequence for the instance and image/block device mapping combination is not valid."],
     [[ROOT, { ...BLANK, volume_size: 1 }], EPHEMERAL_SIZE],
@@ -220,8 +223,8 @@ describe("create", () => {
     [[ROOT, SWAP, SWAP], "Block Device Mapping is Invalid: More than one swap drive requested."],
     [[ROOT, BLANK, BLANK, BLANK], "You specified more local devices than the limit allows"],
     [[ROOT, { ...BLANK, uuid: CIRROS }], "Block Device Mapping is Invalid: Invalid device UUID."],
-    [[ROOT, { ...BLANK, destination_type: "volume", volume_size: 1 }], "no Block Storage service"],
-    [[{ ...ROOT, destination_type: "volume" }], "no Block Storage service"],
+    [[ROOT, { ...BLANK, destination_type: "volume" }], "Blank volumes (source: 'blank', dest: 'volume') need to have"],
+    [[{ ...ROOT, destination_type: "volume" }], "Images with destination_type 'volume' need to have a non-zero size"],
   ])("rejects other block devices: %o", async (block_device_mapping_v2, message) => {
     const reply = await create({ block_device_mapping_v2 });
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);

@@ -15,6 +15,7 @@ it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({
     serviceDownTime: 60,
     auditPeriod: "month",
+    crossAzAttach: true,
     reportInterval: 10,
     scheduler: {
       maxAttempts: 3,

@@ -62,3 +62,25 @@ test("a fault at volume.attach fails the request, and the volume stays available
   expect((await harness.send("POST", "/attachments", { attachment })).status).toBe(500);
   expect(await harness.statusOf(`/volumes/${volume}`)).toBe("available");
 });
+
+test("servers are notified of their extended volumes, and of reserved ones with new data", async () => {
+  const harness = new BlockStorageHarness();
+  const volume = await harness.volume();
+  await attach(harness, volume);
+  await harness.send("POST", `/volumes/${volume}/action`, { "os-extend": { new_size: 2 } });
+  expect(harness.events).toEqual([`volume-extended ${volume} ${SERVER}`]);
+  const reserved = await harness.volume();
+  await harness.get("POST", "/attachments", { attachment: { volume_uuid: reserved, instance_uuid: SERVER } });
+  const image = "1a000000-0000-4000-8000-000000000001";
+  harness.images.put(image);
+  const reimage = { image_id: image, reimage_reserved: true };
+  const reply = await harness.send(
+    "POST",
+    `/volumes/${reserved}/action`,
+    { "os-reimage": reimage },
+    { caller: "admin" },
+  );
+  expect(reply.status, reply.body).toBe(202);
+  expect(harness.events.at(-1)).toBe(`volume-reimaged ${reserved} ${SERVER}`);
+  expect(await harness.statusOf(`/volumes/${reserved}`)).toBe("reserved");
+});

@@ -27,6 +27,8 @@ export class BlockStorageHarness {
   readonly faults: FaultSet;
   /** Ids of the attachments by which servers use volumes, as Compute knows them. */
   readonly attachedServers = new Map<string, string>();
+  /** Events that servers were notified of. */
+  readonly events: string[] = [];
   /** Whether work waits until `runWork`. */
   isPaused = false;
   readonly #world = new VirtualWorld();
@@ -43,7 +45,10 @@ export class BlockStorageHarness {
       sql: this.store.database,
       validate: validateCinderCaller,
       images: this.images,
-      servers: { attachmentOf: (serverId) => this.attachedServers.get(serverId) },
+      servers: {
+        attachmentOf: (serverId) => this.attachedServers.get(serverId),
+        notify: (serverId, event, volumeId) => this.events.push(`${event} ${volumeId} ${serverId}`),
+      },
       faults: this.faults,
       enqueue: (work) => this.#work.push(work),
       options,

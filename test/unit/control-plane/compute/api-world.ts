@@ -28,6 +28,7 @@ import { quickDigests } from "../../../fixtures/quick-digests.js";
 import { NO_LIMITS } from "../../../fixtures/quota.js";
 import { nodeResources } from "../../../fixtures/records.js";
 import { Reply } from "../../../fixtures/reply.js";
+import { type TestBlockStorage, testBlockStorage } from "../../../fixtures/test-block-storage.js";
 import { testNetwork } from "../../../fixtures/test-network.js";
 
 export { Reply };
@@ -61,9 +62,12 @@ export class ApiWorld {
   readonly store: Store;
   /** The Network service, which starts with one flat network. */
   readonly network: ComputeNetwork;
+  readonly blockStorage: TestBlockStorage;
   readonly apis: Apis;
   readonly casts: CastMessage[] = [];
   readonly calls: CastMessage[] = [];
+  /** The traits of all hosts. */
+  readonly traits: string[] = [];
   readonly deletedServices: number[] = [];
   /** Changes mirrored to Placement's aggregates: `+ <uuid> <provider name>`. */
   readonly mirrored: string[] = [];
@@ -84,7 +88,13 @@ export class ApiWorld {
   readonly externalTokens = new Map<string, Credentials>();
   readonly #tokens = new Map<LoginUser, string>();
 
-  private constructor(world: VirtualWorld, store: Store, runtime: VirtualRuntime, reclaimInstanceInterval: number) {
+  private constructor(
+    world: VirtualWorld,
+    store: Store,
+    runtime: VirtualRuntime,
+    reclaimInstanceInterval: number,
+    crossAzAttach: boolean,
+  ) {
     this.world = world;
     this.runtime = runtime;
     this.store = store;
@@ -115,6 +125,7 @@ export class ApiWorld {
     const identity = createIdentity({ sql: store.database, ...runtime, digests: quickDigests });
     const validate: ValidateToken = (token) => this.externalTokens.get(token) ?? identity.validate(token);
     this.network = testNetwork(store, runtime, validate);
+    this.blockStorage = testBlockStorage(store, runtime, validate);
     this.apis = createApis({
       runtime,
       identity: { ...identity, validate },
@@ -122,10 +133,12 @@ export class ApiWorld {
       keys: nodeKeys,
       imageFolder: "/state/glance",
       network: this.network,
+      blockStorage: this.blockStorage,
       store,
       bus,
       placement: {
         ...NO_PORT_RESOURCES,
+        getProviderTraits: async () => ({ traits: this.traits, generation: 0 }),
         aggregateAddHost: async (uuid, name) => this.#mirror(`+ ${uuid} ${name}`),
         aggregateRemoveHost: async (uuid, name) => this.#mirror(`- ${uuid} ${name}`),
       },
@@ -136,6 +149,7 @@ export class ApiWorld {
       deleteService: (service, options) => this.deleteService(service, options),
       quota: this.quota,
       serviceDownTime: 60,
+      crossAzAttach,
       reclaimInstanceInterval,
     });
   }
@@ -147,22 +161,22 @@ export class ApiWorld {
   }
 
   /** Creates a world for the current test. */
-  static async open(reclaimInstanceInterval = 0): Promise<ApiWorld> {
+  static async open(reclaimInstanceInterval = 0, crossAzAttach = true): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
-    return await new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval).#ready();
+    return await new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval, crossAzAttach).#ready();
   }
 
   /** Creates a world for all tests of a file. */
   static async shared(): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
-    return await new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, 0).#ready();
+    return await new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, 0, true).#ready();
   }
 
   async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {
     const [, mount = "", rest = "", query = ""] =
-      /^(\/identity|\/compute|\/image|\/network)([^?]*)\??(.*)$/.exec(url) ?? [];
+      /^(\/identity|\/compute|\/image|\/network|\/volume)([^?]*)\??(.*)$/.exec(url) ?? [];
     const handler = this.apis.services[mount as "/compute"];
     const response = await handler({
       method,
@@ -235,6 +249,33 @@ export class ApiWorld {
     images.add(id, { ...PLAIN, visibility: "public", ...attributes });
     images.change(id, ["queued"], { status: "active" });
     return id;
+  }
+
+  /** Creates a volume of the project `admin`, of 1 GiB, and returns its id. */
+  async volume(attributes: Readonly<Record<string, unknown>> = {}, token?: string): Promise<string> {
+    const reply = await this.volumeRequest("POST", "/volumes", { volume: { size: 1, ...attributes } }, token);
+    await this.runVolumeWork();
+    return String(reply.json("volume", "id"));
+  }
+
+  /** Sends a request to Block Storage. @param path below the project */
+  volumeRequest(method: string, path: string, body?: unknown, token?: string): Promise<Reply> {
+    const url = `/volume/v3${path}`;
+    return this.ask({ method, url, body, token, headers: { "openstack-api-version": "volume 3.70" } });
+  }
+
+  async volumeStatus(id: string): Promise<unknown> {
+    return (await this.volumeRequest("GET", `/volumes/${id}`)).json("volume", "status");
+  }
+
+  /** Runs the stored work of Block Storage, as the task runner does. */
+  async runVolumeWork(): Promise<void> {
+    for (const { id, task } of this.store.tasks.pending()) {
+      if (task.kind === "block_storage") {
+        const { instanceUuid, ...work } = task;
+        await this.blockStorage.worker.run({ ...work, id: instanceUuid }, () => this.store.tasks.finish(id));
+      }
+    }
   }
 
   /** Creates a compute host that has just reported, with its node. */

@@ -25,6 +25,8 @@ function createEndpoint(level: Level, method: string, path: string, body?: unkno
 const ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUWjb0A9Jmc0XqpbdGLOeC+ZLfo4U9nPZkaiUkqZdrF";
 const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
 
+const ATTACHMENT = { volumeAttachment: { volumeId: CIRROS } };
+
 const SERVERS: readonly Endpoint[] = [
   createEndpoint("member", "POST", "/servers", {
     server: { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none" },
@@ -55,6 +57,11 @@ const SERVERS: readonly Endpoint[] = [
   createEndpoint("member", "POST", "/servers/{server}/os-interface", { interfaceAttachment: {} }),
   createEndpoint("member", "DELETE", `/servers/{server}/os-interface/${CIRROS}`),
   createEndpoint("reader", "GET", "/servers/{server}/os-volume_attachments"),
+  createEndpoint("member", "POST", "/servers/{server}/os-volume_attachments", ATTACHMENT),
+  createEndpoint("reader", "GET", `/servers/{server}/os-volume_attachments/${CIRROS}`),
+  createEndpoint("admin", "PUT", `/servers/{server}/os-volume_attachments/${CIRROS}`, ATTACHMENT),
+  createEndpoint("member", "PUT", `/servers/{server}/os-volume_attachments/${CIRROS}`, ATTACHMENT, 85),
+  createEndpoint("member", "DELETE", `/servers/{server}/os-volume_attachments/${CIRROS}`),
   createEndpoint("reader", "GET", "/servers/{server}/os-security-groups"),
   createEndpoint("admin", "GET", "/servers/{server}/migrations"),
   createEndpoint("admin", "GET", "/servers/{server}/migrations/1"),
@@ -218,6 +225,20 @@ const PROXIES: readonly Endpoint[] = [
   createEndpoint("admin", "POST", "/os-server-external-events", {
     events: [{ server_uuid: "{server}", name: "network-changed" }],
   }),
+  ...[
+    { name: "volume", body: { volume: { size: 1 } } },
+    { name: "snapshot", body: { snapshot: { volume_id: CIRROS } } },
+  ].flatMap(({ name, body }) => [
+    proxy("reader", "GET", `/os-${name}s`),
+    proxy("reader", "GET", `/os-${name}s/detail`),
+    proxy("reader", "GET", `/os-${name}s/${CIRROS}`),
+    proxy("member", "POST", `/os-${name}s`, body),
+    proxy("member", "DELETE", `/os-${name}s/${CIRROS}`),
+  ]),
+  createEndpoint("admin", "POST", "/os-assisted-volume-snapshots", {
+    snapshot: { volume_id: CIRROS, create_info: { snapshot_id: CIRROS, type: "qcow2", new_file: "file" } },
+  }),
+  createEndpoint("admin", "DELETE", `/os-assisted-volume-snapshots/${CIRROS}`),
   proxy("reader", "GET", "/os-floating-ips"),
   proxy("reader", "GET", "/os-floating-ips/1"),
   proxy("member", "POST", "/os-floating-ips", {}),

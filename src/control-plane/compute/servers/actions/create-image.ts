@@ -1,9 +1,11 @@
-import type { Instance } from "../../../../records/index.js";
-import { badRequest } from "../../../http/http-error.js";
+import { type Instance, isRootDevice, isVolume, isVolumeBacked } from "../../../../records/index.js";
+import { badRequest, forbidden } from "../../../http/http-error.js";
 import { schemas } from "../../../http/schemas.js";
 import type { Call } from "../../api/call.js";
 import { bodyOf, METADATA, NAME, NON_NEGATIVE_INTEGER, object } from "../../api/schema-parts.js";
 import { assertImageMetadataQuota } from "../../quotas/quota-checks.js";
+import { localMapping, snapshotMapping } from "../block-devices/image-mappings.js";
+import { asInvalidInput } from "../block-devices/volume-rules.js";
 import {
   type AllowedStates,
   begin,
@@ -13,6 +15,8 @@ import {
   requireHost,
   requireState,
 } from "./server-action.js";
+
+type Metadata = Readonly<Record<string, string>> | undefined;
 
 interface CreateImageBody {
   readonly createImage: { readonly name: string; readonly metadata?: Readonly<Record<string, string>> };
@@ -34,19 +38,52 @@ export const createImage = instanceAction({
   allowsLocked: true,
   states: SNAPSHOT_STATES,
   run: (call, instance, { createImage: { name, metadata } }) => {
-    if (instance.imageRef === "") {
-      throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
-    }
     assertImageMetadataQuota(call, metadata);
-    const host = requireHost(instance);
-    const imageId = call.deps.images.addSnapshot(instance, name, metadata);
-    askForSnapshot(call, instance, { host, imageId, action: "createImage" });
+    const imageId = isVolumeBacked(instance)
+      ? snapshotVolumes(call, instance, name, metadata)
+      : snapshotDisk(call, instance, name, metadata);
     const root = call.links.unscoped("").replace(/\/compute\/.*$/, "");
     return call.version >= 45
       ? { status: 202, body: { image_id: imageId } }
       : { status: 202, headers: { location: `${root}/image/v2/images/${imageId}` } };
   },
 });
+
+/** Has the host upload the root disk. Returns the image's id. */
+function snapshotDisk(call: Call, instance: Instance, name: string, metadata: Metadata): string {
+  const host = requireHost(instance);
+  const imageId = call.deps.images.addSnapshot(instance, name, metadata);
+  askForSnapshot(call, instance, { host, imageId, action: "createImage" });
+  return imageId;
+}
+
+/** Creates snapshots of all volumes, and an image without data from which servers with copies of them boot. */
+function snapshotVolumes(call: Call, instance: Instance, name: string, metadata: Metadata): string {
+  const { store, volumes, images } = call.deps;
+  const devices = store.blockDevices.ofInstance(instance.uuid);
+  const { limit, used } = volumes.snapshotLimit(instance.projectId);
+  if (limit >= 0 && used + devices.filter(({ volumeId }) => volumeId !== null).length > limit) {
+    throw forbidden("Quota exceeded for resources: snapshots");
+  }
+  recordAction(call, instance, "createImage");
+  const snapshots = devices.filter(isVolume).map((device) =>
+    snapshotMapping(
+      device,
+      asInvalidInput(call, () =>
+        volumes.createSnapshot(device.volumeId ?? "", call.credentials, `snapshot for ${name}`),
+      ),
+    ),
+  );
+  const mappings = [...devices.filter((device) => !isVolume(device)).map(localMapping), ...snapshots];
+  endAction(call, instance, "api_snapshot_instance");
+  const root = devices.find(isRootDevice)?.deviceName;
+  return images.addVolumeBacked(instance, name, {
+    ...metadata,
+    ...(root ? { root_device_name: root } : {}),
+    block_device_mapping: JSON.stringify(mappings),
+    bdm_v2: "True",
+  });
+}
 
 /** Has the server's host upload the server's disk to an image. */
 function askForSnapshot(
@@ -96,7 +133,7 @@ export const createBackup = instanceAction({
   run: (call, instance, { createBackup: { name, backup_type: type, rotation, metadata } }) => {
     assertImageMetadataQuota(call, metadata);
     requireState(instance, "createBackup", SNAPSHOT_STATES);
-    if (instance.imageRef === "") {
+    if (isVolumeBacked(instance)) {
       throw badRequest("Backup is not supported for volume-backed instances.");
     }
     const host = requireHost(instance);

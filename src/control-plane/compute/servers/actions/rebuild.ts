@@ -1,9 +1,12 @@
 import {
+  type BlockDevice,
   cpuRequest,
   type InjectedFile,
   type Instance,
   type InstanceChanges,
   imagePropertiesOf,
+  isRootDevice,
+  isVolumeBacked,
   withImageProperties,
 } from "../../../../records/index.js";
 import { defined } from "../../../../runtime/collections.js";
@@ -24,10 +27,12 @@ import {
   SHORT_HOSTNAME,
 } from "../../api/schema-parts.js";
 import { assertFileQuota, assertMetadataQuota } from "../../quotas/quota-checks.js";
+import { assertSourceFits } from "../block-devices/boot-source.js";
+import { unusedVolume } from "../block-devices/volume-rules.js";
 import { assertNoCertificates, chosenKey } from "../create-checks.js";
 import { generatePassword } from "../create-server.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
-import { imageToUse, validateRequestedSpecs } from "../image-flavor-checks.js";
+import { requireImage, validateRequestedSpecs } from "../image-flavor-checks.js";
 import {
   attributeChanges,
   diskConfigWith,
@@ -98,7 +103,16 @@ export const rebuild: ServerAction = {
     assertMetadataQuota(call, requested.metadata);
     assertFileQuota(call, requested.personality);
     const host = requireHost(instance);
-    const properties = imageToUse(call, requested.imageRef, "Cannot find image for rebuild", instance.flavor);
+    const { imageRef } = requested;
+    const image = requireImage(call, imageRef, "Cannot find image for rebuild");
+    const properties = image.noted;
+    const root = store.blockDevices.ofInstance(instance.uuid).find(isRootDevice);
+    const reimages = isVolumeBacked(instance) && reimagesVolume(call, root, imageRef);
+    assertSourceFits(call, { imageRef, image, properties }, instance.flavor, root);
+    const unused = unusedVolume(call, instance);
+    if (unused) {
+      throw unused;
+    }
     validateRequestedSpecs(instance.flavor, properties);
     assertSameCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);
@@ -108,10 +122,11 @@ export const rebuild: ServerAction = {
       ...(requested.key_name === undefined ? {} : chosenKey(call.deps, instance.userId, requested.key_name)),
     };
     // The requested image is saved even if the rebuild fails: an evacuation that replaces the rebuild must use it.
-    const { imageRef } = requested;
-    const begun = { taskState: "rebuilding", progress: 0, imageRef, systemMetadata, ...requestedChanges } as const;
+    const ownImage = isVolumeBacked(instance) ? {} : { imageRef };
+    const begun = { taskState: "rebuilding", progress: 0, ...ownImage, systemMetadata, ...requestedChanges } as const;
     begin(call, instance, begun, "rebuild");
-    store.requests.changeSpec(instance.uuid, { imageRef });
+    store.requests.changeSpec(instance.uuid, ownImage);
+    const params = rebuildParams({ ...instance, imageRef, reimages }, call.requestId);
     if (imageRef !== instance.imageRef && requiresHost(properties)) {
       store.tasks.add({
         kind: "rebuild_in_place",
@@ -119,9 +134,10 @@ export const rebuild: ServerAction = {
         requestId: call.requestId,
         previousImageRef: instance.imageRef,
         previousProperties: imagePropertiesOf(instance),
+        ...(reimages && { reimagedWith: imageRef }),
       });
     } else {
-      bus.cast(host, "rebuild_instance", rebuildParams({ ...instance, imageRef }, call.requestId), call.requestId);
+      bus.cast(host, "rebuild_instance", params, call.requestId);
     }
     const updated = store.instances.get(instance.uuid) ?? instance;
     return {
@@ -133,6 +149,24 @@ export const rebuild: ServerAction = {
     };
   },
 };
+
+/** The first microversion that rebuilds boot volumes with new images. */
+const REIMAGE_FROM = 93;
+
+/** Returns whether the boot volume gets the data of the image. Before, a server could only keep its volume. @throws {HttpError} 400 */
+function reimagesVolume(
+  { version, deps, credentials }: Call,
+  root: BlockDevice | undefined,
+  imageRef: string,
+): boolean {
+  const volume = root?.volumeId ? deps.volumes.volume(root.volumeId, credentials) : undefined;
+  if (version < REIMAGE_FROM && volume?.imageMetadata.image_id !== imageRef) {
+    throw badRequest(
+      `Image ${imageRef} is unacceptable: Unable to rebuild with a different image for a volume-backed server.`,
+    );
+  }
+  return version >= REIMAGE_FROM;
+}
 
 function toRebuildView(call: Call, instance: Instance): { readonly [key: string]: Json } {
   const { version } = call;

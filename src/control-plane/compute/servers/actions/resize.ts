@@ -1,4 +1,4 @@
-import { type Instance, imagePropertiesOf, type Migration } from "../../../../records/index.js";
+import { type Instance, imagePropertiesOf, isVolumeBacked, type Migration } from "../../../../records/index.js";
 import { badRequest, conflict } from "../../../http/http-error.js";
 import { schemas } from "../../../http/schemas.js";
 import { isUp } from "../../api/agents.js";
@@ -47,14 +47,15 @@ export const resize = instanceAction({
     if (!open || (flavor.disabled && !same)) {
       throw badRequest(`Flavor ${flavorid} could not be found.`);
     }
-    if (flavor.rootGb === 0 && instance.flavor.rootGb !== 0 && instance.imageRef !== "") {
+    if (flavor.rootGb === 0 && instance.flavor.rootGb !== 0 && !isVolumeBacked(instance)) {
       throw badRequest("Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.");
     }
     if (same) {
       throw badRequest("When resizing, instances must change flavor!");
     }
     const image = imagePropertiesOf(instance);
-    assertFlavorFits(flavor, { minRam: Number(image.min_ram) || 0, minDisk: Number(image.min_disk) || 0, size: null });
+    const [minRam, minDisk] = [Number(image.min_ram) || 0, Number(image.min_disk) || 0];
+    assertFlavorFits(flavor, { minRam, minDisk: isVolumeBacked(instance) ? 0 : minDisk, size: null });
     validateRequestedSpecs(flavor, image);
     assertUpsizeQuota(call.deps, instance, instance.flavor, flavor, 403);
     begin(call, instance, { taskState: "resize_prep", progress: 0, ...attributeChanges(requested) }, "resize");

@@ -3,6 +3,7 @@ import { badRequest, conflict } from "../../../http/http-error.js";
 import { schemas } from "../../../http/schemas.js";
 import { type Call, requireAdmin, requireMember } from "../../api/call.js";
 import { bodyOf, HOSTNAME, NAME, object } from "../../api/schema-parts.js";
+import { assertVolumesInZone } from "../block-devices/volume-zones.js";
 import { assertNotLocked, findInstance } from "../find-server.js";
 import { agentAction, begin, instanceAction, requireHost, requireState, type ServerAction } from "./server-action.js";
 
@@ -100,6 +101,9 @@ function readUnshelveTarget(
   }
   if (zone !== undefined && zone !== null && !store.services.isComputeZone(zone)) {
     throw badRequest("The requested availability zone is not available");
+  }
+  if (zone !== undefined && zone !== null) {
+    assertVolumesInZone(call, instance, zone);
   }
   const spec = store.requests.spec(instance.uuid);
   if (host !== undefined) {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { validateCaller } from "../../../../fixtures/callers.js";
+import { testBlockStorage } from "../../../../fixtures/test-block-storage.js";
 import { DOWN_TIME } from "../../../../fixtures/world/conductor-tasks.js";
 import {
   holds,
@@ -60,6 +62,25 @@ describe("6.2 local delete, step by step", () => {
     expect(world.bench.placementBench.logs.filter(({ message }) => message.includes("leaks"))).toEqual([]);
     expect(terminatedAt).toBe(world.bench.placementBench.runtime.clock.now());
     expect(world.bench.store.tasks.pending()).toEqual([]);
+  });
+
+  it("frees the volumes in the transaction that deletes the records, and deletes those that go with the server", async () => {
+    const world = await onDeadHost();
+    const { bench, instance } = world;
+    const { volumes, createVolume } = testBlockStorage(bench.store, bench.placementBench.runtime);
+    const [root, data] = [await createVolume(), await createVolume()];
+    for (const volumeId of [root, data]) {
+      const attachmentId = volumes.reserve(volumeId, instance.uuid);
+      const device = { instanceUuid: instance.uuid, sourceType: "volume", destinationType: "volume" } as const;
+      bench.store.blockDevices.create({ ...device, volumeId, attachmentId, deleteOnTermination: volumeId === root });
+    }
+    await stepsOf(bench, taskOf(world));
+    await bench.run();
+    expect(bench.store.blockDevices.ofInstance(instance.uuid)).toEqual([]);
+    expect(bench.store.database.strings("SELECT id FROM block_storage_attachments")).toEqual([]);
+    const admin = validateCaller("admin") ?? expect.fail();
+    expect(volumes.volume(root, admin)).toBeUndefined();
+    expect(volumes.volume(data, admin)).toMatchObject({ id: data });
   });
 
   it("the host is up or has come back: its agent gets the message, and nothing else happens", async () => {
