@@ -89,8 +89,6 @@ export const AGENT_METHODS = {
     reimageBootVolume: optional(flag),
     /** API ≥ 2.95: the guest is left stopped unless the instance was in error. */
     targetStopped: flag,
-    /** The boot volume is reimaged with `imageRef`, which is not the server's own: a server with such a volume has none. */
-    reimageBootVolume: optional(flag),
     serverGroup,
     unservable,
   }),
