@@ -62,8 +62,9 @@ async function active(id: string): Promise<void> {
   await cloud.serverIs(id, (server) => server?.status === "ACTIVE");
 }
 
-const addressesOf = (id: string) =>
-  cloud.ports.ofServer(id).flatMap(({ fixedIps }) => fixedIps.map(({ address }) => address));
+function addressesOf(id: string) {
+  return cloud.ports.ofServer(id).flatMap(({ fixedIps }) => fixedIps.map(({ address }) => address));
+}
 
 describe("a server on a routed network", () => {
   test.each(HOSTS)("has an address of the segment that reaches %s", async (host) => {

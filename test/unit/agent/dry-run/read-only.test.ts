@@ -21,7 +21,7 @@ test("a dry run asks the conductor for what it reads, and for nothing that chang
     /^(service|compute_node|migration)_(create|update_version|report_state|disable|save|destroy)$/,
     /^instance_(save|destroy|add_fault|action_event_start|action_event_finish)$/,
     /^(save_together|build_instances|delete_instance|migrate_server|online_data_migrations|stop_instance)$/,
-    /^(sync_instance_info|vifs_plugged|usage_audit_begin|usage_audit_end|ironic_compute_node_move)$/,
+    /^(report_bridges|sync_instance_info|vifs_plugged|usage_audit_begin|usage_audit_end|ironic_compute_node_move)$/,
   ];
   expect(rejected.sort()).toEqual(
     Object.keys(CONDUCTOR_METHODS)
