@@ -88,7 +88,8 @@ function sourceOf({ volumeId, connectionInfo }: GuestVolume): VolumeSource {
     return typeof value === "string" || typeof value === "number" ? String(value) : "";
   };
   if (type === "iscsi") {
-    const path = `ip-${text("target_portal")}-iscsi-${text("target_iqn")}-lun-${text("target_lun") || "0"}`;
+    const iqn = text("target_iqn") || `iqn.2010-10.org.openstack:volume-${volumeId}`;
+    const path = `ip-${text("target_portal") || "127.0.0.1:3260"}-iscsi-${iqn}-lun-${text("target_lun") || "0"}`;
     return { type: "block", name: `/dev/disk/by-path/${path}`, protocol: "" };
   }
   if (type === "local" || type === "fibre_channel") {

@@ -6,6 +6,7 @@ import { castSetAsideGoes } from "../operations/flow/other-moves.js";
 import { freedAsDeleted } from "../operations/flow/release-allocations.js";
 import { disksOf } from "../operations/states/power.js";
 import type { AgentServices } from "../services.js";
+import { takeBack } from "../volumes/live-attachments.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
 
@@ -76,6 +77,10 @@ async function onHypervisor(
       await finishHere(services, instance, recovery, requestId);
     } else if (recovery.driver === "abort" && services.driver.supports("liveMigrationAbort")) {
       await services.driver.liveMigrationAbort(instance);
+    }
+    if (recovery.destination) {
+      // The guest is here, but the destination may have attached its volumes as well.
+      await takeBack(services, instance, null);
     }
     return true;
   } catch (error) {

@@ -3,6 +3,7 @@ import { GuestNotFound } from "../../../virt/errors.js";
 import { isVolumeError } from "../../../volume-client/errors.js";
 import type { VolumeAttachment } from "../../../volume-client/volume-service.js";
 import { ignore } from "../../ignore-errors.js";
+import { takeBack } from "../../volumes/live-attachments.js";
 import type { OperationServices } from "../flow/contract.js";
 import { attachVolume } from "./attach-volume.js";
 import { detachVolume } from "./detach-volume.js";
@@ -26,6 +27,8 @@ export async function recoverAttachments(services: OperationServices, uuid: stri
   if (instance.taskState !== null || !SETTLED.includes(instance.vmState)) {
     return;
   }
+  // A record may still name the destination's attachment of a live migration that was undone.
+  await takeBack(services, instance, null);
   const attachments = new Map((await volumes.service.listAttachments(uuid)).map((each) => [each.id, each]));
   const guest = await volumesOfGuest(services, instance);
   for (const device of (await volumes.devices(instance)).filter(isVolume)) {

@@ -261,6 +261,17 @@ describe("2.6 attachments that a killed process has left", () => {
     expect(all.log()).toEqual([]);
   });
 
+  test("an attachment of this host takes the place of a destination's that a record names", async () => {
+    const all = staged();
+    all.stage.replies["driver.listVolumes"] = ["vol-a", "vol-b"].map((volumeId) => ({ volumeId, deviceName: "" }));
+    all.attachments.set("vol-b-9", "attached");
+    const save = all.stage.replies.block_device_save as (params: object) => void;
+    save({ uuid: "device-vol-b", changes: { attachmentId: "vol-b-9" } });
+    await all.stage.operations.recoverVolumes(all.stage.instance as never);
+    expect(all.log()).toEqual(["save vol-b-0", "DELETE vol-b-9"]);
+    expect([...all.attachments.keys()]).toEqual(["vol-a-0", "vol-b-0"]);
+  });
+
   test("attachments that no record names are removed", async () => {
     const all = staged();
     all.stage.replies["driver.listVolumes"] = ["vol-a", "vol-b"].map((volumeId) => ({ volumeId, deviceName: "" }));
