@@ -72,6 +72,14 @@ describe("a new port", () => {
     expect(port).toMatchObject({ fixed_ips: [], ip_allocation: "none", dns_assignment: [] });
   });
 
+  test.each([true, 5, ["devstack1"]])("cannot be bound to the host %j", async (host) => {
+    const harness = new NetworkHarness();
+    const body = { port: { network_id: await createNetwork(harness), "binding:host_id": host } };
+    expect(await harness.rejection("POST", "/ports", body, "admin")).toBe(
+      "400 HTTPBadRequest: The request has a value of an unexpected type.",
+    );
+  });
+
   test("of the network itself has neither port security nor groups", async () => {
     const harness = new NetworkHarness();
     const network = await createNetwork(harness);
