@@ -53,8 +53,9 @@ async function volumeView(id: string): Promise<VolumeView> {
   return (await get("block-storage", `/volumes/${id}`)).volume as VolumeView;
 }
 
-const becomes = (id: string, status: string) =>
-  expect.poll(async () => (await volumeView(id)).status, { timeout: 10_000 }).toBe(status);
+async function becomes(id: string, status: string): Promise<void> {
+  await expect.poll(async () => (await volumeView(id)).status, { timeout: 10_000 }).toBe(status);
+}
 
 async function createVolume(size = 1): Promise<string> {
   const { volume } = await ask("block-storage", "POST", "/volumes", { volume: { size } });
