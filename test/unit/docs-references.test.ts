@@ -8,6 +8,9 @@ import { allPointGroups } from "../../src/cli/cluster/fault.js";
 import { addCommands } from "../../src/cli/commands.js";
 import { NOVA_OPTIONS } from "../../src/config/nova-config.js";
 import { Derived, type OptionTable } from "../../src/config/option.js";
+import { BLOCK_STORAGE_ROUTES } from "../../src/control-plane/block-storage/block-storage-routes.js";
+import { BLOCK_STORAGE_RESOURCES } from "../../src/control-plane/block-storage/block-storage-tables.js";
+import type { BlockStorageResource } from "../../src/control-plane/block-storage/engine/block-storage-resource.js";
 import type { NetworkAttribute, NetworkResource } from "../../src/control-plane/network/engine/network-resource.js";
 import { NETWORK_RESOURCES } from "../../src/control-plane/network/network-resources.js";
 
@@ -174,6 +177,65 @@ test("docs/reference/network.md lists the resources of the Network API", async (
     ...sections,
   ].join("\n\n");
   await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}network.md`);
+});
+
+/** Returns the section of a resource of the Block Storage API: its lists, and its attributes in responses. */
+function volumeSection({ collection, from = 0, response, list }: BlockStorageResource): string {
+  const named = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+  const filters = Object.keys(list?.filters ?? {});
+  const users = list?.userFilters ?? filters;
+  const facts = [
+    from === 0 ? "" : `From 3.${from}.`,
+    users.length === 0 ? "" : `Filters: ${named(users)}.`,
+    filters.every((name) => users.includes(name))
+      ? ""
+      : `Filters of administrators: ${named(filters.filter((name) => !users.includes(name)))}.`,
+    list === undefined || list.sortKeys.length === 0 ? "" : `Sort keys: ${named(list.sortKeys)}.`,
+  ];
+  const places = {
+    summary: "all responses",
+    detail: "all but lists without details",
+    show: "show, lists with details",
+  };
+  const rows = Object.entries(response).map(([name, { level = "detail", from: since, until, policy }]) => [
+    `\`${name}\``,
+    places[level],
+    [since === undefined ? "" : `from 3.${since}`, until === undefined ? "" : `to 3.${until}`].join(" "),
+    policy === undefined ? "" : `\`${policy}\``,
+  ]);
+  return [
+    `## ${collection}`,
+    facts.filter((fact) => fact !== "").join(" "),
+    table(["attribute", "in", "microversions", "rule"], rows),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+test("docs/reference/block-storage.md lists the requests and the resources of the Block Storage API", async () => {
+  const requests = BLOCK_STORAGE_ROUTES.flatMap(({ method, path, from = 0, actions }) => {
+    const request = [`\`${method} ${path.replace(/:(\w+)/g, "{$1}")}\``, from === 0 ? "" : `3.${from}`];
+    return [
+      [...request, ""],
+      ...Object.entries(actions ?? {}).map(([name, action]) => [
+        request[0] ?? "",
+        (action.from ?? from) === 0 ? "" : `3.${action.from ?? from}`,
+        `\`${name}\``,
+      ]),
+    ].slice(actions === undefined ? 0 : 1);
+  });
+  const page = [
+    "# Block Storage API",
+    `For everybody who uses the Block Storage API of a cluster. ${GENERATED}`,
+    "The embedded service is a Cinder of records: it has Cinder's resources, microversions (3.0 to 3.70), rules, policies and " +
+      "errors, and moves no bytes. Paths follow `/volume/v3/{project_id}`; the project may be absent. Lists take `limit`, " +
+      "`offset`, `marker` and `sort` (or `sort_key` with `sort_dir`), administrators also `all_tenants` and `project_id`. " +
+      "[Volumes](../how-to/volumes.md) shows how to use it.",
+    "## Requests",
+    table(["request", "first microversion", "action"], requests),
+    ...BLOCK_STORAGE_RESOURCES.filter(({ response }) => Object.keys(response).length > 0).map(volumeSection),
+  ].join("\n\n");
+  await expect(`${page}\n`).toMatchFileSnapshot(`${DOCS}block-storage.md`);
 });
 
 test("docs/reference/audit-codes.md explains each audit code", async () => {

@@ -116,7 +116,8 @@ function admit(
   }
   const version = negotiateBlockStorage(request);
   const headers = versionHeaders(version);
-  if (!path.startsWith("/v3/")) {
+  // Paths that end with a slash, such as that of a record without an id, have no route.
+  if (!path.startsWith("/v3/") || path.endsWith("/")) {
     return { response: withHeaders(UNROUTED_PAGE, headers, { "x-openstack-request-id": newRequestId(random) }) };
   }
   const rest = path.slice(3);

@@ -1,6 +1,6 @@
 import type { Sql } from "../database/sql.js";
-import type { StoredResource } from "../resources/resource.js";
 import { createResourceTables } from "../resources/resource-table.js";
+import type { BlockStorageResource } from "./engine/block-storage-resource.js";
 import { DEFAULT_TYPES, QUOTAS, SERVICES } from "./resources/administration.js";
 import { ATTACHMENTS } from "./resources/attachments.js";
 import { BACKUPS } from "./resources/backups.js";
@@ -12,8 +12,11 @@ import { TRANSFERS } from "./resources/transfers.js";
 import { TYPES } from "./resources/types.js";
 import { VOLUMES } from "./resources/volumes.js";
 
-/** All resources with a table. One that refers to another follows it. */
-const BLOCK_STORAGE_RESOURCES: readonly StoredResource[] = [
+/**
+ * All resources with a table. One that refers to another follows it.
+ * @internal for tests
+ */
+export const BLOCK_STORAGE_RESOURCES = [
   SERVICES,
   QUOTAS,
   QOS_SPECS,
@@ -28,7 +31,7 @@ const BLOCK_STORAGE_RESOURCES: readonly StoredResource[] = [
   BACKUPS,
   TRANSFERS,
   MESSAGES,
-];
+] as unknown as readonly BlockStorageResource[];
 
 /** Ids of the records that the cluster file declares. */
 const MORE_TABLES = ["CREATE TABLE IF NOT EXISTS block_storage_from_file (id TEXT PRIMARY KEY) STRICT"];

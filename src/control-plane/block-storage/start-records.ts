@@ -19,8 +19,8 @@ export function createStartRecords(context: BlockStorageContext): void {
   const names = isFirst ? [...new Set([...added, defaultTypeName(context.services.options)])] : added;
   for (const [index, name] of names.entries()) {
     if (!context.table(TYPES).has(where`name = ${name}`)) {
-      const specs = added.includes(name) ? { volume_backend_name: name } : {};
-      insertType(context, { name, extra_specs: specs, created_at: context.now - index });
+      const extra_specs = added.includes(name) ? { volume_backend_name: name } : {};
+      insertType(context, { name, extra_specs, created_at: context.now - index });
     }
   }
 }
@@ -62,6 +62,7 @@ interface NewType {
   readonly description?: string;
   readonly extra_specs?: Readonly<Record<string, string>>;
   readonly created_at: number;
+  readonly updated_at?: number;
 }
 
 function insertType(context: BlockStorageContext, type: NewType): void {
@@ -80,10 +81,12 @@ function insertType(context: BlockStorageContext, type: NewType): void {
 
 function createFirstTypes(context: BlockStorageContext): void {
   const { backEnds } = context.services.options;
+  const created_at = context.now - backEnds.length - 1;
   insertType(context, {
     name: "__DEFAULT__",
     description: "Default Volume Type",
-    created_at: context.now - backEnds.length - 1,
+    created_at,
+    updated_at: created_at,
   });
   context.insert(GROUP_TYPES, {
     id: context.newId(),

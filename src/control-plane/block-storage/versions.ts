@@ -1,7 +1,7 @@
 import type { ServiceRequest } from "../../runtime/http-server.js";
 import { badRequest, HttpError } from "../http/http-error.js";
 import type { Json } from "../http/json.js";
-import { type MicroversionRange, negotiate, standardVersion } from "../http/microversions.js";
+import { type MicroversionRange, negotiate } from "../http/microversions.js";
 
 /** 3.70 is Zed's. */
 const MAX_MICROVERSION = 70;
@@ -45,7 +45,18 @@ const RANGE: MicroversionRange = {
 
 /** Returns the minor version that the headers request. @throws {HttpError} 400, 406 */
 export function negotiateBlockStorage({ headers }: Pick<ServiceRequest, "headers">): number {
-  return negotiate(standardVersion(headers, "volume"), RANGE);
+  return negotiate(requestedVersion(headers), RANGE);
+}
+
+/** Cinder takes the first entry whose service has `volume` in its name, such as `volumev3`. */
+function requestedVersion(headers: ServiceRequest["headers"]): string | undefined {
+  const entries = headers["openstack-api-version"]?.split(",") ?? [];
+  const [, version] =
+    entries
+      .find((entry) => entry.includes("volume"))
+      ?.trim()
+      .split(/\s+/) ?? [];
+  return version;
 }
 
 /** @param version the minor version, or the requested one if it was rejected */

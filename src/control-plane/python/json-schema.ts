@@ -67,6 +67,11 @@ export function findFailure(schema: object, value: PythonValue, isFormat: IsForm
   return bestMatch(failures(schema, value, isFormat));
 }
 
+/** Returns the first error, in the order of the schema's keywords; undefined if the value is valid. */
+export function findFirstFailure(schema: object, value: PythonValue, isFormat: IsFormat): Failure | undefined {
+  return failures(schema, value, isFormat)[0];
+}
+
 function bestMatch(all: readonly Failure[]): Failure | undefined {
   let best = all[0];
   if (best === undefined) {

@@ -1,20 +1,22 @@
-import { notFound } from "../../http/http-error.js";
+import { HttpError, notFound } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { type SchemaVersions, schemas } from "../../http/schemas.js";
 import { type Action, actionRoute } from "../engine/actions.js";
 import type { BlockStorageCall, BlockStorageRoute } from "../engine/block-storage-call.js";
+import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { readRoutes } from "../engine/resource-routes.js";
 import { bodyOf, object, UUID } from "../engine/schema-parts.js";
 import { renderView } from "../engine/views.js";
 import { ATTACHMENTS, type Attachment } from "../resources/attachments.js";
-import { VOLUMES } from "../resources/volumes.js";
+import { VOLUMES, type Volume } from "../resources/volumes.js";
 import {
   assertDetachable,
   attachmentsOfVolume,
   type Connector,
   completeAttachment,
   connectAttachment,
+  isConnected,
   NO_MODE,
   removeAttachment,
   reserveAttachment,
@@ -57,6 +59,10 @@ function createAttachment(call: BlockStorageCall): RouteResponse {
   const { instance_uuid: server = null, mode = NO_MODE, connector } = requested;
   const reserved = reserveAttachment(context, volume, server, mode);
   const connected = connector ? connectAttachment(context, volume, reserved, connector) : undefined;
+  if (connected) {
+    // The requested mode stays, even if it is none.
+    context.change(ATTACHMENTS, reserved.id, { attach_mode: reserved.attach_mode });
+  }
   // Cinder responds with the record as it was before the connection.
   const current = { ...reserved, ...(connected && { connection_info: connected.connection_info }) };
   return { body: { attachment: renderView(call, ATTACHMENTS, current, "detail") } };
@@ -68,9 +74,28 @@ function updateAttachment(call: BlockStorageCall): RouteResponse {
   const attachment = find(call);
   context.authorize("volume:attachment_update", attachment);
   const volume = context.require(VOLUMES, attachment.volume_id);
+  assertUpdatable(context, volume);
   const { connection_info } = connectAttachment(context, volume, attachment, requested.connector);
-  const current = { ...attachment, attach_status: "attached", connection_info };
+  // Cinder responds with the record as it was before the connection.
+  const current = { ...attachment, connection_info };
   return { body: { attachment: renderView(call, ATTACHMENTS, current, "detail") } };
+}
+
+/** Cinder reports what keeps an attachment from being updated as an internal error. @throws {HttpError} 500 */
+function assertUpdatable(context: BlockStorageContext, { id, status, multiattach }: Volume): void {
+  if (status.includes("error")) {
+    throw cannotUpdate(
+      `Volume attachments can not be updated if the volume is in an error state. The Volume ${id} currently has a status of: ${status} `,
+    );
+  }
+  const attachments = attachmentsOfVolume(context, id);
+  if (attachments.length > 1 && !multiattach && attachments.some(isConnected)) {
+    throw cannotUpdate(`duplicate connectors detected on volume ${id}`);
+  }
+}
+
+function cannotUpdate(reason: string): HttpError {
+  return new HttpError(500, `Unable to update attachment.(Invalid volume: ${reason}).`);
 }
 
 function deleteAttachment(call: BlockStorageCall): RouteResponse {
@@ -87,6 +112,7 @@ const ACTIONS: Readonly<Record<string, Action<Attachment>>> = {
   "os-complete": {
     from: 44,
     run: ({ context }, attachment) => {
+      context.require(VOLUMES, attachment.volume_id);
       context.authorize("volume:attachment_complete", attachment);
       completeAttachment(context, attachment);
       return { status: 204 };

@@ -1,5 +1,5 @@
 import type { Json } from "../../http/json.js";
-import { and, isOneOf, where } from "../../resources/condition.js";
+import { isOneOf, where } from "../../resources/condition.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { conflictsWithCompute, invalidInput, invalidVolume } from "../engine/block-storage-errors.js";
 import { ATTACHMENTS, type Attachment } from "../resources/attachments.js";
@@ -34,8 +34,7 @@ export function reserveAttachment(
     );
   }
   const statuses = ["available", ...(multiattach ? ["in-use"] : []), "downloading"];
-  const reserved = { status: "reserved", attach_status: "reserved" };
-  const isFree = context.change(VOLUMES, id, reserved, isOneOf("status", statuses)) !== undefined;
+  const isFree = context.change(VOLUMES, id, { status: "reserved" }, isOneOf("status", statuses)) !== undefined;
   if (!isFree && !isReservedBy(context, volume, instance_uuid)) {
     throw invalidVolume(
       `Volume ${id} status must be ${statuses.join(" or ")} to reserve, but the current status is ${status}.`,
@@ -51,21 +50,19 @@ export function reserveAttachment(
     attach_status: "reserved",
     attach_mode: (volume.admin_metadata.readonly ?? "") === "" ? mode : "ro",
     connector: null,
-    connection_info: null,
+    connection_info: {},
     attached_at: null,
     created_at: context.now,
     updated_at: null,
   });
 }
 
-/** Whether all attachments of a volume in use or reserved are those of one server. */
+/** Whether a volume in use or reserved has an attachment of a server, which may move to another host. */
 function isReservedBy(context: BlockStorageContext, { id, status }: Volume, instanceUuid: string | null): boolean {
-  const attachments = attachmentsOfVolume(context, id);
   return (
     (status === "in-use" || status === "reserved") &&
     instanceUuid !== null &&
-    attachments.length > 0 &&
-    attachments.every(({ instance_uuid: server }) => server === instanceUuid)
+    attachmentsOfVolume(context, id).some(({ instance_uuid: server }) => server === instanceUuid)
   );
 }
 
@@ -121,12 +118,21 @@ export function removeAttachment(context: BlockStorageContext, { id, volume_id: 
 }
 
 /** Sets the status of a volume by the attachments that are left. */
-export function settleVolume(context: BlockStorageContext, { id, admin_metadata: administrative }: Volume): void {
+export function settleVolume(context: BlockStorageContext, volume: Volume): void {
+  const { id, migration_status: migration } = volume;
   const statuses = attachmentsOfVolume(context, id).map(({ attach_status: status }) => status);
-  const { attached_mode: _mode, ...rest } = administrative;
+  const { attached_mode: _mode, ...admin_metadata } = volume.admin_metadata;
   const state = STATES.find(([attached]) => attached === undefined || statuses.includes(attached));
   const [, status = "available", attach_status = "detached"] = state ?? [];
-  context.change(VOLUMES, id, { status, attach_status, ...(statuses.length === 0 && { admin_metadata: rest }) });
+  // The end of an upload or of a migration sets the status.
+  const isBusy = migration === null ? volume.status === "uploading" : !["success", "error"].includes(migration);
+  const isDetached = attach_status === "detached";
+  context.change(VOLUMES, id, { attach_status, admin_metadata, ...(!(isDetached && isBusy) && { status }) });
+}
+
+/** Removes all attachments of a volume, without its status. */
+export function removeAllAttachments(context: BlockStorageContext, volumeId: string): void {
+  context.sql.execute("DELETE FROM block_storage_attachments WHERE volume_id = ?", volumeId);
 }
 
 /** The status, and the attach status, of a volume that has an attachment in this status; the first one counts. */
@@ -136,6 +142,11 @@ const STATES: readonly (readonly [attached: string | undefined, status: string, 
   ["reserved", "reserved", "reserved"],
   [undefined, "available", "detached"],
 ];
+
+/** Whether the side that uses an attachment has connected it. */
+export function isConnected({ connection_info: info }: Pick<Attachment, "connection_info">): boolean {
+  return info !== null && Object.keys(info).length > 0;
+}
 
 /** Returns how a volume is reached. Drivers that move no bytes need no more than its id and the mode. */
 export function connectionOf(context: BlockStorageContext, volume: Volume) {
@@ -155,7 +166,7 @@ export function connectionOf(context: BlockStorageContext, volume: Volume) {
 
 /**
  * Checks that an attachment may be removed: only Compute may detach a volume that a server uses (CVE-2023-2088).
- * @param attachment undefined if the request names an unknown one
+ * @param attachment undefined if the request names an unknown one, or none of several
  * @throws {HttpError} 400, 409
  */
 export function assertDetachable(
@@ -170,17 +181,38 @@ export function assertDetachable(
     throw conflictsWithCompute("");
   }
   if (volume && attachment.volume_id !== volume.id) {
-    throw invalidInput("Mismatched volume and attachment.");
+    throw invalidInput("Mismatched volume and attachment");
   }
   const { instance_uuid: server, connection_info: info, volume_id: volumeId } = attachment;
-  if (server !== null && info !== null && context.services.servers.attachmentOf(server, volumeId) === attachment.id) {
+  if (
+    server !== null &&
+    isConnected({ connection_info: info }) &&
+    context.services.servers.attachmentOf(server, volumeId) === attachment.id
+  ) {
     throw conflictsWithCompute(server);
   }
 }
 
-/** Returns the attachment that a request to detach a volume names, or the volume's first one. */
-export function attachmentToDetach(context: BlockStorageContext, volume: Volume, id: unknown): Attachment | undefined {
-  return typeof id === "string"
-    ? context.table(ATTACHMENTS).first(and(where`id = ${id}`, where`volume_id = ${volume.id}`))
-    : attachmentsOfVolume(context, volume.id)[0];
+/**
+ * Removes the attachment that a request to detach a volume names, or the volume's only one.
+ * @throws {HttpError} 400, 409
+ */
+export function detachVolume(context: BlockStorageContext, volume: Volume, id: unknown): void {
+  const attachments = attachmentsOfVolume(context, volume.id);
+  const named = typeof id === "string" ? context.table(ATTACHMENTS).get(id) : undefined;
+  const attachment = named ?? (typeof id !== "string" && attachments.length === 1 ? attachments[0] : undefined);
+  if (attachment !== undefined || typeof id === "string" || attachments.length > 1) {
+    assertDetachable(context, attachment, volume);
+  }
+  if (volume.status === "maintenance") {
+    throw invalidVolume("The volume cannot be detached in maintenance mode.");
+  }
+  if (attachment === undefined && attachments.length > 1 && typeof id !== "string") {
+    throw invalidVolume("Detach volume failed: More than one attachment, but no attachment_id provided.");
+  }
+  if (attachment) {
+    removeAttachment(context, attachment);
+  } else {
+    settleVolume(context, volume);
+  }
 }

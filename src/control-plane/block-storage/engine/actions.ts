@@ -25,6 +25,7 @@ export function actionRoute<R>(
     method: "POST",
     path,
     from,
+    actions,
     handle: (call) => {
       const body = call.json();
       const [name, ...others] = Object.keys(body);

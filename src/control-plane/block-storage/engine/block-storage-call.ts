@@ -5,7 +5,7 @@ import { type RoutedRequest, readJson, ServiceCall } from "../../http/request.js
 import type { RouteResponse } from "../../http/responses.js";
 import { type SchemaVersions, schemaFor } from "../../http/schemas.js";
 import { parsePythonJson } from "../../python/json.js";
-import { findFailure } from "../../python/json-schema.js";
+import { findFirstFailure } from "../../python/json-schema.js";
 import { pythonStr } from "../../python/repr.js";
 import type { BlockStorageContext } from "./block-storage-context.js";
 import { isFormat } from "./formats.js";
@@ -53,7 +53,7 @@ export class BlockStorageCall extends ServiceCall {
   body<T = Body>(schemas: SchemaVersions<T>): T {
     const body = this.json();
     const schema = schemaFor(schemas, this.version);
-    const failure = schema && findFailure(schema, parsePythonJson(this.request.body), isFormat);
+    const failure = schema && findFirstFailure(schema, parsePythonJson(this.request.body), isFormat);
     if (failure?.cause !== undefined) {
       throw badRequest(failure.cause);
     }
@@ -87,6 +87,8 @@ export interface BlockStorageRoute {
   readonly from?: number;
   /** The schemas of its body, which its handler applies. */
   readonly body?: SchemaVersions<unknown>;
+  /** Its actions by their names in bodies, with their first minor microversions. */
+  readonly actions?: Readonly<Record<string, { readonly from?: number }>>;
   /** The fault point that the request passes before its changes. */
   readonly fault?: string;
   /** Runs in a transaction, unless it only reads. An error that it returns keeps its changes; a thrown one undoes them. */

@@ -70,8 +70,20 @@ export interface ListDescription {
   readonly sortKeys: readonly string[];
   /** The first minor microversion that obeys `sort`, `limit` and `marker`. Default 0. */
   readonly pagesFrom?: number;
+  /** The order before `pagesFrom`. Default: the newest record is first. */
+  readonly formerDirection?: "ASC" | "DESC";
+  /** Whether `limit` and `offset` count before `pagesFrom`, too. */
+  readonly isAlwaysLimited?: true;
+  /** Key of the link to the next page; null: lists have none. Default: `volumes_links`, by the key of the list. */
+  readonly linksKey?: string | null;
+  /** Whether any user may name any filter, of which unknown ones match nothing. */
+  readonly isUnchecked?: true;
+  /** Filters that are ignored unless an administrator names them. */
+  readonly adminFilters?: readonly string[];
   /** Whether the records of all projects are listed by administrators with `all_tenants`. Default: all are visible. */
   readonly isOwned?: boolean;
+  /** Whether `all_tenants` must be a boolean. Default: what is none counts as false. */
+  readonly hasStrictTenants?: true;
   /** The first minor microversion of `with_count`. */
   readonly countFrom?: number;
 }

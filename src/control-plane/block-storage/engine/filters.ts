@@ -40,17 +40,22 @@ export function hasMembers(column: string): Filter {
 
 const OPERATORS: Readonly<Record<string, string>> = { gt: ">", gte: ">=", eq: "=", neq: "<>", lt: "<", lte: "<=" };
 
-/** Compares times: `gt:2026-11-21T12:00:00,lt:2026-11-22`. Without an operator they must be equal. */
+/** Compares times: `gt:2026-11-21T12:00:00,lt:2026-11-22`. */
 export function comparesTime(column: string): Filter {
   return (value) =>
     and(
       ...value.split(",").map((part) => {
-        const [, operator = "eq", text = ""] = /^(?:(gt|gte|eq|neq|lt|lte):)?(.*)$/.exec(part) ?? [];
+        const [name = "", ...rest] = part.split(":");
+        const operator = OPERATORS[name];
+        if (operator === undefined) {
+          throw badRequest(`Invalid ${name} operator`);
+        }
+        const text = rest.join(":");
         const time = parseIsoTime(text);
         if (time === undefined) {
           throw badRequest(`Invalid ${text} value`);
         }
-        return { sql: `${column} ${OPERATORS[operator] ?? "="} ?`, values: [Math.floor(time)] };
+        return { sql: `${column} ${operator} ?`, values: [Math.floor(time)] };
       }),
     );
 }

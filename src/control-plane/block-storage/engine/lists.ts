@@ -7,16 +7,14 @@ import { findPage, type SortKey } from "../../resources/resource-page.js";
 import type { BlockStorageCall } from "./block-storage-call.js";
 import { invalidInput, recordNotFound } from "./block-storage-errors.js";
 import type { BlockStorageResource, ListDescription, ViewLevel } from "./block-storage-resource.js";
-import { booleanFromText } from "./schema-parts.js";
+import { booleanFromText, strictBoolean } from "./schema-parts.js";
 import { renderView } from "./views.js";
 
 /** The max records of a list: Cinder's `osapi_max_limit`. */
 const MAX_LIMIT = 1000;
 
 /** Query parameters that are no filters. */
-const OTHERS = [
-  ...["limit", "offset", "marker", "sort", "sort_key", "sort_dir", "all_tenants", "with_count", "list_volume"],
-];
+const OTHERS = [...["limit", "offset", "marker", "sort", "sort_key", "sort_dir", "all_tenants", "list_volume"]];
 
 /** The first minor microversion that rejects unknown filters of users. */
 const STRICT_FILTERS = 31;
@@ -28,6 +26,8 @@ interface ListOptions {
   readonly level: ViewLevel;
   /** Selects records beyond the filters of the request. */
   readonly only?: Condition;
+  /** Overrides that of the resource, for a former path. */
+  readonly pagesFrom?: number;
   /** Path of links to the next page. Default: the collection's. */
   readonly path?: string;
   /** Key of the list. Default: the collection. */
@@ -42,9 +42,12 @@ export function listRecords<M extends AttributeMap>(
 ): RouteResponse {
   const { context, query, version } = call;
   const { list = { filters: {}, sortKeys: [] } } = resource;
-  const isPaged = version >= (list.pagesFrom ?? 0);
-  const page = isPaged ? readPage(call) : { limit: MAX_LIMIT, offset: 0, marker: undefined };
-  const sort = readSort(call, isPaged ? list.sortKeys : []);
+  const isPaged = version >= (options.pagesFrom ?? list.pagesFrom ?? 0);
+  const page = isPaged ? readPage(call) : { ...readFormerPage(call, list), marker: undefined };
+  if (page.marker !== undefined && !context.table(resource).has(where`id = ${page.marker}`)) {
+    throw recordNotFound(resource, page.marker);
+  }
+  const sort = isPaged ? readSort(call, list.sortKeys) : sortBy(list.formerDirection ?? "DESC");
   const condition = and(ownedBy(call, list), options.only ?? EVERY, ...readFilters(call, list));
   const found = findPage(context.sql, resource as unknown as BlockStorageResource, condition, {
     sort,
@@ -61,25 +64,32 @@ export function listRecords<M extends AttributeMap>(
     .table(resource)
     .withIds(ids)
     .map((record) => renderView(call, resource, record, options.level));
-  const isFull = isPaged && ids.length > 0 && ids.length >= page.limit && query.has("limit");
+  const isFull = isPaged && list.linksKey !== null && ids.length > 0 && ids.length >= page.limit && query.has("limit");
   const path = options.path ?? `${resource.collection}${options.level === "show" ? "/detail" : ""}`;
   const withCount = version >= (list.countFrom ?? Number.POSITIVE_INFINITY) && booleanFromText(query.get("with_count"));
   return {
     body: {
       [key]: records,
-      ...(isFull && { [`${key}_links`]: [nextLink(call, path, ids.at(-1) ?? "")] }),
+      ...(isFull && { [list.linksKey ?? `${key}_links`]: [nextLink(call, path, ids.at(-1) ?? "")] }),
       ...(withCount && { count: context.table(resource).count(condition) }),
     },
   };
 }
 
 /** Returns the records of the caller's project, unless an administrator lists all. */
-function ownedBy({ context, query }: BlockStorageCall, { isOwned = false }: ListDescription): Condition {
+function ownedBy(
+  { context, query }: BlockStorageCall,
+  { isOwned = false, hasStrictTenants: isStrict }: ListDescription,
+): Condition {
   const { caller } = context;
   if (!isOwned) {
     return EVERY;
   }
-  if (caller.isAdmin && booleanFromText(query.get("all_tenants"))) {
+  const allTenants = query.get("all_tenants");
+  if (caller.isAdmin && isStrict && allTenants !== undefined && strictBoolean(allTenants) === undefined) {
+    throw badRequest(`Value '${allTenants}' for 'all_tenants' is not a boolean.`);
+  }
+  if (caller.isAdmin && booleanFromText(allTenants)) {
     const projectId = query.get("project_id");
     return projectId === undefined ? EVERY : where`project_id = ${projectId}`;
   }
@@ -91,9 +101,12 @@ function readFilters(call: BlockStorageCall, list: ListDescription): readonly Co
   const { query, version, context } = call;
   const { isAdmin } = context.caller;
   const { filters, userFilters = Object.keys(filters), formerFilters = Object.keys(filters) } = list;
+  const isIgnored = (name: string) => list.adminFilters?.includes(name) === true;
   const isProject = (name: string) => name === "project_id" && list.isOwned === true && isAdmin;
-  const named = [...query.lists()].filter(([name]) => !OTHERS.includes(name) && !isProject(name));
-  const isStrict = version >= STRICT_FILTERS;
+  const isCount = (name: string) => name === "with_count" && version >= (list.countFrom ?? Number.POSITIVE_INFINITY);
+  const others = (name: string) => OTHERS.includes(name) || isProject(name) || isCount(name);
+  const named = [...query.lists()].filter(([name]) => !others(name) && !(isIgnored(name) && !isAdmin));
+  const isStrict = version >= STRICT_FILTERS && list.isUnchecked !== true;
   const invalid = isStrict && !isAdmin ? named.filter(([name]) => !userFilters.includes(name)) : [];
   if (invalid.length > 0) {
     throw badRequest(`Invalid filters ${invalid.map(([name]) => name).join(",")} are found in query options.`);
@@ -102,27 +115,42 @@ function readFilters(call: BlockStorageCall, list: ListDescription): readonly Co
     const isLike = version >= LIKE_FILTERS && name.endsWith("~");
     const plain = isLike ? name.slice(0, -1) : name;
     const filter = filters[plain];
-    if (!isStrict && !isAdmin && !formerFilters.includes(plain)) {
+    if (!isStrict && !isAdmin && !list.isUnchecked && !formerFilters.includes(plain)) {
       return [];
     }
-    return filter ? [filter(values.at(-1) ?? "", isLike)] : [isAdmin ? NONE : EVERY];
+    return filter ? [filter(values.at(-1) ?? "", isLike)] : [isAdmin || list.isUnchecked ? NONE : EVERY];
   });
 }
 
+/** The order of lists that clients cannot sort. */
+function sortBy(direction: SortKey["direction"]): readonly SortKey[] {
+  return ["created_at", "id"].map((attribute) => ({ attribute, direction }));
+}
+
+function readFormerPage(call: BlockStorageCall, { isAlwaysLimited }: ListDescription) {
+  return isAlwaysLimited ? readPage(call) : { limit: MAX_LIMIT, offset: 0 };
+}
+
 function readPage({ query }: BlockStorageCall) {
-  const limit = readNumber("limit", query.get("limit") ?? String(MAX_LIMIT));
-  const offset = readNumber("offset", query.get("offset") ?? "0");
+  const limit = readNumber(query.get("limit") ?? String(MAX_LIMIT), {
+    invalid: "limit param must be an integer",
+    negative: "limit param must be positive",
+  });
+  const offset = readNumber(query.get("offset") ?? "0", {
+    invalid: "offset must be an integer",
+    negative: "offset must be >= 0",
+  });
   return { limit: Math.min(limit, MAX_LIMIT), offset, marker: query.get("marker") };
 }
 
 /** @throws {HttpError} 400 */
-function readNumber(name: string, text: string): number {
+function readNumber(text: string, messages: { readonly invalid: string; readonly negative: string }): number {
   if (!/^[+-]?\d{1,15}$/.test(text.trim())) {
-    throw badRequest(`${name} param must be an integer`);
+    throw badRequest(messages.invalid);
   }
   const number = Number(text);
   if (number < 0) {
-    throw badRequest(`${name} param must be positive`);
+    throw badRequest(messages.negative);
   }
   return number;
 }
@@ -145,11 +173,11 @@ function readSort({ query }: BlockStorageCall, sortKeys: readonly string[]): rea
   ];
   const read = pairs.map(([name = "", way = "desc"]): SortKey => {
     const attribute = name === "display_name" ? "name" : name;
-    if (attribute !== "created_at" && attribute !== "id" && !sortKeys.includes(attribute)) {
-      throw invalidInput("Invalid sort key");
-    }
     if (way !== "asc" && way !== "desc" && way !== "") {
       throw invalidInput("Unknown sort direction, must be 'desc' or 'asc'.");
+    }
+    if (attribute !== "created_at" && attribute !== "id" && !sortKeys.includes(attribute)) {
+      throw invalidInput("Invalid sort key");
     }
     return { attribute, direction: way === "asc" ? "ASC" : "DESC" };
   });

@@ -13,6 +13,8 @@ interface ReadRules {
   readonly hasDetails?: false;
   /** Path, if it is not the collection. */
   readonly path?: string;
+  /** The first minor microversion with pages, if it is not the resource's. */
+  readonly pagesFrom?: number;
   /** The key of lists, if it is not the collection. */
   readonly key?: string;
 }
@@ -20,7 +22,7 @@ interface ReadRules {
 /** Creates the routes that list and show the records of a resource. */
 export function readRoutes<M extends AttributeMap>(
   resource: BlockStorageResource<M>,
-  { list, show, hasDetails, path = resource.collection, key = resource.collection }: ReadRules,
+  { list, show, hasDetails, path = resource.collection, pagesFrom, key = resource.collection }: ReadRules,
 ): readonly BlockStorageRoute[] {
   const { from = 0 } = resource;
   const listWith = (level: ViewLevel) => (call: BlockStorageCall) => {
@@ -30,6 +32,7 @@ export function readRoutes<M extends AttributeMap>(
     return listRecords(call, resource, {
       level,
       key,
+      ...(pagesFrom !== undefined && { pagesFrom }),
       path: level === "show" && hasDetails !== false ? `${path}/detail` : path,
     });
   };

@@ -10,12 +10,13 @@ import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { invalidGroup, invalidVolume, recordNotFound } from "../engine/block-storage-errors.js";
 import { isUuidLike } from "../engine/formats.js";
 import { ACCEPTED, readRoutes, respond } from "../engine/resource-routes.js";
-import { bodyOf, DESCRIPTION, isTrue, NAME, object } from "../engine/schema-parts.js";
+import { BOOLEAN_TEXT, bodyOf, DESCRIPTION, isTrue, NAME, object } from "../engine/schema-parts.js";
 import { assertWithinQuotas } from "../quotas/quotas.js";
 import { GROUP_SNAPSHOTS, GROUP_TYPES, GROUPS, type Group, type GroupType } from "../resources/groups.js";
 import { VOLUMES } from "../resources/volumes.js";
-import { requireType } from "../types/find-type.js";
+import { requireTypeNamed } from "../types/find-type.js";
 import { createFromSource, FROM_SOURCE } from "./group-sources.js";
+import { mayUseGroupType } from "./group-type-routes.js";
 import { insertGroup } from "./insert-group.js";
 
 interface NewGroup {
@@ -65,18 +66,27 @@ function requireGroupType(context: BlockStorageContext, nameOrId: string): Group
   const type = isUuidLike(nameOrId)
     ? context.table(GROUP_TYPES).get(nameOrId)
     : context.table(GROUP_TYPES).first(where`name = ${nameOrId}`);
-  if (type === undefined) {
+  if (type === undefined || !mayUseGroupType(context, type)) {
     throw recordNotFound(GROUP_TYPES, nameOrId);
   }
   return type;
 }
 
+/** The type of former consistency groups. */
+const FORMER_GROUPS_TYPE = "default_cgsnapshot_type";
+
 function createGroup(call: BlockStorageCall): RouteResponse {
   const { context } = call;
   const { group: requested } = call.body(CREATE);
+  const reserved = context.table(GROUP_TYPES).first(where`name = ${FORMER_GROUPS_TYPE}`);
+  if (reserved && [reserved.id, reserved.name].includes(requested.group_type)) {
+    throw badRequest(
+      `Group_type ${reserved.id} is reserved for migrating CGs to groups. Migrated group can only be operated by CG APIs.`,
+    );
+  }
   context.authorize("group:create");
+  const volumeTypes = requested.volume_types.map((nameOrId) => requireTypeNamed(context, nameOrId).id);
   const type = requireGroupType(context, requested.group_type);
-  const volumeTypes = requested.volume_types.map((id) => requireType(context, id).id);
   assertWithinQuotas(context, { projectId: context.caller.projectId, amounts: { groups: 1 } });
   const group = insertGroup(context, {
     name: requested.name ?? null,
@@ -100,8 +110,14 @@ function idsIn(text: unknown): readonly string[] {
 
 /** @throws {HttpError} 400, 404 */
 function assertMayAdd(context: BlockStorageContext, group: Group, volumeId: string): void {
-  const volume = context.require(VOLUMES, volumeId);
+  const volume = context.table(VOLUMES).get(volumeId);
   const cannot = `Cannot add volume ${volumeId} to group ${group.id} because`;
+  if (volume === undefined || !context.sees(volume)) {
+    throw invalidVolume(`${cannot} volume cannot be found.`);
+  }
+  if (volume.project_id !== group.project_id) {
+    throw invalidVolume(`Cannot add volume ${volumeId} to group ${group.id} as they belong to different projects.`);
+  }
   if (volume.group_id !== null) {
     throw invalidVolume(`${cannot} it is already in group ${volume.group_id}`);
   }
@@ -125,13 +141,13 @@ function updateGroup(call: BlockStorageCall): RouteResponse {
   if (both !== undefined) {
     throw invalidVolume(`UUID ${both} is in both add and remove volume list.`);
   }
+  for (const id of add) {
+    assertMayAdd(context, group, id);
+  }
   for (const id of remove) {
     if (context.table(VOLUMES).get(id)?.group_id !== group.id) {
       throw invalidVolume(`Cannot remove volume ${id} from group ${group.id} because it is not in the group.`);
     }
-  }
-  for (const id of add) {
-    assertMayAdd(context, group, id);
   }
   const isMoved = add.length + remove.length > 0;
   const { name, description } = requested;
@@ -193,6 +209,7 @@ function replicationAction(name: string): Action<Group> {
 
 const ACTIONS: Readonly<Record<string, Action<Group>>> = {
   delete: {
+    body: schemas([13, bodyOf("delete", object({ "delete-volumes": BOOLEAN_TEXT }))]),
     run: ({ context }, group, input) => {
       deleteGroup(context, group, input);
       return undefined;

@@ -32,8 +32,10 @@ function createGroupSnapshot(call: BlockStorageCall): RouteResponse {
   const group = context.require(GROUPS, requested.group_id);
   context.authorize("group:create_group_snapshot", group);
   const volumes = context.table(VOLUMES).find(where`group_id = ${group.id}`);
-  if (volumes.length === 0) {
-    throw invalidGroup("The source group is empty. No group snapshot will be created.");
+  if (volumes.length === 0 || ["creating", "updating"].includes(group.status)) {
+    throw invalidGroup(
+      "Source group cannot be empty or in 'creating' or 'updating' state. No group snapshot will be created.",
+    );
   }
   const snapshot = context.insert(GROUP_SNAPSHOTS, {
     id: context.newId(),

@@ -2,9 +2,10 @@ import { badRequest, conflict, notFound } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { type SchemaVersions, schemas } from "../../http/schemas.js";
-import { where } from "../../resources/condition.js";
+import { EVERY, where } from "../../resources/condition.js";
 import type { BlockStorageCall, BlockStorageRoute } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
+import { recordNotFound } from "../engine/block-storage-errors.js";
 import { listRecords } from "../engine/lists.js";
 import { ACCEPTED, respond } from "../engine/resource-routes.js";
 import {
@@ -17,7 +18,7 @@ import {
   object,
   REQUIRED_NAME,
 } from "../engine/schema-parts.js";
-import { GROUP_TYPES, GROUPS } from "../resources/groups.js";
+import { GROUP_TYPES, GROUPS, type GroupType } from "../resources/groups.js";
 
 interface NewGroupType {
   readonly name: string;
@@ -40,6 +41,11 @@ const UPDATE: SchemaVersions<{ readonly group_type: Partial<NewGroupType> }> = s
   11,
   bodyOf("group_type", object({ name: NAME, description: DESCRIPTION, is_public: BOOLEAN_TEXT })),
 ]);
+
+/** Whether the caller may use a type: those that are not public are administrators' alone. */
+export function mayUseGroupType({ caller }: BlockStorageContext, { is_public: isPublic }: GroupType): boolean {
+  return isPublic || caller.isAdmin;
+}
 
 /** @throws {HttpError} 409 */
 function assertNameFree(context: BlockStorageContext, name: string, id = ""): void {
@@ -70,11 +76,11 @@ function updateType(call: BlockStorageCall): RouteResponse {
   const { context } = call;
   const { group_type: requested } = call.body(UPDATE);
   context.authorize("group:group_types:update");
-  const type = context.require(GROUP_TYPES, call.param("id"));
   const { name, description, is_public: isPublic } = requested;
-  if (name === undefined && description === undefined && isPublic === undefined) {
-    throw badRequest("Specify group type name, description or is_public.");
+  if ((name ?? null) === null && (description ?? null) === null && isPublic === undefined) {
+    throw badRequest("Specify group type name, description or a combination thereof.");
   }
+  const type = context.require(GROUP_TYPES, call.param("id"));
   if (typeof name === "string") {
     assertNameFree(context, name.trim(), type.id);
   }
@@ -89,14 +95,22 @@ function updateType(call: BlockStorageCall): RouteResponse {
 /** Types of groups. */
 export const GROUP_TYPE_ROUTES: readonly BlockStorageRoute[] = routes<BlockStorageRoute>(
   {
-    "GET /": (call) => listRecords(call, GROUP_TYPES, { level: "show", path: "group_types" }),
+    "GET /": (call) => {
+      const isOfAll = call.context.caller.isAdmin && call.query.has("is_public");
+      const only = isOfAll ? EVERY : where`is_public = 1`;
+      return listRecords(call, GROUP_TYPES, { level: "show", path: "group_types", only });
+    },
     "POST /": { body: CREATE, handle: createType },
     "GET /:id": (call) => {
       const id = call.param("id");
       if (id === "default") {
         throw notFound("Default group type can not be found.");
       }
-      return respond(call, GROUP_TYPES, call.context.require(GROUP_TYPES, id), "show");
+      const type = call.context.require(GROUP_TYPES, id);
+      if (!mayUseGroupType(call.context, type)) {
+        throw recordNotFound(GROUP_TYPES, id);
+      }
+      return respond(call, GROUP_TYPES, type, "show");
     },
     "PUT /:id": { body: UPDATE, handle: updateType },
     "DELETE /:id": ({ context, params }) => {

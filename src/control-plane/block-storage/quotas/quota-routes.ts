@@ -60,11 +60,11 @@ export const QUOTA_ROUTES: readonly BlockStorageRoute[] = routes<BlockStorageRou
       const id = call.param("id");
       const { quota_set: requested } = call.body(QUOTA_SET);
       const known = quotasOf(call.context, id);
-      assertKnown(requested, known);
-      call.context.authorize("volume_extension:quotas:update", { project_id: id });
-      const limits = Object.entries(requested).filter(([name]) => name !== "tenant_id");
-      const used = usedQuotas(call.context, id);
+      const limits = Object.entries(requested).filter(([name]) => name !== "tenant_id" && Object.hasOwn(known, name));
       const read = limits.map(([name, value]) => [name, readLimit(name, value)] as const);
+      assertKnown("quota set", requested, known);
+      call.context.authorize("volume_extension:quotas:update", { project_id: id });
+      const used = usedQuotas(call.context, id);
       const byName = new Map(read);
       for (const name of Object.keys(known)) {
         assertCoversUse(name, byName.get(name) ?? -1, used[name] ?? 0);
@@ -89,10 +89,10 @@ export const QUOTA_ROUTES: readonly BlockStorageRoute[] = routes<BlockStorageRou
   "PUT /os-quota-class-sets/:id": {
     body: QUOTA_CLASS_SET,
     handle: (call) => {
-      call.context.authorize("volume_extension:quota_classes:update");
       const id = call.param("id");
       const { quota_class_set: requested } = call.body(QUOTA_CLASS_SET);
-      assertKnown(requested, defaultQuotas(call.context));
+      assertKnown("quota class set", requested, defaultQuotas(call.context));
+      call.context.authorize("volume_extension:quota_classes:update");
       for (const [name, value] of Object.entries(requested)) {
         saveLimit(call.context, "class", id, name, readLimit(name, value));
       }
@@ -107,10 +107,10 @@ const classOf = ({ context }: BlockStorageCall, id: string) => ({
 });
 
 /** @throws {HttpError} 400 */
-function assertKnown(requested: Body, known: Readonly<Record<string, number>>): void {
+function assertKnown(what: string, requested: Body, known: Readonly<Record<string, number>>): void {
   const unknown = Object.keys(requested).filter((name) => name !== "tenant_id" && !Object.hasOwn(known, name));
   if (unknown.length > 0) {
-    throw invalidInput(`Bad key(s) in quota set: ${unknown.join(", ")}`);
+    throw invalidInput(`Bad key(s) in ${what}: ${unknown.join(", ")}`);
   }
 }
 

@@ -43,10 +43,11 @@ export const ATTACHMENTS = defineResource({
     attached_at: { value: ({ attached_at: time }): Json => (time === null ? "" : isoMicroseconds(time)) },
     detached_at: { value: () => "" },
     attach_mode: {},
-    connection_info: { value: ({ connection_info: info }) => info ?? {} },
+    connection_info: {},
   },
   list: {
     isOwned: true,
+    linksKey: null,
     filterName: "attachment",
     userFilters: ["volume_id", "status", "instance_id", "attach_status"],
     filters: {

@@ -4,6 +4,7 @@ import {
   defineResource,
   INTEGER,
   MEMBERS,
+  MEMBERS_OR_NULL,
   OWNED,
   TEXT,
   TEXT_OR_NULL,
@@ -34,6 +35,8 @@ export const BACKUPS = defineResource({
     parent_id: TEXT_OR_NULL,
     fail_reason: TEXT_OR_NULL,
     metadata: MEMBERS,
+    /** Metadata of its volume, which a restored volume gets; null for backups of older versions. */
+    volume_metadata: MEMBERS_OR_NULL,
     data_timestamp: TIME,
   },
   indexes: [["project_id"], ["volume_id"], ["parent_id"]],

@@ -1,3 +1,4 @@
+import { type Condition, EVERY } from "../../resources/condition.js";
 import {
   type BlockStorageRecord,
   BOOLEAN,
@@ -12,6 +13,11 @@ import {
 } from "../engine/block-storage-resource.js";
 import { equals, isBoolean } from "../engine/filters.js";
 import { booleanFromText } from "../engine/schema-parts.js";
+
+/** `None` selects all. */
+function isPublicOrAny(value: string, isLike: boolean): Condition {
+  return value.toLowerCase() === "none" ? EVERY : isBoolean("is_public")(value, isLike);
+}
 
 /** Types of groups: `GET /group_types`. */
 export const GROUP_TYPES = defineResource({
@@ -37,7 +43,7 @@ export const GROUP_TYPES = defineResource({
     is_public: {},
     group_specs: { policy: "group:access_group_types_specs" },
   },
-  list: { filters: { is_public: isBoolean("is_public") }, sortKeys: ["id", "name", "created_at"] },
+  list: { linksKey: "group_type_links", filters: { is_public: isPublicOrAny }, sortKeys: ["id", "name", "created_at"] },
 });
 
 export type GroupType = BlockStorageRecord<typeof GROUP_TYPES>;
@@ -85,6 +91,7 @@ export const GROUPS = defineResource({
   },
   list: {
     isOwned: true,
+    linksKey: "group_links",
     filterName: "group",
     userFilters: ["name"],
     filters: {
@@ -128,6 +135,7 @@ export const GROUP_SNAPSHOTS = defineResource({
   list: {
     isOwned: true,
     pagesFrom: 29,
+    linksKey: "group_snapshot_links",
     filterName: "group_snapshot",
     userFilters: ["name", "status", "group_id"],
     filters: { name: equals("name"), status: equals("status"), group_id: equals("group_id"), id: equals("id") },

@@ -79,7 +79,7 @@ export const SNAPSHOTS = defineResource({
         values: [value],
       }),
     },
-    sortKeys: ["id", "status", "size", "name", "created_at", "updated_at", "volume_id", "progress"],
+    sortKeys: ["id", "status", "name", "created_at", "updated_at", "volume_id", "progress"],
   },
 });
 

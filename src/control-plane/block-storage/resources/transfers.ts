@@ -43,9 +43,13 @@ export const TRANSFERS = defineResource({
   list: {
     isOwned: true,
     pagesFrom: 59,
+    formerDirection: "ASC",
+    isAlwaysLimited: true,
+    linksKey: null,
+    isUnchecked: true,
     userFilters: ["name", "volume_id", "is_public"],
     filters: { name: equals("name"), volume_id: equals("volume_id"), id: equals("id") },
-    sortKeys: ["id", "name", "created_at", "volume_id"],
+    sortKeys: ["id", "created_at", "volume_id"],
   },
 });
 

@@ -52,8 +52,10 @@ export const TYPES = defineResource({
     qos_specs_id: { level: "show", policy: "volume_extension:access_types_qos_specs_id" },
   },
   list: {
+    linksKey: "volume_type_links",
     filterName: "volume_type",
     userFilters: ["is_public", "extra_specs"],
+    adminFilters: ["is_public"],
     filters: {
       is_public: (value) => {
         const isPublic = strictBoolean(value);

@@ -1,3 +1,4 @@
+import { where } from "../../resources/condition.js";
 import {
   type BlockStorageRecord,
   BOOLEAN,
@@ -99,6 +100,7 @@ export const VOLUMES = defineResource({
   },
   list: {
     isOwned: true,
+    hasStrictTenants: true,
     countFrom: 45,
     filterName: "volume",
     userFilters: [
@@ -115,7 +117,8 @@ export const VOLUMES = defineResource({
       metadata: hasMembers("metadata"),
       glance_metadata: hasMembers("image_metadata"),
       bootable: isBoolean("bootable"),
-      migration_status: equals("migration_status"),
+      migration_status: (value, isLike) =>
+        value.toLowerCase() === "none" ? where`migration_status IS NULL` : equals("migration_status")(value, isLike),
       availability_zone: equals("availability_zone"),
       group_id: equals("group_id"),
       size: isNumber("size"),

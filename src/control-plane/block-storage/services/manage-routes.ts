@@ -64,7 +64,7 @@ function manageVolume(call: BlockStorageCall): RouteResponse {
   const host = textOf(requested.host) ?? textOf(requested.cluster) ?? "";
   const pool = listPools(context).find(({ name, service }) => name === host || service.host === host);
   if (pool === undefined) {
-    throw badRequest(`Invalid host: No available service named '${host}'`);
+    throw badRequest(`Host '${host}' not found`);
   }
   const typeName = textOf(requested.volume_type);
   const type = typeName ? requireTypeNamed(context, typeName) : defaultType(context, context.caller.projectId);

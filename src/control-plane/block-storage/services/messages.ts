@@ -15,6 +15,7 @@ interface NewMessage {
 }
 
 export const SCHEDULE = ["001", "schedule allocate volume"] as const;
+export const EXTEND = ["007", "extend volume"] as const;
 export const NO_BACK_END = ["003", "Could not find any available weighted backend."] as const;
 export const UNKNOWN = ["001", "An unknown error occurred."] as const;
 

@@ -2,6 +2,7 @@ import { badRequest, notFound } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { isoMicroseconds } from "../../http/times.js";
+import { where } from "../../resources/condition.js";
 import type { BlockStorageCall, BlockStorageRoute, Body } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { invalidInput } from "../engine/block-storage-errors.js";
@@ -24,7 +25,7 @@ function viewOf({ context, version }: BlockStorageCall, service: Service) {
   return {
     ...{ binary, host, zone, status: disabled ? "disabled" : "enabled", state },
     updated_at: isoMicroseconds(context.now),
-    ...(version >= 49 && isVolume && { backend_state: state }),
+    ...(version >= 49 && isVolume && { backend_state: disabled ? null : state }),
     ...(version >= 7 && { cluster: null }),
     disabled_reason,
     ...(isVolume && { replication_status: "disabled", active_backend_id: null, frozen }),
@@ -46,7 +47,9 @@ function listServices(call: BlockStorageCall): RouteResponse {
 /** @throws {HttpError} 400, 404 */
 function serviceOf(context: BlockStorageContext, body: Body): Service {
   const [host, binary] = [String(body.host ?? ""), String(body.binary ?? body.service ?? "")];
-  const service = findService(context, binary, host);
+  const service =
+    findService(context, binary, host) ??
+    context.table(SERVICES).first(where`binary = ${binary} AND host LIKE ${`${host}@%`}`);
   if (service === undefined) {
     throw notFound(`Service ${binary} could not be found on host ${host}.`);
   }
@@ -57,15 +60,25 @@ function serviceOf(context: BlockStorageContext, body: Body): Service {
 function setDisabled(disabled: boolean, withReason: boolean) {
   return ({ context }: BlockStorageCall, body: Body): RouteResponse => {
     const reason = withReason ? String(body.disabled_reason ?? "").trim() : "";
+    if (withReason && body.disabled_reason === "") {
+      throw badRequest("Invalid input for field/attribute disabled_reason. Value: . '' is too short");
+    }
     if (withReason && (reason === "" || reason.length > 255)) {
       throw invalidInput("Disabled reason contains invalid characters or is too long");
     }
-    const { id, host, binary } = serviceOf(context, body);
+    const { id, binary } = serviceOf(context, body);
     context.change(SERVICES, id, { disabled, disabled_reason: withReason ? reason : null });
     const status = disabled ? "disabled" : "enabled";
     const service = String(body.service ?? "");
     return {
-      body: { ...(withReason && { disabled_reason: reason }), disabled, host, service, binary, status },
+      body: {
+        ...(withReason && { disabled_reason: reason }),
+        disabled,
+        host: String(body.host ?? ""),
+        service,
+        binary,
+        status,
+      },
     };
   };
 }
@@ -73,8 +86,11 @@ function setDisabled(disabled: boolean, withReason: boolean) {
 function setFrozen(frozen: boolean, rule: string) {
   return ({ context }: BlockStorageCall, body: Body): RouteResponse => {
     context.authorize(rule);
-    const { id } = serviceOf(context, { ...body, binary: "cinder-volume" });
-    context.change(SERVICES, id, { frozen });
+    const service = findService(context, "cinder-volume", String(body.host ?? ""));
+    if (service === undefined) {
+      throw invalidInput(`Service ${String(body.host ?? "")} could not be found.`);
+    }
+    context.change(SERVICES, service.id, { frozen });
     return {};
   };
 }

@@ -64,12 +64,17 @@ function showLimits({ context, query, version }: BlockStorageCall): RouteRespons
   return { body: { limits: { rate: [], absolute: Object.fromEntries(absolute) } } };
 }
 
-function showPools({ context, query }: BlockStorageCall): RouteResponse {
+/** The first minor microversion in which pools are filtered. */
+const POOL_FILTERS = 28;
+
+function showPools({ context, query, version }: BlockStorageCall): RouteResponse {
   context.authorize("scheduler_extension:scheduler_stats:get_pools");
   const { maxOverSubscriptionRatio: ratio } = context.services.options;
   const isDetailed = booleanFromText(query.get("detail"));
-  const requestedName = query.get("name");
-  const pools = listPools(context).filter(({ name }) => requestedName === undefined || requestedName === name);
+  const requestedName = version >= POOL_FILTERS ? query.get("name") : undefined;
+  const pools = listPools(context).filter(
+    ({ name, service }) => !service.disabled && (requestedName === undefined || requestedName === name),
+  );
   const timestamp = isoMicroseconds(context.now);
   const more = { timestamp, filter_function: null, goodness_function: null };
   return {
@@ -93,7 +98,7 @@ const CAPABILITIES = [
 function showCapabilities({ context, params }: BlockStorageCall): RouteResponse {
   context.authorize("volume_extension:capabilities");
   const host = params.id ?? "";
-  const pool = listPools(context).find(({ service }) => service.host === host);
+  const pool = listPools(context).find(({ service }) => service.host === host || service.host.startsWith(`${host}@`));
   if (pool === undefined) {
     throw notFound(`Can't find service: ${host}`);
   }

@@ -22,7 +22,7 @@ import {
 import { assertWithinQuotas } from "../quotas/quotas.js";
 import { SNAPSHOTS, type Snapshot } from "../resources/snapshots.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
-import { pythonTuple } from "../volumes/admin-actions.js";
+import { requireType } from "../types/find-type.js";
 import { actionBody } from "../volumes/volume-actions.js";
 
 type NewSnapshot = Readonly<Record<"name" | "display_name" | "description", string | null | undefined>> & {
@@ -74,7 +74,11 @@ interface SnapshotOptions {
 
 /** Creates the record of a snapshot within the quotas. @throws {HttpError} 400, 413 */
 export function insertSnapshot(context: BlockStorageContext, volume: Volume, options: SnapshotOptions): Snapshot {
-  const { id, status, size, project_id, volume_type_id } = volume;
+  const { id, status, size, volume_type_id } = volume;
+  const { projectId } = context.caller;
+  if (volume.host === null) {
+    throw invalidVolume("volume is not assigned to a host");
+  }
   if (status === "maintenance") {
     throw invalidVolume("The snapshot cannot be created when the volume is in maintenance mode.");
   }
@@ -86,14 +90,17 @@ export function insertSnapshot(context: BlockStorageContext, volume: Volume, opt
       `Volume ${id} status must be ${options.statuses.join(", ")}, but current status is: ${status}.`,
     );
   }
+  if (volume_type_id !== null) {
+    requireType(context, volume_type_id);
+  }
   assertWithinQuotas(context, {
-    projectId: project_id,
+    projectId,
     volumeTypeId: volume_type_id,
     amounts: { snapshots: 1, gigabytes: size },
   });
   return context.insert(SNAPSHOTS, {
     id: context.newId(),
-    project_id,
+    project_id: projectId,
     user_id: context.caller.userId,
     created_at: context.now,
     updated_at: null,
@@ -115,10 +122,10 @@ export function insertSnapshot(context: BlockStorageContext, volume: Volume, opt
 function createSnapshot(call: BlockStorageCall): RouteResponse {
   const { context, version } = call;
   const { snapshot: requested } = call.body(CREATE);
+  const volume = context.require(VOLUMES, String(requested.volume_id));
   if (version >= IN_USE_FROM && requested.force !== undefined && !isTrue(requested.force)) {
     throw badRequest(FORCE_TEXT);
   }
-  const volume = context.require(VOLUMES, String(requested.volume_id));
   context.authorize("volume:create_snapshot", volume);
   const mayBeInUse = version >= IN_USE_FROM || isTrue(requested.force);
   const snapshot = insertSnapshot(context, volume, {
@@ -162,11 +169,6 @@ function removeSnapshot(context: BlockStorageContext, { id }: Snapshot, { isForc
   context.enqueue(status === "deleting" ? "snapshot.delete" : "snapshot.unmanage", id);
 }
 
-const STATUSES = [
-  ...["error", "available", "creating", "deleting", "deleted", "updating", "error_deleting", "unmanaging"],
-  ...["backing-up", "restoring"],
-];
-
 /** The statuses that Compute may set, by the status of a snapshot. */
 const REPORTED: Readonly<Record<string, readonly string[]>> = {
   creating: ["creating", "available", "error"],
@@ -190,15 +192,10 @@ const RULE = "volume_extension:snapshot_admin_actions";
 
 const ACTIONS: Readonly<Record<string, Action<Snapshot>>> = {
   "os-reset_status": {
+    body: actionBody("os-reset_status", object({ status: { type: "string", format: "snapshot_status" } }, ["status"])),
     run: ({ context }, snapshot, input) => {
       context.authorize(`${RULE}:reset_status`, snapshot);
-      const status = String(input.status).toLowerCase();
-      if (!STATUSES.includes(status)) {
-        throw badRequest(
-          `Snapshot status: ${String(input.status)} is invalid, valid statuses are: ${pythonTuple(STATUSES)}.`,
-        );
-      }
-      context.change(SNAPSHOTS, snapshot.id, { status });
+      context.change(SNAPSHOTS, snapshot.id, { status: String(input.status).toLowerCase() });
       return undefined;
     },
   },

@@ -4,7 +4,7 @@ import { routes } from "../../http/router.js";
 import { type SchemaVersions, schemas } from "../../http/schemas.js";
 import { where } from "../../resources/condition.js";
 import type { BlockStorageCall, BlockStorageRoute } from "../engine/block-storage-call.js";
-import { invalidVolume, recordNotFound } from "../engine/block-storage-errors.js";
+import { invalidSnapshot, invalidVolume, recordNotFound } from "../engine/block-storage-errors.js";
 import { ACCEPTED, readRoutes, respond } from "../engine/resource-routes.js";
 import { BOOLEAN_TEXT, bodyOf, isTrue, object, UUID } from "../engine/schema-parts.js";
 import { renderView } from "../engine/views.js";
@@ -47,12 +47,18 @@ function createTransfer(call: BlockStorageCall, schema: typeof CREATE): RouteRes
   const { transfer: requested } = call.body(schema);
   const volume = context.require(VOLUMES, requested.volume_id);
   context.authorize("volume:create_transfer", volume);
+  const busy = isTrue(requested.no_snapshots)
+    ? undefined
+    : context.table(SNAPSHOTS).first(where`volume_id = ${volume.id} AND status <> 'available'`);
+  if (volume.status === "available" && busy) {
+    throw invalidSnapshot(`snapshot: ${busy.id} status must be available`);
+  }
   if (!context.change(VOLUMES, volume.id, { status: "awaiting-transfer" }, where`status = 'available'`)) {
     throw invalidVolume("status must be available");
   }
   const transfer = context.insert(TRANSFERS, {
     id: context.newId(),
-    project_id: context.caller.projectId,
+    project_id: volume.project_id,
     volume_id: volume.id,
     name: requested.name?.trim() ?? null,
     auth_key: context.services.random.hex(KEY_BYTES),
@@ -75,6 +81,9 @@ function acceptTransfer(call: BlockStorageCall): RouteResponse {
   const volume = context.table(VOLUMES).get(transfer.volume_id);
   if (volume === undefined) {
     throw recordNotFound(VOLUMES, transfer.volume_id);
+  }
+  if (volume.status !== "awaiting-transfer") {
+    throw invalidVolume(`Transfer ${transfer.id}: Volume id ${volume.id} expected in awaiting-transfer state.`);
   }
   const { projectId, userId } = context.caller;
   const snapshots = context.table(SNAPSHOTS).find(where`volume_id = ${volume.id}`);
@@ -115,7 +124,7 @@ function deleteTransfer({ context, params }: BlockStorageCall): RouteResponse {
   return ACCEPTED;
 }
 
-function transferRoutes(path: string, schema: typeof CREATE): readonly BlockStorageRoute[] {
+function transferRoutes(path: string, schema: typeof CREATE, pages = {}): readonly BlockStorageRoute[] {
   return [
     ...routes<BlockStorageRoute>(
       {
@@ -128,12 +137,12 @@ function transferRoutes(path: string, schema: typeof CREATE): readonly BlockStor
       },
       { prefix: `/${path}` },
     ),
-    ...readRoutes(TRANSFERS, { path, list: "volume:get_all_transfers", show: "volume:get_transfer" }),
+    ...readRoutes(TRANSFERS, { path, ...pages, list: "volume:get_all_transfers", show: "volume:get_transfer" }),
   ];
 }
 
 /** Transfers of volumes, at their present and their former path. */
 export const TRANSFER_ROUTES: readonly BlockStorageRoute[] = [
   ...transferRoutes("volume-transfers", CREATE),
-  ...transferRoutes("os-volume-transfer", CREATE_OLD),
+  ...transferRoutes("os-volume-transfer", CREATE_OLD, { pagesFrom: Number.POSITIVE_INFINITY }),
 ];

@@ -45,9 +45,9 @@ function requireEncryption({ id, encryption }: VolumeType): Body {
 }
 
 /** @throws {HttpError} 400 */
-function assertUnused({ context }: BlockStorageCall, { id }: VolumeType): void {
+function assertUnused({ context }: BlockStorageCall, { id }: VolumeType, operation: string): void {
   if (context.sql.get("SELECT 1 FROM block_storage_volumes WHERE volume_type_id = ? LIMIT 1", id)) {
-    throw badRequest("Cannot create encryption specs. Volume type in use.");
+    throw badRequest(`Cannot ${operation} encryption specs. Volume type in use.`);
   }
 }
 
@@ -69,7 +69,7 @@ export const ENCRYPTION_ROUTES: readonly BlockStorageRoute[] = routes<BlockStora
     handle: (call) => {
       const { encryption } = call.body(CREATE);
       const type = typeFor(call, "create");
-      assertUnused(call, type);
+      assertUnused(call, type, "create");
       if (type.encryption !== null) {
         throw badRequest(`Volume type encryption for type ${type.id} already exists.`);
       }
@@ -85,7 +85,14 @@ export const ENCRYPTION_ROUTES: readonly BlockStorageRoute[] = routes<BlockStora
       };
       call.context.change(TYPES, type.id, { encryption: saved });
       return {
-        body: { encryption: { ...encryption, volume_type_id: type.id, encryption_id: saved.encryption_id } },
+        body: {
+          encryption: {
+            ...encryption,
+            ...settableOf(encryption),
+            volume_type_id: type.id,
+            encryption_id: saved.encryption_id,
+          },
+        },
       };
     },
   },
@@ -102,7 +109,7 @@ export const ENCRYPTION_ROUTES: readonly BlockStorageRoute[] = routes<BlockStora
     handle: (call) => {
       const { encryption } = call.body(UPDATE);
       const type = typeFor(call, "update");
-      assertUnused(call, type);
+      assertUnused(call, type, "update");
       const known = requireEncryption(type);
       const changes = settableOf(encryption);
       const updated_at = isoMicroseconds(call.context.now);
@@ -112,8 +119,8 @@ export const ENCRYPTION_ROUTES: readonly BlockStorageRoute[] = routes<BlockStora
   },
   "DELETE /types/:id/encryption/:key": (call) => {
     const type = typeFor(call, "delete");
+    assertUnused(call, type, "delete");
     requireEncryption(type);
-    assertUnused(call, type);
     call.context.change(TYPES, type.id, { encryption: null });
     return ACCEPTED;
   },

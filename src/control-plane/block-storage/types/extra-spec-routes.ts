@@ -2,11 +2,13 @@ import { badRequest, notFound } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { type Schema, type SchemaVersions, schemas } from "../../http/schemas.js";
+import { where } from "../../resources/condition.js";
 import type { BlockStorageCall, BlockStorageRoute, Body } from "../engine/block-storage-call.js";
 import { ACCEPTED } from "../engine/resource-routes.js";
 import { bodyOf, EXTRA_SPECS, GROUP_SPECS, ONE } from "../engine/schema-parts.js";
 import { GROUP_TYPES } from "../resources/groups.js";
 import { TYPES, usersSpecs } from "../resources/types.js";
+import { VOLUMES } from "../resources/volumes.js";
 import { requireType } from "./find-type.js";
 
 type Specs = Readonly<Record<string, string>>;
@@ -24,24 +26,30 @@ interface SpecDescription {
   /** Status of the responses to creation and deletion. */
   readonly createdStatus: number;
   readonly read: (call: BlockStorageCall) => { readonly id: string; readonly specs: Specs; readonly visible: Specs };
+  /** @throws {HttpError} 400 if the type may not change */
+  readonly assertChangeable?: (call: BlockStorageCall) => void;
   readonly save: (call: BlockStorageCall, id: string, specs: Specs) => void;
   readonly missing: (id: string, key: string) => string;
+  /** The same for a deletion, if it differs. */
+  readonly missingToDelete?: (id: string, key: string) => string;
 }
 
 function specRoutes(description: SpecDescription): readonly BlockStorageRoute[] {
   const { path, key: name, from, rule, rules, schema, createdStatus, read, save, missing } = description;
+  const assertChangeable = description.assertChangeable ?? (() => {});
   const all: SchemaVersions<Body> = schemas([0, bodyOf(name, schema)]);
   const item: SchemaVersions<Body> = schemas([0, { ...schema, ...ONE }]);
-  const requireSpec = (specs: Specs, id: string, key: string): string => {
+  const requireSpec = (specs: Specs, id: string, key: string, message = missing): string => {
     const value = specs[key];
     if (value === undefined) {
-      throw notFound(missing(id, key));
+      throw notFound(message(id, key));
     }
     return value;
   };
   const create = (call: BlockStorageCall): RouteResponse => {
     const body = call.body(all);
     call.context.authorize(`${rule}:create`);
+    assertChangeable(call);
     const { id, specs } = read(call);
     save(call, id, { ...specs, ...(body[name] as Specs) });
     return { status: createdStatus, body };
@@ -49,6 +57,7 @@ function specRoutes(description: SpecDescription): readonly BlockStorageRoute[] 
   const update = (call: BlockStorageCall): RouteResponse => {
     const body = call.body(item);
     call.context.authorize(`${rule}:update`);
+    assertChangeable(call);
     const { id, specs } = read(call);
     const key = call.param("key");
     if (!Object.hasOwn(body, key)) {
@@ -59,9 +68,10 @@ function specRoutes(description: SpecDescription): readonly BlockStorageRoute[] 
   };
   const remove = (call: BlockStorageCall): RouteResponse => {
     call.context.authorize(`${rule}:delete`);
+    assertChangeable(call);
     const { id, specs } = read(call);
     const key = call.param("key");
-    requireSpec(specs, id, key);
+    requireSpec(specs, id, key, description.missingToDelete);
     const { [key]: _removed, ...rest } = specs;
     save(call, id, rest);
     return ACCEPTED;
@@ -101,6 +111,11 @@ export const EXTRA_SPEC_ROUTES: readonly BlockStorageRoute[] = [
       const { id, extra_specs: specs } = requireType(context, params.id ?? "");
       return { id, specs, visible: context.allows(`${SPECS_RULE}:read_sensitive`) ? specs : usersSpecs(specs) };
     },
+    assertChangeable: ({ context, params }) => {
+      if (context.table(VOLUMES).has(where`volume_type_id = ${params.id ?? ""}`)) {
+        throw badRequest("Volume Type is currently in use.");
+      }
+    },
     save: ({ context }, id, specs) => context.change(TYPES, id, { extra_specs: specs }),
     missing: (id, key) => `Volume Type ${id} has no extra specs with key ${key}.`,
   }),
@@ -118,5 +133,6 @@ export const EXTRA_SPEC_ROUTES: readonly BlockStorageRoute[] = [
     },
     save: ({ context }, id, specs) => context.change(GROUP_TYPES, id, { group_specs: specs }),
     missing: (id, key) => `Group Type ${id} has no extra spec with key ${key}.`,
+    missingToDelete: (id, key) => `Group Type ${id} has no specs with key ${key}.`,
   }),
 ];

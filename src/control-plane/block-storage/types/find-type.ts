@@ -27,6 +27,9 @@ export function requireTypeNamed(context: BlockStorageContext, nameOrId: string)
   if (named && mayUseType(context, named)) {
     return named;
   }
+  if (named) {
+    throw recordNotFound(TYPES, named.id);
+  }
   if (isUuidLike(nameOrId)) {
     return requireType(context, nameOrId);
   }

@@ -141,7 +141,7 @@ function updateType(call: BlockStorageCall): RouteResponse {
   const { volume_type: requested } = call.body(UPDATE);
   context.authorize("volume_extension:type_update");
   const { name, description, is_public: isPublic } = requested;
-  if (name === undefined && description === undefined && isPublic === undefined) {
+  if (name === undefined && (description ?? null) === null && isPublic === undefined) {
     throw badRequest("Specify volume type name, description, is_public or a combination thereof.");
   }
   const id = call.param("id");

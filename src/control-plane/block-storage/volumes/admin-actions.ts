@@ -1,73 +1,52 @@
 import { badRequest } from "../../http/http-error.js";
 import { schemas } from "../../http/schemas.js";
-import { pythonRepr } from "../../python/repr.js";
 import { and, isOneOf, where } from "../../resources/condition.js";
-import {
-  assertDetachable,
-  attachmentsOfVolume,
-  attachmentToDetach,
-  removeAttachment,
-  settleVolume,
-} from "../attachments/attachments.js";
+import { attachmentsOfVolume, detachVolume, removeAllAttachments, settleVolume } from "../attachments/attachments.js";
 import type { Action } from "../engine/actions.js";
 import type { Body } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { invalidVolume } from "../engine/block-storage-errors.js";
 import { BOOLEAN_TEXT, bodyOf, NAME, object, UUID } from "../engine/schema-parts.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
-import { findService } from "../services/pools.js";
+import { findService, isVolumeServiceDown } from "../services/pools.js";
 import { deleteVolume } from "./delete-volume.js";
 import { actionBody } from "./volume-actions.js";
 
 const RULE = "volume_extension:volume_admin_actions";
 
-const STATUSES = [
-  ...["creating", "available", "deleting", "error", "error_deleting", "error_managing", "managing", "attaching"],
-  ...["in-use", "detaching", "maintenance", "restoring-backup", "error_restoring", "reserved", "awaiting-transfer"],
-  ...["backing-up", "error_backing-up", "error_extending", "downloading", "uploading", "retyping", "extending"],
-];
-
-const ATTACH_STATUSES = ["attached", "detached"];
-
-const MIGRATION_STATUSES = ["migrating", "error", "success", "completing", "none", "starting"];
-
-/** Formats values as a Python tuple. */
-export const pythonTuple = (values: readonly string[]): string => `(${values.map(pythonRepr).join(", ")})`;
-
 /** @throws {HttpError} 400 */
-function assertOneOf(what: string, value: unknown, valid: readonly string[]): string {
-  const text = String(value).toLowerCase();
-  if (!valid.includes(text)) {
-    throw badRequest(`Volume ${what}: ${String(value)} is invalid, valid statuses are: ${pythonTuple(valid)}.`);
-  }
-  return text;
-}
-
 function resetStatus(context: BlockStorageContext, volume: Volume, input: Body): void {
-  const { status, attach_status: attachStatus, migration_status: migrationStatus } = input;
-  const changes = {
-    ...(status !== undefined && { status: assertOneOf("status", status, STATUSES) }),
-    ...(attachStatus !== undefined && {
-      attach_status: assertOneOf("attach status", attachStatus, ATTACH_STATUSES),
-    }),
-    ...(migrationStatus !== undefined && {
-      migration_status:
-        assertOneOf("migration status", migrationStatus, MIGRATION_STATUSES).replace(/^none$/, "") || null,
-    }),
-  };
-  if (Object.keys(changes).length === 0) {
-    throw badRequest("Must specify 'status', 'attach_status' or 'migration_status' for update.");
+  const [status, attachStatus, migrationStatus] = ["status", "attach_status", "migration_status"].map((name) => {
+    const value = input[name];
+    return typeof value === "string" && value !== "" ? value.toLowerCase() : undefined;
+  });
+  if (status === "deleting") {
+    throw badRequest("Cannot reset-state to deleting");
   }
-  if (changes.status === "in-use" && attachmentsOfVolume(context, volume.id).length === 0) {
+  if (status === "in-use" && attachmentsOfVolume(context, volume.id).length === 0) {
     throw badRequest("Cannot reset-state to in-use because volume does not have any attachments.");
   }
-  context.change(VOLUMES, volume.id, changes);
+  const changed = context.change(VOLUMES, volume.id, {
+    ...(status !== undefined && { status }),
+    ...(attachStatus !== undefined && { attach_status: attachStatus }),
+    ...(migrationStatus !== undefined && { migration_status: migrationStatus === "none" ? null : migrationStatus }),
+  });
+  if (attachStatus === "detached" && changed) {
+    const hasAny = attachmentsOfVolume(context, volume.id).length > 0;
+    removeAllAttachments(context, volume.id);
+    const { attached_mode: _mode, ...admin_metadata } = changed.admin_metadata;
+    context.change(VOLUMES, volume.id, { admin_metadata });
+    if (hasAny) {
+      settleVolume(context, { ...changed, admin_metadata });
+    }
+  }
 }
 
 /** Stores the work that moves a volume to another pool. @throws {HttpError} 400 */
 function migrate(context: BlockStorageContext, volume: Volume, host: string): void {
   const [service = ""] = host.split("#");
-  if (findService(context, "cinder-volume", service) === undefined) {
+  const found = findService(context, "cinder-volume", service);
+  if (found === undefined || found.disabled || isVolumeServiceDown(context)) {
     throw badRequest(`Invalid host: No available service named '${host}'`);
   }
   const allowed = and(
@@ -85,23 +64,20 @@ function migrate(context: BlockStorageContext, volume: Volume, host: string): vo
   context.enqueue("volume.migrate", volume.id, { host });
 }
 
-function forceDetach(context: BlockStorageContext, volume: Volume, input: Body): void {
-  const attachment = attachmentToDetach(context, volume, input.attachment_id);
-  if (attachment !== undefined || typeof input.attachment_id === "string") {
-    assertDetachable(context, attachment, volume);
-  }
-  if (attachment) {
-    removeAttachment(context, attachment);
-  } else {
-    settleVolume(context, volume);
-  }
-}
-
 const MIGRATE = { host: { type: "string", maxLength: 255 }, force_host_copy: BOOLEAN_TEXT, lock_volume: BOOLEAN_TEXT };
 
 /** Actions of administrators. */
 export const ADMIN_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
   "os-reset_status": {
+    body: actionBody("os-reset_status", {
+      // The first keyword with an error counts.
+      format: "validate_volume_reset_body",
+      ...object({
+        status: { type: ["string", "null"], format: "volume_status" },
+        attach_status: { type: ["string", "null"], format: "volume_attach_status" },
+        migration_status: { type: ["string", "null"], format: "volume_migration_status" },
+      }),
+    }),
     run: ({ context }, volume, input) => {
       context.authorize(`${RULE}:reset_status`, volume);
       resetStatus(context, volume, input);
@@ -122,7 +98,7 @@ export const ADMIN_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
     ),
     run: ({ context }, volume, input) => {
       context.authorize(`${RULE}:force_detach`, volume);
-      forceDetach(context, volume, input);
+      detachVolume(context, volume, input.attachment_id);
       return undefined;
     },
   },

@@ -2,6 +2,7 @@ import { badRequest } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import type { Schema, SchemaVersions } from "../../http/schemas.js";
 import { schemas } from "../../http/schemas.js";
+import { where } from "../../resources/condition.js";
 import { defaultZone } from "../block-storage-options.js";
 import type { BlockStorageCall, Body } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
@@ -9,6 +10,7 @@ import { invalidInput } from "../engine/block-storage-errors.js";
 import { respond } from "../engine/resource-routes.js";
 import { BOOLEAN_TEXT, isTrue, METADATA_OR_NULL, NAME, NULL_OR_UUID, object } from "../engine/schema-parts.js";
 import { assertVolumeSize, assertWithinQuotas } from "../quotas/quotas.js";
+import { SERVICES } from "../resources/administration.js";
 import { BACKUPS } from "../resources/backups.js";
 import { GROUPS, type Group } from "../resources/groups.js";
 import { TYPES, type VolumeType } from "../resources/types.js";
@@ -58,22 +60,17 @@ export const CREATE_VOLUME: SchemaVersions<{ readonly volume: Body }> = schemas(
   [53, createBody(WITH_BACKUP, false)],
 );
 
-/** The first minor microversion with groups. */
-const GROUPS_FROM = 13;
-
 /** Handles `POST /volumes`. */
 export function createVolume(call: BlockStorageCall): RouteResponse {
-  const { context, version } = call;
+  const { context } = call;
   const { volume: requested } = call.body(CREATE_VOLUME);
   if (Object.keys(requested).length === 0) {
-    throw badRequest(
-      "The server could not comply with the request since it is either malformed or otherwise incorrect.",
-    );
+    throw badRequest(MALFORMED);
   }
   const typeName = textOf(requested.volume_type);
   const type = typeName === undefined ? undefined : requireTypeNamed(context, typeName);
   const source = readSource(call, requested);
-  const groupId = version >= GROUPS_FROM ? textOf(requested.group_id) : undefined;
+  const groupId = textOf(requested.group_id);
   const group = groupId === undefined ? undefined : context.require(GROUPS, groupId);
   if (isTrue(requested.multiattach)) {
     throw badRequest(
@@ -81,10 +78,13 @@ export function createVolume(call: BlockStorageCall): RouteResponse {
         "Contact your administrator to create a multiattach enabled volume type and use it to create multiattach volumes.",
     );
   }
+  if (group && type === undefined) {
+    throw invalidInput("volume_type must be provided when creating a volume in a group.");
+  }
   context.authorize(source.image ? "volume:create_from_image" : "volume:create");
   const volume = insertVolume(context, {
-    name: textOf(requested.name ?? requested.display_name)?.trim(),
-    description: textOf(requested.description ?? requested.display_description)?.trim(),
+    name: trimmed(requested.name ?? requested.display_name),
+    description: trimmed(requested.description ?? requested.display_description),
     size: readSize(requested.size, source),
     metadata: (requested.metadata ?? {}) as Readonly<Record<string, string>>,
     availabilityZone: textOf(requested.availability_zone),
@@ -99,11 +99,21 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** Returns a name or a description without its outer white space; undefined for anything but a text. */
+export const trimmed = (value: unknown): string | undefined => (typeof value === "string" ? value.trim() : undefined);
+
+const MALFORMED = "The server could not comply with the request since it is either malformed or otherwise incorrect.";
+
 /** @throws {HttpError} 400 */
 function readSize(requested: unknown, source: VolumeSource): number {
   const size = requested === undefined || requested === null ? sizeOfSource(source) : Number(requested);
+  if (size === 0) {
+    throw invalidInput(
+      "Invalid volume size provided for create request: 0 (size argument must be an integer (or string representation of an integer) and greater than zero).",
+    );
+  }
   if (size === undefined) {
-    throw invalidInput("Volume size 'None' must be an integer and greater than 0");
+    throw badRequest(MALFORMED);
   }
   return size;
 }
@@ -125,12 +135,16 @@ interface NewVolume {
 export function insertVolume(context: BlockStorageContext, requested: NewVolume): Volume {
   const { caller } = context;
   const { size, source, group } = requested;
+  assertTypeFits(context, requested);
   assertSourceFits(source, size);
   const type = requested.type ?? typeOfSource(context, source) ?? defaultType(context, caller.projectId);
   if (group && !group.volume_type_ids.includes(type?.id ?? "")) {
     throw invalidInput(
       `Invalid volume_type provided: ${type?.id ?? "None"} (requested type must be supported by this group).`,
     );
+  }
+  if (type?.encryption && type.encryption.cipher === null) {
+    throw badRequest("Invalid encryption spec");
   }
   assertVolumeSize(context, caller.projectId, size);
   assertWithinQuotas(context, {
@@ -162,6 +176,32 @@ export function insertVolume(context: BlockStorageContext, requested: NewVolume)
     ...(backup && { backupId: backup.id }),
   });
   return volume;
+}
+
+/** A copy is encrypted like its source, and on the same back end. @throws {HttpError} 400 */
+function assertTypeFits(context: BlockStorageContext, { type, source }: NewVolume): void {
+  const original = source.volume ?? source.snapshot;
+  if (type === undefined || original === undefined || type.id === original.volume_type_id) {
+    return;
+  }
+  const known = original.volume_type_id === null ? undefined : context.table(TYPES).get(original.volume_type_id);
+  const [one, other] = [known, type].map((each) => each?.extra_specs.volume_backend_name);
+  const isDisabled = where`binary = 'cinder-volume' AND disabled = 1`;
+  const isOnOneBackEnd = (one !== undefined && one === other) || context.table(SERVICES).count(isDisabled) === 1;
+  if (!isEncryptedAlike(known, type) || !isOnOneBackEnd) {
+    const advice = source.volume ? "either match source volume, or omit type" : "recommend omitting the type";
+    throw invalidInput(
+      `Invalid volume_type provided: ${type.id} (requested type is not compatible; ${advice} argument).`,
+    );
+  }
+}
+
+function isEncryptedAlike(one: VolumeType | undefined, other: VolumeType): boolean {
+  const [first, second] = [one, other].map((type) => {
+    const { cipher, control_location, key_size, provider } = type?.encryption ?? {};
+    return JSON.stringify([cipher, control_location, key_size, provider]);
+  });
+  return first === second;
 }
 
 /** Returns the attributes of every new volume. */

@@ -1,4 +1,4 @@
-import { and, type Condition, isOneOf, where } from "../../resources/condition.js";
+import { and, type Condition, EVERY, isOneOf, where } from "../../resources/condition.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { invalidVolume } from "../engine/block-storage-errors.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
@@ -12,6 +12,14 @@ const IDLE: Condition = where`attach_status <> 'attached' AND group_id IS NULL
 
 const WITHOUT_SNAPSHOTS: Condition = where`NOT EXISTS (
   SELECT 1 FROM block_storage_snapshots WHERE volume_id = block_storage_volumes.id)`;
+
+const WITH_DELETABLE_SNAPSHOTS: Condition = where`NOT EXISTS (
+  SELECT 1 FROM block_storage_snapshots
+    WHERE volume_id = block_storage_volumes.id AND status NOT IN ('available', 'error'))`;
+
+const WITH_OWN_SNAPSHOTS: Condition = where`NOT EXISTS (
+  SELECT 1 FROM block_storage_snapshots AS snapshots
+    WHERE volume_id = block_storage_volumes.id AND snapshots.project_id <> block_storage_volumes.project_id)`;
 
 const OTHERS =
   "must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from snapshots after volume transfer.";
@@ -27,12 +35,19 @@ interface DeleteOptions {
 /** Stores the work that deletes a volume. @throws {HttpError} 400 unless its status allows it */
 export function deleteVolume(
   context: BlockStorageContext,
-  { id, status: previous }: Volume,
+  { id, status: previous, host }: Volume,
   { isForced = false, isCascade = false, status = "deleting" }: DeleteOptions = {},
 ): void {
+  if (host === null && status === "deleting") {
+    // No back end has it.
+    context.table(VOLUMES).delete(id);
+    return;
+  }
+  const isMember = isCascade && !context.caller.isAdmin;
   const allowed = and(
     IDLE,
-    ...(isCascade ? [] : [WITHOUT_SNAPSHOTS]),
+    ...(isCascade ? [isForced ? EVERY : WITH_DELETABLE_SNAPSHOTS] : [WITHOUT_SNAPSHOTS]),
+    ...(isMember && !isForced ? [WITH_OWN_SNAPSHOTS] : []),
     ...(isForced ? [] : [isOneOf("status", DELETABLE)]),
   );
   if (!context.change(VOLUMES, id, { status, previous_status: previous }, allowed)) {

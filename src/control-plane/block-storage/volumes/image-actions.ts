@@ -106,7 +106,7 @@ function typeDocument(context: BlockStorageContext, id: string | null) {
   return {
     ...{ id, name, description, is_public, extra_specs, qos_specs_id, deleted_at: null, deleted: false },
     created_at: isoMicroseconds(created_at),
-    updated_at: isoMicroseconds(updated_at ?? created_at),
+    updated_at: updated_at === null ? null : isoMicroseconds(updated_at),
   };
 }
 
@@ -143,14 +143,17 @@ export const IMAGE_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
       context.authorize("volume_extension:volume_image_metadata:set", volume);
       assertNotInMaintenance(volume, "Updating volume metadata is not allowed for volumes in maintenance status.");
       const metadata = { ...volume.image_metadata, ...(input.metadata as Readonly<Record<string, string>>) };
-      context.change(VOLUMES, volume.id, { image_metadata: metadata });
+      context.change(VOLUMES, volume.id, { image_metadata: Object.keys(metadata).length === 0 ? null : metadata });
       return { body: { metadata } };
     },
   },
   "os-show_image_metadata": {
     run: ({ context }, volume) => {
       context.authorize("volume:get_volume_metadata", volume);
-      return { body: { metadata: volume.image_metadata ?? {} } };
+      if (volume.image_metadata === null) {
+        throw notFound(`Glance metadata for volume/snapshot ${volume.id} cannot be found.`);
+      }
+      return { body: { metadata: volume.image_metadata } };
     },
   },
   "os-unset_image_metadata": {

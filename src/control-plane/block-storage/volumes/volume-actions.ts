@@ -1,15 +1,13 @@
-import { HttpError } from "../../http/http-error.js";
+import { badRequest, HttpError } from "../../http/http-error.js";
 import type { SchemaVersions } from "../../http/schemas.js";
 import { schemas } from "../../http/schemas.js";
 import { and, isOneOf, where } from "../../resources/condition.js";
 import {
   assertDetachable,
   attachmentsOfVolume,
-  attachmentToDetach,
   beginDetaching,
   connectionOf,
-  removeAttachment,
-  settleVolume,
+  detachVolume,
 } from "../attachments/attachments.js";
 import type { Action } from "../engine/actions.js";
 import type { Body } from "../engine/block-storage-call.js";
@@ -20,7 +18,7 @@ import { assertVolumeSize, assertWithinQuotas } from "../quotas/quotas.js";
 import { ATTACHMENTS } from "../resources/attachments.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
-import { requireTypeNamed } from "../types/find-type.js";
+import { isMultiattach, requireTypeNamed } from "../types/find-type.js";
 
 const ACTIONS_RULE = "volume_extension:volume_actions";
 
@@ -46,56 +44,49 @@ function reserve(context: BlockStorageContext, { id, status, multiattach }: Volu
   }
 }
 
-function attach(context: BlockStorageContext, volume: Volume, input: Body): void {
-  const { id, admin_metadata: administrative, multiattach } = volume;
+/** Returns an error after the first changes, which Cinder keeps. */
+function attach(context: BlockStorageContext, volume: Volume, input: Body): HttpError | undefined {
+  const { id, multiattach } = volume;
   assertNotInMaintenance(volume, "The volume cannot be attached in maintenance mode.");
   const mode = String(input.mode ?? "rw");
+  const administrative: Volume["admin_metadata"] = { readonly: "False", ...volume.admin_metadata };
+  context.change(VOLUMES, id, { admin_metadata: administrative });
+  if (administrative.readonly === "True" && mode !== "ro") {
+    return badRequest(`Invalid attaching mode '${mode}' for volume ${id}.`);
+  }
   if (volume.status === "attaching" && (administrative.attached_mode ?? mode) !== mode) {
-    throw invalidVolume("being attached by different mode");
+    return invalidVolume("being attached by different mode");
   }
   const server = typeof input.instance_uuid === "string" ? input.instance_uuid : null;
   const host = typeof input.host_name === "string" ? input.host_name : null;
-  const isAttached = attachmentsOfVolume(context, id).some(
-    (one) => one.attach_status === "attached" && one.instance_uuid === server && one.attached_host === host,
+  const isAttached = attachmentsOfVolume(context, id).some((one) =>
+    server === null ? one.attached_host === host : one.instance_uuid === server,
   );
-  if (!isAttached && volume.status === "in-use" && !multiattach) {
-    throw invalidVolume("volume is already attached and multiple attachments are not enabled");
+  if (isAttached) {
+    context.change(VOLUMES, id, { status: "in-use" });
+    return undefined;
   }
-  if (administrative.readonly === "True" && mode !== "ro") {
-    throw new HttpError(400, `Invalid attaching mode '${mode}' for volume ${id}.`);
+  if (volume.status === "in-use" && !multiattach && volume.migration_status === null) {
+    return invalidVolume("volume is already attached and multiple attachments are not enabled");
   }
-  if (!isAttached) {
-    context.insert(ATTACHMENTS, {
-      id: context.newId(),
-      project_id: volume.project_id,
-      volume_id: id,
-      instance_uuid: server,
-      attached_host: host,
-      mountpoint: String(input.mountpoint),
-      attach_status: "attached",
-      attach_mode: mode,
-      connector: null,
-      connection_info: null,
-      attached_at: context.now,
-      created_at: context.now,
-      updated_at: null,
-    });
-  }
+  context.insert(ATTACHMENTS, {
+    id: context.newId(),
+    project_id: volume.project_id,
+    volume_id: id,
+    instance_uuid: server,
+    attached_host: host,
+    mountpoint: String(input.mountpoint),
+    attach_status: "attached",
+    attach_mode: mode,
+    connector: null,
+    connection_info: null,
+    attached_at: context.now,
+    created_at: context.now,
+    updated_at: null,
+  });
   const admin_metadata = { ...administrative, attached_mode: mode };
   context.change(VOLUMES, id, { status: "in-use", attach_status: "attached", admin_metadata });
-}
-
-function detach(context: BlockStorageContext, volume: Volume, id: unknown): void {
-  assertNotInMaintenance(volume, "The volume cannot be detached in maintenance mode.");
-  const attachment = attachmentToDetach(context, volume, id);
-  if (attachment !== undefined || typeof id === "string") {
-    assertDetachable(context, attachment, volume);
-  }
-  if (attachment) {
-    removeAttachment(context, attachment);
-  } else {
-    settleVolume(context, volume);
-  }
+  return undefined;
 }
 
 /** Stores the work that extends a volume. */
@@ -127,7 +118,25 @@ const RETYPE_TEXT =
   "requested type has to be different that the one from the volume, and for in-use volumes front-end qos specs cannot change.";
 
 function retype(context: BlockStorageContext, volume: Volume, input: Body): void {
-  const type = requireTypeNamed(context, String(input.new_type));
+  // Cinder finds types of other projects, too.
+  const type = requireTypeNamed(context.as(context.requestId), String(input.new_type));
+  if (isMultiattach(type) !== volume.multiattach && volume.status !== "available") {
+    throw invalidInput(
+      `Invalid volume_type passed, retypes affecting multiattach are only allowed on available volumes, the specified volume however currently has a status of: ${volume.status}.`,
+    );
+  }
+  if (isMultiattach(type) && !volume.multiattach) {
+    context.authorize("volume:multiattach", volume);
+  }
+  if (isMultiattach(type) && type.encryption !== null) {
+    throw invalidInput("Retype requested both encryption and multi-attach, which is not supported.");
+  }
+  assertWithinQuotas(context, {
+    projectId: volume.project_id,
+    volumeTypeId: type.id,
+    amounts: { volumes: 1, gigabytes: volume.size },
+    isOnlyOfType: true,
+  });
   const allowed = and(
     isOneOf("status", ["available", "in-use"]),
     where`group_id IS NULL AND volume_type_id IS NOT ${type.id}`,
@@ -136,12 +145,6 @@ function retype(context: BlockStorageContext, volume: Volume, input: Body): void
   if (!context.change(VOLUMES, volume.id, { status: "retyping", previous_status: volume.status }, allowed)) {
     throw invalidVolume(RETYPE_TEXT);
   }
-  assertWithinQuotas(context, {
-    projectId: volume.project_id,
-    volumeTypeId: type.id,
-    amounts: { volumes: 1, gigabytes: volume.size },
-    isOnlyOfType: true,
-  });
   const mayMove = input.migration_policy === "on-demand";
   context.enqueue("volume.retype", volume.id, { typeId: type.id, mayMove });
 }
@@ -150,7 +153,10 @@ function revert(context: BlockStorageContext, volume: Volume, snapshotId: unknow
   const [latest] = context
     .table(SNAPSHOTS)
     .find(where`volume_id = ${volume.id}`, "ORDER BY created_at DESC, id DESC LIMIT 1");
-  if (latest === undefined || latest.id !== snapshotId) {
+  if (latest === undefined) {
+    throw badRequest(`Volume ${volume.id} doesn't have any snapshots.`);
+  }
+  if (latest.id !== snapshotId) {
     throw new HttpError(
       400,
       `Specified snapshot ${String(snapshotId)} is None or not the latest one of volume ${volume.id}.`,
@@ -192,8 +198,7 @@ export const VOLUME_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
     ),
     run: ({ context }, volume, input) => {
       context.authorize(`${ACTIONS_RULE}:attach`, volume);
-      attach(context, volume, input);
-      return undefined;
+      return attach(context, volume, input);
     },
   },
   "os-begin_detaching": {
@@ -211,7 +216,7 @@ export const VOLUME_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
     }),
     run: ({ context }, volume, input) => {
       context.authorize(`${ACTIONS_RULE}:detach`, volume);
-      detach(context, volume, input.attachment_id);
+      detachVolume(context, volume, input.attachment_id);
       return undefined;
     },
   },
@@ -242,9 +247,9 @@ export const VOLUME_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
     ),
     run: ({ context }, volume) => {
       context.authorize(`${ACTIONS_RULE}:terminate_connection`, volume);
-      const attachment = attachmentToDetach(context, volume, undefined);
+      const [attachment, ...others] = attachmentsOfVolume(context, volume.id);
       if (attachment) {
-        assertDetachable(context, attachment, volume);
+        assertDetachable(context, others.length === 0 ? attachment : undefined, volume);
       }
       return undefined;
     },

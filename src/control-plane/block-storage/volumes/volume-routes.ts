@@ -1,4 +1,3 @@
-import { badRequest } from "../../http/http-error.js";
 import type { RouteResponse } from "../../http/responses.js";
 import { routes } from "../../http/router.js";
 import { type SchemaVersions, schemas } from "../../http/schemas.js";
@@ -9,7 +8,7 @@ import { metadataRoutes } from "../engine/metadata-routes.js";
 import { ACCEPTED, readRoutes, respond } from "../engine/resource-routes.js";
 import { bodyOf, booleanFromText, METADATA, object } from "../engine/schema-parts.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
-import { CREATE_VOLUME, createVolume, NAMES } from "./create-volume.js";
+import { CREATE_VOLUME, createVolume, NAMES, trimmed } from "./create-volume.js";
 import { deleteVolume } from "./delete-volume.js";
 
 const CHANGES = { ...NAMES, metadata: METADATA };
@@ -31,14 +30,12 @@ function updateVolume(call: BlockStorageCall): RouteResponse {
   if (volume.status === "maintenance") {
     throw invalidVolume("The volume cannot be updated during maintenance.");
   }
-  if (Object.keys(requested).length === 0) {
-    throw badRequest("Missing required element 'volume' in request body.");
-  }
-  const name = requested.name ?? requested.display_name;
-  const description = requested.description ?? requested.display_description;
+  const [name, description] = ["name", "description"].map((key) =>
+    key in requested ? requested[key] : requested[`display_${key}`],
+  );
   const changed = context.change(VOLUMES, volume.id, {
-    ...(typeof name === "string" && { name: name.trim() }),
-    ...(typeof description === "string" && { description: description.trim() }),
+    ...(name !== undefined && { name: trimmed(name) ?? null }),
+    ...(description !== undefined && { description: trimmed(description) ?? null }),
     ...(requested.metadata && { metadata: requested.metadata as Volume["metadata"] }),
   });
   return respond(call, VOLUMES, changed ?? volume, "detail");

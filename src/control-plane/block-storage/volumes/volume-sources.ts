@@ -18,19 +18,16 @@ export interface VolumeSource {
 
 const GIB = 1024 ** 3;
 
-/** The first minor microversion that creates volumes from backups. */
-const FROM_BACKUPS = 47;
-
 /** Finds the source that a request names. @throws {HttpError} 400, 404, 409 */
 export function readSource(call: BlockStorageCall, requested: Body): VolumeSource {
-  const { context, version } = call;
+  const { context } = call;
   const { snapshot_id: snapshotId, source_volid: volumeId, backup_id: backupId } = requested;
   const imageRef = requested.imageRef ?? requested.image_id;
   const source = {
     ...(typeof snapshotId === "string" && { snapshot: context.require(SNAPSHOTS, snapshotId) }),
     ...(typeof volumeId === "string" && { volume: context.require(VOLUMES, volumeId) }),
     ...(typeof imageRef === "string" && imageRef !== "" && { image: findImage(context, imageRef) }),
-    ...(typeof backupId === "string" && version >= FROM_BACKUPS && { backup: context.require(BACKUPS, backupId) }),
+    ...(typeof backupId === "string" && { backup: context.require(BACKUPS, backupId) }),
   };
   if (Object.keys(source).length > 1) {
     throw invalidInput("May specify only one of backup, imageRef, snapshot, source volume");

@@ -3,6 +3,7 @@ import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { BACKUPS } from "../resources/backups.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
 import { VOLUMES } from "../resources/volumes.js";
+import { restoredContent } from "./volume-work.js";
 import type { WorkKind } from "./work-kinds.js";
 
 /** Returns the source of a backup, a volume or a snapshot, to the status that it had before. */
@@ -32,7 +33,11 @@ export const BACKUP_WORK: Readonly<Record<string, WorkKind>> = {
   "backup.restore": {
     run: (context, id, { volumeId }) => {
       context.change(BACKUPS, id, { status: "available" }, where`status = 'restoring'`);
-      context.change(VOLUMES, String(volumeId), { status: "available" }, where`status = 'restoring-backup'`);
+      const volume = context.table(VOLUMES).get(String(volumeId));
+      if (volume?.status === "restoring-backup") {
+        const backup = context.table(BACKUPS).get(id);
+        context.change(VOLUMES, volume.id, { status: "available", ...(backup && restoredContent(volume, backup)) });
+      }
     },
     fail: (context, id, { volumeId }) => {
       context.change(BACKUPS, id, { status: "available" }, where`status = 'restoring'`);

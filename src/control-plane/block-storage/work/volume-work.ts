@@ -1,13 +1,13 @@
 import { isOneOf, where } from "../../resources/condition.js";
 import { attachmentsOfVolume } from "../attachments/attachments.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
-import { BACKUPS } from "../resources/backups.js";
+import { BACKUPS, type Backup } from "../resources/backups.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
 import { TYPES } from "../resources/types.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
 import type { VolumeEvent } from "../server-volumes.js";
-import { addMessage, NO_BACK_END, SCHEDULE, UNKNOWN } from "../services/messages.js";
-import { choosePool, listPools, meetsSpecs } from "../services/pools.js";
+import { addMessage, EXTEND, NO_BACK_END, SCHEDULE, UNKNOWN } from "../services/messages.js";
+import { choosePool, isVolumeServiceDown, listPools, meetsSpecs } from "../services/pools.js";
 import { isMultiattach } from "../types/find-type.js";
 import { imageMetadataOf } from "../volumes/volume-sources.js";
 import type { WorkInput, WorkKind } from "./work-kinds.js";
@@ -36,15 +36,28 @@ function notifyServers(context: BlockStorageContext, { id }: Volume, event: Volu
   }
 }
 
+/** Returns the pool of a new volume; undefined if none fits. */
+function schedule(context: BlockStorageContext, volume: Volume): string | undefined {
+  const { size, volume_type_id: typeId, availability_zone: availabilityZone } = volume;
+  const type = typeId === null ? undefined : context.table(TYPES).get(typeId);
+  return choosePool(context, { size, type, availabilityZone });
+}
+
+/** Whether the pool of a volume is there and has room for more. */
+function canGrow(context: BlockStorageContext, { host, size }: Volume, newSize: number): boolean {
+  const { maxOverSubscriptionRatio: ratio } = context.services.options;
+  const pool = listPools(context).find(({ name }) => name === host);
+  const isThere = pool !== undefined && !pool.service.disabled && !isVolumeServiceDown(context);
+  return isThere && pool.allocated - size + newSize <= pool.backEnd.capacity * ratio;
+}
+
 function create(context: BlockStorageContext, id: string, { imageId, backupId }: WorkInput): void {
   const volume = waiting(context, id, "creating");
   if (volume === undefined) {
     return;
   }
   releaseBackup(context, backupId);
-  const { size, volume_type_id: typeId, availability_zone: availabilityZone } = volume;
-  const type = typeId === null ? undefined : context.table(TYPES).get(typeId);
-  const host = choosePool(context, { size, type, availabilityZone });
+  const host = schedule(context, volume);
   if (host === undefined) {
     context.change(VOLUMES, id, { status: "error" });
     addMessage(context, {
@@ -56,7 +69,16 @@ function create(context: BlockStorageContext, id: string, { imageId, backupId }:
     });
     return;
   }
-  context.change(VOLUMES, id, { status: "available", host, ...contentOf(context, volume, imageId) });
+  const backup = typeof backupId === "string" ? context.table(BACKUPS).get(backupId) : undefined;
+  const copied = backup ? restoredContent(volume, backup) : contentOf(context, volume, imageId);
+  context.change(VOLUMES, id, { status: "available", host, ...copied });
+}
+
+/** Returns what a volume keeps of the backup that was restored to it. */
+export function restoredContent({ id, metadata }: Volume, backup: Backup): Partial<Volume> {
+  const restored = { ...metadata, ...backup.volume_metadata };
+  const isOther = backup.volume_id !== id || (metadata.src_backup_id ?? backup.id) !== backup.id;
+  return { metadata: { ...restored, ...(isOther && { src_backup_id: backup.id }) } };
 }
 
 function releaseBackup(context: BlockStorageContext, id: unknown): void {
@@ -110,10 +132,12 @@ export const VOLUME_WORK: Readonly<Record<string, WorkKind>> = {
   "volume.create": {
     run: create,
     fail: (context, id, { backupId }) => {
-      const volume = context.table(VOLUMES).get(id);
-      setStatus(context, id, ["creating"], typeof backupId === "string" ? "error_restoring" : "error");
+      const volume = waiting(context, id, "creating");
       releaseBackup(context, backupId);
       if (volume) {
+        // The back end fails, which the scheduler has chosen before.
+        const status = typeof backupId === "string" ? "error_restoring" : "error";
+        context.change(VOLUMES, id, { status, host: schedule(context, volume) ?? null });
         addMessage(context, { projectId: volume.project_id, type: "VOLUME", id, action: SCHEDULE, detail: UNKNOWN });
       }
     },
@@ -147,10 +171,16 @@ export const VOLUME_WORK: Readonly<Record<string, WorkKind>> = {
   "volume.extend": {
     run: (context, id, { size }) => {
       const volume = waiting(context, id, "extending");
-      if (volume) {
+      const fits = volume && canGrow(context, volume, Number(size));
+      if (fits) {
         context.change(VOLUMES, id, { size: Number(size) });
+      } else if (volume) {
+        const { project_id: projectId } = volume;
+        addMessage(context, { projectId, type: "VOLUME", id, action: EXTEND, detail: NO_BACK_END });
+      }
+      if (volume) {
         restoreStatus(context, volume);
-        if (volume.previous_status === "in-use") {
+        if (fits && volume.previous_status === "in-use") {
           notifyServers(context, volume, "volume-extended");
         }
       }

@@ -85,10 +85,12 @@ async function replay(
   if (status !== reply.status) {
     return [`${status} is ${reply.status}: ${identifiers.translateText(JSON.stringify(response))} is ${reply.body}`];
   }
-  const ours = reply.body.replaceAll("http://127.0.0.1:8774/volume", "http://127.0.0.1:18400");
-  const parsed = ours === "" ? null : JSON.parse(ours);
+  const received = reply.body.replaceAll("http://127.0.0.1:8774/volume", "http://127.0.0.1:18400");
+  const parsed = received === "" ? null : JSON.parse(received);
   pairChosen(response, parsed, chosen);
-  return compareBodies(response, parsed, identifiers);
+  return compareBodies(response, parsed, identifiers).map(
+    ({ path, theirs, ours }) => `${path}: ${JSON.stringify(theirs)} is ${JSON.stringify(ours)}`,
+  );
 }
 
 /** Replaces limits of `in use` by what the project uses. */
