@@ -3,11 +3,13 @@ import { createDevstackNetworks } from "../../fixtures/neutron/devstack-networks
 import { Identifiers } from "../../fixtures/neutron/identifiers.js";
 import { NEUTRON_CALLERS, type NeutronCaller, validateNeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
 import { NetworkHarness } from "../../unit/control-plane/network/network-harness.js";
-import { type Kind, Kinds, kindsOf } from "./kinds.js";
-import { type KnownRecord, KnownRecords, type Members } from "./known-records.js";
-import { Random } from "./random.js";
+import { type Comparison, type Kind, Kinds, kindsOf, type PeerResponse } from "../differential/kinds.js";
+import { type KnownRecord, KnownRecords, type Members } from "../differential/known-records.js";
+import { Random } from "../differential/random.js";
+import { parseJson } from "../differential/send-request.js";
+import { NEUTRON_KINDS } from "./neutron-kinds.js";
 import { type RandomRequest, RandomRequests } from "./random-requests.js";
-import { BASE, type NeutronResponse, parseJson, type RealNeutron } from "./real-neutron.js";
+import { BASE, type RealNeutron } from "./real-neutron.js";
 import { SUBJECTS } from "./subjects.js";
 
 /** Sends the same random requests to the real Neutron and to the embedded service, and compares the responses. */
@@ -16,7 +18,9 @@ export class DifferentialRun {
   readonly #log: (line: string) => void;
   readonly #harness = new NetworkHarness({}, validateNeutronCaller);
   readonly #identifiers = new Identifiers();
-  readonly #records = new KnownRecords();
+  readonly #records = new KnownRecords<NeutronCaller>(
+    (owner, caller) => owner === caller || caller === "admin" || caller === "service",
+  );
   readonly #requests: RandomRequests;
   readonly #kinds = new Kinds();
   readonly #statuses = new Map<number, number>();
@@ -113,7 +117,7 @@ export class DifferentialRun {
     return isNew;
   }
 
-  #report(comparison: Parameters<typeof kindsOf>[0]): void {
+  #report(comparison: Comparison & { readonly request: RandomRequest }): void {
     const { request, theirs, ours, differences } = comparison;
     const body = this.#identifiers.translate(theirs.body);
     const sent = request.body === undefined ? "" : ` ${cut(this.#identifiers.translate(request.body))}`;
@@ -121,7 +125,10 @@ export class DifferentialRun {
     this.#log(
       `${line} -> ${theirs.status} ${cut(body)}${theirs.status === ours.status ? "" : ` is ${ours.status} ${cut(ours.body)}`}`,
     );
-    for (const [index, kind] of kindsOf({ ...comparison, theirs: { status: theirs.status, body } }).entries()) {
+    for (const [index, kind] of kindsOf(
+      { ...comparison, theirs: { status: theirs.status, body } },
+      NEUTRON_KINDS,
+    ).entries()) {
       const found = theirs.status < 400 ? differences[index] : undefined;
       const [there, here] = found ? [found.theirs, found.ours] : [body, ours.body];
       this.#kinds.add(kind, `${line}: ${cut(there)} is ${cut(here)}`);
@@ -129,7 +136,7 @@ export class DifferentialRun {
   }
 
   /** Keeps the two in the same state, and remembers their records. */
-  async #follow(request: RandomRequest, theirs: NeutronResponse, ours: NeutronResponse): Promise<void> {
+  async #follow(request: RandomRequest, theirs: PeerResponse, ours: PeerResponse): Promise<void> {
     const { method, record, subject } = request;
     const isSame = theirs.status < 300 === ours.status < 300;
     if (method === "GET") {
@@ -158,11 +165,7 @@ export class DifferentialRun {
   }
 
   /** Removes what only one of the two has created or changed. */
-  async #discard(
-    { method, path, record }: RandomRequest,
-    theirs: NeutronResponse,
-    ours: NeutronResponse,
-  ): Promise<void> {
+  async #discard({ method, path, record }: RandomRequest, theirs: PeerResponse, ours: PeerResponse): Promise<void> {
     if (method === "POST") {
       for (const id of idsOf(theirs)) {
         await this.#real.send("DELETE", `${path}/${id}`, undefined, "admin");
@@ -178,7 +181,7 @@ export class DifferentialRun {
     }
   }
 
-  async #deleteBoth({ id, collection, parent }: KnownRecord): Promise<void> {
+  async #deleteBoth({ id, collection, parent }: Pick<KnownRecord, "id" | "collection" | "parent">): Promise<void> {
     this.#records.remove(id);
     const path = `${parent ?? SUBJECTS.find((subject) => subject.collection === collection)?.path}/${id}`;
     await this.#real.send("DELETE", path, undefined, "admin");
@@ -226,7 +229,7 @@ export class DifferentialRun {
     body: unknown,
     caller: NeutronCaller,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<NeutronResponse> {
+  ): Promise<PeerResponse> {
     const sent = typeof body === "string" ? body : this.#identifiers.translate(body);
     const reply = await this.#harness.send(method, `/${this.#identifiers.translateUrl(path)}`, sent, caller, headers);
     return { status: reply.status, body: parseJson(reply.body.replaceAll("http://127.0.0.1:8774/network", BASE)) };
@@ -236,13 +239,13 @@ export class DifferentialRun {
 /** Paths of records whose deletes and changes can release addresses. */
 const HAS_ADDRESSES = /^\/v2\.0\/(?:floatingips|local-ips|networks|ports|routers|subnets)\b/;
 
-function ifMatch({ body }: NeutronResponse, plus: number): Record<string, string> {
+function ifMatch({ body }: PeerResponse, plus: number): Record<string, string> {
   const [record] = Object.values((body ?? {}) as Record<string, Members>);
   const revision = record?.revision_number;
   return typeof revision === "number" ? { "if-match": `revision_number=${revision + plus}` } : {};
 }
 
-function idsOf({ status, body }: NeutronResponse): readonly string[] {
+function idsOf({ status, body }: PeerResponse): readonly string[] {
   const values = status < 300 ? Object.values((body ?? {}) as Members).flat() : [];
   return values.flatMap((one) => {
     const id: unknown = typeof one === "object" && one !== null ? Reflect.get(one, "id") : undefined;

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { type Kind, tableOfKinds } from "../differential/kinds.js";
 import { DifferentialRun } from "./differential-run.js";
-import type { Kind } from "./kinds.js";
 import { MEANT_DIFFERENCES } from "./meant-differences.js";
 import { HOW_TO_INSTALL, isInstalled, startRealNeutron } from "./real-neutron.js";
 
@@ -38,14 +38,10 @@ test("random requests have the same responses as those of Debian's Neutron", {
   } finally {
     await real.stop();
     if (process.env.NETWORK_MEANT === "1") {
-      process.stdout.write(`meant:\n${tableOf(run.kinds.filter(isMeant))}\n`);
+      process.stdout.write(`meant:\n${tableOfKinds(run.kinds.filter(isMeant))}\n`);
     }
     const kinds = unexplained();
-    process.stdout.write(`${tableOf(kinds)}\n${run.summary}; ${kinds.length} unexplained kinds\n`);
+    process.stdout.write(`${tableOfKinds(kinds)}\n${run.summary}; ${kinds.length} unexplained kinds\n`);
   }
   expect(unexplained().map(({ text }) => text)).toEqual([]);
 });
-
-function tableOf(kinds: readonly Kind[]): string {
-  return kinds.map(({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`).join("\n");
-}

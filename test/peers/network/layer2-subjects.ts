@@ -1,4 +1,4 @@
-import type { Members } from "./known-records.js";
+import type { Members } from "../differential/known-records.js";
 import {
   type BodySource,
   between,

@@ -1,6 +1,6 @@
 import { NEUTRON_CALLERS, type NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
-import type { KnownRecord, KnownRecords, Members } from "./known-records.js";
-import type { Random } from "./random.js";
+import type { KnownRecord, KnownRecords, Members } from "../differential/known-records.js";
+import type { Random } from "../differential/random.js";
 import type { BodySource, Subject } from "./subject.js";
 import { SUBJECTS } from "./subjects.js";
 
@@ -54,10 +54,10 @@ type Operation = "create" | "update" | "delete" | "show" | "list" | "action" | "
 /** Creates random requests about the records that both Neutrons have. */
 export class RandomRequests {
   readonly #random: Random;
-  readonly #records: KnownRecords;
+  readonly #records: KnownRecords<NeutronCaller>;
   #count = 0;
 
-  constructor(random: Random, records: KnownRecords) {
+  constructor(random: Random, records: KnownRecords<NeutronCaller>) {
     this.#random = random;
     this.#records = records;
   }

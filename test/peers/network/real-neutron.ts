@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { NETWORK_POLICIES } from "../../../src/control-plane/network/policies.js";
 import { NEUTRON_CALLERS, type NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
+import type { PeerResponse } from "../differential/kinds.js";
+import { fetchAgain, parseJson } from "../differential/send-request.js";
 import { freePort } from "../placement/real-placement.js";
 
 const run = promisify(execFile);
@@ -19,12 +21,6 @@ export function isInstalled(): boolean {
   return needed.every((path) => existsSync(path));
 }
 
-export interface NeutronResponse {
-  readonly status: number;
-  /** JSON, or the text if it is none; null for an empty body. */
-  readonly body: unknown;
-}
-
 export interface RealNeutron {
   send(
     method: string,
@@ -32,7 +28,7 @@ export interface RealNeutron {
     body: unknown,
     caller: NeutronCaller,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<NeutronResponse>;
+  ): Promise<PeerResponse>;
   stop(): Promise<void>;
 }
 
@@ -82,30 +78,6 @@ export async function startRealNeutron(): Promise<RealNeutron> {
 
 /** The base of the links in responses. */
 export const BASE = "http://network.example";
-
-/** Sends a request again if the server has closed the idle connection that it used. */
-async function fetchAgain(url: string, options: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, options);
-  } catch (error) {
-    const { cause } = error as Error;
-    if (cause instanceof Error && "code" in cause && cause.code === "UND_ERR_SOCKET") {
-      return await fetch(url, options);
-    }
-    throw error;
-  }
-}
-
-export function parseJson(text: string): unknown {
-  if (text === "") {
-    return null;
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
 
 function script(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));

@@ -1,11 +1,11 @@
 import { NEUTRON_CALLERS, type NeutronCaller } from "../../fixtures/neutron/neutron-callers.js";
-import type { KnownRecords, Members } from "./known-records.js";
-import type { Random } from "./random.js";
+import type { KnownRecords, Members } from "../differential/known-records.js";
+import type { Random } from "../differential/random.js";
 
 /** The sources of bodies. */
 export interface BodySource {
   readonly random: Random;
-  readonly records: KnownRecords;
+  readonly records: KnownRecords<NeutronCaller>;
   readonly caller: NeutronCaller;
   /** Returns another number at each call. */
   readonly count: () => number;

@@ -89,6 +89,10 @@ function ownedBy(
   if (caller.isAdmin && isStrict && allTenants !== undefined && strictBoolean(allTenants) === undefined) {
     throw badRequest(`Value '${allTenants}' for 'all_tenants' is not a boolean.`);
   }
+  if (caller.isAdmin && isStrict && allTenants !== undefined && !booleanFromText(allTenants)) {
+    // Cinder takes a false one for an unknown filter.
+    return NONE;
+  }
   if (caller.isAdmin && booleanFromText(allTenants)) {
     const projectId = query.get("project_id");
     return projectId === undefined ? EVERY : where`project_id = ${projectId}`;

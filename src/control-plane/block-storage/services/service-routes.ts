@@ -56,7 +56,7 @@ function serviceOf(context: BlockStorageContext, body: Body): Service {
   return service;
 }
 
-/** Enables or disables a service. Disabled ones get no volumes. */
+/** Enables or disables a service. Disabled ones get no volumes. A former reason stays, as in Cinder. */
 function setDisabled(disabled: boolean, withReason: boolean) {
   return ({ context }: BlockStorageCall, body: Body): RouteResponse => {
     const reason = withReason ? String(body.disabled_reason ?? "").trim() : "";
@@ -67,7 +67,7 @@ function setDisabled(disabled: boolean, withReason: boolean) {
       throw invalidInput("Disabled reason contains invalid characters or is too long");
     }
     const { id, binary } = serviceOf(context, body);
-    context.change(SERVICES, id, { disabled, disabled_reason: withReason ? reason : null });
+    context.change(SERVICES, id, { disabled, ...(withReason && { disabled_reason: reason }) });
     const status = disabled ? "disabled" : "enabled";
     const service = String(body.service ?? "");
     return {

@@ -69,9 +69,9 @@ export function createVolume(call: BlockStorageCall): RouteResponse {
   }
   const typeName = textOf(requested.volume_type);
   const type = typeName === undefined ? undefined : requireTypeNamed(context, typeName);
-  const source = readSource(call, requested);
   const groupId = textOf(requested.group_id);
   const group = groupId === undefined ? undefined : context.require(GROUPS, groupId);
+  const source = readSource(call, requested);
   if (isTrue(requested.multiattach)) {
     throw badRequest(
       "multiattach parameter has been removed. The default behavior is to use multiattach enabled volume types. " +

@@ -2,12 +2,20 @@ import { where } from "../../resources/condition.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { GROUP_SNAPSHOTS, GROUPS } from "../resources/groups.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
+import { TYPES } from "../resources/types.js";
 import { VOLUMES } from "../resources/volumes.js";
-import { listPools } from "../services/pools.js";
+import { isVolumeServiceDown, listPools, meetsSpecs } from "../services/pools.js";
 import type { WorkInput, WorkKind } from "./work-kinds.js";
 
 function createGroup(context: BlockStorageContext, id: string): void {
-  const [pool] = listPools(context).filter(({ service }) => !service.disabled);
+  const types = (context.table(GROUPS).get(id)?.volume_type_ids ?? []).map((typeId) =>
+    context.table(TYPES).get(typeId),
+  );
+  const { maxOverSubscriptionRatio: ratio } = context.services.options;
+  const isDown = isVolumeServiceDown(context);
+  const pool = listPools(context).find(
+    (one) => !one.service.disabled && !isDown && types.every((type) => meetsSpecs(one, type, ratio)),
+  );
   const status = pool ? "available" : "error";
   context.change(GROUPS, id, { status, host: pool?.name ?? null }, where`status = 'creating'`);
 }

@@ -1,14 +1,25 @@
-import type { Difference } from "../../fixtures/neutron/comparison.js";
-import type { RandomRequest } from "./random-requests.js";
-import type { NeutronResponse } from "./real-neutron.js";
+export interface PeerResponse {
+  readonly status: number;
+  /** JSON, or the text if it is none; null for an empty body. */
+  readonly body: unknown;
+}
 
-/** The responses to one request: of the real Neutron, with ids translated, and of the service. */
+/** The responses to one request: of the real service, with ids translated, and of the embedded one. */
 export interface Comparison {
-  readonly request: RandomRequest;
-  readonly theirs: NeutronResponse;
-  readonly ours: NeutronResponse;
+  /** Its template has no ids: `/v2.0/networks/{id}`. */
+  readonly request: { readonly method: string; readonly template: string };
+  readonly theirs: PeerResponse;
+  readonly ours: PeerResponse;
   /** Differences of the bodies, if both have the same status. */
-  readonly differences: readonly Difference[];
+  readonly differences: readonly { readonly path: string; readonly theirs: unknown; readonly ours: unknown }[];
+}
+
+/** How a service writes errors. */
+export interface KindOptions {
+  /** Returns the error of a body; undefined if it is none. */
+  readonly errorOf: (body: Readonly<Record<string, unknown>>) => string | undefined;
+  /** Returns a word for objects whose differences are a kind of their own. Default: `{...}`. */
+  readonly shapeOf?: (value: Readonly<Record<string, unknown>>) => string | undefined;
 }
 
 /** A kind of difference, with one example. */
@@ -39,21 +50,22 @@ export class Kinds {
 }
 
 /** Returns the texts of the kinds of a comparison's differences. */
-export function kindsOf({ request, theirs, ours, differences }: Comparison): readonly string[] {
+export function kindsOf({ request, theirs, ours, differences }: Comparison, options: KindOptions): readonly string[] {
   const subject = `${request.method} ${request.template}`;
+  const [there, here] = [summarize(theirs, options), summarize(ours, options)];
   if (theirs.status !== ours.status) {
-    return [`${subject}: ${summarize(theirs)} is ${summarize(ours)}`];
+    return [`${subject}: ${there} is ${here}`];
   }
   if (theirs.status >= 400) {
-    const [there, here] = [summarize(theirs), summarize(ours)];
     return differences.length === 0 ? [] : [`${subject}: ${there} is ${here}`];
   }
-  return differences.map(({ path, theirs, ours }) => `${subject}: ${path}: ${shapeOf(theirs)} is ${shapeOf(ours)}`);
+  return differences.map(
+    (one) => `${subject}: ${one.path}: ${shapeOf(one.theirs, options)} is ${shapeOf(one.ours, options)}`,
+  );
 }
 
-function summarize({ status, body }: NeutronResponse): string {
-  const error = isObject(body) && isObject(body.NeutronError) ? body.NeutronError : undefined;
-  const text = error ? `${error.type} "${error.message}"` : typeof body === "string" ? body.slice(0, 60) : "";
+function summarize({ status, body }: PeerResponse, { errorOf }: KindOptions): string {
+  const text = (isObject(body) ? errorOf(body) : undefined) ?? (typeof body === "string" ? body.slice(0, 60) : "");
   return status < 400 ? `${status}` : `${status} ${generalize(text)}`.trim();
 }
 
@@ -70,17 +82,19 @@ function generalize(text: string): string {
     .replace(/\d{2,}/g, "<n>");
 }
 
-function shapeOf(value: unknown): string {
+function shapeOf(value: unknown, options: KindOptions): string {
   if (value === undefined) {
     return "absent";
   }
   if (Array.isArray(value)) {
     return value.length === 0 ? "[]" : "[...]";
   }
-  if (isObject(value)) {
-    return /^HA /.test(String(value.name)) || value.device_owner === "network:router_ha_interface" ? "{HA}" : "{...}";
-  }
-  return generalize(JSON.stringify(value));
+  return isObject(value) ? (options.shapeOf?.(value) ?? "{...}") : generalize(JSON.stringify(value));
+}
+
+/** Formats kinds as lines with their counts and examples. */
+export function tableOfKinds(kinds: readonly Kind[]): string {
+  return kinds.map(({ count, text, example }) => `${String(count).padStart(5)}  ${text}\n       ${example}`).join("\n");
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
