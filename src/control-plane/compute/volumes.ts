@@ -12,8 +12,6 @@ type VolumeRecord = Readonly<Record<string, Json>>;
 interface ProxiedResource {
   readonly collection: "volumes" | "snapshots";
   readonly singular: "volume" | "snapshot";
-  /** `Volume`: begins the message for an unknown id. */
-  readonly title: string;
   /** The prefix of its policies. */
   readonly policy: string;
   readonly view: (record: VolumeRecord) => VolumeRecord;
@@ -22,7 +20,6 @@ interface ProxiedResource {
 const VOLUMES: ProxiedResource = {
   collection: "volumes",
   singular: "volume",
-  title: "Volume",
   policy: "os_compute_api:os-volumes:",
   view: volumeView,
 };
@@ -30,7 +27,6 @@ const VOLUMES: ProxiedResource = {
 const SNAPSHOTS: ProxiedResource = {
   collection: "snapshots",
   singular: "snapshot",
-  title: "Snapshot",
   policy: "os_compute_api:os-volumes:snapshots:",
   view: snapshotView,
 };
@@ -175,7 +171,7 @@ interface VolumeRequest {
  */
 async function requestVolumes(
   call: Call,
-  { collection, title }: ProxiedResource,
+  { collection }: ProxiedResource,
   { method, path, body }: VolumeRequest,
 ): Promise<Json> {
   const { headers, baseUrl } = call.request;
@@ -193,18 +189,18 @@ async function requestVolumes(
   if (response.status < 300) {
     return member;
   }
-  throw toFault(call, response.status, String((member as VolumeRecord | null)?.message), `${title} ${call.params.id}`);
+  throw toFault(call, response.status, String((member as VolumeRecord | null)?.message));
 }
 
-/** Converts an error of Block Storage to Nova's. @param subject of the message for an unknown record */
-function toFault({ requestId }: Call, status: number, message: string, subject: string): HttpError {
+/** Converts an error of Block Storage to Nova's. */
+function toFault({ requestId }: Call, status: number, message: string): HttpError {
   switch (status) {
     case 400:
       return badRequest(`Invalid input received: ${message} (HTTP 400) (Request-ID: ${requestId})`);
     case 403:
       return forbidden(message);
     case 404:
-      return notFound(`${subject} could not be found.`);
+      return notFound(message);
     case 413:
       return forbidden(message);
     default:

@@ -48,6 +48,8 @@ describe("os-volumes", () => {
   test("passes on the errors of Block Storage", async () => {
     const missing = await ask("GET", `/os-volumes/${UNKNOWN}`);
     expect([missing.status, missing.message]).toEqual([404, `Volume ${UNKNOWN} could not be found.`]);
+    const orphan = await ask("POST", "/os-snapshots", { snapshot: { volume_id: UNKNOWN } });
+    expect([orphan.status, orphan.message]).toEqual([404, `Volume ${UNKNOWN} could not be found.`]);
     const size = { volume: { ...VOLUME, size: 2000 } };
     const large = await ask("POST", "/os-volumes", size);
     expect([large.status, large.message]).toEqual([403, expect.stringContaining("VolumeSizeExceedsAvailableQuota")]);
