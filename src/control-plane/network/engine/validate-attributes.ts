@@ -1,7 +1,6 @@
 import { badRequest } from "../../http/http-error.js";
 import { CONVERTERS } from "./converters.js";
 import { type NetworkAttribute, type NetworkResource, type NetworkType, NOT_SPECIFIED } from "./network-resource.js";
-import { unexpectedType } from "./python-values.js";
 import { VALIDATORS } from "./validators.js";
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -92,21 +91,7 @@ function convert(resource: NetworkResource, name: string, value: unknown): unkno
   if (reason !== undefined) {
     throw badRequest(`Invalid input for ${neutronName(resource, name)}. Reason: ${reason}.`);
   }
-  if (!isStorable(type, converted)) {
-    throw unexpectedType();
-  }
   return converted;
-}
-
-/** Whether a column of text or of integers can have a value. The database aborts the process for some others. */
-function isStorable({ column }: NetworkType, value: unknown): boolean {
-  return (
-    value === null ||
-    (column === "text" && typeof value === "string") ||
-    (column === "integer" && ["bigint", "number"].includes(typeof value)) ||
-    column === "boolean" ||
-    column === "json"
-  );
 }
 
 function failureOf({ validator, parameter }: NetworkType, value: unknown): string | undefined {

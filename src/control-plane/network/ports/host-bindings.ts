@@ -3,6 +3,7 @@ import { isOneOf, where } from "../../resources/condition.js";
 import { isHostAlive } from "../agents/agents.js";
 import type { NetworkContext } from "../engine/network-context.js";
 import { invalidOperation } from "../engine/network-errors.js";
+import { unexpectedType } from "../engine/python-values.js";
 import {
   type BindingDetails,
   PORT_BINDINGS,
@@ -52,6 +53,13 @@ export function bindingsOf(
 /** Returns the active binding; undefined if a user has deleted it. */
 export function activeBindingOf(context: NetworkContext, portId: string): PortBindingRecord | undefined {
   return context.table(PORT_BINDINGS).first(where`port_id = ${portId} AND status = 'ACTIVE'`);
+}
+
+/** Neutron validates no type of a host. @throws {HttpError} 400 for one that the database would abort the process for */
+export function assertHost(host: unknown): void {
+  if (host !== null && host !== undefined && typeof host !== "string") {
+    throw unexpectedType();
+  }
 }
 
 /** Creates the active binding of a port. */

@@ -17,7 +17,7 @@ import { ROUTERS } from "../resources/routers.js";
 import { ensureDefaultGroup } from "../security-groups/default-group.js";
 import { completeOptions, mergeOptions } from "./dhcp-options.js";
 import { hasOwnNames } from "./dns-names.js";
-import { activeBindingOf, type BindingChange, createActiveBinding } from "./host-bindings.js";
+import { activeBindingOf, assertHost, type BindingChange, createActiveBinding } from "./host-bindings.js";
 import { changeMac, chooseMac } from "./mac-addresses.js";
 import { PORT_FILTERS } from "./port-filters.js";
 import { PORT_GUARDS, PORT_RELEASES } from "./port-guards.js";
@@ -196,6 +196,7 @@ function assertPolicyFits(context: NetworkContext, port: PortRecord): void {
 /** Returns what a request says about the binding. */
 function bindingChange(input: PortInput): BindingChange {
   const { "binding:host_id": host, "binding:profile": profile, "binding:vnic_type": vnicType } = input;
+  assertHost(host);
   return {
     ...(host === undefined ? {} : { host: host ?? "" }),
     ...(profile === undefined ? {} : { profile: profile ?? {} }),

@@ -4,7 +4,14 @@ import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { badResource, networkError } from "../engine/network-errors.js";
 import type { NetworkInput } from "../engine/network-resource.js";
 import { PORT_BINDINGS, PORTS, type PortBindingRecord } from "../resources/ports.js";
-import { activeBindingOf, bindingsOf, changeBinding, insertBinding, refreshStatus } from "./host-bindings.js";
+import {
+  activeBindingOf,
+  assertHost,
+  bindingsOf,
+  changeBinding,
+  insertBinding,
+  refreshStatus,
+} from "./host-bindings.js";
 
 type BindingInput = NetworkInput<typeof PORT_BINDINGS>;
 
@@ -25,6 +32,7 @@ export const PORT_BINDINGS_BEHAVIOUR: Behaviour<typeof PORT_BINDINGS.attributes>
   },
   prepareUpdate: (context, binding, changes) => {
     assertComputePort(context, binding.port_id);
+    assertHost(changes.host);
     changeBinding(context, binding, {
       host: changes.host ?? binding.host,
       vnicType: changes.vnic_type ?? binding.vnic_type,
@@ -46,6 +54,7 @@ export const PORT_BINDINGS_BEHAVIOUR: Behaviour<typeof PORT_BINDINGS.attributes>
 function prepareCreate(context: NetworkContext, input: BindingInput): Partial<PortBindingRecord> {
   const { port_id: portId = "", host = "" } = input;
   assertComputePort(context, portId);
+  assertHost(host);
   if (context.table(PORT_BINDINGS).has(where`port_id = ${portId} AND host = ${host}`)) {
     throw networkError(409, "PortBindingAlreadyExists", `Binding for port ${portId} on host ${host} already exists.`);
   }

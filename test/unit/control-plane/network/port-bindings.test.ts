@@ -47,6 +47,15 @@ describe("a port that is bound", () => {
   });
 });
 
+test.each([true, 5, ["devstack1"]])("a binding to the host %j is rejected, after the policies", async (host) => {
+  const { harness, port, path } = await startBound();
+  const rejection = "400 HTTPBadRequest: The request has a value of an unexpected type.";
+  const change = { port: { "binding:host_id": host } };
+  expect(await harness.rejection("PUT", `/ports/${port.id}`, change, "admin")).toBe(rejection);
+  expect(await harness.rejection("POST", path, { binding: { host } }, "service")).toBe(rejection);
+  expect(await harness.rejection("POST", path, { binding: { host } }, "admin")).toContain("403 PolicyNotAuthorized");
+});
+
 describe("a port that no server owns", () => {
   test.each(["GET", "DELETE"])("rejects %s of a binding that it lacks", async (method) => {
     const { harness, network } = await startBound();
