@@ -19,6 +19,8 @@ interface Project {
 
 /** Peers, too, but with a control plane that takes half a minute to start, and the ports of MariaDB and RabbitMQ. */
 const REAL_NOVA = "test/peers/real-nova/**/*.test.ts";
+/** Random requests to a real Cinder: a peer, too, with known differences that are still open. */
+const REAL_CINDER = "test/peers/block-storage/differential.test.ts";
 /** Scenarios whose agents speak to a Nova here, too. */
 const OVER_NOVA = [
   "cold-move-failures",
@@ -90,7 +92,11 @@ const project = ({ name, testTimeout, light, alone = false }: Project) => ({
 
 const peers = () => {
   const { test } = project({ name: "peers", testTimeout: 300_000, light: false, alone: true });
-  return { test: { ...test, exclude: [REAL_NOVA] } };
+  return { test: { ...test, exclude: [REAL_NOVA, REAL_CINDER] } };
+};
+const realCinder = () => {
+  const { test } = project({ name: "real-cinder", testTimeout: 300_000, light: false, alone: true });
+  return { test: { ...test, include: [REAL_CINDER] } };
 };
 const realNova = () => {
   const { test } = project({ name: "real-nova", testTimeout: 300_000, light: false, alone: true });
@@ -123,6 +129,7 @@ export default defineConfig({
       project({ name: "dashboard", testTimeout: 120_000, light: false }),
       project({ name: "docs", testTimeout: 120_000, light: false }),
       peers(),
+      realCinder(),
       realNova(),
     ],
   },
