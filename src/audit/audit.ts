@@ -13,6 +13,7 @@ import { wrongPorts } from "./checks/port-checks.js";
 import { identityClashes, nodesWithoutProvider, providersWithoutNode } from "./checks/provider-checks.js";
 import { whereabouts } from "./checks/server-allocations.js";
 import { unknownConsumers } from "./checks/unknown-consumers.js";
+import { wrongVolumes } from "./checks/volume-checks.js";
 import type { Cloud } from "./cloud/open-cloud.js";
 import { readDetails } from "./plan/apply-plan.js";
 import { makePlan, type PlannedAudit, type ProviderDetails } from "./plan/make-plan.js";
@@ -44,6 +45,8 @@ interface AuditScope {
   readonly consumers: number;
   /** The ports of servers; null if the cloud has no Network service, so that none was checked. */
   readonly ports: number | null;
+  /** Null if the cloud has no Block Storage service. */
+  readonly volumes: number | null;
 }
 
 /**
@@ -60,15 +63,21 @@ export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit>
   return { ...makePlan(cloud.name, confirmed, second, details), scope: sizes(first, options) };
 }
 
-function suspectsOf(findings: readonly Finding[], { ports }: Snapshot) {
+function suspectsOf(findings: readonly Finding[], { ports, volumes }: Snapshot) {
   const subjects = new Set(findings.map(({ subject: { uuid } }) => uuid));
   const suspected = [...(ports?.values() ?? [])].filter(
     ({ id, device_id: device }) => subjects.has(id) || subjects.has(device),
   );
+  const concerned = new Set(findings.flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
+  const suspectedVolumes = [...(volumes?.values() ?? [])].filter(({ id }) => concerned.has(id));
+  const serversOfVolumes = suspectedVolumes.flatMap(({ attachments }) =>
+    attachments.flatMap(({ server }) => server ?? []),
+  );
   return {
     consumers: new Set(findings.flatMap(({ subject: { kind, uuid } }) => (NO_CONSUMERS.includes(kind) ? [] : [uuid]))),
     ports: suspected.map(({ id }) => id),
-    serversOfPorts: [...new Set(suspected.map(({ device_id: device }) => device))],
+    volumes: suspectedVolumes.map(({ id }) => id),
+    servers: [...new Set([...suspected.map(({ device_id: device }) => device), ...serversOfVolumes])],
     providers: new Set(
       findings.flatMap(({ subject, provider }) => [subject.uuid, ...(provider ? [provider.uuid] : [])]),
     ),
@@ -76,7 +85,7 @@ function suspectsOf(findings: readonly Finding[], { ports }: Snapshot) {
 }
 
 /** Kinds of subjects without allocations of their own. */
-const NO_CONSUMERS: readonly Finding["subject"]["kind"][] = ["provider", "node", "port"];
+const NO_CONSUMERS: readonly Finding["subject"]["kind"][] = ["provider", "node", "port", "volume", "attachment"];
 
 async function detailsFor(
   { placement }: Cloud,
@@ -92,7 +101,7 @@ async function detailsFor(
 }
 
 function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
-  const { servers, providers, consumers, ports } = snapshot;
+  const { servers, providers, consumers, ports, volumes } = snapshot;
   const index = new SnapshotIndex(snapshot, moveTimeouts);
   const unchecked = [...servers.values()].filter(
     (server) => !index.isAtRest(server) || (server.host !== null && !index.nodeOf(server)),
@@ -103,6 +112,7 @@ function sizes(snapshot: Snapshot, { moveTimeouts }: CheckOptions): AuditScope {
     providers: providers.size,
     consumers: consumers.size,
     ports: ports === null ? null : ports.size,
+    volumes: volumes === null ? null : volumes.size,
   };
 }
 
@@ -126,6 +136,7 @@ export function checkSnapshot(snapshot: Snapshot, { maxShare, moveTimeouts }: Ch
     ...unfinishedEvacuations(index, placed),
     ...leftGuests(index),
     ...wrongPorts(index, maxShare),
+    ...wrongVolumes(index, maxShare),
   ].toSorted(
     (one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code) || keyOf(one).localeCompare(keyOf(other)),
   );

@@ -37,7 +37,7 @@ describe("compute-agent audit and apply", () => {
   it("exits with 0 if nothing is wrong", async () => {
     expect(await run(["audit"])).toEqual({
       code: 0,
-      stdout: "nothing wrong; 0 servers, 1 provider, 0 consumers and 0 ports checked\n",
+      stdout: "nothing wrong; 0 servers, 1 provider, 0 consumers, 0 ports and 0 volumes checked\n",
       stderr: "",
     });
   });
@@ -60,7 +60,7 @@ describe("compute-agent audit and apply", () => {
     expect((await run(["audit", NOVA_MANAGE])).code).toBe(3);
     expect((await run(["audit"])).stdout).toMatch(/orphaned-consumer.*1 finding; .*\n1 edit can repair this/s);
 
-    const strange = { code: 2, stderr: expect.stringMatching(/changes no consumer, provider or port nobody;/) };
+    const strange = { code: 2, stderr: expect.stringMatching(/changes no consumer, provider, port, volume or attachment nobody;/) };
     expect(await run(["apply", plan, "--only", ORPHAN, "--only", "nobody"])).toMatchObject(strange);
     expect(await held()).toEqual(before);
     expect(await run(["apply", plan, "--only", ORPHAN])).toMatchObject({ code: 0, stderr: "" });

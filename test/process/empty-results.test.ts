@@ -66,7 +66,9 @@ describe("a command without a result says why, and what to do", () => {
     );
     expect(await outputs("virsh", "list")).toMatch(/No running guests on devstack1: --all also lists/);
     expect(await outputs("virsh", "list", "--all")).toMatch(/No guests on devstack1: servers that Nova builds there/);
-    expect(await outputs("audit")).toBe("0 nothing wrong; 0 servers, 1 provider, 0 consumers and 0 ports checked");
+    expect(await outputs("audit")).toBe(
+      "0 nothing wrong; 0 servers, 1 provider, 0 consumers, 0 ports and 0 volumes checked",
+    );
     expect(await outputs("host", "remove", "devstack1")).toBe("0 devstack1 removed");
     expect(await outputs("host", "list")).toMatch(/^0 No hosts: "compute-agent host add NAME --name new" adds one\./);
     expect(await outputs("status")).toMatch(/^0 No hosts: "compute-agent host add NAME --name new" adds one\./);

@@ -23,6 +23,11 @@ export const CODES = [
   "dangling-port",
   "misbound-port",
   "leftover-binding",
+  "orphaned-attachment",
+  "leftover-attachment",
+  "misplaced-attachment",
+  "missing-attachment",
+  "stuck-volume",
 ] as const;
 
 export type Code = (typeof CODES)[number];
@@ -30,7 +35,7 @@ export type Code = (typeof CODES)[number];
 export interface Finding {
   readonly code: Code;
   readonly subject: Subject;
-  /** The provider that the finding concerns, if the subject is not a provider; the host of a port's binding. */
+  /** The provider that the finding concerns, if the subject is not a provider; the host of a port's binding, the volume of an attachment. */
   readonly provider: Reference | null;
   /** One or two sentences for an operator. */
   readonly explanation: string;
@@ -46,11 +51,11 @@ interface Reference {
 }
 
 export interface Subject extends Reference {
-  readonly kind: "server" | "migration" | "consumer" | "provider" | "node" | "guest" | "port";
+  readonly kind: "server" | "migration" | "consumer" | "provider" | "node" | "guest" | "port" | "volume" | "attachment";
 }
 
 /** A change of one object. Changes of the same consumer are combined into one edit. */
-export type Remedy = ConsumerRemedy | ProviderRemedy | PortRemedy;
+export type Remedy = ConsumerRemedy | ProviderRemedy | PortRemedy | VolumeRemedy;
 
 export type ConsumerRemedy =
   /** `consumer` gets the allocations of `from`, and `from` has none afterwards. */
@@ -82,6 +87,15 @@ export type PortRemedy =
       readonly host: string;
     }
   | { readonly kind: "delete-binding"; readonly port: string; readonly binding: PortBinding };
+
+export type VolumeRemedy =
+  | { readonly kind: "set-volume"; readonly volume: string; readonly status: "available" | "in-use" }
+  | {
+      readonly kind: "delete-attachment";
+      readonly volume: string;
+      readonly attachment: string;
+      readonly server: string;
+    };
 
 /** Returns a key by which the same finding is recognised in a second snapshot. */
 export function keyOf({ code, subject, provider }: Finding): string {

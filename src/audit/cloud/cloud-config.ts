@@ -34,7 +34,7 @@ interface CloudTls {
   readonly key?: string;
 }
 
-export type ServiceType = "compute" | "placement" | "network";
+export type ServiceType = "compute" | "placement" | "network" | "block-storage";
 
 /** Settings by their names in clouds.yaml, whatever their source. */
 export interface Settings {
@@ -78,6 +78,7 @@ export function readCloudConfig(settings: Settings): CloudConfig {
       ...override(settings, "compute"),
       ...override(settings, "placement"),
       ...override(settings, "network"),
+      ...override(settings, "block-storage"),
     },
   };
 }
@@ -107,7 +108,7 @@ function flag(settings: Settings, key: string): boolean | undefined {
 }
 
 function override(settings: Settings, service: ServiceType): CloudConfig["endpoints"] {
-  const url = settings.get(`${service}_endpoint_override`);
+  const url = settings.get(`${service.replace("-", "_")}_endpoint_override`);
   return url === undefined ? {} : { [service]: url };
 }
 

@@ -31,7 +31,7 @@ interface Knows {
 /** A token with the endpoints for which it is valid. */
 interface Login {
   readonly token: string;
-  /** Without a trailing slash; empty: a Network service that the catalog lacks. */
+  /** Without a trailing slash; empty: a Network or Block Storage service that the catalog lacks. */
   readonly endpoints: Readonly<Record<ServiceType, string>>;
 }
 
@@ -51,6 +51,8 @@ export interface Cloud {
   readonly placement: ServiceClient;
   /** Null if the catalog has no Network service. */
   readonly network: ServiceClient | null;
+  /** Null if the catalog has no Block Storage service. */
+  readonly blockStorage: ServiceClient | null;
 }
 
 /** The Network API has no microversions. */
@@ -62,22 +64,35 @@ const COMPUTE: Knows = { least: 53, most: 87, because: "uuids of compute nodes" 
 /** 1.39 changes queries only. */
 const PLACEMENT: Knows = { least: 28, most: 38, because: "generations of consumers" };
 
+/** 3.44 completes attachments; later ones change nothing that the audit reads. */
+const BLOCK_STORAGE: Knows = { least: 27, most: 44, because: "attachments" };
+
+/** Majors of the microversions, and the services' names in their header. */
+const MICROVERSIONS: Readonly<Record<ServiceType, readonly [name: string, major: number] | null>> = {
+  compute: ["compute", 2],
+  placement: ["placement", 1],
+  "block-storage": ["volume", 3],
+  network: null,
+};
+
 /** Gets a token and negotiates microversions. @throws {AuditError} */
 export async function openCloud(http: HttpClient, config: CloudConfig): Promise<Cloud> {
   const session = new Session(http, config);
-  const [compute, placement] = await Promise.all([
-    versionOf(session, "compute", 2, COMPUTE),
-    versionOf(session, "placement", 1, PLACEMENT),
+  const [compute, placement, blockStorage] = await Promise.all([
+    versionOf(session, "compute", COMPUTE),
+    versionOf(session, "placement", PLACEMENT),
+    session.has("block-storage").then((has) => (has ? versionOf(session, "block-storage", BLOCK_STORAGE) : null)),
   ]);
   return {
     name: config.name,
     compute: new ServiceClient("compute", compute, session.send),
     placement: new ServiceClient("placement", placement, session.send),
     network: (await session.has("network")) ? new ServiceClient("network", NO_MICROVERSION, session.send) : null,
+    blockStorage: blockStorage === null ? null : new ServiceClient("block-storage", blockStorage, session.send),
   };
 }
 
-async function versionOf(session: Session, service: ServiceType, major: number, knows: Knows): Promise<number> {
+async function versionOf(session: Session, service: ServiceType, knows: Knows): Promise<number> {
   const response = await session.send(service, { method: "GET", path: "/" });
   const range = rangeIn(response);
   if (!range) {
@@ -86,7 +101,7 @@ async function versionOf(session: Session, service: ServiceType, major: number, 
       `the ${service} endpoint responded ${response.status}, expected its microversions; check the catalog's URL`,
     );
   }
-  return negotiate(`the ${service} service`, major, range, knows);
+  return negotiate(service, range, knows);
 }
 
 function rangeIn({ body }: HttpResponse): Range | undefined {
@@ -144,9 +159,9 @@ class Session {
 
   #ask({ token, endpoints }: Login, service: ServiceType, request: ServiceRequest): Promise<HttpResponse> {
     const { method, path, version, body } = request;
-    const major = service === "compute" ? 2 : 1;
-    // Nova's old catalogs contain the project's id in the endpoint; the version document is one level up.
-    const base = path === "/" ? endpoints[service].replace(/(\/v2(?:\.1)?)\/.*$/, "$1") : endpoints[service];
+    const microversions = MICROVERSIONS[service];
+    // Catalogs contain the project's id in endpoints of Cinder and old Nova; the version document is one level up.
+    const base = path === "/" ? endpoints[service].replace(/(\/v(?:2(?:\.1)?|3))\/.*$/, "$1") : endpoints[service];
     return reachable(
       this.#http.request({
         method,
@@ -155,9 +170,9 @@ class Session {
           "x-auth-token": token,
           accept: "application/json",
           "user-agent": "compute-agent audit",
-          ...(version === undefined || service === "network"
+          ...(version === undefined || microversions === null
             ? {}
-            : { "openstack-api-version": `${service} ${major}.${version}` }),
+            : { "openstack-api-version": `${microversions[0]} ${microversions[1]}.${version}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -193,7 +208,12 @@ function endpointsIn(body: string, config: CloudConfig, url: string): Login["end
   try {
     const { catalog } = asRecord(asRecord(parseJson(body)).token);
     const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
-    return { compute: compute ?? "", placement: placement ?? "", network: networkEndpointOf(catalog, config) };
+    return {
+      compute: compute ?? "",
+      placement: placement ?? "",
+      network: networkEndpointOf(catalog, config),
+      "block-storage": blockStorageEndpointOf(catalog, config),
+    };
   } catch (error) {
     if (isAuditError(error, "EndpointNotFound")) {
       throw error;
@@ -208,7 +228,18 @@ function networkEndpointOf(catalog: unknown, config: CloudConfig): string {
   return isKnown ? endpointOf(catalog, "network", config).replace(/\/v2\.0$/, "") : "";
 }
 
-function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig): string {
+/** Types of Cinder's API v3 in catalogs. */
+const BLOCK_STORAGE_TYPES = ["block-storage", "volumev3"];
+
+/** Returns the endpoint of the Block Storage service, or an empty string if there is none. */
+function blockStorageEndpointOf(catalog: unknown, config: CloudConfig): string {
+  const type = BLOCK_STORAGE_TYPES.find((each) => catalogEndpoints(catalog, each).length > 0);
+  const isKnown = config.endpoints["block-storage"] !== undefined || type !== undefined;
+  return isKnown ? endpointOf(catalog, "block-storage", config, type) : "";
+}
+
+/** @param type of the service in the catalog */
+function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig, type: string = service): string {
   const configuredUrl = config.endpoints[service];
   if (configuredUrl !== undefined) {
     return withoutTrailingSlash(configuredUrl);
@@ -219,7 +250,7 @@ function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig)
       `cloud ${config.name}: the token has no catalog, since it is unscoped; set project_name, or system_scope to all`,
     );
   }
-  const endpoints = catalogEndpoints(catalog, service);
+  const endpoints = catalogEndpoints(catalog, type);
   const here = endpoints.filter((endpoint) => isInRegion(endpoint, config.region));
   const found = here.find((endpoint) => endpoint.interface === config.interface);
   if (found) {
@@ -230,19 +261,20 @@ function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig)
     "EndpointNotFound",
     `cloud ${config.name}: the catalog has no ${service} endpoint with interface ${config.interface}` +
       `${config.region === undefined ? "" : ` in region ${config.region}`}; it has ${offered.join(", ") || "none"}. ` +
-      `Choose with --os-interface and --os-region-name, or set ${service}_endpoint_override`,
+      `Choose with --os-interface and --os-region-name, or set ${service.replace("-", "_")}_endpoint_override`,
   );
 }
 
 /** @throws {AuditError} the service is too old */
-function negotiate(service: string, major: number, range: Range, knows: Knows): number {
+function negotiate(service: ServiceType, range: Range, knows: Knows): number {
   const agreed = Math.min(range.maximum, knows.most);
   if (agreed >= knows.least && range.minimum <= agreed) {
     return agreed;
   }
+  const [, major = 0] = MICROVERSIONS[service] ?? [];
   throw new AuditError(
     "UnexpectedAnswer",
-    `${service} offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
+    `the ${service} service offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
       `at least ${major}.${knows.least} is needed (${knows.because})`,
   );
 }

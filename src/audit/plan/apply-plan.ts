@@ -6,6 +6,7 @@ import { inventoriesIn, readConsumer } from "../read/read-placement.js";
 import type { ConsumerRecord } from "../read/records.js";
 import { asArray, asNumber, asString, asStringOrNull } from "../read/response-fields.js";
 import { changePort } from "./change-port.js";
+import { changeVolume } from "./change-volume.js";
 import type { ProviderDetails } from "./make-plan.js";
 import { ALREADY, DONE, type Outcome, outcomeOf, rejectedOutcome } from "./outcome.js";
 import type {
@@ -38,13 +39,15 @@ export interface Line {
   readonly outcome: Outcome;
 }
 
+type ChangedServices = Pick<Cloud, "placement" | "network" | "blockStorage">;
+
 /**
  * Applies a plan line by line. With `undo`, reverts it from the last line to the first. A rejected line does not stop
  * the others. Each line is atomic, so a plan can be applied again after a crash.
  * @throws {AuditError} a service no longer responds, or rejects the token
  */
 export async function applyPlan(
-  cloud: Pick<Cloud, "placement" | "network">,
+  cloud: ChangedServices,
   { edits }: Plan,
   { undo, onLine = () => undefined }: { readonly undo: boolean; readonly onLine?: (line: Line) => void },
 ): Promise<Line[]> {
@@ -59,7 +62,7 @@ export async function applyPlan(
   return lines;
 }
 
-function applyAction({ placement, network }: Pick<Cloud, "placement" | "network">, action: Action): Promise<Outcome> {
+function applyAction({ placement, network, blockStorage }: ChangedServices, action: Action): Promise<Outcome> {
   switch (action.kind) {
     case "allocations":
       return changeAllocations(placement, action);
@@ -67,6 +70,10 @@ function applyAction({ placement, network }: Pick<Cloud, "placement" | "network"
     case "create-binding":
     case "delete-binding":
       return changePort(network, action);
+    case "set-volume":
+    case "delete-attachment":
+    case "irreversible":
+      return changeVolume(blockStorage, action);
     default:
       return changeProvider(placement, action);
   }

@@ -1,4 +1,4 @@
-import type { ConsumerRemedy, Finding, PortRemedy, ProviderRemedy, Remedy } from "../checks/finding.js";
+import type { ConsumerRemedy, Finding, PortRemedy, ProviderRemedy, Remedy, VolumeRemedy } from "../checks/finding.js";
 import type { Amounts, ConsumerRecord, Held, Provider, Snapshot } from "../read/records.js";
 import type { Action, ConsumerChange, ConsumerState, Edit, Plan, ProviderState } from "./plan.js";
 
@@ -53,7 +53,14 @@ export function makePlan(
   // A provider can be deleted only when it has no allocations. One that conflicts with another must be deleted first.
   const isLast = ({ action, findings: [code] }: Edit) => action.kind === "delete-provider" && code !== "identity-clash";
   const ports = editPorts(findings, snapshot);
-  const ordered = [...edits.filter((edit) => !isLast(edit)), ...allocations, ...edits.filter(isLast), ...ports];
+  const volumes = editVolumes(findings, snapshot);
+  const ordered = [
+    ...edits.filter((edit) => !isLast(edit)),
+    ...allocations,
+    ...edits.filter(isLast),
+    ...ports,
+    ...volumes,
+  ];
   const done = new Set(allocations.flatMap(({ action }) => consumersIn(action)));
   return {
     findings: findings.map((finding) => settle(finding, retained, done)),
@@ -75,7 +82,9 @@ function settle(finding: Finding, retained: ReadonlySet<Finding>, done: Readonly
     : finding;
 }
 
-const isProviderRemedy = (remedy: Remedy): remedy is ProviderRemedy => !("consumer" in remedy || "port" in remedy);
+function isProviderRemedy(remedy: Remedy): remedy is ProviderRemedy {
+  return !("consumer" in remedy || "port" in remedy || "volume" in remedy);
+}
 
 /**
  * Returns the edits of ports. Leftover bindings are deleted first: a port cannot be bound to a host where it has an
@@ -109,6 +118,35 @@ function editPort(remedy: PortRemedy, { ports }: Snapshot): Pick<Edit, "action" 
   return {
     action: { kind: "set-port", uuid: remedy.port, before, after },
     inverse: { kind: "set-port", uuid: remedy.port, before: after, after: before },
+  };
+}
+
+/** Returns the edits of volumes. A volume has at most one finding with an edit of its status, and none of its attachments then. */
+function editVolumes(findings: readonly Finding[], snapshot: Snapshot): Edit[] {
+  return findings.flatMap((finding) =>
+    finding.remedies
+      .filter((remedy) => "volume" in remedy)
+      .map((remedy) => ({
+        findings: [finding.code],
+        reason: finding.explanation,
+        ...editVolume(remedy, snapshot),
+      })),
+  );
+}
+
+function editVolume(remedy: VolumeRemedy, { volumes }: Snapshot): Pick<Edit, "action" | "inverse"> {
+  if (remedy.kind === "delete-attachment") {
+    const reason = "a deleted attachment cannot be restored";
+    return { action: remedy, inverse: { kind: "irreversible", uuid: remedy.attachment, reason } };
+  }
+  const { volume: uuid, status: after } = remedy;
+  const before = volumes?.get(uuid)?.status ?? "";
+  return {
+    action: { kind: "set-volume", uuid, before, after },
+    inverse:
+      before === "in-use"
+        ? { kind: "irreversible", uuid, reason: "a volume without an attachment cannot be set to in-use" }
+        : { kind: "set-volume", uuid, before: after, after: before },
   };
 }
 

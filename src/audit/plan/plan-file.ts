@@ -68,6 +68,9 @@ const ACTION = {
     object({ kind: { const: "set-port" }, uuid: UUID, before: PORT_STATE, after: PORT_STATE }),
     object({ kind: { const: "create-binding" }, port: UUID, binding: BINDING }),
     object({ kind: { const: "delete-binding" }, port: UUID, binding: BINDING }),
+    object({ kind: { const: "set-volume" }, uuid: UUID, before: NAME, after: NAME }),
+    object({ kind: { const: "delete-attachment" }, attachment: UUID, volume: UUID, server: UUID }),
+    object({ kind: { const: "irreversible" }, uuid: UUID, reason: TEXT }),
   ],
 };
 

@@ -19,7 +19,7 @@ export interface Edit {
   readonly inverse: Action;
 }
 
-export type Action = AllocationsAction | ProviderAction | PortAction;
+export type Action = AllocationsAction | ProviderAction | PortAction | VolumeAction;
 
 /** Replaces the allocations of some consumers atomically. */
 export interface AllocationsAction {
@@ -81,6 +81,18 @@ export interface PortState {
   readonly host: string;
 }
 
+export type VolumeAction =
+  /** Sets the status of a volume. */
+  | { readonly kind: "set-volume"; readonly uuid: string; readonly before: string; readonly after: string }
+  | {
+      readonly kind: "delete-attachment";
+      readonly attachment: string;
+      readonly volume: string;
+      readonly server: string;
+    }
+  /** The inverse of an action that cannot be undone. */
+  | { readonly kind: "irreversible"; readonly uuid: string; readonly reason: string };
+
 export type Inventories = Readonly<Record<string, Inventory>>;
 
 export interface ProviderState {
@@ -92,7 +104,7 @@ export interface ProviderState {
   readonly aggregates: readonly string[];
 }
 
-/** Returns the uuids of the consumers, the provider or the port that the action changes. */
+/** Returns the uuids of the consumers, the provider, the port, or the attachment and its volume that the action changes. */
 export function subjectsOf(action: Action): readonly string[] {
   switch (action.kind) {
     case "allocations":
@@ -103,7 +115,11 @@ export function subjectsOf(action: Action): readonly string[] {
     case "rename-provider":
     case "set-inventories":
     case "set-port":
+    case "set-volume":
+    case "irreversible":
       return [action.uuid];
+    case "delete-attachment":
+      return [action.attachment, action.volume];
     case "create-binding":
     case "delete-binding":
       return [action.port];
@@ -111,8 +127,8 @@ export function subjectsOf(action: Action): readonly string[] {
 }
 
 /**
- * Returns the plan reduced to the edits of these consumers, providers and ports. @throws {AuditError} no edit changes one of
- * them
+ * Returns the plan reduced to the edits of these consumers, providers, ports, volumes and attachments.
+ * @throws {AuditError} no edit changes one of them
  */
 export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   const edits = plan.edits.filter(({ action }) => subjectsOf(action).some((uuid) => uuids.includes(uuid)));
@@ -121,7 +137,7 @@ export function onlyOf(plan: Plan, uuids: readonly string[]): Plan {
   if (strange.length > 0) {
     throw new AuditError(
       "NotInPlan",
-      `the plan changes no consumer, provider or port ${strange.join(", ")}; write a current plan with audit --plan`,
+      `the plan changes no consumer, provider, port, volume or attachment ${strange.join(", ")}; write a current plan with audit --plan`,
     );
   }
   return { ...plan, edits };
@@ -145,6 +161,12 @@ export function describeAction(action: Action): string {
     case "create-binding":
     case "delete-binding":
       return `${action.kind === "create-binding" ? "create" : "delete"} the inactive binding of port ${action.port} on ${action.binding.host}`;
+    case "set-volume":
+      return `set the status of volume ${action.uuid} from ${action.before} to ${action.after}`;
+    case "delete-attachment":
+      return `delete attachment ${action.attachment} of volume ${action.volume} to server ${action.server}`;
+    case "irreversible":
+      return `${action.uuid} stays as it is`;
   }
 }
 

@@ -1,7 +1,7 @@
 import { sizesFromApi } from "../../records/flavor.js";
 import type { FlavorNeed } from "../../records/resource-request.js";
 import type { ServiceClient } from "../cloud/service-client.js";
-import { AuditError } from "../errors.js";
+import { AuditError, isAuditError } from "../errors.js";
 import type { ComputeService, Hypervisor, Migration, OnProgress, Server } from "./records.js";
 import {
   asArray,
@@ -35,7 +35,35 @@ export async function findServer(compute: ServiceClient, uuid: string): Promise<
   return body === undefined ? undefined : serverOf(asRecord(body.server));
 }
 
+/** The first microversion with the attachments of block devices. */
+const DEVICE_ATTACHMENTS = 89;
+
+/**
+ * Returns the attachment of the block device by which a server has a volume; undefined if there is no such device, null if the
+ * Compute API does not return it.
+ * @throws {AuditError}
+ */
+export async function attachmentOfDevice(
+  compute: ServiceClient,
+  server: string,
+  volume: string,
+): Promise<string | null | undefined> {
+  const path = `/servers/${encodeURIComponent(server)}/os-volume_attachments/${encodeURIComponent(volume)}`;
+  try {
+    const found = await compute.find(path, { version: DEVICE_ATTACHMENTS });
+    return found && asStringOrNull(asRecord(found.volumeAttachment).attachment_id);
+  } catch (error) {
+    // An older Compute API.
+    if (isAuditError(error, "CloudRefused") && error.status === 406) {
+      return null;
+    }
+    throw error;
+  }
+}
+
 const HOST = "OS-EXT-SRV-ATTR:host";
+
+const VOLUMES = "os-extended-volumes:volumes_attached";
 
 function serverOf(entry: Entry): Server {
   const status = asString(entry.status);
@@ -57,6 +85,7 @@ function serverOf(entry: Entry): Server {
     vmState: asStringOrNull(entry["OS-EXT-STS:vm_state"]) ?? "",
     taskState: asStringOrNull(entry["OS-EXT-STS:task_state"]),
     volumeBacked: entry.image === "",
+    volumes: VOLUMES in entry ? asArray(entry[VOLUMES]).map((volume) => asString(asRecord(volume).id)) : null,
     flavor: flavorOf(status === "UNKNOWN" ? {} : asRecord(entry.flavor)),
   };
 }

@@ -19,6 +19,7 @@ import {
   readProvider,
   readProviders,
 } from "./read-placement.js";
+import { readVolumes, readVolumesAgain } from "./read-volumes.js";
 import type {
   Amounts,
   Consumer,
@@ -29,6 +30,7 @@ import type {
   Provider,
   Server,
   Snapshot,
+  Volume,
 } from "./records.js";
 import { asRecord } from "./response-fields.js";
 
@@ -66,10 +68,12 @@ async function readGuests(
 /**
  * Reads everything that is checked: two requests per provider, and one per page of everything else. @throws * {AuditError}
  */
-export async function readSnapshot({ compute, placement, network }: Cloud, options: ReadOptions): Promise<Snapshot> {
+export async function readSnapshot(cloud: Cloud, options: ReadOptions): Promise<Snapshot> {
+  const { compute, placement, network, blockStorage } = cloud;
   const { onProgress, thorough } = options;
-  // Read before the servers: a server's ports are created after it.
+  // Read before the servers: a server's ports are created after it, and its attachments need not exist after it.
   const ports = network && (await readPorts(network, { onProgress, withBindings: thorough }));
+  const volumes = blockStorage && (await readVolumes({ compute, blockStorage }, { onProgress, withDevices: thorough }));
   const [servers, migrations, hypervisors, services, held] = await Promise.all([
     readServers(compute, onProgress),
     readMigrations(compute, onProgress),
@@ -87,6 +91,7 @@ export async function readSnapshot({ compute, placement, network }: Cloud, optio
     services,
     guests,
     ports,
+    volumes,
     ...held,
   };
   return { ...read, records: await readOwners(placement, read, options) };
@@ -183,7 +188,9 @@ interface Suspects {
   readonly consumers: ReadonlySet<string>;
   readonly providers: ReadonlySet<string>;
   readonly ports: readonly string[];
-  readonly serversOfPorts: readonly string[];
+  readonly volumes: readonly string[];
+  /** Servers of the ports and volumes. */
+  readonly servers: readonly string[];
 }
 
 /**
@@ -191,7 +198,7 @@ interface Suspects {
  * Rereads the lists of moves and hosts completely. @throws {AuditError}
  */
 export async function lookAgain(
-  { compute, placement, network }: Cloud,
+  { compute, placement, network, blockStorage }: Cloud,
   first: Snapshot,
   suspects: Suspects,
   options: ReadOptions,
@@ -209,9 +216,12 @@ export async function lookAgain(
     readConsumer(placement, uuid),
   );
   const ports = network && (await readPortsAgain(network, suspects.ports));
-  // Read after the allocations and ports: if they belong to a server, that server exists by now.
+  const volumes =
+    blockStorage &&
+    (await readVolumesAgain({ compute, blockStorage }, suspects.volumes, { withDevices: options.thorough }));
+  // Read after the allocations, ports and volumes: if they belong to a server, that server exists by now.
   const servers = await mapWithProgress(
-    [...new Set([...uuids, ...suspects.serversOfPorts])],
+    [...new Set([...uuids, ...suspects.servers])],
     "suspects, a second time",
     onProgress,
     async (uuid) => [uuid, await findServer(compute, uuid)] as const,
@@ -237,6 +247,12 @@ export async function lookAgain(
       replaced<Port>(
         first.ports ?? new Map(),
         suspects.ports.map((uuid) => [uuid, ports.get(uuid)]),
+      ),
+    volumes:
+      volumes &&
+      replaced<Volume>(
+        first.volumes ?? new Map(),
+        suspects.volumes.map((uuid) => [uuid, volumes.get(uuid)]),
       ),
     providers: await providersAgain(placement, first, bare, suspects.providers),
   };

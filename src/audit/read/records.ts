@@ -22,6 +22,8 @@ export interface Server {
   readonly vmState: string;
   readonly taskState: string | null;
   readonly volumeBacked: boolean;
+  /** The volumes of its block devices; null if Compute does not return them. */
+  readonly volumes: readonly string[] | null;
   /** The copy of the flavor in the server's record. */
   readonly flavor: FlavorNeed;
 }
@@ -119,6 +121,30 @@ export interface PortBinding {
   readonly profile: Readonly<Record<string, unknown>>;
 }
 
+/** A volume, with the names of the Block Storage API. */
+export interface Volume {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  /** The time of its last change, in milliseconds since the epoch. */
+  readonly changedAt: number;
+  /** Includes those that are reserved, and those of hosts without a server. */
+  readonly attachments: readonly VolumeAttachment[];
+}
+
+/** An attachment of a volume. */
+export interface VolumeAttachment {
+  readonly id: string;
+  /** The server that uses the volume; null if a host uses it itself. */
+  readonly server: string | null;
+  /** `reserved`, `attaching`, `attached` or `detached`. */
+  readonly status: string;
+  /** The host of the connector; null unless the attachment is in use. */
+  readonly host: string | null;
+  /** Whether the server's block device has this attachment; null if Compute did not return it, or it was not read. */
+  readonly isOfDevice: boolean | null;
+}
+
 /** Data read from the cloud, before any checks. */
 export interface Snapshot {
   /** Time of the read in milliseconds since the epoch. */
@@ -135,6 +161,8 @@ export interface Snapshot {
   readonly records: ReadonlyMap<string, ConsumerRecord>;
   /** The ports of servers by uuid; null if the cloud has no Network service. */
   readonly ports: ReadonlyMap<string, Port> | null;
+  /** Volumes by uuid; null if the cloud has no Block Storage service. */
+  readonly volumes: ReadonlyMap<string, Volume> | null;
   /** By host; excludes hosts whose guests were not read. */
   readonly guests: ReadonlyMap<string, readonly HypervisorGuest[]>;
 }

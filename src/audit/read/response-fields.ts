@@ -28,6 +28,8 @@ interface List {
   readonly key: string;
   readonly markerOf: (entry: Readonly<Record<string, unknown>>) => string;
   readonly what: string;
+  /** Whether pages have links. Without them, the list ends with an empty page. Default: true. */
+  readonly hasLinks?: boolean;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -56,7 +58,7 @@ export async function listAll(client: ServiceClient, list: List, onProgress: OnP
 }
 
 async function readPages(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
-  const { path, key, markerOf, what } = list;
+  const { path, key, markerOf, what, hasLinks = true } = list;
   const found = new Map<string, Entry>();
   let marker: string | undefined;
   for (;;) {
@@ -70,7 +72,8 @@ async function readPages(client: ServiceClient, list: List, onProgress: OnProgre
     onProgress(what, found.size, 0);
     const last = page.at(-1);
     const next = last && markerOf(last);
-    if (body[`${key}_links`] === undefined || next === undefined || next === marker) {
+    const isLast = hasLinks && body[`${key}_links`] === undefined;
+    if (isLast || next === undefined || next === marker) {
       return [...found.values()];
     }
     marker = next;

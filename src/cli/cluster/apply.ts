@@ -19,12 +19,17 @@ export function applyCommand(): Command {
   const command = new Command("apply")
     .summary("Apply the plan of an audit, or undo it")
     .description(
-      "Applies the edits one by one, each only if its consumer or provider has not changed since the audit; a rejected " +
+      "Applies the edits one by one, each only if its object has not changed since the audit; a rejected " +
         "edit does not stop the others. You can run the command again, also after it was killed.",
     )
     .argument("<plan>", "plan file of `compute-agent audit --plan`")
-    .option("--only <uuid>", "uuid of a consumer, provider or port, to apply only its edits; repeatable", collect, [])
-    .option("--undo", "undo the edits: restore each allocation")
+    .option(
+      "--only <uuid>",
+      "uuid of a consumer, provider, port, volume or attachment, to apply only its edits; repeatable",
+      collect,
+      [],
+    )
+    .option("--undo", "undo the edits: restore each allocation; deleted attachments of volumes stay deleted")
     .option("--json", "print the result of each edit as JSON");
   return withCloudOptions(command)
     .addHelpText(

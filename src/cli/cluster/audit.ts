@@ -22,10 +22,10 @@ interface AuditCommandOptions extends CloudOptions {
 
 export function auditCommand(): Command {
   const command = new Command("audit")
-    .summary("Find wrong allocations, providers, inventories and ports")
+    .summary("Find wrong allocations, providers, ports and volumes")
     .description(
-      "Compares Placement and the ports of servers with the records of the Compute API, of this cluster or of any OpenStack " +
-        "cloud. Changes nothing. Each finding is checked twice, and servers that are being built or moved are skipped.",
+      "Compares Placement, the ports of servers and volumes with the records of the Compute API, of this cluster or of any " +
+        "OpenStack cloud. Changes nothing. Each finding is checked twice, and servers that are being built or moved are skipped.",
     )
     .option("--plan <file>", "file for the edits that correct the findings, for `compute-agent apply`")
     .option("--json", "print the findings as JSON")
@@ -51,8 +51,8 @@ export function auditCommand(): Command {
     )
     .option(
       "--thorough",
-      "check the owner of each consumer instead of totals, the bindings of each port, and in a local cluster the guests of " +
-        "each hypervisor",
+      "check the owner of each consumer, the bindings of each port, the block device of each attachment, and guests of " +
+        "local hypervisors",
     );
   return withCloudOptions(command)
     .addHelpText(
@@ -126,9 +126,14 @@ function asJson({ findings, plan, scope }: Audit): string {
 
 function asText({ findings, plan, scope }: Audit, width: number, file: string | undefined): string {
   const left = scope.unchecked === 0 ? "" : ` (${scope.unchecked} not checked: ${UNCHECKED_REASONS})`;
-  const { servers, providers, consumers, ports } = scope;
+  const { servers, providers, consumers, ports, volumes } = scope;
   const counts = [counted(servers, "server") + left, counted(providers, "provider"), counted(consumers, "consumer")];
-  const looked = `${enumerate(ports === null ? counts : [...counts, counted(ports, "port")])} checked${ports === null ? NO_NETWORK : ""}`;
+  const more = [
+    ports === null ? [] : counted(ports, "port"),
+    volumes === null ? [] : counted(volumes, "volume"),
+  ].flat();
+  const skipped = (ports === null ? NO_NETWORK : "") + (volumes === null ? NO_BLOCK_STORAGE : "");
+  const looked = `${enumerate([...counts, ...more])} checked${skipped}`;
   if (findings.length === 0) {
     return `nothing wrong; ${looked}`;
   }
@@ -147,6 +152,8 @@ function nextStep(edits: number, file: string | undefined): string {
 }
 
 const NO_NETWORK = "; ports were skipped, since the catalog has no network endpoint";
+
+const NO_BLOCK_STORAGE = "; volumes were skipped, since the catalog has no endpoint of Block Storage";
 
 const enumerate = (parts: readonly string[]): string => `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 
@@ -182,4 +189,6 @@ const REMEDY_ACTIONS: Readonly<Record<Remedy["kind"], string>> = {
   "set-inventories": "set the totals",
   "set-port": "correct the port's server and host",
   "delete-binding": "delete the binding",
+  "set-volume": "reset the volume's status",
+  "delete-attachment": "delete the attachment",
 };

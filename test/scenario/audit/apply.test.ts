@@ -47,7 +47,7 @@ describe("applying a plan", () => {
     await applyPlan(cloud, part, { undo: true });
     expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length);
     expect(() => onlyOf(plan, [...uuids, "nobody"])).toThrow(expect.objectContaining({ code: "NotInPlan" }));
-    expect(() => onlyOf(plan, ["nobody"])).toThrow(/changes no consumer, provider or port nobody;/);
+    expect(() => onlyOf(plan, ["nobody"])).toThrow(/changes no consumer, provider, port, volume or attachment nobody;/);
   });
 
   it("selects an edit by the object that it changes", () => {

@@ -30,6 +30,12 @@ describe("CloudReader", () => {
     expect(await listAll(pages([]), LIST, () => undefined)).toEqual([]);
   });
 
+  it("reads pages without links until an empty one", async () => {
+    const ids = ["a", "b", "c"];
+    expect((await listAll(pages(ids), { ...LIST, hasLinks: false }, () => undefined)).map(({ id }) => id)).toEqual(ids);
+    expect(await listAll(pages(["a"]), { ...LIST, hasLinks: false }, () => undefined)).toHaveLength(1);
+  });
+
   it("starts again if the last item of a page was deleted before the next page is requested", async () => {
     const ids = ["a", "b", "c", "d"];
     let requestCount = 0;
@@ -57,9 +63,9 @@ describe("CloudReader", () => {
       onProgress: (what, done, total) => progress.push(`${what} ${done}/${total}`),
     });
     expect(findings).toEqual([]);
-    expect(counts).toEqual({ servers: 20, unchecked: 0, providers: 3, consumers: 20, ports: 0 });
-    // Servers, migrations, nodes, services, providers, three traits, two requests per provider, the sums of one owner, ports.
-    expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1 + 1);
+    expect(counts).toEqual({ servers: 20, unchecked: 0, providers: 3, consumers: 20, ports: 0, volumes: 0 });
+    // Servers, migrations, nodes, services, providers, three traits, two requests per provider, the sums of one owner, ports, volumes, attachments.
+    expect(world.sent).toHaveLength(4 + 4 + 2 * 3 + 1 + 1 + 2);
     expect(world.sent.every((line) => line.startsWith("GET "))).toBe(true);
     expect(progress).toContain("resource providers 3/3");
   });

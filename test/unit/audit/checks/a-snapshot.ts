@@ -10,6 +10,7 @@ import type {
   Provider,
   Server,
   Snapshot,
+  Volume,
 } from "../../../../src/audit/read/records.js";
 import type { HypervisorGuest } from "../../../../src/records/index.js";
 
@@ -73,6 +74,7 @@ export function server(id: string, on: string | null, more: Partial<Server> = {}
     vmState: "active",
     taskState: null,
     volumeBacked: false,
+    volumes: [],
     flavor: { vcpus: 1, memoryMb: 512, rootGb: 1, ephemeralGb: 0, swap: 0, extraSpecs: {} },
     ...more,
   };
@@ -109,6 +111,8 @@ export interface Parts {
   readonly guests?: Readonly<Record<string, readonly HypervisorGuest[]>>;
   /** Default: the cloud has no Network service. */
   readonly ports?: readonly Port[];
+  /** Default: the cloud has no Block Storage service. */
+  readonly volumes?: readonly Volume[];
 }
 
 /** Returns a snapshot, by default with two healthy hosts. */
@@ -127,6 +131,7 @@ export function snapshotOf(parts: Parts = {}): Snapshot {
     consumers: new Map(Object.entries(held).map(([uuid, each]) => [uuid, { uuid, generation: 1, held: each }])),
     guests: new Map(Object.entries(parts.guests ?? {})),
     ports: parts.ports === undefined ? null : new Map(parts.ports.map((each) => [each.id, each])),
+    volumes: parts.volumes === undefined ? null : new Map(parts.volumes.map((each) => [each.id, each])),
     records: new Map(records.map((each) => [each.uuid ?? "", { uuid: "", ...owner, ...each }])),
   };
 }

@@ -67,6 +67,27 @@ async function failure(respond: Responder, config: Partial<CloudConfig> = {}): P
 }
 
 describe("opening a cloud", () => {
+  it.each(["volumev3", "block-storage"])("finds Block Storage in the catalog as %s", async (type) => {
+    const catalog = [...CATALOG, { type, endpoints: [endpoint("http://cinder/v3/project")] }];
+    const versions = { versions: [{ version: "3.70", min_version: "3.0" }] };
+    const http = stub(({ url }) => {
+      if (url.endsWith("/auth/tokens")) {
+        return { status: 201, headers: { "x-subject-token": "secret" }, body: JSON.stringify({ token: { catalog } }) };
+      }
+      return url === "http://cinder/v3/" ? { body: JSON.stringify(versions) } : undefined;
+    });
+    const { blockStorage } = await openCloud(http, CONFIG);
+    await blockStorage?.get("/volumes/detail");
+    expect(http.sent.at(-1)).toMatchObject({
+      url: "http://cinder/v3/project/volumes/detail",
+      headers: { "openstack-api-version": "volume 3.44" },
+    });
+  });
+
+  it("has no Block Storage if the catalog has none", async () => {
+    expect((await openCloud(stub(), CONFIG)).blockStorage).toBeNull();
+  });
+
   it("selects endpoints by interface and region, and the newest microversions that both sides support", async () => {
     const http = stub();
     const { compute, placement } = await openCloud(http, CONFIG);
