@@ -60,7 +60,10 @@ describe("compute-agent audit and apply", () => {
     expect((await run(["audit", NOVA_MANAGE])).code).toBe(3);
     expect((await run(["audit"])).stdout).toMatch(/orphaned-consumer.*1 finding; .*\n1 edit can repair this/s);
 
-    const strange = { code: 2, stderr: expect.stringMatching(/changes no consumer, provider, port, volume or attachment nobody;/) };
+    const strange = {
+      code: 2,
+      stderr: expect.stringMatching(/changes no consumer, provider, port, volume or attachment nobody;/),
+    };
     expect(await run(["apply", plan, "--only", ORPHAN, "--only", "nobody"])).toMatchObject(strange);
     expect(await held()).toEqual(before);
     expect(await run(["apply", plan, "--only", ORPHAN])).toMatchObject({ code: 0, stderr: "" });
