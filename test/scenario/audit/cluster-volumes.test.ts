@@ -83,7 +83,7 @@ async function repair() {
   const { http } = createNodeRuntime({ logger: quietLogger });
   const { authUrl, username, password, projectName, userDomainId, projectDomainId, region } = cloud.credentials;
   try {
-    const opened = await openCloud(http, {
+    const audited = await openCloud(http, {
       name: "devstack",
       authUrl,
       credentials: { kind: "password", user: { name: username, domain: { id: userDomainId } }, password },
@@ -93,8 +93,8 @@ async function repair() {
       endpoints: {},
     });
     const options = { clock: { now: () => cloud.now }, maxShare: 1, thorough: true, onProgress: () => undefined };
-    const { findings, plan } = await audit(opened, options);
-    const lines = await applyPlan(opened, plan, { undo: false });
+    const { findings, plan } = await audit(audited, options);
+    const lines = await applyPlan(audited, plan, { undo: false });
     return {
       findings: findings.map(({ code, explanation }) => `${code}: ${explanation}`),
       left: findings.map(({ left }) => left),
