@@ -7,8 +7,8 @@ import type { Modules } from "../runtime/runtime.js";
 import { madeOnce } from "../runtime/task-queue.js";
 import type { Clock } from "../runtime/time.js";
 import type { TaskRunner } from "./conductor/task-runner.js";
-import { registerNetworkMetrics } from "./network-metrics.js";
 import { type RequestListener, requestMetrics } from "./request-log/request-log.js";
+import { registerResourceMetrics } from "./resource-metrics.js";
 import type { Store } from "./store/store.js";
 import { TASK_KINDS } from "./store/tasks.js";
 
@@ -130,7 +130,7 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Re
       }
     },
   });
-  registerNetworkMetrics({ Gauge, registers, sql: store.database });
+  registerResourceMetrics({ Gauge, registers, sql: store.database });
   gauge("tasks", "Pending conductor tasks, running or waiting", () => store.tasks.count());
   gauge("tasks_running", "Running conductor tasks", () => sources.tasks.running);
   gauge("messages_waiting", "Stored messages that agents have not acknowledged", () =>

@@ -14,6 +14,7 @@ import {
   serversWithDownPorts,
   withPorts,
 } from "../../control-plane/local/network-status.js";
+import { type VolumeStatus, volumeStatus } from "../../control-plane/local/volume-status.js";
 import { type Column, renderTable, wrapWords } from "../ui/table.js";
 import { type ClusterContext, clusterCommand, inCluster } from "./cluster-command.js";
 import { noHostsText } from "./place.js";
@@ -44,7 +45,7 @@ export function statusCommand(): Command {
       "Combines what the Compute API, Placement, fake-libvirt hypervisors and agents report of each host, including " +
         `providers without a host. Prints the faults of the last ${MAX_FAULTS} servers in ERROR. Guests are stale if the API ` +
         "has their server on another host. They are moving during a move to or from this host, for example until a resize " +
-        "is confirmed. Below are the numbers of networks, ports and floating IPs, and ACTIVE servers with DOWN ports.",
+        "is confirmed. Below are the numbers of networks, ports, floating IPs and volumes, and ACTIVE servers with DOWN ports.",
     )
     .option("--all", `print all hosts; by default, clusters of more than ${MAX_ROWS} hosts are summarized`)
     .option("--json", "print all hosts as JSON")
@@ -61,7 +62,8 @@ async function printStatus(
     const networks = await networkStatus(session);
     const active = await readActiveServers(session, serversWithDownPorts(networks));
     const faults = faultText(summary.recentInError, summary.serversInError, terminal.columns);
-    terminal.print([summaryText(summary), ...networkLines(networks, active), ...faults].join("\n"));
+    const volumes = volumeLine(await volumeStatus(session));
+    terminal.print([summaryText(summary), ...networkLines(networks, active), volumes, ...faults].join("\n"));
     return;
   }
   const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime), (hosts) =>
@@ -79,7 +81,15 @@ async function printStatus(
   const table = groupNodesByHost(rows);
   const text = renderTable(columnsFor(table), table, terminal.columns);
   const servers = rows.flatMap((row) => row.servers);
-  terminal.print([text, ...networkLines(networks, servers), ...faultLines(rows, terminal.columns)].join("\n"));
+  const volumes = volumeLine(await volumeStatus(session));
+  const faults = faultLines(rows, terminal.columns);
+  terminal.print([text, ...networkLines(networks, servers), volumes, ...faults].join("\n"));
+}
+
+/** Returns the line about volumes. */
+export function volumeLine({ volumes, inUse, inError, size }: VolumeStatus): string {
+  const failed = inError === 0 ? "" : `, in error: ${inError}`;
+  return `volumes: ${volumes}, in use: ${inUse}${failed}, size: ${size} GiB`;
 }
 
 /**

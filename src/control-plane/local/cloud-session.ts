@@ -4,7 +4,7 @@ import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import { noClusterIn, readClusterInfo, type StateDir } from "./state-dir.js";
 
-type CloudService = "compute" | "placement" | "image" | "network" | "baremetal";
+type CloudService = "compute" | "placement" | "image" | "network" | "baremetal" | "block-storage";
 
 /** An administrator's session with a local cluster through its public APIs, with credentials from `clouds.yaml`. */
 export interface CloudSession {
@@ -96,6 +96,7 @@ export function sessionWith(http: HttpClient, base: string, token: string): Clou
     image: `${base}/image`,
     network: `${base}/network`,
     baremetal: `${base}/baremetal`,
+    "block-storage": `${base}/volume/v3`,
   };
   return {
     request: async (service, method, path, version, body) => {
@@ -106,7 +107,7 @@ export function sessionWith(http: HttpClient, base: string, token: string): Clou
         headers: {
           "x-auth-token": token,
           accept: "application/json",
-          "openstack-api-version": `${service} ${version}`,
+          "openstack-api-version": `${service === "block-storage" ? "volume" : service} ${version}`,
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createMetricsRegistry } from "../../../../src/control-plane/metrics.js";
 import type { RequestListener } from "../../../../src/control-plane/request-log/request-log.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { testBlockStorage } from "../../../fixtures/test-block-storage.js";
 import { openControlPlane } from "../../../fixtures/world/control-plane.js";
 
 let world: VirtualWorld;
@@ -85,6 +86,22 @@ it("networks, ports, floating IPs and failed bindings are counted", async () => 
   expect(after.get('compute_cluster_ports{status="ACTIVE"}')).toBe(0);
   expect(after.get('compute_cluster_ports{status="ERROR"}')).toBeGreaterThanOrEqual(ports);
   expect(after.get("compute_cluster_port_bindings_failed")).toBeGreaterThan(0);
+});
+
+it("volumes, their attachments and their size are counted", async () => {
+  const before = await metrics();
+  expect(before.get('compute_cluster_volumes{status="detaching"}')).toBe(0);
+  expect(before.get('compute_cluster_volume_attachments{status="attached"}')).toBe(0);
+  expect(before.get("compute_cluster_volumes_bytes")).toBe(0);
+  const { store } = controlPlane;
+  const { createVolume, volumes } = testBlockStorage(store, runtime);
+  const ids = [await world.runUntil(createVolume()), await world.runUntil(createVolume())];
+  volumes.complete(volumes.reserve(ids[0] ?? "", "5a000000-0000-4000-8000-000000000001"));
+  const after = await metrics();
+  expect(after.get('compute_cluster_volumes{status="in-use"}')).toBe(1);
+  expect(after.get('compute_cluster_volumes{status="available"}')).toBe(1);
+  expect(after.get('compute_cluster_volume_attachments{status="attached"}')).toBe(1);
+  expect(after.get("compute_cluster_volumes_bytes")).toBe(2 * 1024 ** 3);
 });
 
 it("the size of the database is the size of its pages", async () => {

@@ -1,7 +1,7 @@
 import type { Gauge, Registry } from "prom-client";
 import type { Sql } from "./database/sql.js";
 
-interface NetworkMetricsSources {
+interface ResourceMetricsSources {
   readonly Gauge: typeof Gauge;
   readonly registers: Registry[];
   readonly sql: Sql;
@@ -11,10 +11,12 @@ const PREFIX = "compute_cluster_";
 
 const PORT_STATUSES = ["ACTIVE", "BUILD", "DOWN", "ERROR", "N/A"];
 const FLOATING_IP_STATUSES = ["ACTIVE", "DOWN", "ERROR"];
+const VOLUME_STATUSES = ["available", "in-use", "reserved", "attaching", "detaching", "error"];
+const ATTACHMENT_STATUSES = ["reserved", "attaching", "attached"];
 
-/** Registers the metrics of the embedded Network service. Each reads an index or counts a table at a scrape. */
-export function registerNetworkMetrics({ Gauge, registers, sql }: NetworkMetricsSources): void {
-  const byStatus = (name: string, help: string, table: string, statuses: readonly string[]) =>
+/** Registers the metrics of the embedded Network and Block Storage services. Each reads an index or counts a table at a scrape. */
+export function registerResourceMetrics({ Gauge, registers, sql }: ResourceMetricsSources): void {
+  const byStatus = (name: string, help: string, table: string, statuses: readonly string[], column = "status") =>
     new Gauge({
       name: PREFIX + name,
       help,
@@ -22,7 +24,7 @@ export function registerNetworkMetrics({ Gauge, registers, sql }: NetworkMetrics
       registers,
       collect() {
         const counts = new Map(statuses.map((status) => [status, 0]));
-        for (const [status, count] of sql.all(`SELECT status, count(*) FROM ${table} GROUP BY status`)) {
+        for (const [status, count] of sql.all(`SELECT ${column}, count(*) FROM ${table} GROUP BY ${column}`)) {
           counts.set(String(status), Number(count));
         }
         for (const [status, count] of counts) {
@@ -46,5 +48,18 @@ export function registerNetworkMetrics({ Gauge, registers, sql }: NetworkMetrics
     "port_bindings_failed",
     "Port bindings whose vif_type is binding_failed",
     "SELECT count(*) FROM network_port_bindings WHERE vif_type = 'binding_failed'",
+  );
+  byStatus("volumes", "Volumes, by status", "block_storage_volumes", VOLUME_STATUSES);
+  byStatus(
+    "volume_attachments",
+    "Attachments of volumes, by status",
+    "block_storage_attachments",
+    ATTACHMENT_STATUSES,
+    "attach_status",
+  );
+  count(
+    "volumes_bytes",
+    "Size of all volumes",
+    "SELECT coalesce(sum(size), 0) * 1073741824 FROM block_storage_volumes",
   );
 }
