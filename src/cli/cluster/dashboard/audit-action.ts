@@ -89,9 +89,22 @@ export class DashboardAudit {
       host: null,
       server: kind === "server" ? uuid : null,
       consumer: kind === "consumer" || kind === "migration" ? uuid : null,
-      provider: kind === "provider" || kind === "node" ? uuid : (provider?.uuid ?? null),
+      provider: kind === "provider" || kind === "node" ? uuid : concernedProvider({ code, provider }),
     };
   }
+}
+
+/** Codes of findings that name a host or a volume in place of the provider. */
+const WITHOUT_PROVIDER = [
+  "leftover-binding",
+  "orphaned-attachment",
+  "leftover-attachment",
+  "misplaced-attachment",
+  "missing-attachment",
+];
+
+function concernedProvider({ code, provider }: Pick<ReportedFinding, "code" | "provider">): string | null {
+  return WITHOUT_PROVIDER.includes(code) ? null : (provider?.uuid ?? null);
 }
 
 function nameOf({ kind, uuid, name }: ReportedFinding["subject"]): string {

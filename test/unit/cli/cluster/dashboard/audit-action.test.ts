@@ -65,6 +65,17 @@ it("an audit reports its findings as lines, and each with its explanation and th
   ]);
 });
 
+it.each([
+  ["missing-attachment", { kind: "server", uuid: "u1", name: "vm1" }, "u1"],
+  ["leftover-attachment", { kind: "attachment", uuid: "a1", name: "" }, null],
+  ["leftover-binding", { kind: "port", uuid: "p1", name: "" }, null],
+])("a finding %s does not name its volume or host as a provider", async (code, subject, server) => {
+  const finding = { ...REPORT.findings[0], code, subject, provider: { uuid: "v1", name: "data" } };
+  const { audit } = auditWith([{ ...REPORT, findings: [finding] }]);
+  await audit.toRunnable(ACTION).run({});
+  expect([...audit.findings.values()]).toMatchObject([{ server, consumer: null, provider: null }]);
+});
+
 it("the plan's edits are followed by an audit that keeps the plan, if one has run before", async () => {
   const { audit, commands } = auditWith([REPORT, { ...REPORT, findings: [] }]);
   const apply = { action: { ...ACTION, name: "apply" }, run: async () => ({ lines: ["1 done"] }) };
