@@ -6,6 +6,7 @@ import type { ComputeNetwork } from "./network/compute-network.js";
 import { ensureTopology } from "./network/ipam/auto-allocated-topology.js";
 import type { NetworkOptions } from "./network/network-options.js";
 import { openNetworkService } from "./network/open-network-service.js";
+import type { PlacementAllocations } from "./network/placement-allocations.js";
 import { createServerPorts } from "./network/ports/server-ports.js";
 import { findGroups, groupNames } from "./network/security-groups/default-group.js";
 import type { StartNetworks } from "./network/start-networks.js";
@@ -15,6 +16,8 @@ export interface ClusterNetworkOptions {
   readonly store: Store;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
   readonly validate: ValidateToken;
+  /** Default: allocations of servers remain as they are when the QoS policies of their ports change. */
+  readonly placement?: PlacementAllocations;
   readonly options?: Partial<NetworkOptions>;
   /** The networks that the cloud starts with. */
   readonly start: StartNetworks;
@@ -25,6 +28,7 @@ export function openClusterNetwork({
   store,
   runtime,
   validate,
+  placement,
   options,
   start,
 }: ClusterNetworkOptions): ComputeNetwork {
@@ -33,6 +37,7 @@ export function openClusterNetwork({
     runtime,
     start,
     validate,
+    ...(placement && { placement }),
     events: createServerEvents(store, runtime.random),
     ...(options && { options }),
   });

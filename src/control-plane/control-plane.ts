@@ -120,8 +120,8 @@ export async function startControlPlane(options: ControlPlaneOptions) {
 /** @param cleanup collects what must be closed, also after a failed step */
 async function open(options: ControlPlaneOptions, cleanup: CleanupStack) {
   const core = await openCore(options, cleanup);
-  const placement = openPlacement(core);
-  const work = openConductor(core, placement);
+  const { placement } = core;
+  const work = openConductor(core);
   const apis = openApis(core, work);
   const listeners = await listen(core, { placement, work, apis });
   // No step after this can fail.
@@ -172,11 +172,19 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests, logger });
   const [admin, demo] = [identity.projectNamed("admin"), identity.projectNamed("demo")];
+  const watch = new RequestWatch(clock, identity.find, [
+    ...(options.logRequests ? [requestLog(logger)] : []),
+    ...(options.onRequest ? [options.onRequest] : []),
+  ]);
+  const agentToken = sharedServiceToken(identity, clock, "nova");
+  const location = { url: "" };
+  const placement = openPlacement({ options, store, identity, agentToken, location, watch });
   const { start, ...networkOptions } = options.network;
   const network = openClusterNetwork({
     store,
     runtime,
     validate: identity.validate,
+    placement: createReportClient(runtime, placement, "neutron-server"),
     options: networkOptions,
     start: { start, projects: { ...(admin && { admin }), ...(demo && { demo }) } },
   });
@@ -190,10 +198,6 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
   cleanup.add(() => blockStorage.stop());
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   cleanup.add(() => ironic.stop());
-  const watch = new RequestWatch(clock, identity.find, [
-    ...(options.logRequests ? [requestLog(logger)] : []),
-    ...(options.onRequest ? [options.onRequest] : []),
-  ]);
   return {
     options,
     cleanup,
@@ -205,45 +209,61 @@ async function openCore(options: ControlPlaneOptions, cleanup: CleanupStack) {
     ironic,
     joinToken,
     watch,
-    agentToken: sharedServiceToken(identity, clock, "nova"),
+    agentToken,
+    placement,
     /** Milliseconds without a heartbeat after which a service is down. */
     downTime: options.serviceDownTime * 1000,
     /** The control plane's URL; empty until it listens. */
-    location: { url: "" },
+    location,
   };
 }
 
-function openPlacement({ options, store, identity, agentToken, location, watch }: Core): ClusterPlacement {
+interface PlacementInputs {
+  readonly options: ControlPlaneOptions;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly agentToken: ReturnType<typeof sharedServiceToken>;
+  readonly location: { readonly url: string };
+  readonly watch: RequestWatch;
+}
+
+function openPlacement({ options, location, watch, ...services }: PlacementInputs): ClusterPlacement {
   const { runtime } = options;
   return options.placement
     ? createExternalPlacement(runtime, options.placement)
-    : embeddedPlacement({
-        runtime,
-        store,
-        identity,
-        agentToken,
-        rootUrl: () => location.url,
-        watched: watch.service,
-      });
+    : embeddedPlacement({ ...services, runtime, rootUrl: () => location.url, watched: watch.service });
+}
+
+function createReportClient(
+  runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">,
+  { http, access }: ClusterPlacement,
+  userAgent: string,
+): ReportClient {
+  const { clock, timers, random, logger } = runtime;
+  return new ReportClient({ http, access, config: { userAgent }, clock, timers, random, logger });
 }
 
 type Work = ReturnType<typeof openConductor>;
 
 /** Creates the conductor with its tasks and the scheduler. */
-function openConductor(core: Core, placement: ClusterPlacement) {
-  const { options, cleanup, store, identity, network, blockStorage, joinToken, watch, agentToken, downTime } = core;
+function openConductor(core: Core) {
+  const {
+    options,
+    cleanup,
+    store,
+    identity,
+    network,
+    blockStorage,
+    joinToken,
+    watch,
+    agentToken,
+    downTime,
+    placement,
+  } = core;
   const { runtime } = options;
-  const { clock, random, timers } = runtime;
+  const { clock, random } = runtime;
   const logger = runtime.logger.child({ service: "conductor" });
-  const reports = new ReportClient({
-    http: placement.http,
-    access: placement.access,
-    config: { userAgent: "nova-conductor" },
-    clock,
-    timers,
-    random,
-    logger: runtime.logger,
-  });
+  const reports = createReportClient(runtime, placement, "nova-conductor");
   const conductor = new ConductorServer({
     store,
     ports: network.ports,

@@ -101,7 +101,8 @@ export class AllocationClient {
    * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
    */
   addResources(consumer: string, amounts: Allocations, context: RequestContext = {}): Promise<void> {
-    return this.#edit(consumer, (held) => merge(held, amounts, (have, more) => have + more), context);
+    const sum = (held: Allocations) => merge(nonEmpty(consumer, held), amounts, (have, more) => have + more);
+    return this.editAllocations(consumer, sum, context);
   }
 
   /**
@@ -119,8 +120,9 @@ export class AllocationClient {
       ...context
     }: RequestContext & { readonly whileHeld?: (held: Allocations) => boolean } = {},
   ): Promise<void> {
-    const left = (held: Allocations) => (whileHeld(held) ? subtract(consumer, held, amounts) : null);
-    return this.#edit(consumer, left, context);
+    const left = (held: Allocations) =>
+      whileHeld(nonEmpty(consumer, held)) ? subtract(consumer, held, amounts) : null;
+    return this.editAllocations(consumer, left, context);
   }
 
   /**
@@ -297,19 +299,21 @@ export class AllocationClient {
     return false;
   }
 
-  /** @param edit returns null to write nothing */
-  async #edit(
+  /**
+   * Replaces the allocations that the consumer has at the time of the write.
+   * @param edit is called before each write with the current allocations; returns null to write nothing
+   * @throws AllocationUpdateFailed (with a status: the write was rejected; without: conflicts persist),
+   * ConsumerAllocationRetrievalFailed
+   */
+  async editAllocations(
     consumer: string,
     edit: (held: Allocations) => Allocations | null,
-    context: RequestContext,
+    context: RequestContext = {},
   ): Promise<void> {
     const { http, logger } = this.client;
     const fields = { consumer, ...requestField(context) };
     const done = await this.#retry(async () => {
       const current = await this.getAllocationsForConsumer(consumer, context);
-      if (holdsNothing(current)) {
-        throw createAllocationError("AllocationUpdateFailed", consumer, "it has no allocations");
-      }
       const edited = edit(current.allocations);
       if (edited === null) {
         logger.info(`the allocations of consumer ${consumer} have changed meanwhile; leaving them`, fields);
@@ -373,6 +377,14 @@ export class AllocationClient {
       return null;
     }
   }
+}
+
+/** @throws AllocationUpdateFailed for a consumer without allocations */
+function nonEmpty(consumer: string, held: Allocations): Allocations {
+  if (Object.keys(held).length === 0) {
+    throw createAllocationError("AllocationUpdateFailed", consumer, "it has no allocations");
+  }
+  return held;
 }
 
 function subtract(consumer: string, held: Allocations, amounts: Allocations): Allocations {

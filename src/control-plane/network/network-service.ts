@@ -1,5 +1,6 @@
 import type { Random } from "../../runtime/cryptography.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
+import { FairLock } from "../../runtime/locks.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
@@ -19,6 +20,7 @@ import { AddressIndex } from "./ipam/address-index.js";
 import { TOPOLOGY_ROUTES } from "./ipam/auto-allocated-topology.js";
 import { DEFAULT_NETWORK_OPTIONS, type NetworkOptions } from "./network-options.js";
 import { NETWORK_RESOURCES } from "./network-resources.js";
+import type { PlacementAllocations } from "./placement-allocations.js";
 import { QUOTA_ROUTES } from "./quota-routes.js";
 import type { ServerEvents } from "./server-events.js";
 
@@ -35,6 +37,8 @@ export interface NetworkServiceOptions {
   readonly moreResources?: readonly RegisteredResource[];
   /** Default: events are dropped. */
   readonly events?: ServerEvents;
+  /** Default: allocations of servers remain as they are when the QoS policies of their ports change. */
+  readonly placement?: PlacementAllocations;
 }
 
 export interface NetworkService {
@@ -51,7 +55,7 @@ interface Caller {
 
 /** Creates the embedded Network service: a Neutron of records, which moves no packets. */
 export function createNetworkService(options: NetworkServiceOptions): NetworkService {
-  const { sql, random, clock, logger, events = NO_EVENTS } = options;
+  const { sql, random, clock, logger, events = NO_EVENTS, placement } = options;
   const resources = [...NETWORK_RESOURCES, ...(options.moreResources ?? [])];
   const context = new NetworkContext({
     sql,
@@ -59,6 +63,8 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     clock,
     logger,
     events,
+    placement,
+    externalChanges: new FairLock(),
     freeAddresses: new AddressIndex(sql),
     options: { ...DEFAULT_NETWORK_OPTIONS, ...options.options },
     registry: new Registry(resources),

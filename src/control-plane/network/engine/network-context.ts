@@ -1,4 +1,5 @@
 import type { Random } from "../../../runtime/cryptography.js";
+import type { FairLock } from "../../../runtime/locks.js";
 import type { Logger } from "../../../runtime/runtime.js";
 import type { Clock } from "../../../runtime/time.js";
 import type { Credentials } from "../../credentials.js";
@@ -9,6 +10,7 @@ import type { InputOf, RecordOf } from "../../resources/resource.js";
 import { ResourceTable } from "../../resources/resource-table.js";
 import type { AddressIndex } from "../ipam/address-index.js";
 import type { NetworkOptions } from "../network-options.js";
+import type { PlacementAllocations } from "../placement-allocations.js";
 import type { ServerEvents } from "../server-events.js";
 import type { NetworkAttributeMap, NetworkResource } from "./network-resource.js";
 
@@ -22,6 +24,10 @@ export interface NetworkServices {
   readonly options: NetworkOptions;
   /** Notifies Compute of changed ports. */
   readonly events: ServerEvents;
+  /** Changes allocations of servers in Placement. Undefined: they remain as they are. */
+  readonly placement: PlacementAllocations | undefined;
+  /** Admits one change of another service at a time: each depends on the result of the former ones. */
+  readonly externalChanges: FairLock;
   /** Chooses free addresses of subnets. */
   readonly freeAddresses: AddressIndex;
 }
@@ -98,7 +104,28 @@ export type ListFilters = ReadonlyMap<string, readonly string[]>;
 export type Computed = Readonly<Record<string, Json | undefined>>;
 
 /**
- * The behaviour of a resource beyond its description. All functions run in the transaction of the request, after validation,
+ * A change of another service that goes before that of a record. Its enumerable members are the data that it depends on:
+ * the update fails if they differ after the other service has changed.
+ */
+export interface ExternalChange {
+  /** Changes the other service. If it throws, nothing has changed. */
+  apply(context: NetworkContext): Promise<void>;
+  /** Changes other records accordingly, in the transaction of the update. */
+  complete(context: NetworkContext): void;
+  /** Reverts the other service after the update has failed. Failures are logged. */
+  undo(context: NetworkContext): Promise<void>;
+}
+
+/** The changes of other services that updates of a resource need. */
+interface ExternalUpdate<M extends NetworkAttributeMap, R extends RecordOf<M>> {
+  /** Requests without this attribute need none. */
+  readonly attribute: string;
+  /** Plans the change, in a transaction, for a caller who may update the record; undefined: none is needed. */
+  plan(context: NetworkContext, record: R, changes: InputOf<M>): ExternalChange | undefined;
+}
+
+/**
+ * The behaviour of a resource beyond its description. All functions but an external change run in the transaction of the request, after validation,
  * quota and policy. Each may throw an `HttpError`.
  */
 export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, R extends RecordOf<M> = RecordOf<M>> {
@@ -114,6 +141,7 @@ export interface Behaviour<M extends NetworkAttributeMap = NetworkAttributeMap, 
   /** Returns the columns that an update changes. Default: those of the request. */
   prepareUpdate?(context: NetworkContext, record: R, changes: InputOf<M>): Partial<R>;
   afterUpdate?(context: NetworkContext, record: R, changes: InputOf<M>, before: R): void;
+  readonly external?: ExternalUpdate<M, R>;
   /** Checks whether the record is in use, and removes what belongs to it. */
   beforeDelete?(context: NetworkContext, record: R): void;
   afterDelete?(context: NetworkContext, record: R): void;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../../runtime/collections.js";
 import { badRequest, HttpError } from "../../http/http-error.js";
 import type { Json } from "../../http/json.js";
@@ -6,7 +7,7 @@ import { routes } from "../../http/router.js";
 import { parentIdOf, recordOf, requireParent } from "./find-record.js";
 import { listRecords } from "./list.js";
 import type { NetworkCall, NetworkRoute } from "./network-call.js";
-import type { NetworkContext, ResourceAction } from "./network-context.js";
+import type { ExternalChange, NetworkContext, ResourceAction } from "./network-context.js";
 import { badResource, networkError, recordNotFound } from "./network-errors.js";
 import { enforceRequest, enforceRule, hidden, isAllowed, readTarget, ruleOf } from "./network-policy.js";
 import type { NetworkResource, Operation } from "./network-resource.js";
@@ -196,7 +197,7 @@ function show(call: NetworkCall, resource: NetworkResource): RouteResponse {
   return { body: { [resource.singular]: renderView(context, resource, { ...view, ...more }, call.fields) } };
 }
 
-function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
+function update(call: NetworkCall, resource: NetworkResource): RouteResponse | Promise<RouteResponse> {
   const { context } = call;
   const { singular } = resource;
   const early = isCore(resource) ? undefined : readRevision(call);
@@ -209,7 +210,8 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
     throw unexpectedType();
   }
   const isEmpty = item !== undefined && Object.keys(changes).length === 0 && !isCore(resource);
-  return context.sql.transaction(() => {
+  const { external } = context.services.registry.behaviourOf(resource);
+  const authorize = () => {
     const record = recordOf(call, resource);
     enforceOrHide(
       context,
@@ -227,14 +229,50 @@ function update(call: NetworkCall, resource: NetworkResource): RouteResponse {
     if (item === undefined) {
       throw missingItem(resource);
     }
-    const updated = updateRecord(context, resource, record.id, changes as never);
-    if (Object.keys(changes).length > 0 || WRITTEN_WITHOUT_CHANGES.includes(resource.collection)) {
-      assertRevision(record, revision);
+    return record;
+  };
+  const plan = () =>
+    external && Object.hasOwn(changes, external.attribute)
+      ? context.sql.transaction(() => external.plan(context, authorize(), changes as never))
+      : undefined;
+  const write = (change?: ExternalChange): RouteResponse =>
+    context.sql.transaction(() => {
+      const record = authorize();
+      if (change && !isDeepStrictEqual(external?.plan(context, record, changes as never), change)) {
+        throw changedMeanwhile(resource, record);
+      }
+      change?.complete(context);
+      const updated = updateRecord(context, resource, record.id, changes as never);
+      if (Object.keys(changes).length > 0 || WRITTEN_WITHOUT_CHANGES.includes(resource.collection)) {
+        assertRevision(record, revision);
+      }
+      const [view = {}] = viewsOf(context, resource, [updated]);
+      const requested = context.services.registry.behaviourOf(resource).computeRequested?.(changes as never, view);
+      return { body: { [singular]: renderView(context, resource, { ...view, ...requested }) } };
+    });
+  return plan() ? writeAfter(context, plan, write) : write();
+}
+
+/** Updates a record after another service, whose change it undoes if the update fails. */
+function writeAfter(
+  context: NetworkContext,
+  plan: () => ExternalChange | undefined,
+  write: (change?: ExternalChange) => RouteResponse,
+): Promise<RouteResponse> {
+  return context.services.externalChanges.run(async () => {
+    const change = plan();
+    await change?.apply(context);
+    try {
+      return write(change);
+    } catch (error) {
+      await change?.undo(context);
+      throw error;
     }
-    const [view = {}] = viewsOf(context, resource, [updated]);
-    const requested = context.services.registry.behaviourOf(resource).computeRequested?.(changes as never, view);
-    return { body: { [singular]: renderView(context, resource, { ...view, ...requested }) } };
   });
+}
+
+function changedMeanwhile({ singular }: NetworkResource, { id }: Attributes): HttpError {
+  return networkError(409, "Conflict", `The ${singular} ${id} changed during its update. Try again.`);
 }
 
 function remove(call: NetworkCall, resource: NetworkResource): RouteResponse {

@@ -4,6 +4,7 @@ import type { Behaviour, NetworkContext } from "../engine/network-context.js";
 import { invalidOperation, networkError } from "../engine/network-errors.js";
 import type { NetworkInput, NetworkRecord } from "../engine/network-resource.js";
 import { createRecord, deleteRecord, findRecord, storedAttributes } from "../engine/records.js";
+import { planNetworkUpdate } from "../ports/policy-changes.js";
 import { assertMayReplacePolicy } from "../qos/policy-access.js";
 import { assertNetworkSupportsPolicy } from "../qos/rule-support.js";
 import { FLOATINGIPS } from "../resources/floating-ips.js";
@@ -35,6 +36,7 @@ export const NETWORK_BEHAVIOUR: Behaviour<typeof NETWORKS.attributes> = {
   afterCreate,
   prepareUpdate,
   afterUpdate,
+  external: { attribute: "qos_policy_id", plan: planNetworkUpdate },
   beforeDelete,
   compute: computeNetworks,
   computeRequested: ({ is_default }) => (is_default === undefined ? {} : { is_default }),

@@ -1,5 +1,5 @@
 import type { NetworkContext } from "../engine/network-context.js";
-import { type BindingDetails, PORT_BINDINGS, PORTS } from "../resources/ports.js";
+import { type BindingDetails, PORT_BINDINGS, PORTS, type PortBindingRecord } from "../resources/ports.js";
 import type { PortResources } from "../server-ports.js";
 import { bindingsOf } from "./host-bindings.js";
 import { type RequestingPort, requestingPorts, resourceRequestsOf } from "./resource-requests.js";
@@ -16,7 +16,10 @@ export const PORT_ALLOCATIONS_TABLE = `CREATE TABLE IF NOT EXISTS network_port_a
 ) STRICT`;
 
 /** Providers by the id of the request group that they satisfy. */
-type PortAllocation = Readonly<Record<string, string>>;
+export type PortAllocation = Readonly<Record<string, string>>;
+
+/** The part of a binding that its allocation depends on. */
+export type AllocatedBinding = Pick<PortBindingRecord, "id" | "port_id" | "host" | "profile">;
 
 /** The ports of a server, or one of them, on a host. */
 interface PortsOnHost {
@@ -82,7 +85,8 @@ export function allocatedResources(context: NetworkContext, ports: readonly Requ
   return Object.fromEntries(Object.entries(amounts).map(([provider, resources]) => [provider, { resources }]));
 }
 
-function allocationIn(profile: BindingDetails | null | undefined): PortAllocation {
+/** Returns the allocation that a binding's profile contains; empty if it has none. */
+export function allocationIn(profile: BindingDetails | null | undefined): PortAllocation {
   const allocation = profile?.allocation;
   return typeof allocation === "object" ? (allocation as unknown as PortAllocation) : {};
 }
@@ -98,6 +102,21 @@ export function profileOn(
     sql.get("SELECT allocation FROM network_port_allocations WHERE port_id = ? AND host = ?", portId, host) ?? [];
   const { allocation: _previous, ...others } = profile ?? {};
   return typeof stored === "string" ? { ...others, allocation: JSON.parse(stored) as PortAllocation } : others;
+}
+
+/** Replaces the allocation of a port on the host of a binding. */
+export function replaceAllocation(
+  context: NetworkContext,
+  { id, port_id: portId, host, profile }: AllocatedBinding,
+  allocation: PortAllocation,
+): void {
+  context.table(PORT_BINDINGS).update(id, { profile: { ...profile, allocation } });
+  context.sql.execute(
+    "UPDATE network_port_allocations SET allocation = ? WHERE port_id = ? AND host = ?",
+    JSON.stringify(allocation),
+    portId,
+    host,
+  );
 }
 
 /** Forgets the allocations of a port that leaves its server. */

@@ -19,6 +19,7 @@ import { completeOptions, mergeOptions } from "./dhcp-options.js";
 import { hasOwnNames } from "./dns-names.js";
 import { activeBindingOf, assertHost, type BindingChange, createActiveBinding } from "./host-bindings.js";
 import { changeMac, chooseMac } from "./mac-addresses.js";
+import { planPortUpdate } from "./policy-changes.js";
 import { PORT_FILTERS } from "./port-filters.js";
 import { PORT_GUARDS, PORT_RELEASES } from "./port-guards.js";
 import { assertPairsAllowed, choosePortSecurity, completePairs, validateSecurity } from "./port-security.js";
@@ -39,6 +40,7 @@ export const PORT_BEHAVIOUR: Behaviour<typeof PORTS.attributes> = {
   afterCreate,
   prepareUpdate,
   afterUpdate,
+  external: { attribute: "qos_policy_id", plan: planPortUpdate },
   beforeDelete,
   compute: viewPorts,
   computeForShow: (context, { id }) => {

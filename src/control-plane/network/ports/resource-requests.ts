@@ -69,24 +69,27 @@ function groupsOf(
   const bandwidth = rules.filter(({ type }) => type === "minimum_bandwidth");
   const packetRates = rules.filter(({ type }) => type === "minimum_packet_rate");
   return [
-    ...(physicalNetwork === null
-      ? []
-      : groupOf(id, bandwidth, BANDWIDTH_CLASSES, [toTrait("PHYSNET", physicalNetwork), vnicTrait])),
-    ...groupOf(id, packetRates, PACKET_RATE_CLASSES, [vnicTrait]),
+    ...(physicalNetwork === null ? [] : groupOf(id, bandwidth, [toTrait("PHYSNET", physicalNetwork), vnicTrait])),
+    ...groupOf(id, packetRates, [vnicTrait]),
   ];
 }
 
-function groupOf(
-  portId: string,
-  rules: readonly MinimumRule[],
-  classes: Readonly<Record<string, string>>,
-  required: readonly string[],
-): readonly RequestGroup[] {
+function groupOf(portId: string, rules: readonly MinimumRule[], required: readonly string[]): readonly RequestGroup[] {
   if (rules.length === 0) {
     return [];
   }
-  const resources = Object.fromEntries(rules.map(({ direction, rate }) => [classes[direction] ?? "", rate]));
-  return [{ id: combineIds([portId, ...rules.map(({ id }) => id)]), required, resources }];
+  const resources = Object.fromEntries(rules.map((rule) => [resourceClassOf(rule), rule.rate]));
+  return [{ id: groupIdOf(portId, rules), required, resources }];
+}
+
+/** Returns the id of the group that a port requests for rules of one type. */
+export function groupIdOf(portId: string, rules: readonly Pick<MinimumRule, "id">[]): string {
+  return combineIds([portId, ...rules.map(({ id }) => id)]);
+}
+
+/** Returns the resource class of a rule. */
+export function resourceClassOf({ type, direction }: MinimumRule): string {
+  return (type === "minimum_bandwidth" ? BANDWIDTH_CLASSES : PACKET_RATE_CLASSES)[direction] ?? "";
 }
 
 /** Returns the QoS policy of a network. */
