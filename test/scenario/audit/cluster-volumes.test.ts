@@ -168,6 +168,28 @@ it("frees a volume whose detachment hangs in the driver, so that it can be detac
   expect((await repair()).findings).toEqual([]);
 });
 
+it("frees a volume that its guest has released, but whose attachment stayed", async () => {
+  const [server, volume] = [await createServer("devstack1"), await createVolume()];
+  await attach(server, volume);
+  await becomes(volume, "in-use");
+  await cloud.faults.set("devstack1", "agent.detach_volume.release=hang:once");
+  await detach(server, volume);
+  await becomes(volume, "detaching");
+  await cloud.hosts("devstack1").kill();
+  await cloud.faults.clear("devstack1");
+  await cloud.advance(STUCK);
+
+  const { findings, outcomes } = await repair();
+  expect(findings).toEqual([expect.stringMatching(`^stuck-volume: volume ${volume} has been detaching for `)]);
+  expect(outcomes).toEqual(["done"]);
+  await becomes(volume, "in-use");
+  await cloud.hosts("devstack1").start();
+  await cloud.settled();
+  await detach(server, volume);
+  await becomes(volume, "available");
+  expect((await repair()).findings).toEqual([]);
+});
+
 it("reports an attachment that a kill has interrupted, which the restarted host finishes", async () => {
   const [server, volume] = [await createServer("devstack1"), await createVolume()];
   await cloud.faults.set("devstack1", "agent.attach_volume.complete=hang:once");
