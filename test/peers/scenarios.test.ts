@@ -87,13 +87,11 @@ test.each(NAMES)("scenario %s has the described state, and the documented comman
     mend: await follow(scenario.mend, scenario, false),
     mended: await follow(scenario.mended, scenario, false),
   };
-  // The order of a table's rows follows ids, which differ.
-  const linesOf = (text: string): readonly string[] =>
-    text
-      .split("\n")
-      .map((line) => line.trim())
-      .filter((line) => line !== "")
-      .toSorted();
+  // The order of a table's rows follows ids, which differ. Periodic tasks log a message more often if a run takes longer.
+  const linesOf = (text: string): readonly string[] => {
+    const lines = text.split("\n").map((line) => line.trim());
+    return [...new Set(lines.filter((line) => line !== ""))].toSorted();
+  };
   const shapes = (all: Outputs): unknown => Object.values(all).map((each) => each.map(shapeOf).map(linesOf));
   if (IS_RECORDING) {
     await writeFile(outputsPath(name), `${JSON.stringify(outputs, null, 2)}\n`);
