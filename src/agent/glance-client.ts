@@ -1,15 +1,7 @@
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { isPlacementError } from "../placement-client/errors.js";
 import { asRecord, parseJson } from "../placement-client/json.js";
-import {
-  type Bytes,
-  bytesOf,
-  HttpConnectFailure,
-  HttpTimeout,
-  type TransferResponse,
-  type Transfers,
-  textIn,
-} from "../runtime/http.js";
+import { type Bytes, bytesOf, hasNoResponse, type TransferResponse, type Transfers, textIn } from "../runtime/http.js";
 import { BYTES } from "../runtime/http-server.js";
 import { nodeDigests } from "../runtime/node/node-cryptography.js";
 import type { Timers } from "../runtime/time.js";
@@ -195,7 +187,7 @@ export class GlanceClient implements ImageService {
         }
         await textIn(response.body, MAX_TEXT_LENGTH);
       } catch (error) {
-        if (!isUnanswered(error)) {
+        if (!hasNoResponse(error)) {
           throw error;
         }
         if (failed >= retries || !again()) {
@@ -233,13 +225,9 @@ async function* checked(id: string, body: Bytes, image: ImageRecord): AsyncGener
   try {
     yield* digest.over(body);
   } catch (error) {
-    throw isUnanswered(error) ? failure(error.url, error) : error;
+    throw hasNoResponse(error) ? failure(error.url, error) : error;
   }
   digest.assertMatches(id, image);
-}
-
-function isUnanswered(error: unknown): error is HttpConnectFailure | HttpTimeout {
-  return error instanceof HttpConnectFailure || error instanceof HttpTimeout;
 }
 
 function failure(server: string, cause: Error): GlanceConnectionFailed {

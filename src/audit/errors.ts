@@ -1,4 +1,4 @@
-import { HttpConnectFailure, HttpTimeout } from "../runtime/http.js";
+import { hasNoResponse } from "../runtime/http.js";
 
 export type AuditErrorCode =
   /**
@@ -52,7 +52,7 @@ export async function reachable<T>(response: Promise<T>, whose: string): Promise
   try {
     return await response;
   } catch (error) {
-    if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+    if (hasNoResponse(error)) {
       throw new AuditError("CloudUnreachable", `${error.message}: ${whose}`, { cause: error });
     }
     throw error;

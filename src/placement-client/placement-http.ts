@@ -1,9 +1,8 @@
 import {
   type HttpClient,
-  HttpConnectFailure,
   type HttpMethod,
   type HttpResponse,
-  HttpTimeout,
+  hasNoResponse,
   withoutUserInfo,
 } from "../runtime/http.js";
 import type { Clock } from "../runtime/time.js";
@@ -106,7 +105,7 @@ export class PlacementHttp {
       return new PlacementResponse(response, `${method} ${withoutUserInfo(endpoint)}${path}`);
     } catch (error) {
       report(null);
-      if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+      if (hasNoResponse(error)) {
         throw new PlacementError(
           "ConnectFailure",
           `${method} ${path}: ${error.message}; start Placement, or correct its endpoint in [placement]`,

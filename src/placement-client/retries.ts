@@ -1,5 +1,5 @@
 import type { Random } from "../runtime/cryptography.js";
-import { type HttpClient, HttpConnectFailure, type HttpResponse, HttpTimeout } from "../runtime/http.js";
+import { type HttpClient, type HttpResponse, hasNoResponse } from "../runtime/http.js";
 import type { Timers } from "../runtime/time.js";
 
 /** The result of an attempt that should be repeated after a conflict. */
@@ -77,7 +77,7 @@ export function retryingHttp(http: HttpClient, timers: Timers, options: HttpRetr
 
 /** @throws errors that a retry cannot resolve */
 function passing(error: unknown): HttpResponse | Error {
-  if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+  if (hasNoResponse(error)) {
     return error;
   }
   throw error;

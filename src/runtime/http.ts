@@ -99,6 +99,11 @@ export class HttpTimeout extends Error {
   }
 }
 
+/** Returns whether a request failed before its response began. It is unknown whether the server has processed it. */
+export function hasNoResponse(error: unknown): error is HttpConnectFailure | HttpTimeout {
+  return error instanceof HttpConnectFailure || error instanceof HttpTimeout;
+}
+
 /** Explains why the TLS connection failed; undefined if the connection failed for another reason. */
 function tlsFailure(code: string, cause: unknown): string | undefined {
   const message = cause instanceof Error ? cause.message : "";

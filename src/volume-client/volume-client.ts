@@ -1,13 +1,7 @@
 import type { PlacementAccess } from "../placement-client/access/placement-access.js";
 import { isPlacementError } from "../placement-client/errors.js";
 import { isObject } from "../runtime/collections.js";
-import {
-  type HttpClient,
-  HttpConnectFailure,
-  type HttpMethod,
-  type HttpResponse,
-  HttpTimeout,
-} from "../runtime/http.js";
+import { type HttpClient, type HttpMethod, type HttpResponse, hasNoResponse } from "../runtime/http.js";
 import { retry } from "../runtime/retry.js";
 import type { Clock, Timers } from "../runtime/time.js";
 import type { VolumeConnector } from "../virt/types.js";
@@ -217,10 +211,10 @@ export class VolumeClient implements VolumeService {
       return await retry(timers, send, {
         attempts: HTTP_RETRIES + 1,
         delay: (attempt) => RETRY_DELAY_MS * 2 ** (attempt - 1),
-        retryOn: isUnanswered,
+        retryOn: hasNoResponse,
       });
     } catch (error) {
-      throw isUnanswered(error) ? connectionFailed(error) : error;
+      throw hasNoResponse(error) ? connectionFailed(error) : error;
     }
   }
 }
@@ -247,10 +241,6 @@ async function unlessMissing(request: Promise<unknown>): Promise<void> {
       throw error;
     }
   }
-}
-
-function isUnanswered(error: unknown): error is HttpConnectFailure | HttpTimeout {
-  return error instanceof HttpConnectFailure || error instanceof HttpTimeout;
 }
 
 function connectionFailed(cause: Error): VolumeError {

@@ -15,7 +15,7 @@ export class Heartbeat {
   #leave: () => void = () => {};
   #connected = true;
   /** True if the missing conductor was already logged, and no call has succeeded since. */
-  #unanswered = false;
+  #unreachable = false;
 
   constructor(context: AgentContext, service: Service) {
     this.#context = context;
@@ -70,7 +70,7 @@ export class Heartbeat {
         logger.info("heartbeats succeed again", { host: this.#context.host });
       }
       this.#connected = true;
-      this.#unanswered = false;
+      this.#unreachable = false;
       metrics.heartbeat(true);
     } catch (error) {
       if (signal.aborted) {
@@ -85,13 +85,13 @@ export class Heartbeat {
   /** Logs an unreachable conductor once, as Nova does: thousands of hosts would fill the log otherwise. */
   #logFailure(error: unknown): void {
     const { logger, host } = this.#context;
-    const isUnanswered = isConductorError(error, "MessagingTimeout", "ConductorUnreachable");
-    if (!(isUnanswered && this.#unanswered)) {
+    const isUnreachable = isConductorError(error, "MessagingTimeout", "ConductorUnreachable");
+    if (!(isUnreachable && this.#unreachable)) {
       const what = isConductorError(error, "ServiceNotFound")
         ? "the service record of this host is gone; it is not created again while the agent runs"
         : "could not report the heartbeat";
       logger.error(what, { host, err: error });
     }
-    this.#unanswered = isUnanswered;
+    this.#unreachable = isUnreachable;
   }
 }

@@ -37,6 +37,11 @@ export class HostVolumes {
     return hasDevices(instance) ? this.#options.conductor.call("block_devices", { instanceUuid: instance.uuid }) : [];
   }
 
+  /** Returns the record of one block device of an instance. */
+  async device(instance: Instance, uuid: string): Promise<BlockDevice | undefined> {
+    return (await this.devices(instance)).find((device) => device.uuid === uuid);
+  }
+
   /** Returns the disks of an instance's guest for the driver. */
   async info(instance: Instance): Promise<BlockDeviceInfo> {
     return hasDevices(instance) ? toBlockDeviceInfo(await this.devices(instance)) : LOCAL_DISKS;

@@ -1,4 +1,9 @@
-import { type HttpClient, HttpConnectFailure, HttpTimeout, withoutUserInfo } from "../../runtime/http.js";
+import {
+  type HttpClient,
+  HttpTimeout,
+  hasNoResponse,
+  withoutUserInfo,
+} from "../../runtime/http.js";
 import type { Clock } from "../../runtime/time.js";
 import { PlacementError } from "../errors.js";
 import { asArray, asRecord, asString, parseJson } from "../json.js";
@@ -96,7 +101,7 @@ async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<
     const versioned = discover ? await discoverIdentity(http, authUrl) : authUrl;
     return await requestToken(http, versioned, credentials, scope);
   } catch (error) {
-    if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+    if (hasNoResponse(error)) {
       throw new PlacementError("ConnectFailure", `no token from Identity: ${error.message}`, undefined, {
         cause: error,
       });

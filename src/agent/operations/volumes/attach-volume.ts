@@ -6,7 +6,6 @@ import { toGuestVolume } from "../../volumes/block-device-info.js";
 import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js";
 import { attempt, mustNotUndo, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { followGuest, runSteps, stepList } from "../flow/step-list.js";
-import { findDevice } from "./find-device.js";
 
 interface Attachment {
   readonly services: OperationServices;
@@ -32,7 +31,7 @@ export const ATTACH_VOLUME: AdmittedFlow<"attach_volume"> = {
   steps: [STEPS],
   handOn: followGuest,
   run: async ({ services, request, event }: Call<"attach_volume">, { instance }) => {
-    const device = findDevice(await services.volumes.devices(instance), request.blockDeviceUuid);
+    const device = await services.volumes.device(instance, request.blockDeviceUuid);
     if (device === undefined) {
       services.logger.warn("the block device to be attached is gone", { instance: instance.uuid });
       return;

@@ -5,7 +5,6 @@ import { toGuestVolume } from "../../volumes/block-device-info.js";
 import type { AdmittedFlow, Call, OperationServices } from "../flow/contract.js";
 import { attempt, mustNotUndo, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { followGuest, runSteps, stepList } from "../flow/step-list.js";
-import { findDevice } from "./find-device.js";
 
 interface Detachment {
   readonly services: OperationServices;
@@ -40,7 +39,7 @@ export const DETACH_VOLUME: AdmittedFlow<"detach_volume"> = {
   steps: [STEPS],
   handOn: followGuest,
   run: async ({ services, request, event }: Call<"detach_volume">, { instance }) => {
-    const device = findDevice(await services.volumes.devices(instance), request.blockDeviceUuid);
+    const device = await services.volumes.device(instance, request.blockDeviceUuid);
     await withActionEvent(services, event, () =>
       recordingFault(services, instance.uuid, async () => {
         // A repeated message finds it detached.

@@ -5,7 +5,6 @@ import { demand } from "../flow/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../flow/contract.js";
 import { recordingFault } from "../flow/error-wrappers.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { findDevice } from "./find-device.js";
 
 interface Reservation {
   readonly services: OperationServices;
@@ -42,7 +41,7 @@ async function reserveName(call: Call<"reserve_block_device_name">): Promise<str
     const { instance } = await demand(services, call, request);
     caller.assertCallerWaiting();
     const devices = await services.volumes.devices(instance);
-    const device = findDevice(devices, request.blockDeviceUuid);
+    const device = devices.find(({ uuid }) => uuid === request.blockDeviceUuid);
     if (device === undefined) {
       const { blockDeviceUuid: uuid } = request;
       throw new ConductorError("BlockDeviceNotFound", `block device ${uuid} was not found`, { uuid });

@@ -3,7 +3,6 @@ import { toGuestVolume } from "../../volumes/block-device-info.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../flow/contract.js";
 import { attempt, mustNotUndo, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { followGuest, runSteps, stepList } from "../flow/step-list.js";
-import { findDevice } from "./find-device.js";
 
 interface Swap {
   readonly services: OperationServices;
@@ -54,7 +53,7 @@ export const SWAP_VOLUME: AdmittedFlow<"swap_volume"> = {
   steps: [STEPS],
   handOn: followGuest,
   run: async ({ services, request, event }: Call<"swap_volume">, { instance }) => {
-    const device = findDevice(await services.volumes.devices(instance), request.blockDeviceUuid);
+    const device = await services.volumes.device(instance, request.blockDeviceUuid);
     if (device === undefined) {
       services.logger.warn("the block device whose volume is to be replaced is gone", { instance: instance.uuid });
       return;
@@ -79,7 +78,7 @@ export const SWAP_VOLUME: AdmittedFlow<"swap_volume"> = {
 async function undoSwap({ services, request, instance, device, replacement }: Swap): Promise<void> {
   const { driver, volumes } = services;
   await attempt(services, instance.uuid, `take back the swap of volume ${device.volumeId}`, async () => {
-    const [now] = (await volumes.devices(instance)).filter(({ uuid }) => uuid === device.uuid);
+    const now = await volumes.device(instance, device.uuid);
     if (now?.volumeId !== device.volumeId) {
       return;
     }
