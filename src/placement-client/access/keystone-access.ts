@@ -1,9 +1,4 @@
-import {
-  type HttpClient,
-  HttpTimeout,
-  hasNoResponse,
-  withoutUserInfo,
-} from "../../runtime/http.js";
+import { type HttpClient, HttpTimeout, hasNoResponse, withoutUserInfo } from "../../runtime/http.js";
 import type { Clock } from "../../runtime/time.js";
 import { PlacementError } from "../errors.js";
 import { asArray, asRecord, asString, parseJson } from "../json.js";
