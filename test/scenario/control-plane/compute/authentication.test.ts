@@ -14,10 +14,10 @@ let rows: string;
 let names: Readonly<Record<string, string>>;
 
 /** All tests share one world, since rejected requests change nothing. */
-beforeAll(build);
+beforeAll(async () => build(await ApiWorld.shared()));
 
-async function build(): Promise<void> {
-  world = await ApiWorld.shared();
+function build(created: ApiWorld): void {
+  world = created;
   world.flavor();
   world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048 });
   const service = world.host("devstack1");
@@ -125,7 +125,7 @@ test.each(named(ofServers))("another project's server is a 404: %s", async (_nam
 });
 
 describe("in a separate deployment", () => {
-  beforeEach(build);
+  beforeEach(async () => build(await ApiWorld.open()));
 
   test("every route rejects a revoked and an expired token", async () => {
     const [revoked, token] = [await world.token("demo"), await world.token("admin")];
