@@ -2,7 +2,8 @@ import { where } from "../../resources/condition.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { overQuota } from "../engine/block-storage-errors.js";
 import { QUOTAS } from "../resources/administration.js";
-import { TYPES } from "../resources/types.js";
+import { TYPES, type VolumeType } from "../resources/types.js";
+import { requireType } from "../types/find-type.js";
 
 /** Limits of projects without their own, in the order of responses. Those of types precede the groups'. */
 const DEFAULTS: Readonly<Record<string, number>> = {
@@ -115,13 +116,21 @@ export interface QuotaRequest {
   readonly isOnlyOfType?: true;
 }
 
-/** @throws {HttpError} 413 for the first exceeded quota, in the order of their names */
+/** Returns the type whose quotas a request uses; undefined for a deleted one. @throws {HttpError} 404 if it is hidden */
+function findTypeOfQuota(context: BlockStorageContext, id: string): VolumeType | undefined {
+  return context.table(TYPES).has(where`id = ${id}`) ? requireType(context, id) : undefined;
+}
+
+/**
+ * Checks that a request stays within the quotas of a project and of the volume type.
+ * @throws {HttpError} 404 if the caller may not use the type; 413 for the first exceeded quota, in the order of their names
+ */
 export function assertWithinQuotas(
   context: BlockStorageContext,
   { projectId, volumeTypeId, amounts, isOnlyOfType }: QuotaRequest,
 ): void {
   const limits = quotasOf(context, projectId);
-  const type = volumeTypeId ? context.table(TYPES).get(volumeTypeId) : undefined;
+  const type = volumeTypeId ? findTypeOfQuota(context, volumeTypeId) : undefined;
   for (const [quota, amount] of Object.entries(amounts).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!isOnlyOfType) {
       assertWithin(quota, quota, amount, limits[quota] ?? -1, () => usedQuota(context, projectId, quota));

@@ -8,7 +8,7 @@ import { invalidSnapshot, invalidVolume, recordNotFound } from "../engine/block-
 import { ACCEPTED, readRoutes, respond } from "../engine/resource-routes.js";
 import { BOOLEAN_TEXT, bodyOf, isTrue, object, UUID } from "../engine/schema-parts.js";
 import { renderView } from "../engine/views.js";
-import { assertWithinQuotas } from "../quotas/quotas.js";
+import { assertVolumeSize, assertWithinQuotas } from "../quotas/quotas.js";
 import { SNAPSHOTS } from "../resources/snapshots.js";
 import { TRANSFERS, type Transfer } from "../resources/transfers.js";
 import { VOLUMES } from "../resources/volumes.js";
@@ -82,10 +82,8 @@ function acceptTransfer(call: BlockStorageCall): RouteResponse {
   if (volume === undefined) {
     throw recordNotFound(VOLUMES, transfer.volume_id);
   }
-  if (volume.status !== "awaiting-transfer") {
-    throw invalidVolume(`Transfer ${transfer.id}: Volume id ${volume.id} expected in awaiting-transfer state.`);
-  }
   const { projectId, userId } = context.caller;
+  assertVolumeSize(context, projectId, volume.size);
   const snapshots = context.table(SNAPSHOTS).find(where`volume_id = ${volume.id}`);
   const moved = transfer.no_snapshots ? [] : snapshots;
   assertWithinQuotas(context, {
@@ -97,6 +95,9 @@ function acceptTransfer(call: BlockStorageCall): RouteResponse {
       snapshots: moved.length,
     },
   });
+  if (volume.status !== "awaiting-transfer") {
+    throw invalidVolume(`Transfer ${transfer.id}: Volume id ${volume.id} expected in awaiting-transfer state.`);
+  }
   const owner = { project_id: projectId, user_id: userId };
   context.change(VOLUMES, volume.id, { ...owner, status: "available" });
   for (const { id } of moved) {

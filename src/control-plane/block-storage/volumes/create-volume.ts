@@ -12,11 +12,11 @@ import { BOOLEAN_TEXT, isTrue, METADATA_OR_NULL, NAME, NULL_OR_UUID, object } fr
 import { assertVolumeSize, assertWithinQuotas } from "../quotas/quotas.js";
 import { SERVICES } from "../resources/administration.js";
 import { BACKUPS } from "../resources/backups.js";
-import { GROUPS, type Group } from "../resources/groups.js";
+import type { Group } from "../resources/groups.js";
 import { TYPES, type VolumeType } from "../resources/types.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
 import { defaultType, isMultiattach, requireTypeNamed } from "../types/find-type.js";
-import { assertSourceFits, readSource, sizeOfSource, type VolumeSource } from "./volume-sources.js";
+import { assertSourceFits, findSourceAndGroup, sizeOfSource, type VolumeSource } from "./volume-sources.js";
 
 const NAME_TEXT = { type: ["string", "null"], format: "name_non_mandatory_remove_white_spaces" };
 const DESCRIPTION_TEXT = { type: ["string", "null"], format: "description_non_mandatory_remove_white_spaces" };
@@ -69,9 +69,7 @@ export function createVolume(call: BlockStorageCall): RouteResponse {
   }
   const typeName = textOf(requested.volume_type);
   const type = typeName === undefined ? undefined : requireTypeNamed(context, typeName);
-  const groupId = textOf(requested.group_id);
-  const group = groupId === undefined ? undefined : context.require(GROUPS, groupId);
-  const source = readSource(call, requested);
+  const { source, group } = findSourceAndGroup(context, requested);
   if (isTrue(requested.multiattach)) {
     throw badRequest(
       "multiattach parameter has been removed. The default behavior is to use multiattach enabled volume types. " +

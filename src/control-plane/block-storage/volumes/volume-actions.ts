@@ -264,7 +264,7 @@ export const VOLUME_ACTIONS: Readonly<Record<string, Action<Volume>>> = {
   "os-unreserve": {
     run: ({ context }, volume) => {
       context.authorize(`${ACTIONS_RULE}:unreserve`, volume);
-      const status = volume.attach_status === "attached" ? "in-use" : "available";
+      const status = attachmentsOfVolume(context, volume.id).length > 0 ? "in-use" : "available";
       context.change(VOLUMES, volume.id, { status }, where`status = 'attaching'`);
       return undefined;
     },

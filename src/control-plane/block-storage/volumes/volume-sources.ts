@@ -1,9 +1,10 @@
 import { badRequest, conflict, type HttpError } from "../../http/http-error.js";
-import type { BlockStorageCall, Body } from "../engine/block-storage-call.js";
+import type { Body } from "../engine/block-storage-call.js";
 import type { BlockStorageContext } from "../engine/block-storage-context.js";
 import { invalidBackup, invalidInput, invalidSnapshot, invalidVolume } from "../engine/block-storage-errors.js";
 import { isUuidLike } from "../engine/formats.js";
 import { BACKUPS, type Backup } from "../resources/backups.js";
+import { GROUPS, type Group } from "../resources/groups.js";
 import { SNAPSHOTS, type Snapshot } from "../resources/snapshots.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
 import type { VolumeImage } from "../volume-images.js";
@@ -18,21 +19,27 @@ export interface VolumeSource {
 
 const GIB = 1024 ** 3;
 
-/** Finds the source that a request names. @throws {HttpError} 400, 404, 409 */
-export function readSource(call: BlockStorageCall, requested: Body): VolumeSource {
-  const { context } = call;
-  const { snapshot_id: snapshotId, source_volid: volumeId, backup_id: backupId } = requested;
+/** Finds the source and the group that a request names: the first unknown one decides the error. @throws {HttpError} 400, 404, 409 */
+export function findSourceAndGroup(
+  context: BlockStorageContext,
+  requested: Body,
+): { readonly source: VolumeSource; readonly group: Group | undefined } {
+  const { snapshot_id: snapshotId, source_volid: volumeId, backup_id: backupId, group_id: groupId } = requested;
   const imageRef = requested.imageRef ?? requested.image_id;
-  const source = {
+  const copied = {
     ...(typeof snapshotId === "string" && { snapshot: context.require(SNAPSHOTS, snapshotId) }),
     ...(typeof volumeId === "string" && { volume: context.require(VOLUMES, volumeId) }),
+  };
+  const group = typeof groupId === "string" && groupId !== "" ? context.require(GROUPS, groupId) : undefined;
+  const source = {
+    ...copied,
     ...(typeof imageRef === "string" && imageRef !== "" && { image: findImage(context, imageRef) }),
     ...(typeof backupId === "string" && { backup: context.require(BACKUPS, backupId) }),
   };
   if (Object.keys(source).length > 1) {
     throw invalidInput("May specify only one of backup, imageRef, snapshot, source volume");
   }
-  return source;
+  return { source, group };
 }
 
 /** @throws {HttpError} 400, 409 */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { projectOf } from "../../../fixtures/cinder/cinder-callers.js";
 import { BlockStorageHarness } from "./block-storage-harness.js";
 
 const SERVER = "5e000000-0000-4000-8000-000000000001";
@@ -107,6 +108,52 @@ test("an offer is accepted only while its volume waits for it", async () => {
     harness.rejection("POST", `/volume-transfers/${id}/accept`, { accept: { auth_key } }, { caller: "alt" });
   expect(await accept()).toBe(
     `400 Invalid volume: Transfer ${id}: Volume id ${volume_id} expected in awaiting-transfer state.`,
+  );
+});
+
+test("an offer of a volume is rejected for projects that may not use the volume's type", async () => {
+  const harness = new BlockStorageHarness();
+  const hidden = { name: "own", "os-volume-type-access:is_public": false };
+  const { id: typeId } = await harness.get("POST", "/types", { volume_type: hidden }, ADMIN);
+  const volume_id = await harness.volume({ volume_type: "own" }, ADMIN);
+  const { id, auth_key } = await harness.get("POST", "/volume-transfers", { transfer: { volume_id } }, ADMIN);
+  const accept = { accept: { auth_key } };
+  expect(await harness.rejection("POST", `/volume-transfers/${id}/accept`, accept, { caller: "alt" })).toBe(
+    `404 Volume type ${typeId} could not be found.`,
+  );
+  expect(await harness.statusOf(`/volumes/${volume_id}`)).toBe("awaiting-transfer");
+});
+
+test("a volume larger than a project's limit is not accepted by this project", async () => {
+  const harness = new BlockStorageHarness();
+  const volume_id = await harness.volume({ size: 2 });
+  const quota_set = { per_volume_gigabytes: 1 };
+  await harness.get("PUT", `/os-quota-sets/${projectOf("alt")}`, { quota_set }, { caller: "admin" });
+  const { id, auth_key } = await harness.get("POST", "/volume-transfers", { transfer: { volume_id } });
+  const accept = { accept: { auth_key } };
+  expect(await harness.rejection("POST", `/volume-transfers/${id}/accept`, accept, { caller: "alt" })).toBe(
+    "413 VolumeSizeExceedsLimit: Requested volume size 2G is larger than maximum allowed limit 1G.",
+  );
+});
+
+test("a volume that is unreserved while an attachment is left stays in use", async () => {
+  const harness = new BlockStorageHarness();
+  const volume_uuid = await harness.volume();
+  const attachment = { volume_uuid, instance_uuid: SERVER, connector: CONNECTOR };
+  await harness.get("POST", "/attachments", { attachment });
+  await harness.send("POST", `/volumes/${volume_uuid}/action`, { "os-unreserve": {} });
+  expect(await harness.statusOf(`/volumes/${volume_uuid}`)).toBe("in-use");
+});
+
+test("an unknown source of a new volume is reported before an unknown group", async () => {
+  const harness = new BlockStorageHarness();
+  const create = (volume: object) =>
+    harness.rejection("POST", "/volumes", { volume: { volume_type: "lvmdriver-1", ...volume } });
+  expect(await create({ group_id: OTHER_SERVER, source_volid: SERVER })).toBe(
+    `404 Volume ${SERVER} could not be found.`,
+  );
+  expect(await create({ group_id: OTHER_SERVER, imageRef: SERVER })).toBe(
+    `404 Group ${OTHER_SERVER} could not be found.`,
   );
 });
 
