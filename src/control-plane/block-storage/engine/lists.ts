@@ -44,17 +44,22 @@ export function listRecords<M extends AttributeMap>(
   const { list = { filters: {}, sortKeys: [] } } = resource;
   const isPaged = version >= (options.pagesFrom ?? list.pagesFrom ?? 0);
   const page = isPaged ? readPage(call) : { ...readFormerPage(call, list), marker: undefined };
-  if (page.marker !== undefined && !context.table(resource).has(where`id = ${page.marker}`)) {
+  const sort = isPaged ? readSort(call, list.sortKeys) : sortBy(list.formerDirection ?? "DESC");
+  const conditions = [ownedBy(call, list), options.only ?? EVERY, ...readFilters(call, list)];
+  const condition = and(...conditions);
+  // A list that a filter empties does not look for the marker.
+  const isEmpty = conditions.includes(NONE);
+  if (page.marker !== undefined && !isEmpty && !context.table(resource).has(where`id = ${page.marker}`)) {
     throw recordNotFound(resource, page.marker);
   }
-  const sort = isPaged ? readSort(call, list.sortKeys) : sortBy(list.formerDirection ?? "DESC");
-  const condition = and(ownedBy(call, list), options.only ?? EVERY, ...readFilters(call, list));
-  const found = findPage(context.sql, resource as unknown as BlockStorageResource, condition, {
-    sort,
-    limit: page.limit + page.offset,
-    marker: page.marker,
-    isReverse: false,
-  });
+  const found = isEmpty
+    ? []
+    : findPage(context.sql, resource as unknown as BlockStorageResource, condition, {
+        sort,
+        limit: page.limit + page.offset,
+        marker: page.marker,
+        isReverse: false,
+      });
   if (found === undefined) {
     throw recordNotFound(resource, page.marker ?? "");
   }

@@ -1,5 +1,6 @@
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
+import { NONE } from "../../resources/condition.js";
 import {
   type BlockStorageRecord,
   defineResource,
@@ -53,7 +54,8 @@ export const ATTACHMENTS = defineResource({
     filters: {
       volume_id: equals("volume_id"),
       instance_id: equals("instance_uuid"),
-      status: equals("attach_status"),
+      // Cinder permits this filter, but no attachment has the attribute.
+      status: () => NONE,
       attach_status: equals("attach_status"),
     },
     sortKeys: ["id", "attach_status", "created_at", "updated_at", "volume_id"],

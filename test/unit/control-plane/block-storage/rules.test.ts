@@ -240,3 +240,13 @@ test("volumes that are being created, and requests that failed, count as they sh
     413, 202, 413, 202, 413,
   ]);
 });
+
+test("a list that a filter empties does not look for its marker", async () => {
+  const harness = new BlockStorageHarness();
+  const volume_uuid = await harness.volume();
+  await harness.get("POST", "/attachments", { attachment: { volume_uuid, instance_uuid: SERVER } });
+  const list = async (query: string) => (await harness.send("GET", `/attachments?${query}`)).json("attachments");
+  expect(await list("attach_status=reserved")).toHaveLength(1);
+  expect(await list(`status=reserved&marker=${OTHER_SERVER}`)).toEqual([]);
+  expect((await harness.send("GET", `/attachments?marker=${OTHER_SERVER}`)).status).toBe(404);
+});
