@@ -15,7 +15,7 @@ export interface BlockStorageOptions {
   readonly quotas: Readonly<Record<string, number>>;
 }
 
-/** Those of devstack. */
+/** The settings of devstack. */
 export const DEFAULT_BLOCK_STORAGE_OPTIONS: BlockStorageOptions = {
   host: "devstack",
   backEnds: [{ name: "lvmdriver-1", availabilityZone: "nova", capacity: 10_000 }],

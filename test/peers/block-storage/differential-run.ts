@@ -46,7 +46,7 @@ export class DifferentialRun {
   readonly #statuses = new Map<number, number>();
   /** Secrets that each service chose, by those of the real one. */
   readonly #chosen = new Map<string, string>();
-  /** Attributes of records that are known to differ: a later response that has them again is no news. */
+  /** Attributes of records that are known to differ. Later responses with the same difference do not count. */
   readonly #knownDifferences = new Set<string>();
 
   /** @param log gets a line for each request */

@@ -6,8 +6,8 @@ import { MEANT_DIFFERENCES } from "./meant-differences.js";
 import { HOW_TO_INSTALL, isInstalled, startRealCinder } from "./real-cinder.js";
 
 /**
- * VOLUME_SEED selects other requests, VOLUME_REQUESTS their number; VOLUME_LOG is a file for all of them. VOLUME_MEANT=1
- * prints the intended differences, too.
+ * VOLUME_SEED selects other requests and VOLUME_REQUESTS their number. VOLUME_LOG is a file for all of them. VOLUME_MEANT=1
+ * also prints the intended differences.
  */
 const SEED = Number(process.env.VOLUME_SEED ?? 1);
 const REQUESTS = Number(process.env.VOLUME_REQUESTS ?? 2000);

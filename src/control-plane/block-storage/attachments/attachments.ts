@@ -7,7 +7,7 @@ import { QOS_SPECS } from "../resources/qos-specs.js";
 import { TYPES } from "../resources/types.js";
 import { VOLUMES, type Volume } from "../resources/volumes.js";
 
-/** Attributes of the side that uses a volume, which it reports: `host`, `initiator` … */
+/** Attributes that the user of a volume reports about itself: `host`, `initiator` … */
 export type Connector = Readonly<Record<string, Json>>;
 
 /** The mode of an attachment until a connector or a client chooses one. */

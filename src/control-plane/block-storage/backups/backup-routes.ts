@@ -282,7 +282,7 @@ function decodeRecord(url: string): Body {
       return record as Body;
     }
   } catch {
-    // What is not JSON is no record either.
+    // Text that is not JSON gets the error below.
   }
   throw badRequest("Invalid input received: Can't parse backup record.");
 }

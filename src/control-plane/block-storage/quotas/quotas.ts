@@ -110,7 +110,7 @@ export function usedQuotas(context: BlockStorageContext, projectId: string): Rea
 export interface QuotaRequest {
   readonly projectId: string;
   readonly volumeTypeId?: string | null;
-  /** Amounts by quota: `{ volumes: 1, gigabytes: 10 }`. Those of the type are checked, too. */
+  /** Amounts by quota: `{ volumes: 1, gigabytes: 10 }`. The same quotas of the type are also checked. */
   readonly amounts: Readonly<Record<string, number>>;
   /** Whether only the quotas of the type can be exceeded, as by a change of the type. */
   readonly isOnlyOfType?: true;

@@ -118,7 +118,7 @@ const RETYPE_TEXT =
   "requested type has to be different that the one from the volume, and for in-use volumes front-end qos specs cannot change.";
 
 function retype(context: BlockStorageContext, volume: Volume, input: Body): void {
-  // Cinder finds types of other projects, too.
+  // Cinder also finds types of other projects.
   const type = requireTypeNamed(context.as(context.requestId), String(input.new_type));
   if (isMultiattach(type) !== volume.multiattach && volume.status !== "available") {
     throw invalidInput(
