@@ -285,6 +285,17 @@ describe("os-interface", () => {
     );
   });
 
+  test("records the event of each action, for which clients wait", async () => {
+    const server = world.server("devstack1");
+    const port = (await attach(server.uuid, { net_id: SHARED })).json("interfaceAttachment", "port_id") as string;
+    await ask("DELETE", `/servers/${server.uuid}/os-interface/${port}`);
+    const { list, events } = world.store.actions;
+    expect(list(server.uuid).map(({ action, id }) => [action, events(id)])).toMatchObject([
+      ["detach_interface", [{ event: "compute_detach_interface", host: "devstack1", result: "Success" }]],
+      ["attach_interface", [{ event: "compute_attach_interface", host: "devstack1", result: "Success" }]],
+    ]);
+  });
+
   test("DELETE removes a made port and releases an existing one", async () => {
     const server = world.server("devstack1");
     const existing = await createPort(world, { name: "existing" });

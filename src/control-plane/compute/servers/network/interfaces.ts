@@ -8,7 +8,7 @@ import { type Schema, schemas } from "../../../http/schemas.js";
 import type { PortResourceRequest, RequestedServerPort, ServerPort } from "../../../network/server-ports.js";
 import { type Call, type ComputeResponse, type ComputeRoute, requireMember, requireReader } from "../../api/call.js";
 import { bodyOf, IP_ADDRESS, object, TAG, UUID_TEXT } from "../../api/schema-parts.js";
-import { recordAction, requireHost, requireState } from "../actions/server-action.js";
+import { endAction, recordAction, requireHost, requireState } from "../actions/server-action.js";
 import { assertNotLocked, findInstance, findServer } from "../find-server.js";
 import { claimPortResources, releasePortResources } from "./port-resources.js";
 import {
@@ -133,6 +133,7 @@ function attachPort(call: Call, requested: Attachment, mappings: GroupMappings =
       }
       markNetworkAllocated(call, instance);
       sendNetworkChanged(call, instance, attached.id);
+      endAction(call, instance, "compute_attach_interface");
       return { body: { interfaceAttachment: view(call, attached) } };
     } catch (error) {
       throw toAttachError(error, request);
@@ -228,7 +229,7 @@ function existingPort(call: Call, { uuid, projectId }: Instance, id: string): st
   return freePort(call, id).id;
 }
 
-function detach(call: Call): ComputeResponse | Promise<ComputeResponse> {
+async function detach(call: Call): Promise<ComputeResponse> {
   const { ports } = call.deps.network;
   const { instance, port, allocations } = call.store.transaction(() => {
     const instance = attachable(call, "detach_interface", "delete");
@@ -242,10 +243,12 @@ function detach(call: Call): ComputeResponse | Promise<ComputeResponse> {
     sendNetworkChanged(call, instance, port.id);
     return { instance, port, allocations };
   });
-  const response = { status: 202 };
-  return Object.keys(allocations).length === 0
-    ? response
-    : releasePortResources(call, instance, port.id, allocations).then(() => response);
+  if (Object.keys(allocations).length > 0) {
+    await releasePortResources(call, instance, port.id, allocations);
+  }
+  // Clients wait for this event: the server has neither the port nor its resources any more.
+  endAction(call, instance, "compute_detach_interface");
+  return { status: 202 };
 }
 
 function markNetworkAllocated(call: Call, { uuid, systemMetadata }: Instance): void {
