@@ -11,10 +11,11 @@ export function createTerminal() {
   return {
     interactive,
     get columns(): number {
-      return process.stdout.columns ?? 120;
+      // A pseudo-terminal whose size nobody has set has 0 columns and rows.
+      return process.stdout.columns || 120;
     },
     get rows(): number {
-      return process.stdout.rows ?? Number.POSITIVE_INFINITY;
+      return process.stdout.rows || Number.POSITIVE_INFINITY;
     },
     colors: picocolors.createColors(color),
     /** Prints a line on standard output. */
