@@ -326,6 +326,13 @@ describe("an interface with a port that requests resources", () => {
     const { "devstack1 node": node } = onHost("devstack1");
     expect(await qos.allocationsOf(id)).toEqual({ "devstack1 node": node });
     expect(qos.profile()).toEqual({});
+    const { instanceActions } = (await qos.cloud.compute("GET", `/servers/${id}/os-instance-actions`)).json;
+    const [{ request_id: request }] = instanceActions as [{ request_id: string }];
+    const details = (await qos.cloud.compute("GET", `/servers/${id}/os-instance-actions/${request}`)).json;
+    expect(details.instanceAction).toMatchObject({
+      action: "detach_interface",
+      events: [{ event: "compute_detach_interface", result: "Success" }],
+    });
   });
 
   test("does not change the qos.providers of the server's other ports", async () => {

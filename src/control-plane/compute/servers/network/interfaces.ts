@@ -229,7 +229,7 @@ function existingPort(call: Call, { uuid, projectId }: Instance, id: string): st
   return freePort(call, id).id;
 }
 
-async function detach(call: Call): Promise<ComputeResponse> {
+function detach(call: Call): ComputeResponse | Promise<ComputeResponse> {
   const { ports } = call.deps.network;
   const { instance, port, allocations } = call.store.transaction(() => {
     const instance = attachable(call, "detach_interface", "delete");
@@ -241,15 +241,22 @@ async function detach(call: Call): Promise<ComputeResponse> {
     const allocations = ports.allocatedResources(null, [port.id]);
     ports.detach(port.id);
     sendNetworkChanged(call, instance, port.id);
+    if (Object.keys(allocations).length === 0) {
+      endAction(call, instance, DETACHED);
+    }
     return { instance, port, allocations };
   });
-  if (Object.keys(allocations).length > 0) {
-    await releasePortResources(call, instance, port.id, allocations);
-  }
-  // Clients wait for this event: the server has neither the port nor its resources any more.
-  endAction(call, instance, "compute_detach_interface");
-  return { status: 202 };
+  const response = { status: 202 };
+  return Object.keys(allocations).length === 0
+    ? response
+    : releasePortResources(call, instance, port.id, allocations).then(() => {
+        endAction(call, instance, DETACHED);
+        return response;
+      });
 }
+
+/** The event for which clients wait: with it, the server has neither the port nor the port's resources. */
+const DETACHED = "compute_detach_interface";
 
 function markNetworkAllocated(call: Call, { uuid, systemMetadata }: Instance): void {
   if (systemMetadata.network_allocated === undefined) {
