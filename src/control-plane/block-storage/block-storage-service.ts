@@ -1,6 +1,7 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/http-server.js";
 import type { Timers } from "../../runtime/time.js";
 import type { ValidateToken } from "../credentials.js";
+import { UnstorableValue } from "../database/database-file.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { badRequest, HttpError, notFound } from "../http/http-error.js";
 import { atOnce, newRequestId } from "../http/request.js";
@@ -80,6 +81,9 @@ export function createBlockStorageService(options: BlockStorageServiceOptions): 
     },
     render: (error) => (error === UNROUTED ? UNROUTED_PAGE : renderBlockStorageError(error)),
     toHttpError: (error, { request, requestId, route }) => {
+      if (error instanceof UnstorableValue) {
+        return badRequest("The request has a value of an unexpected type.");
+      }
       logger.error("Block Storage API: a request failed with an unexpected error", {
         err: error,
         request_id: requestId,

@@ -39,7 +39,7 @@ const FILE_CODES: ReadonlyMap<number, string> = new Map([
 /** An error of opening the file contains its code only at the end of its message. */
 const OPEN_FAILURE = /^ConnectionFailed\(.*: (\d+)"\)$/s;
 
-/** A value as SQLite stores it. Other types must not be passed, because libsql aborts the process for them. */
+/** A value as SQLite stores it. */
 export type SqlValue = string | number | null;
 
 /** Milliseconds to wait for another process that is exiting. */
@@ -105,6 +105,7 @@ export class FileStatement {
   }
 
   run(...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number | bigint } {
+    assertStorable(values);
     this.#isLeft = true;
     return guarded(this.#path, () => this.#statement.run(values));
   }
@@ -118,17 +119,38 @@ export class FileStatement {
       this.run(...values);
       return;
     }
+    assertStorable(values);
     this.#isLeft = true;
     guarded(this.#path, () => this.#statement.get(values));
     this.#isLeft = false;
   }
 
   get(...values: SqlValue[]): unknown {
+    assertStorable(values);
     return guarded(this.#path, () => this.#statement.get(values));
   }
 
   all(...values: SqlValue[]): unknown[] {
+    assertStorable(values);
     return guarded(this.#path, () => this.#statement.all(values));
+  }
+}
+
+/** A value does not fit its column, or SQLite cannot store it. If it comes from a request, the request is wrong. */
+export class UnstorableValue extends TypeError {
+  override readonly name = "UnstorableValue";
+}
+
+/**
+ * Rejects values that libsql cannot bind: it aborts the process for a boolean.
+ * @throws {UnstorableValue}
+ */
+function assertStorable(values: readonly unknown[]): void {
+  for (const value of values) {
+    const type = typeof value;
+    if (type !== "string" && type !== "number" && value !== null) {
+      throw new UnstorableValue(`SQLite stores strings, numbers and null, not ${type}`);
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { FairLock } from "../../runtime/locks.js";
 import type { Logger } from "../../runtime/runtime.js";
 import type { Clock, Timers } from "../../runtime/time.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
+import { UnstorableValue } from "../database/database-file.js";
 import type { Sql } from "../database/sql.js";
 import { EventLoopTicks } from "../event-loop.js";
 import { HttpError, notFound } from "../http/http-error.js";
@@ -14,6 +15,7 @@ import { SCHEDULE_ROUTES } from "./agents/schedule-routes.js";
 import { NetworkCall, type NetworkRoute } from "./engine/network-call.js";
 import { NetworkContext, type RegisteredResource, Registry } from "./engine/network-context.js";
 import { renderNetworkError } from "./engine/network-errors.js";
+import { unexpectedType } from "./engine/python-values.js";
 import { routesOf } from "./engine/requests.js";
 import { extensionRoutes } from "./extension-routes.js";
 import { AddressIndex } from "./ipam/address-index.js";
@@ -94,6 +96,9 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     },
     render: renderNetworkError,
     toHttpError: (error, { request, requestId, route }) => {
+      if (error instanceof UnstorableValue) {
+        return unexpectedType();
+      }
       const { method } = request;
       logger.error("Network API: a request failed with an unexpected error", {
         err: error,

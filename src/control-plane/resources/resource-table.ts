@@ -1,4 +1,4 @@
-import type { SqlValue } from "../database/database-file.js";
+import { type SqlValue, UnstorableValue } from "../database/database-file.js";
 import type { Sql, SqlRow } from "../database/sql.js";
 import type { Condition } from "./condition.js";
 import { type AttributeMap, type ColumnType, columnOf, type RecordOf, type StoredResource } from "./resource.js";
@@ -150,7 +150,7 @@ function columnsOf({ attributes }: StoredResource): readonly Column[] {
   );
 }
 
-/** Converts a value for its column. @throws {TypeError} for a value of another type */
+/** Converts a value for its column. @throws {UnstorableValue} for a value of another type */
 function encode(value: unknown, { attribute, type }: Column): SqlValue {
   if (value === null || value === undefined) {
     return null;
@@ -171,7 +171,7 @@ function encode(value: unknown, { attribute, type }: Column): SqlValue {
       }
       break;
   }
-  throw new TypeError(`attribute ${attribute}: ${JSON.stringify(value)} is no ${type}`);
+  throw new UnstorableValue(`attribute ${attribute}: ${JSON.stringify(value)} is no ${type}`);
 }
 
 function decode(value: SqlValue, type: ColumnType): unknown {

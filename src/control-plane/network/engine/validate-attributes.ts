@@ -1,6 +1,7 @@
 import { badRequest } from "../../http/http-error.js";
 import { CONVERTERS } from "./converters.js";
 import { type NetworkAttribute, type NetworkResource, type NetworkType, NOT_SPECIFIED } from "./network-resource.js";
+import { isTruthy } from "./python-values.js";
 import { VALIDATORS } from "./validators.js";
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -91,7 +92,18 @@ function convert(resource: NetworkResource, name: string, value: unknown): unkno
   if (reason !== undefined) {
     throw badRequest(`Invalid input for ${neutronName(resource, name)}. Reason: ${reason}.`);
   }
-  return converted;
+  return isEmptyList(type, converted) ? [] : converted;
+}
+
+/** Validators that loop over a value without a check of its type: Python finds no items in an empty text or dictionary. */
+const LOOPING_VALIDATORS: readonly string[] = [
+  "type:list_of_subnet_service_types",
+  "type:nameservers",
+  "type:network_segments",
+];
+
+function isEmptyList({ validator }: NetworkType, value: unknown): boolean {
+  return validator !== undefined && LOOPING_VALIDATORS.includes(validator) && value !== null && !isTruthy(value);
 }
 
 function failureOf({ validator, parameter }: NetworkType, value: unknown): string | undefined {

@@ -114,10 +114,10 @@ function touchBoth(
   context.touch(PORTS as never, port);
 }
 
-/** Returns the ports that a request names: a range, or a single port. */
+/** Returns the ports that a request names: a range, or a single port. A range of one port may be a number. */
 function rangeOf(range: string | null | undefined, port: number | null | undefined): PortRange | undefined {
   if (range) {
-    return parseRange(range);
+    return parseRange(String(range));
   }
   return port ? { first: port, last: port } : undefined;
 }

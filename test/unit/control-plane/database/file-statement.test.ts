@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { DatabaseFile } from "../../../../src/control-plane/database/database-file.js";
+import { DatabaseFile, UnstorableValue } from "../../../../src/control-plane/database/database-file.js";
 
 describe("a statement without rows", () => {
   let file: DatabaseFile;
@@ -65,4 +65,14 @@ describe("a statement without rows", () => {
     expect(file.inTransaction).toBe(false);
     expect(file.prepare("SELECT part FROM uses").raw().all()).toEqual([[1], [2]]);
   });
+});
+
+it.each([[true], [undefined], [{}], [1n]])("values that would end the process are rejected: %s", (value) => {
+  const file = new DatabaseFile(":memory:");
+  const statement = file.prepare("SELECT ?").raw();
+  const values = [value] as unknown as string[];
+  for (const method of ["run", "execute", "get", "all"] as const) {
+    expect(() => statement[method](...values)).toThrow(UnstorableValue);
+  }
+  expect(statement.all("text")).toEqual([["text"]]);
 });

@@ -104,6 +104,12 @@ describe("a provider network", () => {
   });
 });
 
+test.each(["", {}])("segments %j of a network are none, as for Neutron", async (segments) => {
+  const network = new NetworkHarness();
+  const created = await network.get("POST", "/networks", { network: { name: "net", segments } }, "admin");
+  expect(created).toMatchObject({ "provider:network_type": "vxlan" });
+});
+
 test("a network can have several segments, which replace its provider attributes", async () => {
   const network = new NetworkHarness();
   const segments = [

@@ -37,6 +37,19 @@ async function revisionOfNetwork(): Promise<number> {
   return Number((await network.get("GET", `/networks/${networkId}`)).revision_number);
 }
 
+test.each([
+  ["dns_nameservers", ""],
+  ["dns_nameservers", {}],
+  ["service_types", ""],
+  ["service_types", {}],
+  ["service_types", 0],
+])("%s %j is an empty list, as for Neutron, and ports get addresses", async (name, value) => {
+  const subnet = await createSubnet({ cidr: "10.20.0.0/24" });
+  await network.get("PUT", `/subnets/${subnet.id}`, { subnet: { [name]: value } }, "admin");
+  expect((await network.get("GET", `/subnets/${subnet.id}`))[name]).toEqual([]);
+  expect((await createPort()).fixed_ips).toHaveLength(1);
+});
+
 test("a subnet gets the attributes that the request leaves out", async () => {
   const subnet = await createSubnet({ name: "sub1", cidr: "10.20.0.0/24" });
   expect(subnet).toEqual({
